@@ -1,0 +1,13 @@
+declare const brand: unique symbol
+
+/** A string that carries its kind, so that a tenant id passed for a render id does not compile. */
+export type Brand<Name extends string> = string & { readonly [brand]: Name }
+
+/** Epoch milliseconds. RFC 3339 on the wire. */
+export type Instant = number
+
+/** Whatever `JSON.parse` can return. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export interface JsonObject {
+  readonly [key: string]: Json
+}

@@ -1,0 +1,164 @@
+/**
+ * The error catalog. The HTTP answer, the retry decision of the renderer, the failed status record, the webhook body and
+ * docs/errors.md are all read from it. Upper-case codes are answers to a request; lower-case codes are how a render failed.
+ */
+
+type Fault = 'caller' | 'tenant' | 'operator'
+
+export interface ErrorEntry {
+  /** HTTP status of the answer; absent for codes that only a render can end with. */
+  readonly status?: number
+  /** May the same request, or the same render, succeed when tried again unchanged? */
+  readonly retryable: boolean
+  readonly fault: Fault
+  /** One sentence for docs/errors.md and the OpenAPI document. */
+  readonly summary: string
+}
+
+export const HTTP_ERRORS = {
+  INVALID_PAYLOAD: {
+    status: 400,
+    retryable: false,
+    fault: 'caller',
+    summary: 'The request is malformed: not JSON, no body, an unknown field, a wrong type or a bad option.',
+  },
+  UNAUTHORIZED: { status: 401, retryable: false, fault: 'caller', summary: 'The API key is missing or not valid.' },
+  PAYMENT_REQUIRED: {
+    status: 402,
+    retryable: false,
+    fault: 'tenant',
+    summary: 'The subscription is not active, the quota is used up, or the plan has no html engine.',
+  },
+  NOT_FOUND: { status: 404, retryable: false, fault: 'caller', summary: 'There is no such route.' },
+  TEMPLATE_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    fault: 'caller',
+    summary: 'The tenant has no published template of this code.',
+  },
+  RENDER_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    fault: 'caller',
+    summary: 'No render of this id was issued to this tenant and environment.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    retryable: false,
+    fault: 'caller',
+    summary: 'The route exists, but not with this method; `Allow` names those it has.',
+  },
+  REQUEST_TIMEOUT: { status: 408, retryable: true, fault: 'caller', summary: 'The request was not received in time.' },
+  RENDER_EXPIRED: {
+    status: 410,
+    retryable: false,
+    fault: 'caller',
+    summary: 'The render is past its retention, or was never finished within a day.',
+  },
+  PAYLOAD_TOO_LARGE: { status: 413, retryable: false, fault: 'caller', summary: 'The request body is over 10 MiB.' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    retryable: false,
+    fault: 'caller',
+    summary: 'The request body is not declared as plain UTF-8 `application/json`.',
+  },
+  VALIDATION_FAILED: {
+    status: 422,
+    retryable: false,
+    fault: 'caller',
+    summary:
+      "`data` does not fit the template's `variables_schema`, or the template has no source for the engine asked for.",
+  },
+  RATE_LIMITED: {
+    status: 429,
+    retryable: true,
+    fault: 'caller',
+    summary: 'Too many requests; `Retry-After` says when the next is admitted.',
+  },
+  HEADERS_TOO_LARGE: {
+    status: 431,
+    retryable: false,
+    fault: 'caller',
+    summary: 'The request headers are over 16 KiB.',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    retryable: false,
+    fault: 'operator',
+    summary: 'The render failed (its failure code opens the message), or the service has a defect.',
+  },
+  RENDER_UNAVAILABLE: {
+    status: 503,
+    retryable: true,
+    fault: 'operator',
+    summary: 'No renderer is available just now; nothing was charged. `Retry-After` is sent.',
+  },
+} as const satisfies Record<string, ErrorEntry>
+
+export const FAILURES = {
+  render_timeout: { retryable: false, fault: 'tenant', summary: 'The deadline of the render ended it.' },
+  render_crashed: {
+    retryable: true,
+    fault: 'tenant',
+    summary: 'The render brought its renderer down each of three times.',
+  },
+  template_error: {
+    retryable: false,
+    fault: 'tenant',
+    summary: 'The template could not be evaluated or laid out, or exceeded a limit.',
+  },
+  page_limit: { retryable: false, fault: 'tenant', summary: 'The document has more pages than are allowed.' },
+  asset_unavailable: {
+    retryable: false,
+    fault: 'tenant',
+    summary: 'An image or font of the template could not be used.',
+  },
+  tenant_suspended: { retryable: false, fault: 'tenant', summary: 'The tenant was suspended before the render began.' },
+  expired: { retryable: false, fault: 'operator', summary: 'No renderer took the render within a day.' },
+  canceled: {
+    retryable: false,
+    fault: 'caller',
+    summary: 'The caller went away, or the render was never confirmed as queued.',
+  },
+  internal: { retryable: false, fault: 'operator', summary: 'A defect of the service.' },
+} as const satisfies Record<string, ErrorEntry>
+
+export type HttpErrorCode = keyof typeof HTTP_ERRORS
+/** How a render ended that did not succeed: `error.code` of a status record, `error_code` of a webhook. */
+export type FailureCode = keyof typeof FAILURES
+export type ErrorCode = HttpErrorCode | FailureCode
+
+/** One fault in a request. `path` is a JSON pointer into the body; the offending value is never part of `message`. */
+export interface ErrorDetail {
+  readonly path: string
+  readonly message: string
+}
+
+interface ServiceErrorOptions extends ErrorOptions {
+  readonly details?: readonly ErrorDetail[]
+  /** Extra response headers, such as `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The one error that is thrown on purpose. `message` tells the caller what to do and never holds a secret or someone's content. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+  readonly code: ErrorCode
+  readonly details: readonly ErrorDetail[]
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+    this.details = options.details ?? []
+    this.headers = options.headers ?? {}
+  }
+}
+
+export function isHttpErrorCode(code: ErrorCode): code is HttpErrorCode {
+  return Object.hasOwn(HTTP_ERRORS, code)
+}
+
+export function isFailureCode(code: ErrorCode): code is FailureCode {
+  return Object.hasOwn(FAILURES, code)
+}

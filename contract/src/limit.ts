@@ -1,0 +1,136 @@
+/**
+ * Every ceiling in the system, with its unit and the reason for its value.
+ * What a plan may change (rates, quota, deadline, retention) is in `tenant.ts`, as the defaults of a plan.
+ */
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const SECOND_MS = 1000
+const HOUR_MS = 3600 * SECOND_MS
+
+/** Largest request body in bytes: the interface says 10 MB, read as 10 MiB so that nobody's ten million bytes are refused. */
+export const BODY_BYTES_MAX = 10 * MIB
+
+/** How much of a body that is too large is read and thrown away, so that a client still sending sees the 413. */
+export const BODY_DISCARD_BYTES_MAX = 64 * MIB
+
+/** How long such a body is read before the connection closes. */
+export const BODY_DISCARD_MS_MAX = 2 * SECOND_MS
+
+/** How long a client may take to send its request. Stops slow-loris senders; 10 MiB in 30 s is a 2.8 Mbit/s line. */
+export const REQUEST_RECEIVE_MS_MAX = 30 * SECOND_MS
+
+/** Nesting of arrays and objects in a request body. Documents nest a handful deep; recursion in validators does not survive thousands. */
+export const JSON_DEPTH_MAX = 64
+
+/** All request headers together, in bytes. Node answers 431 past it. */
+export const HEADER_BYTES_MAX = 16 * KIB
+
+/** Entries of `error.details`: enough to mend a form, few enough to keep a hostile body from writing a long answer. */
+export const ERROR_DETAILS_MAX = 20
+
+/** Characters of a failure message as it is kept and shown; a template author's exception can be any length. */
+export const FAILURE_MESSAGE_CHARS_MAX = 1000
+
+/** Characters of `X-Request-Id` taken over from the caller. */
+export const REQUEST_ID_CHARS_MAX = 128
+
+/** Characters of `webhook_url`: what browsers and proxies agree to carry. */
+export const WEBHOOK_URL_CHARS_MAX = 2048
+
+/** Characters of a template code. */
+export const TEMPLATE_CODE_CHARS_MAX = 128
+
+/** Characters of `options.filename`. */
+export const FILENAME_CHARS_MAX = 200
+
+/** Longest side of a page in points: PDF readers refuse more than 200 inches. */
+export const PAGE_SIDE_PT_MAX = 14_400
+
+/** Shortest side of a page in points (about 1 cm): below it no engine can lay out a line of text. */
+export const PAGE_SIDE_PT_MIN = 28
+
+/** Templates on one page of the list, when the caller does not say and at most. */
+export const LIST_PER_PAGE_DEFAULT = 20
+export const LIST_PER_PAGE_MAX = 100
+
+/** Data up to this size travels in the queue record, larger data in the artifact store: keeps records far under Kafka's 1 MB default. */
+export const INLINE_DATA_BYTES_MAX = 200 * KIB
+
+/** How often a render is started before it is given up as `render_crashed`. */
+export const RENDER_ATTEMPTS_MAX = 3
+
+/** A claim lapses when its owner has not renewed it for this long. */
+export const CLAIM_LEASE_MS = 15 * SECOND_MS
+
+/** Renewed three times a lease, so that two lost renewals do no harm. */
+export const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3
+
+/** A render waits at most this long for a renderer, then it is `failed` with `expired`. */
+export const QUEUE_AGE_MS_MAX = 24 * HOUR_MS
+
+/** A sync render that no renderer took in this time is abandoned: 503. */
+export const SYNC_TAKE_MS_MAX = 10 * SECOND_MS
+
+/** What a sync caller waits beyond the render's own deadline for the answer to travel. */
+export const SYNC_ANSWER_MARGIN_MS = 3 * SECOND_MS
+
+/** How long a request waits for one answer of the queue or a store before it is answered 503: callers and load balancers wait longer. */
+export const PORT_CALL_MS_MAX = 5 * SECOND_MS
+
+/** How long an accepted caller is asked to wait before the first poll, in seconds. */
+export const POLL_RETRY_AFTER_S = 1
+
+/** Compiled `variables_schema`s one API process keeps, the least recently used going first. Each is some 100 kB of functions. */
+export const DATA_VALIDATORS_MAX = 500
+
+/** `Retry-After` of a 503, in seconds. */
+export const UNAVAILABLE_RETRY_AFTER_S = 2
+
+/** How long a `pdf_url` is good for. */
+export const PDF_URL_MS = 10 * 60 * SECOND_MS
+
+/** A render id from the future is not ours, unless a clock is a little off. */
+export const CLOCK_SKEW_MS_MAX = 5 * 60 * SECOND_MS
+
+/** Records a consumer holds per lane beyond those being rendered: small, as what one pod holds no other can take. */
+export const CONSUMER_PREFETCH = 16
+
+/** Size of a finished PDF. */
+export const PDF_BYTES_MAX = 100 * MIB
+
+/** Pages of a finished PDF. */
+export const PDF_PAGES_MAX = 2000
+
+/** Elements (nodes and texts) of one react_pdf tree. 3200 invoice rows of six cells are 40,000. */
+export const ELEMENTS_MAX = 200_000
+
+/** HTML after Liquid has filled it. */
+export const HTML_BYTES_MAX = 20 * MIB
+
+/** Memory of one template evaluation in QuickJS. */
+export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
+
+/** Stack of one template evaluation in QuickJS. */
+export const SANDBOX_STACK_BYTES_MAX = MIB
+
+/** Old-generation heap of one render thread, in MiB as V8 counts it. */
+export const RENDER_THREAD_HEAP_MIB_MAX = 1024
+
+/** Renders after which a render thread is replaced. */
+export const RENDER_THREAD_RENDERS_MAX = 500
+
+/** Renders after which a browser is replaced. */
+export const BROWSER_RENDERS_MAX = 2000
+
+/** Renders after which a warm page is replaced. */
+export const PAGE_RENDERS_MAX = 200
+
+/** How long the render thread or the browser may take to die or come back after a deadline: the slot works again within it. */
+export const SLOT_RECOVERY_MS_MAX = 2 * SECOND_MS
+
+/** Template source, inline or from a ConfigMap (etcd and kubectl cap objects). */
+export const TEMPLATE_SOURCE_BYTES_MAX = 128 * KIB
+
+/** One manifest file, and all documents of a folder. */
+export const MANIFEST_FILE_BYTES_MAX = 16 * MIB

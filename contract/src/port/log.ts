@@ -1,0 +1,7 @@
+/** A log of constant messages and variable fields; pino's own shape. Errors go under `err`. */
+export interface Log {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}

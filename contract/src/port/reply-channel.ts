@@ -1,0 +1,30 @@
+import type { Failure } from '../render.ts'
+import type { RenderId } from '../render-id.ts'
+
+/** How a sync render came out, brought from the renderer to the API process that holds the connection. */
+export type Reply =
+  | { readonly kind: 'rendered'; readonly pdf: Uint8Array; readonly durationMs: number }
+  | { readonly kind: 'failed'; readonly error: Failure; readonly durationMs: number }
+
+/**
+ * The way back of sync renders. Nothing in it is durable: a lost reply shows as a sync request that runs into its deadline,
+ * and the render's own manifest tells the outcome.
+ */
+export interface ReplyChannel {
+  /** API side. Call it before the render is enqueued, so that no reply can come too early. */
+  expect(id: RenderId): PendingReply
+  /** Renderer side: this render has been claimed and begins. */
+  announce(id: RenderId): void
+  /** Renderer side: the answer. Resolves when handed on; an answer nobody waits for is dropped. */
+  answer(id: RenderId, reply: Reply, signal: AbortSignal): Promise<void>
+  /** Renderer side: aborts when the caller has gone. The listener it holds is freed when `answer` was called or `until` aborts. */
+  departure(id: RenderId, until: AbortSignal): AbortSignal
+}
+
+/** Disposing it before the reply came tells the renderer that the caller has gone. */
+export interface PendingReply extends Disposable {
+  /** Resolves when a renderer has begun. Rejects with the signal's reason. */
+  taken(signal: AbortSignal): Promise<void>
+  /** Resolves with the reply. Rejects with the signal's reason. */
+  reply(signal: AbortSignal): Promise<Reply>
+}

@@ -1,0 +1,163 @@
+/**
+ * A render and its life. `queued → running → succeeded | failed`, monotonic by rank; `running` may be taken over by another
+ * renderer with a higher attempt, a terminal state never changes. Accepted = the queue record; outcome = the manifest.
+ */
+import assert from 'node:assert/strict'
+import type { Instant, JsonObject } from './brand.ts'
+import type { FailureCode } from './error.ts'
+import type { RenderId } from './render-id.ts'
+import type { Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
+
+export const ENGINES = ['react_pdf', 'html'] as const
+export type Engine = (typeof ENGINES)[number]
+
+export const MODES = ['sync', 'async'] as const
+export type Mode = (typeof MODES)[number]
+
+/** `sync` is served first, then `async` and `bulk` 4:1. */
+export const LANES = ['sync', 'async', 'bulk'] as const
+export type Lane = (typeof LANES)[number]
+
+export const PAGE_SIZES = ['A3', 'A4', 'A5', 'A6', 'LETTER', 'LEGAL', 'TABLOID'] as const
+export type PageSize = (typeof PAGE_SIZES)[number] | { readonly width: number; readonly height: number }
+export type Orientation = 'portrait' | 'landscape'
+/** A number is points; a string is a CSS length such as `12mm`. */
+export type Length = number | string
+export interface Sides {
+  readonly top?: Length | undefined
+  readonly right?: Length | undefined
+  readonly bottom?: Length | undefined
+  readonly left?: Length | undefined
+}
+
+/** Run-time overrides of one request, or a template's own defaults. Spelled as on the wire. */
+export interface RenderOptions {
+  readonly page_size?: PageSize | undefined
+  readonly orientation?: Orientation | undefined
+  readonly margin?: Length | Sides | undefined
+  readonly filename?: string | undefined
+}
+
+/** A place in an artifact store. `key` has no leading slash. */
+export interface ArtifactAddress {
+  readonly bucket: string
+  readonly key: string
+}
+
+/** The queue record of one accepted render: self-contained, so that nothing else must survive for it to be rendered. */
+export interface RenderRecord {
+  readonly id: RenderId
+  readonly tenant: TenantId
+  readonly environment: Environment
+  readonly mode: Mode
+  readonly lane: Lane
+  readonly engine: Engine
+  readonly template: { readonly code: TemplateCode; readonly version: number; readonly digest: TemplateDigest }
+  readonly data: { readonly inline: JsonObject } | { readonly stored: ArtifactAddress }
+  readonly options: RenderOptions
+  /** Covers template, layout and print, from the claim on. */
+  readonly deadlineMs: number
+  /** Where its PDF goes; `prefix` ends in `/`. */
+  readonly storage: { readonly bucket: string; readonly prefix: string }
+  readonly webhookUrl?: string
+  readonly requestId: string
+  readonly acceptedAt: Instant
+  /** Quota units this render costs if it succeeds, and the UTC month (`2026-11`) they count in. */
+  readonly units: number
+  readonly period: string
+}
+
+export interface Pdf {
+  readonly address: ArtifactAddress
+  readonly bytes: number
+  /** Lower-case hex; the interface's `artifact_id`. */
+  readonly sha256: string
+}
+
+export interface Failure {
+  readonly code: FailureCode
+  /** For people; at most `FAILURE_MESSAGE_CHARS_MAX` characters. */
+  readonly message: string
+}
+
+/** How a render ended. `durationMs` is rendering time, without queueing; 0 when nothing was rendered. */
+export type Outcome =
+  | { readonly status: 'succeeded'; readonly finishedAt: Instant; readonly durationMs: number; readonly pdf: Pdf }
+  | { readonly status: 'failed'; readonly finishedAt: Instant; readonly durationMs: number; readonly error: Failure }
+
+/** The truth about a finished render: one object in the artifact store, created if absent, never changed. */
+export interface Manifest {
+  readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs' | 'storage'>
+  /** 1 for the first start; 0 when it never started. */
+  readonly attempt: number
+  readonly outcome: Outcome
+}
+
+/** The status view: what a GET can say of a render without the artifact store. */
+export interface RenderView {
+  readonly id: RenderId
+  readonly template: TemplateCode
+  readonly acceptedAt: Instant
+  readonly state: { readonly status: 'queued' } | { readonly status: 'running'; readonly attempt: number } | Outcome
+}
+
+export type Status = RenderView['state']['status']
+
+const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const satisfies Record<Status, number>
+
+/** May a render in state `from` go to state `to`? A running render may be taken over; a terminal state is final. */
+export function mayFollow(from: Status, to: Status): boolean {
+  return from === 'running' && to === 'running' ? true : RANK[to] > RANK[from]
+}
+
+export function isTerminal(status: Status): status is Outcome['status'] {
+  return RANK[status] === 2
+}
+
+/** The manifest of a render that ended; the same for every writer, so that a repeated write changes nothing but the time. */
+export function manifestOf(record: RenderRecord, attempt: number, outcome: Outcome): Manifest {
+  const { data: _data, lane: _lane, deadlineMs: _deadlineMs, storage: _storage, ...render } = record
+  return { render, attempt, outcome }
+}
+
+/** A manifest as it is stored. */
+export function encodeManifest(manifest: Manifest): Uint8Array {
+  return Buffer.from(JSON.stringify(manifest))
+}
+
+/** A manifest as it was stored: only this service writes there, so what cannot be read is a defect. */
+export function decodeManifest(bytes: Uint8Array): Manifest {
+  const manifest: unknown = JSON.parse(Buffer.from(bytes).toString())
+  assert(
+    typeof manifest === 'object' && manifest !== null && 'render' in manifest && 'outcome' in manifest,
+    'not a manifest',
+  )
+  // Written by encodeManifest; a stored shape only ever gains fields.
+  return manifest as Manifest
+}
+
+/** The status view that a manifest gives when the ledger has forgotten the render. */
+export function viewOf(manifest: Manifest): RenderView {
+  const { id, template, acceptedAt } = manifest.render
+  return { id, template: template.code, acceptedAt, state: manifest.outcome }
+}
+
+/** Manifests always stand in the service's own bucket, whatever storage the tenant has. */
+export function manifestKey(id: RenderId): string {
+  return `manifest/${id}.json`
+}
+
+/** The key of a render's PDF: content-addressed, so a late second attempt can overwrite nothing. */
+export function pdfKey(record: RenderRecord, sha256: string): string {
+  return `${record.storage.prefix}${record.id}/${sha256}.pdf`
+}
+
+/** The key of data too large for the queue record. */
+export function inputKey(prefix: string, id: RenderId): string {
+  return `${prefix}${id}/input`
+}
+
+/** Where a template's sources stand, in the service's own bucket. */
+export function templateKey(digest: TemplateDigest): string {
+  return `template/${digest}.json`
+}

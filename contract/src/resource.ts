@@ -1,0 +1,107 @@
+/**
+ * Plan, Tenant, Template and ApiKey as people write them (`platen.dev/v1alpha1`), and what is answered to them in conditions.
+ * `tenant.ts` has what the data plane sees of them; `operator/src/compile` makes the one out of the other.
+ */
+import type { Brand, Instant } from './brand.ts'
+import type { ApiKeySpec, PlanSpec, TemplateSpec, TenantSpec } from './schema/resource.ts'
+
+/** Identity of one resource for its life: a resource made anew under an old name has another. */
+export type Uid = Brand<'Uid'>
+
+export interface Metadata {
+  readonly name: string
+  readonly uid: Uid
+  /** Counts the changes of `spec`, from 1. */
+  readonly generation: number
+  /** The older of two resources wins what only one can have. */
+  readonly createdAt: Instant
+}
+
+export interface NamespacedMetadata extends Metadata {
+  readonly namespace: string
+}
+
+export interface PlanResource {
+  readonly kind: 'Plan'
+  readonly metadata: Metadata
+  readonly spec: PlanSpec
+}
+export interface TenantResource {
+  readonly kind: 'Tenant'
+  readonly metadata: Metadata
+  readonly spec: TenantSpec
+}
+export interface TemplateResource {
+  readonly kind: 'Template'
+  readonly metadata: NamespacedMetadata
+  readonly spec: TemplateSpec
+}
+export interface ApiKeyResource {
+  readonly kind: 'ApiKey'
+  readonly metadata: NamespacedMetadata
+  readonly spec: ApiKeySpec
+}
+export type Resource = PlanResource | TenantResource | TemplateResource | ApiKeyResource
+
+/**
+ * What a condition is about. `Ready` sums up the others: this generation is what the settings say. `Published` and `Propagated`
+ * come from whoever publishes; the rest from `compile`.
+ */
+export const CONDITION_TYPES = [
+  'Ready',
+  'Accepted',
+  'PlanResolved',
+  'Suspended',
+  'InUse',
+  'SourceResolved',
+  'Compiled',
+  'EngineAllowed',
+  'Published',
+  'Propagated',
+] as const
+export type ConditionType = (typeof CONDITION_TYPES)[number]
+
+/** Every reason a condition can have, and what it means: a closed set, as people alert on them. */
+export const CONDITION_REASONS = {
+  Ready: 'The settings in force are those of this generation.',
+  Accepted: 'Whoever the resource names agrees, and nobody older has what it claims.',
+  TenantNotFound: 'There is no tenant of the name in `tenantRef`.',
+  TenantNotReady: 'The tenant has no settings in force itself, so nothing of it is served.',
+  NamespaceNotAllowed: 'The tenant does not list the namespace of this resource.',
+  CodeTaken: 'An older template of the tenant has the code.',
+  KeyTaken: 'An older ApiKey has the same key.',
+  PrefixTaken: 'The storage prefix is, or overlaps, that of another tenant or of the service.',
+  PlanResolved: 'The plan exists and its limits make sense.',
+  PlanNotFound: 'There is no plan of the name in `planRef`; the last resolved limits stay in force.',
+  PlanNotReady: 'The plan has limits that make no sense; the last resolved limits stay in force.',
+  InvalidLimits: 'The limits of the plan contradict each other.',
+  InvalidEffectiveLimits:
+    'The plan overlaid with the overrides contradicts itself; the last good limits stay in force.',
+  Suspended: 'New renders are refused with 402.',
+  Active: 'Renders are accepted.',
+  InUse: 'At least one tenant names the plan.',
+  NotInUse: 'No tenant names the plan.',
+  SourceResolved: 'Every source of the template was found.',
+  ConfigMapNotFound: 'There is no ConfigMap of the name in a `configMapKeyRef` in the namespace of the template.',
+  KeyNotFound: 'The ConfigMap has no such key.',
+  SourceEmpty: 'A source of the template is empty.',
+  SourceTooLarge: 'A source of the template is over 128 KiB.',
+  Compiled: 'The sources compile, and fill or evaluate with the sample data where there is any.',
+  SchemaInvalid: '`variablesSchema` is no JSON Schema of an object.',
+  CompileError: 'A source does not compile, or fails with the sample data.',
+  NotChecked: 'The sources were not checked yet.',
+  EngineAllowed: 'The plan allows every engine the template has a source for.',
+  EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
+  SecretMissing: 'The key this resource names cannot be read; a key published earlier stays valid.',
+} as const
+export type ConditionReason = keyof typeof CONDITION_REASONS
+
+/** One statement about a resource, in the shape of a Kubernetes condition without its time. */
+export interface Condition {
+  readonly type: ConditionType
+  readonly status: 'True' | 'False'
+  readonly reason: ConditionReason
+  /** What to do about it, for the resource's owner: names, never values or secrets. At most `FAILURE_MESSAGE_CHARS_MAX` characters. */
+  readonly message: string
+  readonly observedGeneration: number
+}

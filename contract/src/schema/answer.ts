@@ -1,0 +1,105 @@
+/** What the API answers, as JSON Schemas for the OpenAPI document and for the tests that hold answers against it. */
+import type { FromSchema } from 'json-schema-to-ts'
+import { FAILURES, HTTP_ERRORS } from '../error.ts'
+
+const renderId = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$', description: 'ULID.' } as const
+const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
+
+export const acceptedSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['render_id', 'status', 'poll_url'],
+  properties: {
+    render_id: renderId,
+    status: { type: 'string', const: 'queued' },
+    poll_url: { type: 'string', description: 'Relative path of the status record.' },
+  },
+} as const
+export type Accepted = FromSchema<typeof acceptedSchema>
+
+export const statusRecordSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['render_id', 'status', 'created_at'],
+  properties: {
+    render_id: renderId,
+    template: {
+      type: 'string',
+      description: 'Template code. Absent only while a queued render is known by nothing but its id.',
+    },
+    status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed'] },
+    pdf_url: {
+      type: 'string',
+      format: 'uri',
+      description: 'Only while status is succeeded; good for ten minutes, made anew at every GET.',
+    },
+    pdf_size_bytes: { type: 'integer', minimum: 0 },
+    created_at: instant,
+    finished_at: instant,
+    error: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'string', enum: Object.keys(FAILURES) },
+        message: { type: 'string' },
+      },
+      description: 'Only while status is failed.',
+    },
+  },
+} as const
+export type StatusRecord = FromSchema<typeof statusRecordSchema>
+
+export const templateListSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['templates'],
+  properties: {
+    templates: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['code', 'name', 'version', 'variables_schema'],
+        properties: {
+          code: { type: 'string' },
+          name: { type: 'string' },
+          version: { type: 'integer', minimum: 1 },
+          variables_schema: { type: 'object', description: 'JSON Schema 2020-12 of data.' },
+        },
+      },
+    },
+  },
+} as const
+export type TemplateList = FromSchema<typeof templateListSchema>
+
+export const errorBodySchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['code', 'message', 'request_id'],
+      properties: {
+        code: { type: 'string', enum: Object.keys(HTTP_ERRORS) },
+        message: { type: 'string' },
+        request_id: { type: 'string' },
+        details: {
+          type: 'array',
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            required: ['path', 'message'],
+            properties: {
+              path: { type: 'string', description: 'JSON pointer into the request body.' },
+              message: { type: 'string' },
+            },
+          },
+        },
+      },
+    },
+  },
+} as const
+export type ErrorBody = FromSchema<typeof errorBodySchema>

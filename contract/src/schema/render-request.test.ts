@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { renderRequestSchema } from './render-request.ts'
+import { compileValidator } from './validator.ts'
+
+const validate = compileValidator(renderRequestSchema)
+const request = (fields: object) => ({ template: 'invoice', data: {}, ...fields })
+
+describe('a render request', () => {
+  test.for<[string, object]>([
+    ['with nothing but template and data', {}],
+    [
+      'with every field',
+      { engine: 'html', mode: 'async', async: true, webhook_url: 'https://example.com/hook', options: {} },
+    ],
+    ['with a named page size', { options: { page_size: 'LETTER', orientation: 'landscape' } }],
+    ['with a page size of its own', { options: { page_size: { width: 300, height: 400.5 } } }],
+    ['with a margin in points', { options: { margin: 0 } }],
+    ['with a margin as a CSS length', { options: { margin: '12.5mm' } }],
+    ['with margins by side', { options: { margin: { top: 10, left: '1in' } } }],
+    ['with a filename in any script', { options: { filename: 'Rechnung Nr. 5 – Zażółć.pdf' } }],
+    ['with a snake-case template', { template: 'my_invoice_2' }],
+  ])('%s is accepted', ([, fields]) => {
+    expect(validate(request(fields))).toEqual([])
+  })
+
+  test.for<[string, object, string]>([
+    ['without a template', { template: undefined }, '/template'],
+    ['without data', { data: undefined }, '/data'],
+    ['with an array as data', { data: [] }, '/data'],
+    ['with a template code in capitals', { template: 'Invoice' }, '/template'],
+    ['with a path as template code', { template: '../invoice' }, '/template'],
+    ['with a template code that is too long', { template: 'a'.repeat(129) }, '/template'],
+    ['with an unknown engine', { engine: 'latex' }, '/engine'],
+    ['with an unknown mode', { mode: 'batch' }, '/mode'],
+    ['with a string as async', { async: 'true' }, '/async'],
+    ['with an unknown field', { optons: {} }, '/optons'],
+    ['with an unknown option', { options: { pagesize: 'A4' } }, '/options/pagesize'],
+    ['with an unknown page size', { options: { page_size: 'A9' } }, '/options/page_size'],
+    ['with half a page size', { options: { page_size: { width: 100 } } }, '/options/page_size/height'],
+    [
+      'with a page too small to lay out',
+      { options: { page_size: { width: 5, height: 400 } } },
+      '/options/page_size/width',
+    ],
+    ['with a negative margin', { options: { margin: -1 } }, '/options/margin'],
+    ['with a margin in an unknown unit', { options: { margin: '3em' } }, '/options/margin'],
+    ['with an unknown side', { options: { margin: { middle: 3 } } }, '/options/margin/middle'],
+    ['with an empty filename', { options: { filename: '' } }, '/options/filename'],
+    ['with a path as filename', { options: { filename: '../x.pdf' } }, '/options/filename'],
+    ['with a line break in the filename', { options: { filename: 'a\r\nb' } }, '/options/filename'],
+    ['with a filename that is too long', { options: { filename: 'a'.repeat(201) } }, '/options/filename'],
+    ['with a webhook URL that is none', { webhook_url: 'example' }, '/webhook_url'],
+  ])('%s is refused there', ([, fields, path]) => {
+    expect(validate(JSON.parse(JSON.stringify(request(fields)))).map((detail) => detail.path)).toContain(path)
+  })
+
+  test('is told of every fault at once, twenty at most, none quoting what was sent', () => {
+    const secret = 'hunter2'
+    const wrong = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`field${index}`, secret]))
+    const details = validate(request({ ...wrong, engine: secret }))
+    expect(details).toHaveLength(20)
+    expect(JSON.stringify(details)).not.toContain(secret)
+  })
+})

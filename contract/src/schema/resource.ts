@@ -1,0 +1,279 @@
+/**
+ * The manifests of the four kinds, and of the ConfigMaps and Secrets that may stand beside them. Unknown fields are refused, as a
+ * misspelt limit that is silently ignored is a limit nobody has. Limits carry no defaults: `compile` applies those of `tenant.ts`.
+ */
+import type { FromSchema } from 'json-schema-to-ts'
+import type { JsonObject } from '../brand.ts'
+import type { ErrorDetail } from '../error.ts'
+import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../limit.ts'
+import { ENGINES } from '../render.ts'
+import { renderOptionsSchema, TEMPLATE_CODE_PATTERN } from './render-request.ts'
+import { compileValidator } from './validator.ts'
+
+export const API_VERSION = 'platen.dev/v1alpha1'
+
+/** The kinds of `API_VERSION`. */
+export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
+
+const RATE_MAX = 1_000_000
+const QUOTA_MAX = 1_000_000_000_000
+
+const LABEL = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'
+const SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'
+
+/** A name of Kubernetes' stricter kind: what tenants and namespaces have. */
+const labelName = { type: 'string', maxLength: 63, pattern: LABEL } as const
+const subdomainName = { type: 'string', maxLength: 253, pattern: SUBDOMAIN } as const
+const configMapKey = { type: 'string', maxLength: 253, pattern: '^[-._a-zA-Z0-9]+$' } as const
+const text = { type: 'string', maxLength: 500 } as const
+const rate = { type: 'integer', minimum: 0, maximum: RATE_MAX } as const
+
+const limits = {
+  htmlEngineEnabled: { type: 'boolean' },
+  htmlEngineRenderMultiplier: { type: 'integer', minimum: 1, maximum: 1000 },
+  htmlRateLimitPerMinute: rate,
+  rateLimitPerMinute: rate,
+  syncRateLimitPerMinute: rate,
+  asyncRateLimitPerMinute: rate,
+  renderLimitMonthly: { type: 'integer', minimum: 0, maximum: QUOTA_MAX },
+  renderTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 120 },
+  retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },
+  asyncFairShare: { type: 'integer', minimum: 1, maximum: 10_000 },
+  javascriptEnabled: { type: 'boolean' },
+} as const
+
+const planSpec = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { displayName: text, ...limits },
+} as const
+
+const tenantSpec = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['planRef'],
+  properties: {
+    planRef: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name'],
+      properties: { name: subdomainName },
+    },
+    displayName: text,
+    suspended: { type: 'boolean' },
+    suspendedReason: text,
+    overrides: { type: 'object', additionalProperties: false, minProperties: 1, properties: limits },
+    namespaces: { type: 'array', maxItems: 64, uniqueItems: true, items: labelName },
+    storage: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        bucket: { type: 'string', pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' },
+        prefix: {
+          type: 'string',
+          maxLength: 256,
+          // Names joined by slashes that every artifact store can hold (`artifact-address.ts`), and a slash at the end.
+          pattern: '^([A-Za-z0-9_-][A-Za-z0-9._-]*/)+$',
+        },
+      },
+    },
+  },
+} as const
+
+const tenantRef = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name'],
+  properties: { name: labelName },
+} as const
+
+const source = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+  properties: {
+    inline: { type: 'string', minLength: 1, maxLength: TEMPLATE_SOURCE_BYTES_MAX },
+    configMapKeyRef: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name', 'key'],
+      properties: { name: subdomainName, key: configMapKey },
+    },
+  },
+} as const
+
+const { filename: _filename, ...templateOptions } = renderOptionsSchema.properties
+
+const templateSpec = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['tenantRef'],
+  properties: {
+    tenantRef,
+    code: { type: 'string', maxLength: TEMPLATE_CODE_CHARS_MAX, pattern: TEMPLATE_CODE_PATTERN },
+    name: { type: 'string', minLength: 1, maxLength: 200 },
+    version: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    published: { type: 'boolean' },
+    engine: { type: 'string', enum: ENGINES },
+    variablesSchema: { type: 'object' },
+    reactPdf: { type: 'object', additionalProperties: false, required: ['source'], properties: { source } },
+    html: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['template'],
+      properties: { template: source, header: source, footer: source, javascript: { type: 'boolean' } },
+    },
+    options: { type: 'object', additionalProperties: false, properties: templateOptions },
+    sampleData: { type: 'object' },
+  },
+} as const
+
+const apiKeySpec = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['tenantRef'],
+  properties: {
+    tenantRef,
+    environment: { type: 'string', enum: ['live', 'test'] },
+    secretName: subdomainName,
+    sha256: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
+    description: text,
+    expiresAt: { type: 'string', format: 'date-time' },
+    suspended: { type: 'boolean' },
+  },
+} as const
+
+export type PlanSpec = FromSchema<typeof planSpec>
+export type TenantSpec = FromSchema<typeof tenantSpec>
+export type ApiKeySpec = FromSchema<typeof apiKeySpec>
+/** A text, or where it stands; exactly one. */
+export type SourceSpec = FromSchema<typeof source>
+/** Free-form objects are JSON: they came out of a manifest. */
+export type TemplateSpec = Omit<FromSchema<typeof templateSpec>, 'variablesSchema' | 'sampleData'> & {
+  readonly variablesSchema?: JsonObject
+  readonly sampleData?: JsonObject
+}
+
+const strings = { type: 'object', additionalProperties: { type: 'string' } } as const
+
+const clusterMetadata = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name'],
+  properties: { name: labelName, labels: strings, annotations: strings },
+} as const
+
+const namespacedMetadata = {
+  ...clusterMetadata,
+  properties: { ...clusterMetadata.properties, name: subdomainName, namespace: labelName },
+} as const
+
+const SHAPES = {
+  Plan: resourceShape(
+    'Plan',
+    { ...clusterMetadata, properties: { ...clusterMetadata.properties, name: subdomainName } },
+    planSpec,
+  ),
+  Tenant: resourceShape('Tenant', clusterMetadata, tenantSpec),
+  Template: resourceShape('Template', namespacedMetadata, templateSpec),
+  ApiKey: resourceShape('ApiKey', namespacedMetadata, apiKeySpec),
+  ConfigMap: coreShape('ConfigMap', { data: strings, binaryData: strings, immutable: { type: 'boolean' } }),
+  Secret: coreShape('Secret', {
+    data: strings,
+    stringData: strings,
+    type: { type: 'string' },
+    immutable: { type: 'boolean' },
+  }),
+} as const satisfies Record<Kind | 'ConfigMap' | 'Secret', object>
+
+function resourceShape(kind: Kind, metadata: object, spec: object): object {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['apiVersion', 'kind', 'metadata', 'spec'],
+    properties: { apiVersion: { enum: [API_VERSION] }, kind: { enum: [kind] }, metadata, spec },
+  }
+}
+
+function coreShape(kind: 'ConfigMap' | 'Secret', fields: object): object {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['apiVersion', 'kind', 'metadata'],
+    properties: { apiVersion: { enum: ['v1'] }, kind: { enum: [kind] }, metadata: namespacedMetadata, ...fields },
+  }
+}
+
+interface WrittenMetadata {
+  readonly name: string
+  readonly namespace?: string
+}
+
+/** A manifest as it was written: valid by itself; whether it fits the others, `compile` says. */
+export type Written =
+  | { readonly kind: 'Plan'; readonly metadata: WrittenMetadata; readonly spec: PlanSpec }
+  | { readonly kind: 'Tenant'; readonly metadata: WrittenMetadata; readonly spec: TenantSpec }
+  | { readonly kind: 'Template'; readonly metadata: WrittenMetadata; readonly spec: TemplateSpec }
+  | { readonly kind: 'ApiKey'; readonly metadata: WrittenMetadata; readonly spec: ApiKeySpec }
+  | { readonly kind: 'ConfigMap'; readonly metadata: WrittenMetadata; readonly data?: Readonly<Record<string, string>> }
+  | { readonly kind: 'Secret'; readonly metadata: WrittenMetadata }
+
+export type WrittenKind = Written['kind']
+
+export type ReadResource = (
+  value: JsonObject,
+) => { readonly written: Written } | { readonly faults: readonly ErrorDetail[] }
+
+/** Makes the reader of manifests; the schemas are compiled once, here. Faults carry JSON pointers and never a value. */
+export function resourceReader(): ReadResource {
+  const validators = new Map(Object.entries(SHAPES).map(([kind, shape]) => [kind, compileValidator(shape)]))
+  return (value) => {
+    const kind = value['kind']
+    const validate = typeof kind === 'string' ? validators.get(kind) : undefined
+    if (validate === undefined)
+      return { faults: [{ path: '/kind', message: `must be one of ${[...validators.keys()].join(', ')}` }] }
+    const faults = validate(value)
+    if (faults.length > 0) return { faults }
+    // Its kind's schema has just said so.
+    const written = value as unknown as Written
+    const broken = brokenRules(written)
+    return broken.length > 0 ? { faults: broken } : { written }
+  }
+}
+
+/** What one field demands of another. A cluster says the same in CEL; said here in words an author can act on. */
+function brokenRules(written: Written): readonly ErrorDetail[] {
+  switch (written.kind) {
+    case 'Plan':
+      return rule('/spec/htmlRateLimitPerMinute', 'needs htmlEngineEnabled: true', {
+        isBroken: (written.spec.htmlRateLimitPerMinute ?? 0) > 0 && written.spec.htmlEngineEnabled !== true,
+      })
+    case 'Template':
+      return templateRules(written)
+    case 'ApiKey':
+      return rule('/spec', 'needs secretName (a key is generated) or sha256 (you bring one), and not both', {
+        isBroken: (written.spec.secretName === undefined) === (written.spec.sha256 === undefined),
+      })
+    case 'Tenant':
+    case 'ConfigMap':
+    case 'Secret':
+      return []
+  }
+}
+
+function templateRules({ metadata, spec }: Extract<Written, { kind: 'Template' }>): readonly ErrorDetail[] {
+  const { code = metadata.name, engine, reactPdf, html } = spec
+  const hasSource = engine === undefined || (engine === 'html' ? html : reactPdf) !== undefined
+  return [
+    ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
+    ...rule('/spec/engine', 'names an engine the template has no source for', { isBroken: !hasSource }),
+    ...rule('/spec/code', 'is required, as the metadata.name is no template code', {
+      isBroken: !new RegExp(TEMPLATE_CODE_PATTERN).test(code) || code.length > TEMPLATE_CODE_CHARS_MAX,
+    }),
+  ]
+}
+
+function rule(path: string, message: string, { isBroken }: { isBroken: boolean }): readonly ErrorDetail[] {
+  return isBroken ? [{ path, message }] : []
+}

@@ -1,0 +1,109 @@
+/**
+ * JSON Schema 2020-12 by ajv, for our own wire shapes and for tenants' `variables_schema`. Nothing is coerced, defaulted or
+ * removed, and a fault names the place but never the value found there: it may be someone's secret, and it may be 10 MiB.
+ */
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import type { ErrorDetail } from '../error.ts'
+import { ERROR_DETAILS_MAX } from '../limit.ts'
+
+/** The faults of a value, at most `ERROR_DETAILS_MAX`; empty when it conforms. */
+export type Validator = (value: unknown) => readonly ErrorDetail[]
+
+const NAME_CHARS_MAX = 64
+/** Errors looked at to find those worth telling: finding the branches of a union compares each with each. */
+const CONSIDERED_MAX = 500
+
+/** Compiles a schema. Throws ajv's own error (an `Error` whose message says what is wrong) when it is no schema or refers outside itself. */
+export function compileValidator(schema: object): Validator {
+  // Two passes: the first stops at the first fault, so that a hostile body of millions of faults costs one; the second lists
+  // them all, and runs only over a body that has shown itself to be small.
+  const first = ajv(false).compile(schema)
+  const all = ajv(true).compile(schema)
+  return (value) => {
+    if (first(value)) return []
+    const isSmall = sizeUpTo(value, LISTED_NODES_MAX) < LISTED_NODES_MAX
+    const errors = isSmall && !all(value) ? all.errors : first.errors
+    return describeErrors(errors ?? [])
+  }
+}
+
+const LISTED_NODES_MAX = 10_000
+
+function ajv(allErrors: boolean): Ajv2020 {
+  const instance = new Ajv2020({ allErrors, strict: false, logger: false, validateFormats: true })
+  formats.default(instance)
+  return instance
+}
+
+/** Nodes of a JSON value, counted no further than `max`. */
+function sizeUpTo(value: unknown, max: number): number {
+  const rest = [value]
+  let nodes = 0
+  while (rest.length > 0 && nodes < max) {
+    const node = rest.pop()
+    nodes++
+    if (typeof node === 'object' && node !== null) rest.push(...Object.values(node).slice(0, max))
+  }
+  return nodes
+}
+
+function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
+  const details = new Map<string, ErrorDetail>()
+  for (const error of withoutBranches(errors.slice(0, CONSIDERED_MAX))) {
+    const detail = { path: pathOf(error), message: messageOf(error) }
+    details.set(`${detail.path} ${detail.message}`, detail)
+    if (details.size === ERROR_DETAILS_MAX) break
+  }
+  return [...details.values()]
+}
+
+/**
+ * Of a failed `anyOf` ajv reports the faults of every branch as well as its own. A fault deeper inside says what is wrong with
+ * the branch that was meant; where there is none, it is enough to say that no branch fits.
+ */
+function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const isInside = (error: ErrorObject, union: ErrorObject) =>
+    error !== union && error.schemaPath.startsWith(`${union.schemaPath}/`)
+  const isDeeper = (error: ErrorObject, union: ErrorObject) => pathOf(error).length > union.instancePath.length
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  return errors.filter((error) => {
+    const union = unions.find((candidate) => isInside(error, candidate))
+    if (union !== undefined) return isDeeper(error, union)
+    return !unions.includes(error) || !errors.some((other) => isInside(other, error) && isDeeper(other, error))
+  })
+}
+
+/** The place of the fault; for a property that is missing or not allowed, the place of that property. */
+function pathOf({ instancePath, params }: ErrorObject): string {
+  const property: unknown = params['missingProperty'] ?? params['additionalProperty'] ?? params['unevaluatedProperty']
+  if (typeof property !== 'string') return instancePath
+  return `${instancePath}/${property.slice(0, NAME_CHARS_MAX).replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+function messageOf(error: ErrorObject): string {
+  switch (error.keyword) {
+    case 'required':
+      return 'is required'
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return 'is not a known field'
+    case 'enum':
+      return `must be one of ${list(error.params['allowedValues'])}`
+    case 'anyOf':
+    case 'oneOf':
+      return 'must match one of the allowed forms'
+    default:
+      // ajv's own messages quote the schema ("must be string", "must be >= 0"), never the value.
+      return error.message ?? 'is not valid'
+  }
+}
+
+function list(values: unknown): string {
+  return Array.isArray(values)
+    ? values
+        .slice(0, ERROR_DETAILS_MAX)
+        .map((value) => JSON.stringify(value))
+        .join(', ')
+    : 'the allowed values'
+}

@@ -1,0 +1,95 @@
+/** Tenant, plan, API key and template as the data plane sees them: compiled, every default applied. See `resource.ts` for what people write. */
+import type { Brand, Instant, JsonObject } from './brand.ts'
+import type { Engine, RenderOptions } from './render.ts'
+
+export type TenantId = Brand<'TenantId'>
+export type TemplateCode = Brand<'TemplateCode'>
+/** Lower-case hex SHA-256 of a whole API key. */
+export type KeyHash = Brand<'KeyHash'>
+/** Lower-case hex SHA-256 of a template's canonical source. */
+export type TemplateDigest = Brand<'TemplateDigest'>
+
+/** `live` keys begin with `service_live_`, `test` keys (sandbox) with `service_test_`. */
+export type Environment = 'live' | 'test'
+
+/** The limits in force for one tenant: its plan overlaid with its overrides. */
+export interface Limits {
+  readonly htmlEngineEnabled: boolean
+  /** Quota units of one html render. */
+  readonly htmlEngineRenderMultiplier: number
+  /** Html renders in any rolling minute. */
+  readonly htmlRateLimitPerMinute: number
+  /** react_pdf renders in any rolling minute; absent = no such bucket. */
+  readonly rateLimitPerMinute?: number
+  readonly syncRateLimitPerMinute: number
+  readonly asyncRateLimitPerMinute: number
+  /** Quota units in a calendar month (UTC); absent = unlimited. */
+  readonly renderLimitMonthly?: number
+  readonly renderTimeoutSeconds: number
+  readonly retentionDays: number
+  /** Outstanding async renders per engine before the bulk lane. */
+  readonly asyncFairShare: number
+  readonly javascriptEnabled: boolean
+}
+
+/** What a plan has where it says nothing. */
+export const DEFAULT_LIMITS: Limits = {
+  htmlEngineEnabled: false,
+  htmlEngineRenderMultiplier: 1,
+  htmlRateLimitPerMinute: 10,
+  syncRateLimitPerMinute: 60,
+  asyncRateLimitPerMinute: 600,
+  renderTimeoutSeconds: 25,
+  retentionDays: 30,
+  asyncFairShare: 4,
+  javascriptEnabled: false,
+}
+
+export interface Tenant {
+  readonly id: TenantId
+  /** The uid of the resource: a tenant made anew under an old name is another one and sees nothing old. */
+  readonly incarnation: string
+  readonly limits: Limits
+  readonly suspended: boolean
+  readonly suspendedReason?: string
+  /** Where this tenant's PDFs go. `prefix` ends in `/`. */
+  readonly storage: { readonly bucket: string; readonly prefix: string }
+}
+
+export interface ApiKey {
+  readonly hash: KeyHash
+  readonly tenant: TenantId
+  readonly environment: Environment
+  readonly suspended: boolean
+  readonly expiresAt?: Instant
+}
+
+/** A template as it is listed and admitted. Its sources stand under `digest` in the artifact store. */
+export interface Template {
+  readonly tenant: TenantId
+  readonly code: TemplateCode
+  readonly name: string
+  readonly version: number
+  /** The template's own engine, where it names one. */
+  readonly engine?: Engine
+  readonly variablesSchema: JsonObject
+  readonly digest: TemplateDigest
+  /** The engines it has a source for. */
+  readonly engines: readonly Engine[]
+}
+
+/** What a renderer needs of a template; content-addressed by `digestOf`. */
+export interface TemplateSource {
+  readonly code: TemplateCode
+  readonly name: string
+  readonly version: number
+  /** TSX module with a default-exported component. */
+  readonly reactPdf?: string
+  readonly html?: {
+    readonly template: string
+    readonly header?: string
+    readonly footer?: string
+    readonly javascript: boolean
+  }
+  readonly options: RenderOptions
+}

@@ -1,0 +1,62 @@
+import { defineConfig } from 'vitest/config'
+import { SummaryReporter } from './test/summary-reporter.ts'
+
+const SECOND_MS = 1000
+
+/**
+ * The suites run one after the other, the quick ones first. Those that start threads, browsers or whole services run one
+ * file at a time: on a small machine they would only slow each other into their deadlines.
+ */
+export default defineConfig({
+  test: {
+    reporters: ['default', new SummaryReporter()],
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['*/src/**/*.test.ts', 'test/*.test.ts'],
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'conformance',
+          include: ['test/conformance/*.test.ts'],
+          sequence: { groupOrder: 2 },
+          testTimeout: 60 * SECOND_MS,
+          hookTimeout: 60 * SECOND_MS,
+        },
+      },
+      {
+        test: {
+          name: 'engine',
+          include: ['test/{engine,api,embedded}/*.test.ts'],
+          sequence: { groupOrder: 3 },
+          fileParallelism: false,
+          testTimeout: 120 * SECOND_MS,
+          hookTimeout: 120 * SECOND_MS,
+        },
+      },
+      {
+        test: {
+          name: 'scenario',
+          include: ['test/scenario/*.test.ts'],
+          sequence: { groupOrder: 4 },
+          fileParallelism: false,
+          testTimeout: 120 * SECOND_MS,
+          hookTimeout: 120 * SECOND_MS,
+        },
+      },
+      {
+        test: {
+          name: 'chaos',
+          include: ['test/chaos/*.test.ts'],
+          sequence: { groupOrder: 5 },
+          fileParallelism: false,
+          testTimeout: 600 * SECOND_MS,
+          hookTimeout: 120 * SECOND_MS,
+        },
+      },
+    ],
+  },
+})
