@@ -1,12 +1,12 @@
 /**
  * How whoever makes something wakes the one who waits for it, within one process. Ports promise that no wake-up is lost, and that
- * is easy to get wrong: a ring between looking and waiting must count. Each waiter has a bell of its own, as two would take
- * each other's rings.
+ * is easy to get wrong: a ring between looking and waiting must count. One party waits on a bell; a wait it has walked away from
+ * (by `Promise.race`, say) takes no ring from the next.
  */
 export interface Bell {
-  /** Wakes the one who waits; where nobody does, the next to wait. */
+  /** Wakes the one who waits, or who waits next. */
   ring(): void
-  /** Resolves when it has rung since the last wait that resolved, which may be at once. Rejects with the signal's reason. */
+  /** Resolves when it has rung since the one who waits last looked; at times once more than that. Rejects with the signal's reason. */
   rung(signal: AbortSignal): Promise<void>
 }
 
@@ -16,21 +16,26 @@ export function bell(): Bell {
   let next = Promise.withResolvers<void>()
   return {
     ring() {
+      // Kept for the next to wait even if somebody is woken now: it may be a wait nobody listens to any more.
       hasRung = true
       next.resolve()
+      next = Promise.withResolvers()
     },
     async rung(signal) {
       signal.throwIfAborted()
-      if (!hasRung) await abortable(next.promise, signal)
+      if (!hasRung) return abortable(next.promise, signal)
       hasRung = false
-      next = Promise.withResolvers<void>()
     },
   }
 }
 
 /** Settles as `promise` does, or rejects with the signal's reason, whichever is first. Leaves no listener on the signal. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
+  if (signal.aborted) {
+    // Nobody looks at it any more, and a rejection nobody looks at ends the process.
+    promise.catch(() => undefined)
+    throw signal.reason
+  }
   const aborted = Promise.withResolvers<never>()
   const onAbort = () => aborted.reject(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })

@@ -90,9 +90,6 @@ export const UNAVAILABLE_RETRY_AFTER_S = 2
 /** How long a `pdf_url` is good for. */
 export const PDF_URL_MS = 10 * 60 * SECOND_MS
 
-/** A render id from the future is not ours, unless a clock is a little off. */
-export const CLOCK_SKEW_MS_MAX = 5 * 60 * SECOND_MS
-
 /** Records a consumer holds per lane beyond those being rendered: small, as what one pod holds no other can take. */
 export const CONSUMER_PREFETCH = 16
 
@@ -108,11 +105,29 @@ export const ELEMENTS_MAX = 200_000
 /** HTML after Liquid has filled it. */
 export const HTML_BYTES_MAX = 20 * MIB
 
+/** What Liquid may allocate while it fills one template, counted by LiquidJS in characters and array elements: three passes over the largest HTML. */
+export const LIQUID_ALLOCATIONS_MAX = 64 * MIB
+
+/** Time Liquid may take for one template. Past every sensible one, and below the default deadline, so that the author reads the line at fault. */
+export const LIQUID_MS_MAX = 20 * SECOND_MS
+
 /** Memory of one template evaluation in QuickJS. */
 export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
 
 /** Stack of one template evaluation in QuickJS. */
 export const SANDBOX_STACK_BYTES_MAX = MIB
+
+/**
+ * How often QuickJS asks, about every 10,000 branches, whether to go on with a publish check: some three seconds of
+ * plain computing, a hundred times what a large document takes. A render has no such count: its deadline ends it, thread and all.
+ */
+export const SANDBOX_CHECK_INTERRUPTS_MAX = 100_000
+
+/** Nesting of elements in one react_pdf tree; layout recurses over it. */
+export const ELEMENT_DEPTH_MAX = 200
+
+/** Pixels of one image: react-pdf unpacks a PNG with transparency, and a few kilobytes of zeros can be gigabytes. */
+export const IMAGE_PIXELS_MAX = 25_000_000
 
 /** Old-generation heap of one render thread, in MiB as V8 counts it. */
 export const RENDER_THREAD_HEAP_MIB_MAX = 1024
@@ -134,3 +149,51 @@ export const TEMPLATE_SOURCE_BYTES_MAX = 128 * KIB
 
 /** One manifest file, and all documents of a folder. */
 export const MANIFEST_FILE_BYTES_MAX = 16 * MIB
+
+/** Commands that share one commit of the embedded database: enough that the flush no longer counts, few enough that nobody waits long for others. */
+export const COMMANDS_PER_COMMIT_MAX = 256
+
+/** Calls that may wait for the embedded database; past it they are refused at once instead of piling up in memory. */
+export const DATABASE_CALLS_MAX = 10_000
+
+/** Settled renders the in-process ledger remembers; older ones are found by their manifests. About 5 MB. */
+export const LEDGER_SETTLED_MAX = 10_000
+
+/** Rows pruned at once: a few milliseconds, as commands of renders wait behind it. */
+export const PRUNE_ROWS_MAX = 1000
+
+/** Events a reader fetches at once. */
+export const EVENT_PREFETCH = 64
+
+/** Values in one manifest document, aliases written out: far over any real one, and what a walk takes in a moment. */
+export const MANIFEST_NODES_MAX = 1_000_000
+
+/** How often YAML aliases may multiply what they stand for: `yaml`'s own default, and no billion laughs. */
+export const MANIFEST_ALIASES_MAX = 100
+
+/** How long a folder of manifests must lie still before it is read: editors and `git checkout` write in bursts. */
+export const MANIFEST_QUIET_MS = 100
+
+/** A folder that never lies still is read all the same after this many such waits. */
+export const MANIFEST_QUIET_WAITS_MAX = 50
+
+/** How long before a folder of manifests that cannot be watched, or a change that could not be published, is tried again. */
+export const MANIFEST_RETRY_MS = SECOND_MS
+
+/** How long the publish check of one template may take, waiting for a render thread included. */
+export const TEMPLATE_CHECK_MS_MAX = 30 * SECOND_MS
+
+/** Publish checks at once: enough to keep a few render threads busy, few enough that each has its time. */
+export const TEMPLATE_CHECKS_AT_ONCE = 4
+
+/** Characters of an artifact's key: the limit of S3. */
+export const ARTIFACT_KEY_CHARS_MAX = 1024
+
+/** Characters between two slashes of an artifact's key: what file systems allow in a name. */
+export const ARTIFACT_NAME_CHARS_MAX = 255
+
+/** How long events, and what the ledger knows of finished renders, are kept: longer than a month of quota and any retry of a webhook. */
+export const FACTS_KEPT_MS = 40 * 24 * HOUR_MS
+
+/** How often what is older is removed. */
+export const PRUNE_EVERY_MS = HOUR_MS

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode } from './error.ts'
+import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
 import type { RenderId } from './render-id.ts'
 import type { Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
 
@@ -160,4 +161,18 @@ export function inputKey(prefix: string, id: RenderId): string {
 /** Where a template's sources stand, in the service's own bucket. */
 export function templateKey(digest: TemplateDigest): string {
   return `template/${digest}.json`
+}
+
+const ARTIFACT_NAME = /^[A-Za-z0-9._-]+$/
+
+/**
+ * Is this an address every store can hold and none can be led astray by? The bucket is one name and the key is names joined by
+ * slashes; a name has letters, digits, `.`, `_` and `-` and does not begin with a dot, so that `..` and hidden files cannot be spelled.
+ */
+export function isArtifactAddress({ bucket, key }: ArtifactAddress): boolean {
+  return isArtifactName(bucket) && key.length <= ARTIFACT_KEY_CHARS_MAX && key.split('/').every(isArtifactName)
+}
+
+function isArtifactName(text: string): boolean {
+  return text.length <= ARTIFACT_NAME_CHARS_MAX && !text.startsWith('.') && ARTIFACT_NAME.test(text)
 }

@@ -72,7 +72,7 @@ const tenantSpec = {
         prefix: {
           type: 'string',
           maxLength: 256,
-          // Names joined by slashes that every artifact store can hold (`artifact-address.ts`), and a slash at the end.
+          // Names joined by slashes that every artifact store can hold (`isArtifactAddress`), and a slash at the end.
           pattern: '^([A-Za-z0-9_-][A-Za-z0-9._-]*/)+$',
         },
       },
@@ -139,7 +139,8 @@ const apiKeySpec = {
     secretName: subdomainName,
     sha256: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
     description: text,
-    expiresAt: { type: 'string', format: 'date-time' },
+    // The pattern leaves out what RFC 3339 allows and JavaScript cannot read: lower case, spaces, leap seconds.
+    expiresAt: { type: 'string', format: 'date-time', pattern: '^[0-9-]{10}T[0-9:]{6}[0-5][0-9][0-9.:Z+-]*$' },
     suspended: { type: 'boolean' },
   },
 } as const
