@@ -1,0 +1,155 @@
+/**
+ * Objects as files under one folder, `<root>/<bucket>/<key>`, and the signed URLs under which the service itself serves them.
+ *
+ * An object appears whole and durable: it is written and flushed under `<root>/.tmp/`, then renamed (put) or linked (create) to
+ * its name, then the folder that holds the name is flushed. One process has one store on a root at a time.
+ */
+import assert from 'node:assert/strict'
+import { link, mkdir, open, opendir, readFile, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
+import { durableFolders, flushFolder, isErrno, makeDurableFolder, NOT_THERE } from './durable-folder.ts'
+import { type Resolution, resolveUrl, signUrl } from './signed-url.ts'
+
+export interface FileArtifactStoreOptions {
+  /** Absolute path of the folder; made when missing. */
+  readonly root: string
+  /** Where this service is reached, such as `https://pdf.example.com`. A function, as the port may be known only after listening. */
+  readonly publicUrl: () => string
+  /** Signs URLs; at least 32 bytes. Another key makes all URLs given out void. */
+  readonly urlKey: Uint8Array
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export interface FileArtifactStore extends ArtifactStore {
+  /** What a request may fetch, given its path and query as received. Takes any text; says nothing of whether the object exists. */
+  resolve(pathAndQuery: string): Resolution
+}
+
+/** Opens the store and sweeps what writes cut short have left. Throws `Unavailable` when the folder cannot be used. */
+export async function openFileArtifactStore(options: FileArtifactStoreOptions): Promise<FileArtifactStore> {
+  const { root, publicUrl, urlKey, clock } = options
+  assert(urlKey.length >= 32, 'the URL key has at least 32 bytes')
+  const temporary = join(root, '.tmp')
+  await reach(async () => {
+    await rm(temporary, { recursive: true, force: true })
+    await makeDurableFolder(root)
+    await mkdir(temporary, { mode: 0o700 })
+  })
+  const folders = durableFolders(root)
+  const pathOf = (address: ArtifactAddress) => join(root, checked(address).bucket, address.key)
+  let written = 0
+
+  const write = async (address: ArtifactAddress, bytes: Uint8Array, publish: Publish): Promise<boolean> => {
+    const target = pathOf(address)
+    const draft = join(temporary, `${++written}`)
+    try {
+      await writeFlushed(draft, bytes)
+      return await folders.changeIn(dirname(target), () => publish(draft, target))
+    } finally {
+      await rm(draft, { force: true })
+    }
+  }
+
+  return {
+    put: (address, bytes, signal) => reach(async () => void (await write(address, bytes, replace)), signal),
+    create: (address, bytes, signal) => reach(() => write(address, bytes, linkIfAbsent), signal),
+    get: (address, signal) => reach(() => orUndefined(readFile(pathOf(address))), signal),
+    has: (address, signal) => reach(async () => (await orUndefined(stat(pathOf(address))))?.isFile() ?? false, signal),
+    delete: (address, signal) => reach(() => remove(pathOf(address), join(root, address.bucket)), signal),
+    async *list(bucket, prefix, signal) {
+      // A prefix is a folder, so whatever makes it an address when a name is added is fit to be walked.
+      checked({ bucket, key: `${prefix}name` })
+      try {
+        for await (const key of walk(join(root, bucket), prefix)) {
+          signal.throwIfAborted()
+          if (isArtifactAddress({ bucket, key })) yield { bucket, key }
+        }
+      } catch (cause) {
+        throw asUnavailable(cause)
+      }
+    },
+    async presign(address, { expiresAt, filename }, signal) {
+      signal.throwIfAborted()
+      return publicUrl().replace(/\/+$/, '') + signUrl({ address: checked(address), filename, expiresAt }, urlKey)
+    },
+    resolve: (pathAndQuery) => resolveUrl(pathAndQuery, urlKey, clock.now()),
+  }
+}
+
+/** Gives a draft its name. False when the name was taken and stays. */
+type Publish = (draft: string, target: string) => Promise<boolean>
+
+async function replace(draft: string, target: string): Promise<boolean> {
+  await rename(draft, target)
+  return true
+}
+
+async function linkIfAbsent(draft: string, target: string): Promise<boolean> {
+  try {
+    await link(draft, target)
+    return true
+  } catch (cause) {
+    if (isErrno(cause, 'EEXIST')) return false
+    throw cause
+  }
+}
+
+async function writeFlushed(path: string, bytes: Uint8Array): Promise<void> {
+  await using file = await open(path, 'wx', 0o600)
+  await file.writeFile(bytes)
+  await file.sync()
+}
+
+/** Removes a file and the folders it leaves empty, up to its bucket: else every render ever made would leave one behind. */
+async function remove(path: string, bucket: string): Promise<void> {
+  try {
+    await unlink(path)
+    await flushFolder(dirname(path))
+    for (let folder = dirname(path); folder !== bucket; folder = dirname(folder)) await rmdir(folder)
+  } catch (cause) {
+    if (!isErrno(cause, 'ENOTEMPTY', ...NOT_THERE)) throw cause
+  }
+}
+
+/** The keys of the files below `prefix`. What disappears meanwhile is left out. */
+async function* walk(bucket: string, prefix: string): AsyncGenerator<string> {
+  const folder = await orUndefined(opendir(join(bucket, prefix)))
+  for await (const entry of folder ?? []) {
+    if (entry.isDirectory()) yield* walk(bucket, `${prefix}${entry.name}/`)
+    if (entry.isFile()) yield prefix + entry.name
+  }
+}
+
+async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (cause) {
+    if (isErrno(cause, ...NOT_THERE)) return undefined
+    throw cause
+  }
+}
+
+async function reach<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  signal?.throwIfAborted()
+  try {
+    return await work()
+  } catch (cause) {
+    throw asUnavailable(cause)
+  }
+}
+
+/** What the disk refuses is `Unavailable`; everything else stays what it is. */
+function asUnavailable(cause: unknown): unknown {
+  return isErrno(cause)
+    ? new Unavailable(`the artifact folder refused a read or write: ${cause.code}`, { cause })
+    : cause
+}
+
+function checked(address: ArtifactAddress): ArtifactAddress {
+  assert(isArtifactAddress(address), 'not an artifact address')
+  return address
+}

@@ -1,0 +1,50 @@
+/** URLs that carry their own permission: path and query name an object, a file name and an end, and a signature covers all three. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Instant } from '@platen/contract/brand.ts'
+import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
+
+interface Grant {
+  readonly address: ArtifactAddress
+  /** What a browser shall call the file. */
+  readonly filename: string
+  /** Rounded up to whole seconds. */
+  readonly expiresAt: Instant
+}
+
+/** What a URL allows. `forged` is every URL that was not signed with this key; an `expired` one was. */
+export type Resolution = Pick<Grant, 'address' | 'filename'> | 'forged' | 'expired'
+
+const PATH = /^\/artifacts\/([^/?]+)\/([^?]+)\?(.*)$/s
+const EXPIRES = /^\d{1,12}$/
+const SIGNATURE = /^[0-9a-f]{64}$/
+
+/** Path and query under which the service gives out an object. */
+export function signUrl(grant: Grant, key: Uint8Array): string {
+  const { address } = grant
+  // A query cannot carry half a surrogate pair, so it must not be signed either.
+  const filename = grant.filename.toWellFormed()
+  const expires = `${Math.ceil(grant.expiresAt / 1000)}`
+  const signature = sign({ address, filename, expires }, key).toString('hex')
+  const query = new URLSearchParams({ expires, filename, signature }).toString()
+  return `/artifacts/${address.bucket}/${address.key}?${query}`
+}
+
+/** Reads back what `signUrl` wrote, from any text. */
+export function resolveUrl(pathAndQuery: string, key: Uint8Array, now: Instant): Resolution {
+  const [, bucket = '', objectKey = '', search = ''] = PATH.exec(pathAndQuery) ?? []
+  const address = { bucket, key: objectKey }
+  const query = new URLSearchParams(search)
+  const expires = query.get('expires') ?? ''
+  const filename = query.get('filename') ?? ''
+  const signature = query.get('signature') ?? ''
+  if (!isArtifactAddress(address) || !EXPIRES.test(expires) || !SIGNATURE.test(signature)) return 'forged'
+  if (!timingSafeEqual(Buffer.from(signature, 'hex'), sign({ address, filename, expires }, key))) return 'forged'
+  return now < Number(expires) * 1000 ? { address, filename } : 'expired'
+}
+
+function sign(signed: { address: ArtifactAddress; filename: string; expires: string }, key: Uint8Array): Buffer {
+  const { address, filename, expires } = signed
+  // JSON keeps the fields apart whatever characters they hold.
+  const text = JSON.stringify(['artifact', address.bucket, address.key, expires, filename])
+  return createHmac('sha256', key).update(text).digest()
+}

@@ -1,0 +1,43 @@
+/** Objects in memory, for unit tests: nobody serves its URLs and nothing survives the process. */
+import assert from 'node:assert/strict'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
+
+/** An empty store. Bytes are copied on their way in and out, so that nobody changes an object from outside. */
+export function memoryArtifactStore(): ArtifactStore {
+  const objects = new Map<string, { readonly address: ArtifactAddress; readonly bytes: Uint8Array }>()
+
+  async function* list(bucket: string, prefix: string, signal: AbortSignal): AsyncGenerator<ArtifactAddress> {
+    assert(isArtifactAddress({ bucket, key: `${prefix}name` }), 'not an artifact address')
+    for (const { address } of objects.values()) {
+      signal.throwIfAborted()
+      if (address.bucket === bucket && address.key.startsWith(prefix)) yield address
+    }
+  }
+
+  return {
+    list,
+    async put(address, bytes, signal) {
+      objects.set(pathOf(address, signal), { address, bytes: bytes.slice() })
+    },
+    async create(address, bytes, signal) {
+      const path = pathOf(address, signal)
+      if (objects.has(path)) return false
+      objects.set(path, { address, bytes: bytes.slice() })
+      return true
+    },
+    get: async (address, signal) => objects.get(pathOf(address, signal))?.bytes.slice(),
+    has: async (address, signal) => objects.has(pathOf(address, signal)),
+    delete: async (address, signal) => void objects.delete(pathOf(address, signal)),
+    async presign(address, { expiresAt, filename }, signal) {
+      const query = new URLSearchParams({ expires: `${expiresAt}`, filename })
+      return `https://artifacts.invalid/${pathOf(address, signal)}?${query.toString()}`
+    },
+  }
+}
+
+function pathOf(address: ArtifactAddress, signal: AbortSignal): string {
+  signal.throwIfAborted()
+  assert(isArtifactAddress(address), 'not an artifact address')
+  return `${address.bucket}/${address.key}`
+}

@@ -1,0 +1,18 @@
+/** The settings of one process. The embedded service publishes into it what it compiled from its manifests. */
+import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
+
+export interface MemoryDirectory extends Directory, DirectoryPublisher {}
+
+/** A directory that knows nobody, at revision 0. `publish` throws `RangeError` for a revision that is not newer. */
+export function memoryDirectory(): MemoryDirectory {
+  let snapshot: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
+  return {
+    current: () => snapshot,
+    async publish(next, signal) {
+      signal.throwIfAborted()
+      if (!(next.revision > snapshot.revision))
+        throw new RangeError(`revision ${next.revision} is not newer than ${snapshot.revision}`)
+      snapshot = next
+    },
+  }
+}

@@ -1,0 +1,16 @@
+/** Chance that comes out the same every time, for tests. */
+import { createHash } from 'node:crypto'
+import type { Ids } from '@platen/contract/port/ids.ts'
+
+/** Bytes that depend only on `seed` and on what was drawn before. */
+export function seededIds(seed: string): Ids {
+  let drawn = 0
+  return {
+    random(bytes) {
+      const blocks = Array.from({ length: Math.ceil(bytes / 32) }, () =>
+        createHash('sha256').update(`${seed}:${drawn++}`).digest(),
+      )
+      return Buffer.concat(blocks).subarray(0, bytes)
+    },
+  }
+}

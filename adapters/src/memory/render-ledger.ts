@@ -1,0 +1,74 @@
+/**
+ * The render ledger of one process, without durability: what a GET shows of the embedded service's sync renders, and unit tests.
+ * Open renders are bounded by the queue; of the settled ones the newest `LEDGER_SETTLED_MAX` are remembered.
+ */
+import assert from 'node:assert/strict'
+import type { Instant } from '@platen/contract/brand.ts'
+import { LEDGER_SETTLED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { ClaimAnswer, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { mayFollow, type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+
+interface Entry {
+  view: RenderView
+  /** How often it was claimed; the fence is the same number, as every claim is an attempt. */
+  attempts: number
+  hold?: { readonly owner: string; readonly until: Instant } | undefined
+}
+
+/** An empty ledger. */
+export function memoryRenderLedger(clock: Clock): RenderLedger {
+  const open = new Map<RenderId, Entry>()
+  const settled = new Map<RenderId, RenderView>()
+
+  return {
+    async open(record, signal) {
+      signal.throwIfAborted()
+      if (!settled.has(record.id) && !open.has(record.id)) open.set(record.id, entryOf(record))
+    },
+    async claim(record, lease, signal) {
+      signal.throwIfAborted()
+      if (settled.has(record.id)) return { kind: 'settled' }
+      const entry = open.get(record.id) ?? entryOf(record)
+      open.set(record.id, entry)
+      return claim(entry, lease, clock.now())
+    },
+    async renew({ id, fence }, { owner, leaseMs }, signal) {
+      signal.throwIfAborted()
+      const entry = open.get(id)
+      if (entry?.hold?.owner !== owner || entry.attempts !== fence) return false
+      entry.hold = { owner, until: clock.now() + leaseMs }
+      return true
+    },
+    async settle(manifest, signal) {
+      signal.throwIfAborted()
+      const { id } = manifest.render
+      if (settled.has(id)) return
+      open.delete(id)
+      settled.set(id, viewOf(manifest))
+      const [oldest] = settled.keys()
+      if (settled.size > LEDGER_SETTLED_MAX && oldest !== undefined) settled.delete(oldest)
+    },
+    async find(id, signal) {
+      signal.throwIfAborted()
+      return settled.get(id) ?? open.get(id)?.view
+    },
+  }
+}
+
+function entryOf({ id, template, acceptedAt }: RenderRecord): Entry {
+  return { view: { id, template: template.code, acceptedAt, state: { status: 'queued' } }, attempts: 0 }
+}
+
+function claim(entry: Entry, { owner, leaseMs }: Lease, now: Instant): ClaimAnswer {
+  const { view, attempts, hold } = entry
+  if (hold !== undefined && hold.owner !== owner && hold.until > now) return { kind: 'held', until: hold.until }
+  if (attempts >= RENDER_ATTEMPTS_MAX) return { kind: 'exhausted', attempts }
+  assert(mayFollow(view.state.status, 'running'))
+  const attempt = attempts + 1
+  entry.attempts = attempt
+  entry.hold = { owner, until: now + leaseMs }
+  entry.view = { ...view, state: { status: 'running', attempt } }
+  return { kind: 'granted', claim: { id: view.id, fence: attempt, attempt } }
+}

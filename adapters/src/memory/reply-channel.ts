@@ -1,0 +1,58 @@
+/** The way back of sync renders where API and renderer share a process. It holds only what somebody waits for. */
+import assert from 'node:assert/strict'
+import { abortable } from '@platen/contract/bell.ts'
+import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+
+interface Caller {
+  readonly taken: PromiseWithResolvers<void>
+  readonly reply: PromiseWithResolvers<Reply>
+  readonly gone: AbortController
+}
+
+/**
+ * A reply channel within one process. Its `departure` is the caller's own signal, so nothing needs freeing; it has aborted already
+ * for a render nobody waits for. A reply that came before the caller disposed can still be read.
+ */
+export function memoryReplyChannel(): ReplyChannel {
+  const callers = new Map<RenderId, Caller>()
+  return {
+    expect(id) {
+      assert(!callers.has(id), 'a render has one caller')
+      const caller = {
+        taken: Promise.withResolvers<void>(),
+        reply: Promise.withResolvers<Reply>(),
+        gone: new AbortController(),
+      }
+      callers.set(id, caller)
+      return pendingReply(caller, () => callers.delete(id))
+    },
+    announce(id) {
+      callers.get(id)?.taken.resolve()
+    },
+    async answer(id, reply, signal) {
+      signal.throwIfAborted()
+      const caller = callers.get(id)
+      if (caller === undefined) return
+      callers.delete(id)
+      caller.taken.resolve()
+      caller.reply.resolve(reply)
+    },
+    departure: (id) => callers.get(id)?.gone.signal ?? AbortSignal.abort(departed()),
+  }
+}
+
+function departed(): DOMException {
+  return new DOMException('the caller has gone', 'AbortError')
+}
+
+/** `forget` says whether the reply was still awaited. */
+function pendingReply(caller: Caller, forget: () => boolean): PendingReply {
+  return {
+    taken: (signal) => abortable(caller.taken.promise, signal),
+    reply: (signal) => abortable(caller.reply.promise, signal),
+    [Symbol.dispose]() {
+      if (forget()) caller.gone.abort(departed())
+    },
+  }
+}

@@ -1,0 +1,128 @@
+/** The one connection to the database, as the thread that owns it uses it. Everything here blocks. */
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
+import { migrate } from './migrate.ts'
+
+/** Statements that take effect together or not at all. The texts are constants of the code, as each stays prepared. */
+export type Command = readonly { readonly sql: string; readonly values?: readonly SQLInputValue[] }[]
+
+export type Row = Readonly<Record<string, SQLOutputValue>>
+
+/** What became of a command: the rows of each of its statements, or why it took no effect. */
+export type Answer =
+  | { readonly kind: 'rows'; readonly rows: readonly (readonly Row[])[] }
+  /** The command is at fault, such as by breaking a constraint. */
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'disk_full' }
+
+export interface Connection {
+  /**
+   * Runs commands in order within one transaction; when this returns, what was answered with rows survives kill -9 and power
+   * loss. A command that is refused leaves the others alone. Throws when the database can no longer be trusted to keep
+   * anything; the connection is then of no more use.
+   */
+  run(commands: readonly Command[]): Answer[]
+  close(): void
+}
+
+// Result codes: https://www.sqlite.org/rescode.html
+const SQLITE_BUSY = 5
+const SQLITE_FULL = 13
+/** Error, too big, constraint, mismatch, range: what a command can do wrong while the database is sound. */
+const FAULTS_OF_A_COMMAND = [1, 18, 19, 20, 25]
+
+/** Another process has the database open. */
+export class DataFolderLocked extends Error {
+  override readonly name = 'DataFolderLocked'
+}
+
+/** Opens the database, made when missing, for this process alone. Throws `DataFolderLocked` or `DatabaseTooNew`. */
+export function openConnection(path: string): Connection {
+  const connection = lock(path)
+  try {
+    migrate(connection)
+    return run(connection)
+  } catch (cause) {
+    connection.close()
+    throw cause
+  }
+}
+
+function lock(path: string): DatabaseSync {
+  createPrivate(path)
+  const connection = new DatabaseSync(path)
+  try {
+    // The lock is the kernel's and goes with the process, however that ends. Taken before WAL is entered, it also keeps the
+    // index of the WAL in memory instead of in a shared file.
+    connection.exec('PRAGMA locking_mode = EXCLUSIVE')
+    connection.exec('PRAGMA journal_mode = WAL')
+    connection.exec('PRAGMA synchronous = FULL')
+    connection.exec('PRAGMA foreign_keys = ON')
+    connection.exec('PRAGMA trusted_schema = OFF')
+    connection.exec('BEGIN EXCLUSIVE; COMMIT')
+    return connection
+  } catch (cause) {
+    connection.close()
+    if (resultCode(cause) !== SQLITE_BUSY) throw cause
+    throw new DataFolderLocked(`another process has ${path} open`, { cause })
+  }
+}
+
+/** SQLite would create the file readable by all. One that is there is not touched: closing it would drop this process's lock on it. */
+function createPrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause
+  }
+}
+
+function run(connection: DatabaseSync): Connection {
+  const prepared = new Map<string, StatementSync>()
+  const statement = (sql: string): StatementSync => {
+    const known = prepared.get(sql) ?? connection.prepare(sql)
+    prepared.set(sql, known)
+    return known
+  }
+
+  const answer = (command: Command): Answer => {
+    statement('SAVEPOINT command').run()
+    try {
+      const rows = command.map(({ sql, values = [] }) => statement(sql).all(...values))
+      statement('RELEASE command').run()
+      return { kind: 'rows', rows }
+    } catch (cause) {
+      if (!isFaultOfCommand(cause) || !connection.isTransaction) throw cause
+      statement('ROLLBACK TO command').run()
+      statement('RELEASE command').run()
+      return { kind: 'refused', message: cause.message }
+    }
+  }
+
+  const transact = (commands: readonly Command[]): Answer[] => {
+    try {
+      statement('BEGIN IMMEDIATE').run()
+      const answers = commands.map(answer)
+      statement('COMMIT').run()
+      return answers
+    } catch (cause) {
+      if (resultCode(cause) !== SQLITE_FULL) throw cause
+      if (connection.isTransaction) statement('ROLLBACK').run()
+      // A full disk passes, and what only reads or deletes can still be done: find out which that is.
+      return commands.length === 1 ? [{ kind: 'disk_full' }] : commands.flatMap((command) => transact([command]))
+    }
+  }
+
+  return { run: transact, close: () => connection.close() }
+}
+
+function isFaultOfCommand(cause: unknown): cause is Error {
+  const code = resultCode(cause)
+  return cause instanceof Error && (code === undefined || FAULTS_OF_A_COMMAND.includes(code))
+}
+
+/** The primary result code, or undefined for an error that is not SQLite's. */
+function resultCode(cause: unknown): number | undefined {
+  const code = cause instanceof Error && 'errcode' in cause ? cause.errcode : undefined
+  return typeof code === 'number' ? code & 0xff : undefined
+}

@@ -1,0 +1,167 @@
+/**
+ * The database as the ports see it: commands go to the thread that owns the connection and come back when they are durable.
+ * The thread that serves HTTP never waits for a disk.
+ */
+import assert from 'node:assert/strict'
+import { Worker } from 'node:worker_threads'
+import { abortable } from '@platen/contract/bell.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import { DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { type Answer, type Command, DataFolderLocked, type Row } from './connection.ts'
+import { DatabaseTooNew } from './migrate.ts'
+
+export interface Database extends AsyncDisposable {
+  /**
+   * Runs a command after all that were given before it, whole or not at all, and resolves with the rows of each of its
+   * statements when its effect survives kill -9 and power loss. Rejects with `Unavailable` when the database is closed, has
+   * failed, has no room on its disk or has too much to do, and with the signal's reason when that aborts: the command may
+   * then still take effect.
+   */
+  run(command: Command, signal?: AbortSignal): Promise<readonly (readonly Row[])[]>
+  /** Runs a command, too, but nobody learns when it is durable, or that it never was. What is run afterwards sees its effect. */
+  post(command: Command): void
+  /** Aborts when the database can no longer keep anything: a broken disk or file. Every call then rejects with `Unavailable`; leave. */
+  readonly failed: AbortSignal
+}
+
+export type ToThread =
+  | { readonly kind: 'run'; readonly call: number; readonly command: Command }
+  | { readonly kind: 'close' }
+
+export type ToDatabase =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'refused'; readonly name: string; readonly message: string }
+  | { readonly kind: 'answered'; readonly calls: readonly number[]; readonly answers: readonly Answer[] }
+
+export { DatabaseTooNew, DataFolderLocked }
+
+/**
+ * Opens the database file at `path`, made when missing, in a folder that exists. Nobody else may open the file meanwhile, this
+ * process included. Closing the database does what was asked before, then releases the file.
+ * Throws `DataFolderLocked` when another process has it, `DatabaseTooNew` when a later version of the service wrote it,
+ * `Unavailable` for anything else.
+ */
+export async function openDatabase(options: { path: string; signal: AbortSignal }): Promise<Database> {
+  const { path, signal } = options
+  signal.throwIfAborted()
+  const thread = new Worker(new URL('thread.ts', import.meta.url), { workerData: { path }, env: {}, name: 'database' })
+  const opened = Promise.withResolvers<void>()
+  const database = databaseOn(thread, opened)
+  try {
+    await abortable(opened.promise, signal)
+    return database
+  } catch (cause) {
+    await thread.terminate()
+    throw cause
+  }
+}
+
+type Pending = PromiseWithResolvers<readonly (readonly Row[])[]>
+
+function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Database {
+  const pending = new Map<number, Pending>()
+  const failure = new AbortController()
+  const exited = Promise.withResolvers<void>()
+  let calls = 0
+  let isClosed = false
+
+  const fail = (cause: unknown) => {
+    const unavailable = new Unavailable('the database has failed', { cause })
+    opened.reject(unavailable)
+    failure.abort(unavailable)
+    for (const { reject } of pending.values()) reject(unavailable)
+    pending.clear()
+  }
+  const settle = (call: number, answer: Answer) => {
+    const waiting = pending.get(call)
+    pending.delete(call)
+    assert(waiting !== undefined, 'every answer has its call')
+    conclude(waiting, answer)
+  }
+
+  thread.on('message', (message: ToDatabase) => {
+    if (message.kind === 'opened') opened.resolve()
+    if (message.kind === 'refused') opened.reject(refusal(message))
+    if (message.kind === 'answered')
+      for (const [i, answer] of message.answers.entries()) settle(message.calls[i] ?? 0, answer)
+  })
+  thread.on('error', fail)
+  thread.on('exit', (code) => {
+    exited.resolve()
+    if (!isClosed || pending.size > 0) fail(new Error(`its thread exited with code ${code}`))
+  })
+
+  const send = (command: Command): Pending['promise'] => {
+    if (failure.signal.aborted) return Promise.reject(failure.signal.reason)
+    if (isClosed) return Promise.reject(new Unavailable('the database is closed'))
+    if (pending.size >= DATABASE_CALLS_MAX) return Promise.reject(new Unavailable('the database has too much to do'))
+    const waiting: Pending = Promise.withResolvers()
+    pending.set(++calls, waiting)
+    thread.postMessage({ kind: 'run', call: calls, command } satisfies ToThread, [])
+    return waiting.promise
+  }
+
+  return {
+    failed: failure.signal,
+    async run(command, signal) {
+      signal?.throwIfAborted()
+      return signal === undefined ? send(command) : abortable(send(command), signal)
+    },
+    post(command) {
+      // A refusal is a defect and shall be loud: it stays an unhandled rejection.
+      void send(command).catch((cause: unknown) => {
+        if (!(cause instanceof Unavailable)) throw cause
+      })
+    },
+    async [Symbol.asyncDispose]() {
+      if (!isClosed) thread.postMessage({ kind: 'close' } satisfies ToThread, [])
+      isClosed = true
+      await exited.promise
+    },
+  }
+}
+
+function conclude({ resolve, reject }: Pending, answer: Answer): void {
+  switch (answer.kind) {
+    case 'rows':
+      return resolve(answer.rows)
+    case 'refused':
+      return reject(new Error(`the database refused a command: ${answer.message}`))
+    case 'disk_full':
+      return reject(new Unavailable('the disk of the database is full'))
+  }
+}
+
+function refusal({ name, message }: { name: string; message: string }): Error {
+  if (name === 'DataFolderLocked') return new DataFolderLocked(message)
+  if (name === 'DatabaseTooNew') return new DatabaseTooNew(message)
+  return new Unavailable(`the database cannot be opened: ${message}`)
+}
+
+/** Runs a statement that deletes at most so many rows dated before then and returns them, until nothing is left to delete. */
+export async function prune(
+  database: Database,
+  statement: { readonly sql: string; readonly before: Instant },
+  signal: AbortSignal,
+): Promise<void> {
+  const { sql, before } = statement
+  for (;;) {
+    const [deleted = []] = await database.run([{ sql, values: [before, PRUNE_ROWS_MAX] }], signal)
+    if (deleted.length < PRUNE_ROWS_MAX) return
+  }
+}
+
+/** The text in a column. */
+export function textIn(row: Row | undefined, column: string): string {
+  const value = row?.[column]
+  assert(typeof value === 'string', `${column} holds text`)
+  return value
+}
+
+/** The integer in a column. */
+export function integerIn(row: Row | undefined, column: string): number {
+  const value = row?.[column]
+  assert(typeof value === 'number', `${column} holds an integer`)
+  return value
+}

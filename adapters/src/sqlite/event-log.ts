@@ -1,0 +1,67 @@
+/** The event log in the database of the embedded service. */
+import { abortable, type Bell, bell } from '@platen/contract/bell.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import type { RenderEvent } from '@platen/contract/event.ts'
+import { EVENT_PREFETCH } from '@platen/contract/limit.ts'
+import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
+import { type Database, integerIn, prune, textIn } from './database.ts'
+
+const APPEND = `INSERT INTO event (id, dated, event) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+const POSITION = `SELECT position FROM event_reader WHERE reader = ?`
+const FETCH = `SELECT position, event FROM event WHERE position > ? ORDER BY position LIMIT ?`
+const DONE = `INSERT INTO event_reader (reader, position) VALUES (?, ?)
+  ON CONFLICT DO UPDATE SET position = max(position, excluded.position)`
+const PRUNE = `DELETE FROM event WHERE position IN (SELECT position FROM event WHERE dated < ? LIMIT ?) RETURNING position`
+
+export interface SqliteEventLog extends EventLog {
+  /** Forgets the events of renders that ended before then, done with or not. Safe to cut short. */
+  prune(before: Instant, signal: AbortSignal): Promise<void>
+}
+
+/** The log in an open database; one a database, as it alone wakes those who follow it. An event appended again under its id changes nothing. */
+export function sqliteEventLog(database: Database): SqliteEventLog {
+  const bells = new Set<Bell>()
+
+  async function* follow(reader: string, signal: AbortSignal): AsyncGenerator<EventDelivery> {
+    const own = bell()
+    bells.add(own)
+    try {
+      const [[start] = []] = await database.run([{ sql: POSITION, values: [reader] }], signal)
+      let position = start === undefined ? 0 : integerIn(start, 'position')
+      for (;;) {
+        const [rows = []] = await database.run([{ sql: FETCH, values: [position, EVENT_PREFETCH] }], signal)
+        for (const row of rows) {
+          const at = integerIn(row, 'position')
+          yield {
+            event: JSON.parse(textIn(row, 'event')),
+            done: async () => void (await database.run([{ sql: DONE, values: [reader, at] }])),
+          }
+          signal.throwIfAborted()
+          position = at
+        }
+        if (rows.length < EVENT_PREFETCH) await own.rung(signal)
+      }
+    } catch (cause) {
+      // Being told to stop is how following ends; everything else is an error.
+      if (!signal.aborted) throw cause
+    } finally {
+      bells.delete(own)
+    }
+  }
+
+  const insert = async (event: RenderEvent) => {
+    const values = [event.id, event.manifest.outcome.finishedAt, JSON.stringify(event)]
+    await database.run([{ sql: APPEND, values }])
+    for (const bell of bells) bell.ring()
+  }
+
+  return {
+    follow,
+    async append(event, signal) {
+      signal.throwIfAborted()
+      // Those who follow hear of the event even where the caller stops waiting first.
+      await abortable(insert(event), signal)
+    },
+    prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
+  }
+}

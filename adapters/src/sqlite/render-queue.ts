@@ -1,0 +1,167 @@
+/**
+ * The durable render queue: a row until it is done. What is about to be taken is held in memory, a little of each line, so that
+ * `poll` never waits; what was delivered is known in memory only, so that all that is not done is delivered again after a restart.
+ */
+import { abortable, type Bell, bell } from '@platen/contract/bell.ts'
+import { CONSUMER_PREFETCH } from '@platen/contract/limit.ts'
+import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
+import { ENGINES, type Engine, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { type Database, integerIn, textIn } from './database.ts'
+
+const ENQUEUE = `INSERT INTO queue (id, engine, lane, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sequence`
+const FETCH = `SELECT sequence, record FROM queue WHERE engine = ? AND lane = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+const DONE = `DELETE FROM queue WHERE id = ?`
+
+/** The queue in an open database; one a database, as it alone knows what is in hand. Enqueuing a record again changes nothing. */
+export function sqliteRenderQueue(database: Database): RenderQueue {
+  const lines = ENGINES.flatMap((engine) => LANES.map((lane) => new Line(database, engine, lane)))
+
+  const append = async (record: RenderRecord) => {
+    const { id, engine, lane } = record
+    const [rows = []] = await database.run([{ sql: ENQUEUE, values: [id, engine, lane, JSON.stringify(record)] }])
+    const line = lines.find((line) => line.engine === engine && line.lane === lane)
+    if (rows[0] !== undefined) line?.append({ sequence: integerIn(rows[0], 'sequence'), record })
+  }
+
+  return {
+    async enqueue(record, signal) {
+      signal.throwIfAborted()
+      // The line hears of the record even where the caller stops waiting first: else nobody would ever take it.
+      await abortable(append(record), signal)
+    },
+    async consume(engine, signal) {
+      signal.throwIfAborted()
+      return consumer(
+        database,
+        lines.filter((line) => line.engine === engine),
+      )
+    },
+  }
+}
+
+interface Entry {
+  readonly sequence: number
+  readonly record: RenderRecord
+}
+
+/** One line, from the cursor on in the database and before it in memory. */
+class Line {
+  readonly engine: Engine
+  readonly lane: Lane
+  readonly bells = new Set<Bell>()
+  readonly #database: Database
+  /** Fetched and in no hand, in order. Beyond `CONSUMER_PREFETCH` only by what closed consumers gave back. */
+  #atHand: Entry[] = []
+  readonly #inHand = new Map<Entry, Bell>()
+  /** Everything up to this sequence has been fetched. */
+  #cursor = 0
+  /** Is there nothing in the database behind the cursor? */
+  #isDrained = false
+  #isFetching = false
+
+  constructor(database: Database, engine: Engine, lane: Lane) {
+    this.#database = database
+    this.engine = engine
+    this.lane = lane
+  }
+
+  /** A record is durable in the database: takes it over if it is the very next, else leaves it there for later. */
+  append(entry: Entry): void {
+    // A fetch may have brought it before this was told.
+    if (entry.sequence <= this.#cursor) return
+    if (this.#isDrained && !this.#isFetching && this.#atHand.length < CONSUMER_PREFETCH) {
+      this.#cursor = entry.sequence
+      this.#atHand.push(entry)
+      this.#ring()
+      return
+    }
+    this.#isDrained = false
+    this.fetch()
+  }
+
+  /** The next record at hand, which is in this consumer's hand from now on. */
+  take(consumer: Bell): RenderRecord | undefined {
+    const entry = this.#atHand.shift()
+    if (entry !== undefined) this.#inHand.set(entry, consumer)
+    this.fetch()
+    return entry?.record
+  }
+
+  /** A consumer is no more: what it has in hand goes back to where it stood in the line. */
+  leave(consumer: Bell): void {
+    this.bells.delete(consumer)
+    for (const [entry, holder] of this.#inHand) if (holder === consumer) this.#atHand.push(entry)
+    for (const entry of this.#atHand) this.#inHand.delete(entry)
+    this.#atHand.sort((a, b) => a.sequence - b.sequence)
+    this.#ring()
+  }
+
+  /** A record is gone from the database: it is given to nobody any more, whoever had it when. */
+  remove(id: RenderId): void {
+    this.#atHand = this.#atHand.filter(({ record }) => record.id !== id)
+    for (const entry of this.#inHand.keys()) if (entry.record.id === id) this.#inHand.delete(entry)
+  }
+
+  /** Sees to it that something is at hand while there is something to be had. */
+  fetch(): void {
+    if (this.#isFetching || this.#isDrained || this.#atHand.length > CONSUMER_PREFETCH / 2) return
+    this.#isFetching = true
+    // What is appended while this waits clears the flag again.
+    this.#isDrained = true
+    void this.#read().then(
+      (entries) => this.#fetched(entries),
+      // The database has failed or is closed: whoever consumes learns that from `done`, and there is nothing left to fetch.
+      () => undefined,
+    )
+  }
+
+  async #read(): Promise<Entry[]> {
+    const values = [this.engine, this.lane, this.#cursor, CONSUMER_PREFETCH]
+    const [rows = []] = await this.#database.run([{ sql: FETCH, values }])
+    return rows.map((row) => ({ sequence: integerIn(row, 'sequence'), record: JSON.parse(textIn(row, 'record')) }))
+  }
+
+  #fetched(entries: readonly Entry[]): void {
+    this.#isFetching = false
+    this.#atHand.push(...entries)
+    this.#cursor = entries.at(-1)?.sequence ?? this.#cursor
+    if (entries.length === CONSUMER_PREFETCH) this.#isDrained = false
+    if (entries.length > 0) this.#ring()
+    this.fetch()
+  }
+
+  #ring(): void {
+    for (const bell of this.bells) bell.ring()
+  }
+}
+
+function consumer(database: Database, lines: readonly Line[]): RenderConsumer {
+  const own = bell()
+  let isClosed = false
+  for (const line of lines) {
+    line.bells.add(own)
+    line.fetch()
+  }
+
+  const deliver = (line: Line, record: RenderRecord): RenderDelivery => ({
+    record,
+    async done(signal) {
+      await database.run([{ sql: DONE, values: [record.id] }], signal)
+      line.remove(record.id)
+    },
+  })
+
+  return {
+    poll(lane) {
+      const line = isClosed ? undefined : lines.find((line) => line.lane === lane)
+      const record = line?.take(own)
+      return line !== undefined && record !== undefined ? deliver(line, record) : undefined
+    },
+    arrival: (signal) => own.rung(signal),
+    async [Symbol.asyncDispose]() {
+      isClosed = true
+      for (const line of lines) line.leave(own)
+    },
+  }
+}

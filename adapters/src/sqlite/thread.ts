@@ -1,0 +1,47 @@
+/**
+ * The thread that owns the connection. While a commit flushes the disk, commands gather in the mailbox; the next commit takes all
+ * of them. So the busier the service, the more renders share a flush, and an idle one waits for nothing.
+ */
+import assert from 'node:assert/strict'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { COMMANDS_PER_COMMIT_MAX } from '@platen/contract/limit.ts'
+import { type Command, type Connection, openConnection } from './connection.ts'
+import type { ToDatabase, ToThread } from './database.ts'
+
+assert(parentPort !== null, 'this module is the entry of a thread')
+const mailbox = parentPort
+const { path } = workerData
+assert(typeof path === 'string')
+
+const send = (message: ToDatabase) => mailbox.postMessage(message, [])
+
+try {
+  serve(openConnection(path))
+} catch (cause) {
+  // Told instead of thrown, as errors lose their class between threads. With nothing to listen for the thread then ends.
+  const { name, message } = cause instanceof Error ? cause : new Error(String(cause))
+  send({ kind: 'refused', name, message })
+}
+
+function serve(connection: Connection): void {
+  mailbox.on('message', (first: ToThread) => {
+    const calls: number[] = []
+    const commands: Command[] = []
+    let message: ToThread | undefined = first
+    for (; message?.kind === 'run'; message = calls.length < COMMANDS_PER_COMMIT_MAX ? take() : undefined) {
+      calls.push(message.call)
+      commands.push(message.command)
+    }
+    // What is thrown here ends the thread, and with it every call that waits: nothing is answered that may not be kept.
+    if (commands.length > 0) send({ kind: 'answered', calls, answers: connection.run(commands) })
+    if (message?.kind === 'close') {
+      connection.close()
+      mailbox.close()
+    }
+  })
+  send({ kind: 'opened' })
+}
+
+function take(): ToThread | undefined {
+  return receiveMessageOnPort(mailbox)?.message
+}

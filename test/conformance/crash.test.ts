@@ -1,0 +1,144 @@
+/** What the embedded database keeps when its process is killed or its disk breaks, and that it belongs to one process at a time. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
+import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
+import { DATABASE_CALLS_MAX } from '@platen/contract/limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { anEvent, aRecord } from '../fixture/build.ts'
+import { all } from './harness.ts'
+
+let folder: string
+let path: string
+const children: ChildProcess[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-crash-'))
+  path = join(folder, 'platen.db')
+})
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  await rm(folder, { recursive: true })
+})
+
+test('a process killed at any moment loses no render it has answered for', { timeout: 60_000 }, async ({ signal }) => {
+  const printed: string[] = []
+  // Killed between its first answer and some hundreds later, each time on top of what the last one left.
+  for (const answers of [1, 2, 17, 90, 333]) printed.push(...(await appendUntilKilled(answers, signal)))
+
+  await using database = await openDatabase({ path, signal })
+  await using consumer = await sqliteRenderQueue(database).consume('react_pdf', signal)
+  const missing = new Set(printed)
+  while (missing.size > 0) {
+    const delivery = consumer.poll('async')
+    if (delivery === undefined) await consumer.arrival(signal)
+    else missing.delete(delivery.record.id)
+  }
+  expect(printed.length).toBeGreaterThanOrEqual(1 + 2 + 17 + 90 + 333)
+})
+
+test('a second process is refused while one has the database, and admitted when that one is killed', async ({
+  signal,
+}) => {
+  const { child, lines } = start()
+  await lines.next()
+  await expect(openDatabase({ path, signal })).rejects.toMatchObject({ name: 'DataFolderLocked' })
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await using database = await openDatabase({ path, signal })
+  expect(database.failed.aborted).toBe(false)
+})
+
+test('a broken file ends the database: it says so, and every call is Unavailable from then on', async ({ signal }) => {
+  await fillWithEvents(signal)
+  await overwrite(path, 8 * 4096)
+  await using database = await openDatabase({ path, signal })
+  const log = sqliteEventLog(database)
+  // Reads until it comes to the broken part; what waits at that moment fails with it.
+  await expect(all(log.follow('webhooks', signal))).rejects.toThrow(Unavailable)
+  expect(database.failed.aborted).toBe(true)
+  await expect(log.append(anEvent(), signal)).rejects.toThrow(Unavailable)
+  await expect(sqliteRenderQueue(database).enqueue(aRecord(), signal)).rejects.toThrow(Unavailable)
+})
+
+test('closing does what was asked before, and is the end', async ({ signal }) => {
+  const first = await openDatabase({ path, signal })
+  const records = Array.from({ length: 300 }, () => aRecord())
+  const queue = sqliteRenderQueue(first)
+  const enqueued = Promise.all(records.map((record) => queue.enqueue(record, signal)))
+  await first[Symbol.asyncDispose]()
+  await first[Symbol.asyncDispose]()
+  await enqueued
+  await expect(queue.enqueue(aRecord(), signal)).rejects.toThrow('the database is closed')
+  expect(first.failed.aborted).toBe(false)
+  await using second = await openDatabase({ path, signal })
+  expect(await countQueued(second)).toBe(300)
+})
+
+test('refuses at once what is beyond the calls that may wait, and keeps the others', async ({ signal }) => {
+  await using database = await openDatabase({ path, signal })
+  const queue = sqliteRenderQueue(database)
+  const records = Array.from({ length: DATABASE_CALLS_MAX + 5 }, () => aRecord())
+  const outcomes = await Promise.allSettled(records.map((record) => queue.enqueue(record, signal)))
+  const refused = outcomes.filter(({ status }) => status === 'rejected')
+  expect(refused).toHaveLength(5)
+  expect(refused[0]).toMatchObject({ reason: { name: 'Unavailable', message: 'the database has too much to do' } })
+  expect(await countQueued(database)).toBe(DATABASE_CALLS_MAX)
+})
+
+test('a database that cannot be opened is Unavailable', async ({ signal }) => {
+  await expect(openDatabase({ path: join(folder, 'missing', 'platen.db'), signal })).rejects.toThrow(Unavailable)
+  await overwrite(path, 0)
+  await expect(openDatabase({ path, signal })).rejects.toThrow('cannot be opened')
+})
+
+/** Leaves a database of some megabytes behind. */
+async function fillWithEvents(signal: AbortSignal): Promise<void> {
+  await using database = await openDatabase({ path, signal })
+  const log = sqliteEventLog(database)
+  await Promise.all(Array.from({ length: 2000 }, () => log.append(anEvent(), signal)))
+}
+
+/** Writes rubbish over a file from an offset on. */
+async function overwrite(file: string, from: number): Promise<void> {
+  await using handle = await open(file, 'a+').then(async (made) => {
+    await made.close()
+    return open(file, 'r+')
+  })
+  const { size } = await handle.stat()
+  await handle.write(Buffer.alloc(Math.max(4096, size - from), 0x5a), 0, undefined, from)
+}
+
+async function countQueued(database: Database): Promise<unknown> {
+  const [rows] = await database.run([{ sql: 'SELECT count(*) AS count FROM queue' }])
+  return rows?.[0]?.['count']
+}
+
+/** Runs a process until it has printed so many ids, kills it, and returns all that it printed. */
+async function appendUntilKilled(answers: number, signal: AbortSignal): Promise<string[]> {
+  const { child, lines } = start()
+  const exit = once(child, 'exit')
+  const ids: string[] = []
+  for await (const line of lines) {
+    signal.throwIfAborted()
+    // The last line may have been cut short by the kill.
+    if (line.length === 26) ids.push(line)
+    if (ids.length === answers) child.kill('SIGKILL')
+  }
+  expect(await exit).toStrictEqual([null, 'SIGKILL'])
+  return ids
+}
+
+function start(): { child: ChildProcess; lines: AsyncIterableIterator<string> } {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'crash.child.ts'), path], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+}

@@ -1,0 +1,69 @@
+/** What every log promises; see the doc comments of the port. */
+import type { Log } from '@platen/contract/port/log.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+const LEVELS = ['error', 'warn', 'info', 'debug'] as const
+
+export interface LogHarness extends AsyncDisposable {
+  /** A log from this level up. */
+  open(level: (typeof LEVELS)[number] | 'silent'): Log
+  /** What was written so far, one object a line. */
+  lines(): Promise<readonly unknown[]>
+}
+
+export function describeLog(name: string, makeHarness: () => Promise<LogHarness>): void {
+  describe(`log: ${name}`, () => {
+    let harness: LogHarness
+    beforeEach(async () => {
+      harness = await makeHarness()
+    })
+    afterEach(() => harness[Symbol.asyncDispose]())
+
+    test.for(LEVELS)('writes a line with level %s, message and fields', async (level) => {
+      harness.open('debug')[level]({ tenant: 'acme', durationMs: 12 }, 'render finished')
+      expect(await harness.lines()).toMatchObject([{ level, msg: 'render finished', tenant: 'acme', durationMs: 12 }])
+    })
+
+    test.for([
+      ['silent', 0],
+      ['error', 1],
+      ['warn', 2],
+      ['info', 3],
+      ['debug', 4],
+    ] as const)('writes nothing below its level, at %s %d lines of four', async ([from, count]) => {
+      const log = harness.open(from)
+      for (const level of LEVELS) log[level]({}, 'said')
+      expect(await harness.lines()).toMatchObject(LEVELS.slice(0, count).map((level) => ({ level })))
+    })
+
+    test('says when, in UTC', async () => {
+      harness.open('info').info({}, 'service started')
+      expect(await harness.lines()).toMatchObject([{ time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) }])
+    })
+
+    test('shows an error with its cause under err', async () => {
+      const err = new Error('render failed', { cause: new Error('no such font') })
+      harness.open('info').error({ err }, 'render failed')
+      const [line] = await harness.lines()
+      expect(JSON.stringify(line)).toContain('no such font')
+      expect(line).toMatchObject({ err: { type: 'Error', stack: expect.stringContaining('log.suite') } })
+    })
+
+    test.for([
+      ['a field', { authorization: 'Bearer service_live_x' }],
+      ['headers', { headers: { authorization: 'Bearer service_live_x', cookie: 'service_live_x' } }],
+      ['a request', { request: { headers: { authorization: 'Bearer service_live_x' } } }],
+    ] as const)('never writes credentials that are in %s', async ([, fields]) => {
+      harness.open('info').info(fields, 'request received')
+      const written = JSON.stringify(await harness.lines())
+      expect(written).toContain('[redacted]')
+      expect(written).not.toContain('service_live_x')
+    })
+
+    test('keeps one line one line, whatever is in it', async () => {
+      const field = 'a\n{"level":"error"}\r\u2028\u001b[31m'
+      harness.open('info').info({ field }, 'template refused')
+      expect(await harness.lines()).toMatchObject([{ level: 'info', field }])
+    })
+  })
+}

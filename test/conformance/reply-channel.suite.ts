@@ -1,0 +1,112 @@
+/** What every reply channel promises; see the doc comments of the port. */
+import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { aRenderId } from '../fixture/build.ts'
+import type { Harness } from './harness.ts'
+
+const RENDERED: Reply = { kind: 'rendered', pdf: new Uint8Array([37, 80, 68, 70]), durationMs: 120 }
+const FAILED: Reply = { kind: 'failed', error: { code: 'render_timeout', message: 'took 25 s' }, durationMs: 25_000 }
+
+export function describeReplyChannel(name: string, makeHarness: () => Promise<Harness<ReplyChannel>>): void {
+  describe(`reply channel: ${name}`, () => {
+    let harness: Harness<ReplyChannel>
+    let replies: ReplyChannel
+    let id: RenderId
+    beforeEach(async () => {
+      harness = await makeHarness()
+      replies = await harness.open()
+      id = aRenderId()
+    })
+    afterEach(() => harness[Symbol.asyncDispose]())
+
+    test.for([
+      ['document', RENDERED],
+      ['failure', FAILED],
+    ] as const)('brings a %s to the caller who waits', async ([, reply], { signal }) => {
+      using pending = replies.expect(id)
+      const waiting = Promise.all([pending.taken(signal), pending.reply(signal)])
+      replies.announce(id)
+      await replies.answer(id, reply, signal)
+      expect(await waiting).toStrictEqual([undefined, reply])
+    })
+
+    test('keeps what came before the caller asked', async ({ signal }) => {
+      using pending = replies.expect(id)
+      replies.announce(id)
+      await replies.answer(id, RENDERED, signal)
+      await pending.taken(signal)
+      expect(await pending.reply(signal)).toStrictEqual(RENDERED)
+    })
+
+    test('takes an answer to mean that the render was taken', async ({ signal }) => {
+      using pending = replies.expect(id)
+      await replies.answer(id, FAILED, signal)
+      await expect(pending.taken(signal)).resolves.toBeUndefined()
+    })
+
+    test('keeps renders apart', async ({ signal }) => {
+      using one = replies.expect(id)
+      using two = replies.expect(aRenderId())
+      await replies.answer(id, RENDERED, signal)
+      expect(await one.reply(signal)).toStrictEqual(RENDERED)
+      const reason = new Error('no answer')
+      await expect(two.taken(AbortSignal.abort(reason))).rejects.toBe(reason)
+    })
+
+    test('stops waiting with the reason of the signal', async () => {
+      using pending = replies.expect(id)
+      const stop = new AbortController()
+      const waiting = Promise.allSettled([pending.taken(stop.signal), pending.reply(stop.signal)])
+      const reason = new Error('nobody took it')
+      stop.abort(reason)
+      expect(await waiting).toStrictEqual([
+        { status: 'rejected', reason },
+        { status: 'rejected', reason },
+      ])
+    })
+
+    test('drops what nobody waits for', async ({ signal }) => {
+      replies.announce(id)
+      await expect(replies.answer(id, RENDERED, signal)).resolves.toBeUndefined()
+      replies.expect(id)[Symbol.dispose]()
+      await expect(replies.answer(id, RENDERED, signal)).resolves.toBeUndefined()
+    })
+
+    test('tells the renderer that the caller has gone', async ({ signal }) => {
+      const pending = replies.expect(id)
+      const departure = replies.departure(id, signal)
+      expect(departure.aborted).toBe(false)
+      pending[Symbol.dispose]()
+      await aborted(departure, signal)
+    })
+
+    test('tells a renderer that comes late that the caller has gone already', async ({ signal }) => {
+      replies.expect(id)[Symbol.dispose]()
+      await aborted(replies.departure(id, signal), signal)
+    })
+
+    test('does not take a caller who has the reply for one that went away', async ({ signal }) => {
+      const pending = replies.expect(id)
+      const departure = replies.departure(id, signal)
+      await replies.answer(id, RENDERED, signal)
+      await pending.reply(signal)
+      pending[Symbol.dispose]()
+      // Whatever the channel still carries is behind this second departure.
+      const other = aRenderId()
+      const witness = replies.expect(other)
+      const seen = replies.departure(other, signal)
+      witness[Symbol.dispose]()
+      await aborted(seen, signal)
+      expect(departure.aborted).toBe(false)
+    })
+  })
+}
+
+async function aborted(departure: AbortSignal, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  departure.addEventListener('abort', () => resolve())
+  signal.addEventListener('abort', () => reject(signal.reason))
+  if (departure.aborted) resolve()
+  await promise
+}
