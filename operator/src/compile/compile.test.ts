@@ -1,0 +1,226 @@
+import type { ConditionType, Resource } from '@platen/contract/resource.ts'
+import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
+import { assert, property, shuffledSubarray } from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  aKeyHash,
+  anApiKeyResource,
+  aPlanResource,
+  aTemplateResource,
+  aTenantResource,
+} from '../../../test/fixture/resource.ts'
+import { type Compiled, type CompileInput, compile, outcomesOf } from './compile.ts'
+import { type CheckFault, checksOf } from './template.ts'
+
+const ACME = 'acme' as TenantId
+
+interface Given extends Partial<Omit<CompileInput, 'resources' | 'checks'>> {
+  /** What the check finds in every template. */
+  readonly faults?: readonly CheckFault[]
+}
+
+function compiled(resources: readonly Resource[], { faults = [], ...given }: Given = {}): Compiled {
+  const configMaps = given.configMaps ?? new Map()
+  const templates = resources.filter((resource) => resource.kind === 'Template')
+  const checks = new Map([...checksOf(templates, configMaps).keys()].map((key) => [key, faults]))
+  const rest = { keyHashes: new Map(), defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
+  return compile({ resources, configMaps, checks, ...rest, ...given })
+}
+
+function condition(result: Compiled, resource: Resource, type: ConditionType) {
+  const outcome = outcomesOf(result).find((candidate) => candidate.resource.metadata.uid === resource.metadata.uid)
+  return outcome?.conditions.find((candidate) => candidate.type === type)
+}
+
+const platform = [aPlanResource(), aTenantResource()]
+
+describe('a folder of good resources', () => {
+  const result = compiled([
+    aPlanResource({ spec: { htmlEngineEnabled: true, renderLimitMonthly: 1000 } }),
+    aTenantResource({ spec: { overrides: { syncRateLimitPerMinute: 5 } } }),
+    aTemplateResource({ spec: { version: 3, html: { template: { inline: '<p>' } } } }),
+    anApiKeyResource({ spec: { environment: 'test', expiresAt: '2027-01-01T00:00:00Z' } }),
+  ])
+
+  test('gives the tenant the limits of its plan, overlaid with its own', () => {
+    expect(result.snapshot.tenants.get(ACME)).toEqual({
+      id: 'acme',
+      incarnation: 'uid of Tenant acme',
+      limits: { ...DEFAULT_LIMITS, htmlEngineEnabled: true, renderLimitMonthly: 1000, syncRateLimitPerMinute: 5 },
+      suspended: false,
+      storage: { bucket: 'platen', prefix: 'acme/' },
+    })
+  })
+
+  test('publishes the template under its code, with a source of its digest', () => {
+    const [template] = [...(result.snapshot.templates.get(ACME)?.values() ?? [])]
+    expect(template).toMatchObject({ code: 'invoice', name: 'invoice', version: 3, engines: ['react_pdf', 'html'] })
+    expect(template && result.sources.get(template.digest)).toMatchObject({
+      version: 3,
+      reactPdf: 'export default () => null',
+      html: { template: '<p>', javascript: false },
+    })
+  })
+
+  test('publishes the key by its hash alone', () => {
+    expect([...result.snapshot.keys.values()]).toEqual([
+      { hash: 'a'.repeat(64), tenant: 'acme', environment: 'test', suspended: false, expiresAt: Date.UTC(2027, 0) },
+    ])
+  })
+
+  test('leaves nothing that is not ready', () => {
+    const ready = outcomesOf(result).map(({ conditions }) => conditions[0])
+    expect(ready).toHaveLength(4)
+    for (const condition of ready)
+      expect(condition).toMatchObject({ type: 'Ready', status: 'True', observedGeneration: 1 })
+  })
+})
+
+describe('a revision', () => {
+  test('stays when nothing that is published changed', () => {
+    const first = compiled(platform)
+    const renamed = [aPlanResource({ spec: { displayName: 'Starter' } }), aTenantResource()]
+    expect(compiled(renamed, { previous: first }).snapshot.revision).toBe(first.snapshot.revision)
+  })
+
+  test('is the next one when anything did', () => {
+    const first = compiled(platform)
+    const suspended = [aPlanResource(), aTenantResource({ spec: { suspended: true } })]
+    expect(compiled(suspended, { previous: first }).snapshot.revision).toBe(first.snapshot.revision + 1)
+  })
+
+  test('is published even when there is nothing at all', () => {
+    expect(compiled([]).snapshot.revision).toBe(1)
+  })
+})
+
+test('the order of reading changes nothing', () => {
+  const resources = [
+    ...platform,
+    aTemplateResource(),
+    aTemplateResource({ metadata: { name: 'rival' }, spec: { code: 'invoice' } }),
+    anApiKeyResource(),
+    anApiKeyResource({ metadata: { name: 'copy' } }),
+  ]
+  const expected = compiled(resources)
+  const unchanged = property(shuffledSubarray(resources, { minLength: resources.length }), (shuffled) => {
+    expect(compiled(shuffled)).toEqual(expected)
+  })
+  assert(unchanged, { numRuns: 20 })
+})
+
+describe('a tenant', () => {
+  test('without its plan is not served at all, having had no limits', () => {
+    const tenant = aTenantResource()
+    const result = compiled([tenant])
+    expect(result.snapshot.tenants.size).toBe(0)
+    expect(condition(result, tenant, 'PlanResolved')).toMatchObject({ status: 'False', reason: 'PlanNotFound' })
+  })
+
+  test('whose plan was deleted keeps the limits it had', () => {
+    const previous = compiled([aPlanResource({ spec: { renderLimitMonthly: 7 } }), aTenantResource()])
+    const result = compiled([aTenantResource()], { previous })
+    expect(result.snapshot.tenants.get(ACME)?.limits.renderLimitMonthly).toBe(7)
+    expect(condition(result, aTenantResource(), 'Ready')).toMatchObject({ status: 'False', reason: 'PlanNotFound' })
+  })
+
+  test('whose limits are refused is suspended all the same', () => {
+    const previous = compiled(platform)
+    const broken = aTenantResource({ spec: { suspended: true, overrides: { javascriptEnabled: true } } })
+    const result = compiled([aPlanResource(), broken], { previous })
+    expect(result.snapshot.tenants.get(ACME)).toMatchObject({ suspended: true, limits: { javascriptEnabled: false } })
+    expect(condition(result, broken, 'Ready')).toMatchObject({ reason: 'InvalidEffectiveLimits' })
+  })
+
+  test('made anew under an old name is another incarnation', () => {
+    const previous = compiled(platform)
+    const anew = aTenantResource({ metadata: { uid: 'another uid' as never } })
+    expect(compiled([aPlanResource(), anew], { previous }).snapshot.tenants.get(ACME)?.incarnation).toBe('another uid')
+  })
+
+  const globex = { name: 'globex', createdAt: 5 }
+  test.for([
+    ['the same prefix', 'acme/'],
+    ['a prefix inside it', 'acme/globex/'],
+    ['a prefix around it', 'a/'],
+    ['the prefix of the manifests', 'manifest/'],
+  ])('is refused %s', ([, prefix]) => {
+    const acme = aTenantResource({ spec: { storage: { prefix: prefix === 'a/' ? 'a/b/' : 'acme/' } } })
+    const rival = aTenantResource({ metadata: globex, spec: { storage: { prefix: prefix ?? '' } } })
+    const result = compiled([rival, acme, aPlanResource()])
+    expect([...result.snapshot.tenants.keys()]).toEqual(['acme'])
+    expect(condition(result, rival, 'Accepted')).toMatchObject({ status: 'False', reason: 'PrefixTaken' })
+  })
+
+  test('may use the same prefix in another bucket', () => {
+    const rival = aTenantResource({ metadata: globex, spec: { storage: { prefix: 'acme/', bucket: 'globex' } } })
+    expect(compiled([...platform, rival]).snapshot.tenants.size).toBe(2)
+  })
+
+  test('keeps the prefix its PDFs are under when an older one moves there', () => {
+    const rival = aTenantResource({ metadata: globex })
+    const previous = compiled([...platform, rival])
+    const mover = aTenantResource({ spec: { storage: { prefix: 'globex/' } } })
+    const { tenants } = compiled([aPlanResource(), mover, rival], { previous }).snapshot
+    expect([...tenants.values()].map(({ storage }) => storage.prefix)).toEqual(['acme/', 'globex/'])
+  })
+})
+
+describe('a plan', () => {
+  test('that contradicts itself gives what it gave before', () => {
+    const previous = compiled([aPlanResource({ spec: { retentionDays: 7 } }), aTenantResource()])
+    const plan = aPlanResource({ spec: { retentionDays: 9, javascriptEnabled: true } })
+    const result = compiled([plan, aTenantResource()], { previous })
+    expect(result.snapshot.tenants.get(ACME)?.limits.retentionDays).toBe(7)
+    expect(condition(result, plan, 'Ready')).toMatchObject({ status: 'False', reason: 'InvalidLimits' })
+  })
+
+  test('says whether anybody uses it', () => {
+    const idle = aPlanResource({ metadata: { name: 'idle' } })
+    const result = compiled([...platform, idle])
+    expect(condition(result, aPlanResource(), 'InUse')?.status).toBe('True')
+    expect(condition(result, idle, 'InUse')?.status).toBe('False')
+  })
+})
+
+describe('a key', () => {
+  const key = anApiKeyResource()
+
+  test.for([
+    ['of a tenant there is none of', 'TenantNotFound', { spec: { tenantRef: { name: 'initech' } } }],
+    ['from a namespace its tenant does not list', 'NamespaceNotAllowed', { metadata: { namespace: 'team-globex' } }],
+  ] as const)('%s opens nothing', ([, reason, fields]) => {
+    const stranger = anApiKeyResource(fields)
+    const result = compiled([...platform, stranger])
+    expect(result.snapshot.keys.size).toBe(0)
+    expect(condition(result, stranger, 'Accepted')).toMatchObject({ status: 'False', reason })
+  })
+
+  test('is revoked when its tenant stops listing the namespace', () => {
+    const previous = compiled([...platform, key])
+    const closed = aTenantResource({ spec: { namespaces: [] } })
+    expect(compiled([aPlanResource(), closed, key], { previous }).snapshot.keys.size).toBe(0)
+  })
+
+  test('is the older one of two of the same hash', () => {
+    const copy = anApiKeyResource({ metadata: { name: 'a-copy', createdAt: 5 }, spec: { environment: 'test' } })
+    const result = compiled([...platform, copy, key])
+    expect([...result.snapshot.keys.values()]).toMatchObject([{ environment: 'live' }])
+    expect(condition(result, copy, 'Ready')).toMatchObject({ reason: 'KeyTaken' })
+  })
+
+  test('whose secret cannot be read stays good, and says so', () => {
+    const generated = anApiKeyResource({ spec: { secretName: 'ci-key' } })
+    const keyHashes = new Map([[generated.metadata.uid, 'b'.repeat(64) as KeyHash]])
+    const previous = compiled([...platform, generated], { keyHashes })
+    const result = compiled([...platform, generated], { previous })
+    expect([...result.snapshot.keys.keys()]).toEqual(['b'.repeat(64)])
+    expect(condition(result, generated, 'Ready')).toMatchObject({ status: 'False', reason: 'SecretMissing' })
+  })
+
+  test('is named in no condition by its hash', () => {
+    const copy = anApiKeyResource({ metadata: { name: 'copy' } })
+    const told = outcomesOf(compiled([...platform, key, copy])).map(({ conditions }) => conditions)
+    expect(JSON.stringify(told)).not.toContain(aKeyHash('a').slice(7, 20))
+  })
+})

@@ -1,0 +1,44 @@
+/** What is said about a resource, and the little grammar of saying it. */
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
+import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/resource.ts'
+
+/** A finding before it is tied to a generation. */
+export interface Finding {
+  readonly type: ConditionType
+  readonly isTrue: boolean
+  readonly reason: ConditionReason
+  readonly message: string
+}
+
+export function holds(type: ConditionType, reason: ConditionReason, message = ''): Finding {
+  return { type, isTrue: true, reason, message }
+}
+
+export function fails(type: ConditionType, reason: ConditionReason, message: string): Finding {
+  return { type, isTrue: false, reason, message }
+}
+
+/**
+ * The conditions of a resource: its findings, and `Ready`, which is the first of `needed` that fails, or true. What is not
+ * `needed` for readiness (whether a tenant is suspended, a plan in use) is only told.
+ */
+export function conditionsOf(
+  resource: Resource,
+  { needed, told = [] }: { needed: readonly Finding[]; told?: readonly Finding[] },
+): readonly Condition[] {
+  const failed = needed.find(({ isTrue }) => !isTrue)
+  const ready = failed === undefined ? holds('Ready', 'Ready') : fails('Ready', failed.reason, failed.message)
+  const findings = [ready, ...needed.filter(({ type }) => type !== 'Ready'), ...told]
+  return findings.map(({ type, isTrue, reason, message }) => ({
+    type,
+    status: isTrue ? 'True' : 'False',
+    reason,
+    message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX),
+    observedGeneration: resource.metadata.generation,
+  }))
+}
+
+/** The place of a resource as people say it: `Template team-acme/invoice`. */
+export function labelOf({ kind, metadata }: Resource): string {
+  return `${kind} ${'namespace' in metadata ? `${metadata.namespace}/` : ''}${metadata.name}`
+}

@@ -1,0 +1,155 @@
+/** Plans and tenants in, the tenants in force out; and who may name a tenant. */
+import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource } from '@platen/contract/resource.ts'
+import type { Limits, Tenant, TenantId } from '@platen/contract/tenant.ts'
+import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
+import { limitLayerOf, overlay } from './limit.ts'
+import type { Outcome, Outcomes } from './outcome.ts'
+
+export type PlanOutcome = Outcome<PlanResource, Limits>
+export type TenantOutcome = Outcome<TenantResource, Tenant>
+
+interface PlanInput {
+  readonly plans: readonly PlanResource[]
+  readonly tenants: readonly TenantResource[]
+  readonly defaults: Limits
+  readonly previous: Outcomes<PlanResource, Limits>
+}
+
+/** The limits each plan gives. A plan that contradicts itself gives those it gave before. */
+export function compilePlans({ plans, tenants, defaults, previous }: PlanInput): readonly PlanOutcome[] {
+  const used = new Set(tenants.map(({ spec }) => spec.planRef.name))
+  return plans.map((resource) => {
+    const merged = overlay(defaults, limitLayerOf(resource.spec))
+    const isGood = 'limits' in merged
+    const settings = isGood ? merged.limits : previous.get(resource.metadata.uid)?.settings
+    const conditions = conditionsOf(resource, {
+      needed: isGood ? [] : [fails('Ready', 'InvalidLimits', merged.contradiction)],
+      told: [
+        used.has(resource.metadata.name)
+          ? holds('InUse', 'InUse')
+          : fails('InUse', 'NotInUse', `no Tenant names ${labelOf(resource)} in planRef`),
+      ],
+    })
+    return { resource, conditions, ...(settings && { settings }) }
+  })
+}
+
+interface TenantInput {
+  /** The oldest first. */
+  readonly tenants: readonly TenantResource[]
+  readonly plans: readonly PlanOutcome[]
+  readonly previous: Outcomes<TenantResource, Tenant>
+  readonly serviceBucket: string
+}
+
+/**
+ * The tenants in force. One whose plan is gone, or whose limits or storage are refused, keeps those it had, never "unlimited" and
+ * never "nothing"; being suspended is never held up by that. One that never had any is not served at all.
+ */
+export function compileTenants({ tenants, plans, previous, serviceBucket }: TenantInput): readonly TenantOutcome[] {
+  const plansByName = new Map(plans.map((plan) => [plan.resource.metadata.name, plan]))
+  const refusals = claimStorage({ tenants, previous, serviceBucket })
+  return tenants.map((resource) => {
+    const before = previous.get(resource.metadata.uid)?.settings
+    const plan = findPlan(resource, plansByName.get(resource.spec.planRef.name))
+    const merged = plan.limits && overlay(plan.limits, resource.spec.overrides ?? {})
+    const limits = merged !== undefined && 'limits' in merged ? merged.limits : before?.limits
+    const refusal = refusals.get(resource)
+    const storage = refusal === undefined ? storageOf(resource, serviceBucket) : before?.storage
+    const conditions = conditionsOf(resource, {
+      needed: [
+        refusal ?? holds('Accepted', 'Accepted'),
+        plan.finding,
+        ...(merged !== undefined && 'contradiction' in merged
+          ? [
+              fails(
+                'Ready',
+                'InvalidEffectiveLimits',
+                `with the limits of the plan, overrides contradict: ${merged.contradiction}`,
+              ),
+            ]
+          : []),
+      ],
+      told: [suspension(resource)],
+    })
+    return { resource, conditions, ...(limits && storage && { settings: settingsOf(resource, { limits, storage }) }) }
+  })
+}
+
+function settingsOf({ metadata, spec }: TenantResource, kept: Pick<Tenant, 'limits' | 'storage'>): Tenant {
+  return {
+    // A tenant's id is its resource's name.
+    id: metadata.name as TenantId,
+    incarnation: metadata.uid,
+    ...kept,
+    suspended: spec.suspended ?? false,
+    ...(spec.suspendedReason !== undefined && { suspendedReason: spec.suspendedReason }),
+  }
+}
+
+function findPlan({ spec }: TenantResource, plan: PlanOutcome | undefined): { finding: Finding; limits?: Limits } {
+  const { name } = spec.planRef
+  if (plan === undefined) return { finding: fails('PlanResolved', 'PlanNotFound', `there is no Plan ${name}`) }
+  if (plan.settings === undefined)
+    return { finding: fails('PlanResolved', 'PlanNotReady', `Plan ${name} is not ready: mend its limits`) }
+  return { finding: holds('PlanResolved', 'PlanResolved'), limits: plan.settings }
+}
+
+function suspension({ spec }: TenantResource): Finding {
+  return spec.suspended === true
+    ? holds('Suspended', 'Suspended', spec.suspendedReason)
+    : fails('Suspended', 'Active', 'renders are accepted')
+}
+
+/** What the service itself keeps in its bucket, which no tenant may write over. */
+const SERVICE_PREFIXES = ['manifest/', 'template/', 'delivery/']
+
+/**
+ * Who is refused the storage it asks for. Those that stay where they are claim before those that move, and the older before the
+ * younger: PDFs that lie somewhere already are not made someone else's.
+ */
+function claimStorage({
+  tenants,
+  previous,
+  serviceBucket,
+}: Omit<TenantInput, 'plans'>): ReadonlyMap<TenantResource, Finding> {
+  const refusals = new Map<TenantResource, Finding>()
+  const claimed = SERVICE_PREFIXES.map((prefix) => ({ bucket: serviceBucket, prefix, owner: 'the service' }))
+  const stays = (resource: TenantResource) => {
+    const before = previous.get(resource.metadata.uid)?.settings?.storage
+    const wanted = storageOf(resource, serviceBucket)
+    return before?.bucket === wanted.bucket && before.prefix === wanted.prefix
+  }
+  for (const resource of [...tenants.filter(stays), ...tenants.filter((tenant) => !stays(tenant))]) {
+    const wanted = storageOf(resource, serviceBucket)
+    const taken = claimed.find((claim) => overlaps(claim, wanted))
+    if (taken === undefined) claimed.push({ ...wanted, owner: labelOf(resource) })
+    else refusals.set(resource, fails('Accepted', 'PrefixTaken', `storage.prefix overlaps that of ${taken.owner}`))
+  }
+  return refusals
+}
+
+function storageOf({ metadata, spec }: TenantResource, serviceBucket: string): Tenant['storage'] {
+  return { bucket: spec.storage?.bucket ?? serviceBucket, prefix: spec.storage?.prefix ?? `${metadata.name}/` }
+}
+
+function overlaps(one: Tenant['storage'], other: Tenant['storage']): boolean {
+  return one.bucket === other.bucket && (one.prefix.startsWith(other.prefix) || other.prefix.startsWith(one.prefix))
+}
+
+export type TenantsByName = ReadonlyMap<string, TenantOutcome>
+
+/** The tenant a template or key belongs to, or why it belongs to none. Both sides must agree: it names the tenant, and the tenant lists its namespace. */
+export function findTenant(
+  { metadata, spec }: TemplateResource | ApiKeyResource,
+  tenants: TenantsByName,
+): { readonly tenant: Tenant } | { readonly refusal: Finding } {
+  const { name } = spec.tenantRef
+  const outcome = tenants.get(name)
+  const refuse = (reason: Finding['reason'], message: string) => ({ refusal: fails('Accepted', reason, message) })
+  if (outcome === undefined) return refuse('TenantNotFound', `there is no Tenant ${name}`)
+  if (!(outcome.resource.spec.namespaces ?? []).includes(metadata.namespace))
+    return refuse('NamespaceNotAllowed', `spec.namespaces of Tenant ${name} does not list ${metadata.namespace}`)
+  if (outcome.settings === undefined) return refuse('TenantNotReady', `Tenant ${name} is not ready: see its conditions`)
+  return { tenant: outcome.settings }
+}
