@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { anApi, isQueueEmpty, queued } from '../../../test/fixture/api.ts'
+import { aTemplate } from '../../../test/fixture/build.ts'
+
+const ASYNC = { template: 'invoice', data: {}, mode: 'async' }
+const SYNC = { template: 'invoice', data: {} }
+
+describe('admission refuses', () => {
+  const html = { tenant: { limits: { htmlEngineEnabled: true } } }
+  const picky = aTemplate({
+    variablesSchema: { type: 'object', required: ['number'], properties: { number: { type: 'string' } } },
+  })
+
+  test.for([
+    ['an unknown field', { ...SYNC, colour: 'red' }, '/colour', 'is not a known field'],
+    ['a missing template', { data: {} }, '/template', 'is required'],
+    ['missing data', { template: 'invoice' }, '/data', 'is required'],
+    ['a template code that is none', { ...SYNC, template: '../etc' }, '/template', 'must match pattern'],
+    ['data that is no object', { ...SYNC, data: [] }, '/data', 'must be object'],
+    ['an unknown engine', { ...SYNC, engine: 'latex' }, '/engine', 'must be one of "react_pdf", "html"'],
+    ['an unknown mode', { ...SYNC, mode: 'later' }, '/mode', 'must be one of "sync", "async"'],
+    ['a flag that is a text', { ...SYNC, async: 'true' }, '/async', 'must be boolean'],
+    ['mode sync with async true', { ...SYNC, mode: 'sync', async: true }, '/async', 'contradicts mode sync'],
+    ['mode async with async false', { ...ASYNC, async: false }, '/async', 'contradicts mode async'],
+    ['an unknown page size', { ...SYNC, options: { page_size: 'B5' } }, '/options/page_size', 'must match one of'],
+    ['an unknown option', { ...SYNC, options: { paper: 'A4' } }, '/options/paper', 'is not a known field'],
+    ['a file name with a slash', { ...SYNC, options: { filename: '../a' } }, '/options/filename', 'must match pattern'],
+    ['a webhook over http', { ...SYNC, webhook_url: 'http://example.com' }, '/webhook_url', 'must be an https URL'],
+    ['a webhook over ftp', { ...SYNC, webhook_url: 'ftp://example.com' }, '/webhook_url', 'must be an https URL'],
+    ['a webhook with a password', { ...SYNC, webhook_url: 'https://u:p@a.example' }, '/webhook_url', 'user name'],
+    ['a webhook that is no URL', { ...SYNC, webhook_url: 'example' }, '/webhook_url', 'format "uri"'],
+    ['a body that is no object', [SYNC], '', 'must be object'],
+  ] as const)('%s with 400 and the place', async ([, body, path, message]) => {
+    const api = anApi()
+    const answer = await api.post(body)
+    expect(answer.statusCode).toBe(400)
+    const { error } = answer.json()
+    expect(error.code).toBe('INVALID_PAYLOAD')
+    expect(error.message).toContain(path)
+    expect(error.details).toContainEqual({ path, message: expect.stringContaining(message) })
+    expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test.for([
+    ['a suspended tenant', ASYNC, { tenant: { suspended: true } }, 'PAYMENT_REQUIRED', 'suspended'],
+    ['html outside the plan', { ...ASYNC, engine: 'html' }, {}, 'PAYMENT_REQUIRED', 'html engine'],
+    ['html without a source', { ...ASYNC, engine: 'html' }, html, 'VALIDATION_FAILED', 'no source'],
+    [
+      'react_pdf without a source',
+      { ...ASYNC, engine: 'react_pdf' },
+      { ...html, templates: [aTemplate({ engines: ['html'] })] },
+      'VALIDATION_FAILED',
+      'no source',
+    ],
+    ['an unknown template', { ...ASYNC, template: 'offer' }, {}, 'TEMPLATE_NOT_FOUND', 'no published template'],
+    ['data that does not fit', ASYNC, { templates: [picky] }, 'VALIDATION_FAILED', 'variables_schema'],
+    [
+      'an engine this installation lacks',
+      ASYNC,
+      { ports: { isEngineAvailable: () => false } },
+      'RENDER_UNAVAILABLE',
+      'try again',
+    ],
+  ] as const)('%s', async ([, body, options, code, message]) => {
+    const api = anApi(options)
+    const { error } = (await api.post(body)).json()
+    expect(error.code).toBe(code)
+    expect(error.message).toContain(message)
+    expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test('data that does not fit with the places, at most twenty, and none of its values', async () => {
+    const properties = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`f${at}`, { type: 'number' }]))
+    const api = anApi({ templates: [aTemplate({ variablesSchema: { type: 'object', properties } })] })
+    const data = Object.fromEntries(Object.keys(properties).map((name) => [name, 'hunter2']))
+    const answer = await api.post({ ...ASYNC, data })
+    expect(answer.statusCode).toBe(422)
+    expect(answer.json().error.details).toHaveLength(20)
+    expect(answer.json().error.details[0]).toEqual({ path: '/data/f0', message: 'must be number' })
+    expect(answer.body).not.toContain('hunter2')
+  })
+
+  test('one fault after the other, in the order of admission', async () => {
+    const template = aTemplate({ engine: 'html', variablesSchema: picky.variablesSchema })
+    const codeOf = async (options: Parameters<typeof anApi>[0], body: object) =>
+      (await anApi({ templates: [template], ...options }).post(body)).json().error?.code
+    const body = { ...ASYNC, template: 'offer', data: {} }
+    const suspended = { suspended: true }
+    expect(await codeOf({ tenant: suspended }, { ...body, mode: 'never' })).toBe('INVALID_PAYLOAD')
+    expect(await codeOf({ tenant: suspended }, body)).toBe('PAYMENT_REQUIRED')
+    expect(await codeOf({}, body)).toBe('TEMPLATE_NOT_FOUND')
+    expect(await codeOf({}, { ...body, template: 'invoice' })).toBe('PAYMENT_REQUIRED')
+    expect(await codeOf(html, { ...body, template: 'invoice' })).toBe('VALIDATION_FAILED')
+  })
+
+  test('nothing of a webhook over http where the installation allows it', async () => {
+    const api = anApi({ settings: { allowHttpWebhooks: true } })
+    expect((await api.post({ ...ASYNC, webhook_url: 'http://10.0.0.1/hook' })).statusCode).toBe(202)
+  })
+})
+
+describe('the engine of a render', () => {
+  test.for([
+    [{ engines: ['react_pdf', 'html'] }, {}, 'react_pdf'],
+    [{ engines: ['react_pdf', 'html'], engine: 'html' }, {}, 'html'],
+    [{ engines: ['react_pdf', 'html'], engine: 'html' }, { engine: 'react_pdf' }, 'react_pdf'],
+    [{ engines: ['react_pdf', 'html'] }, { engine: 'html' }, 'html'],
+    [{ engines: ['html'] }, {}, 'html'],
+  ] as const)('of a template %o asked for with %o is %s', async ([template, asked, engine]) => {
+    const api = anApi({ tenant: { limits: { htmlEngineEnabled: true } }, templates: [aTemplate(template)] })
+    await api.post({ ...ASYNC, ...asked })
+    expect((await queued(api, 'async', engine)).engine).toBe(engine)
+  })
+})
+
+describe('a schema published anew', () => {
+  test('counts from the next request, though the digest of the sources is the same', async () => {
+    const loose = anApi()
+    const strict = aTemplate({ variablesSchema: { type: 'object', required: ['number'] } })
+    let { directory } = loose.ports
+    const api = anApi({ ports: { directory: { current: () => directory.current() } } })
+    expect((await api.post(ASYNC)).statusCode).toBe(202)
+    directory = anApi({ templates: [strict] }).ports.directory
+    expect((await api.post(ASYNC)).statusCode).toBe(422)
+  })
+})

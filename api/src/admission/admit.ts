@@ -1,0 +1,94 @@
+/**
+ * The whole of admission, in its order: a request that is refused at one station costs nothing of the next, and whoever must
+ * mend several things is told of the first. What comes out is the record that the queue, and only the queue, makes a render.
+ */
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { INLINE_DATA_BYTES_MAX } from '@platen/contract/limit.ts'
+import { type Engine, inputKey, type Mode, type RenderRecord } from '@platen/contract/render.ts'
+import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
+import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
+import type { Template, Tenant } from '@platen/contract/tenant.ts'
+import type { ApiPorts } from '../ports.ts'
+import { type Caller, scopeOf } from './authenticate.ts'
+import type { RequireFit } from './data.ts'
+import { modeOf, webhookUrlOf } from './request.ts'
+import { engineOf, findTemplate, requireEngine } from './template.ts'
+
+export interface Application {
+  readonly caller: Caller
+  /** Conforms to `renderRequestSchema`. */
+  readonly body: RenderRequest
+  readonly requestId: string
+}
+
+export interface Admission {
+  readonly record: RenderRecord
+  /** Data too large for the record: it belongs at `record.data.stored` before the record is queued. */
+  readonly input?: Uint8Array
+}
+
+/** Decides on a request and mints the id of the render. Touches no store. Throws the catalogued codes of the station that refused. */
+export function admit(application: Application, ports: ApiPorts, requireFit: RequireFit): Admission {
+  const { caller, body } = application
+  const { tenant } = caller
+  const mode = modeOf(body)
+  const webhookUrl = webhookUrlOf(body, ports.settings.allowHttpWebhooks)
+  requireActive(tenant)
+  const template = findTemplate(ports.directory.current(), tenant, body.template)
+  const engine = engineOf(body.engine, template)
+  requireEngine(engine, { limits: tenant.limits, template, isAvailable: ports.isEngineAvailable(engine) })
+  // Parsed from JSON, and an object by its schema.
+  const data = body.data as JsonObject
+  requireFit(data, template)
+  return recordOf(application, ports, { mode, template, engine, data, webhookUrl })
+}
+
+function requireActive({ suspended, suspendedReason }: Tenant): void {
+  if (!suspended) return
+  const reason = suspendedReason === undefined ? '' : `: ${suspendedReason}`
+  throw new ServiceError('PAYMENT_REQUIRED', `The subscription is suspended${reason}.`)
+}
+
+interface Decision {
+  readonly mode: Mode
+  readonly template: Template
+  readonly engine: Engine
+  readonly data: JsonObject
+  readonly webhookUrl: string | undefined
+}
+
+function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, decision: Decision): Admission {
+  const { tenant, key } = caller
+  const { mode, template, engine, data, webhookUrl } = decision
+  const now = ports.clock.now()
+  const id = mintRenderId(scopeOf(caller), ports.keys, { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })
+  const input = Buffer.from(JSON.stringify(data))
+  const isInline = input.length <= INLINE_DATA_BYTES_MAX
+  const address = { bucket: tenant.storage.bucket, key: inputKey(tenant.storage.prefix, id) }
+  const record: RenderRecord = {
+    id,
+    tenant: tenant.id,
+    environment: key.environment,
+    mode,
+    lane: mode,
+    engine,
+    template: { code: template.code, version: template.version, digest: template.digest },
+    data: isInline ? { inline: data } : { stored: address },
+    options: body.options ?? {},
+    deadlineMs: tenant.limits.renderTimeoutSeconds * 1000,
+    storage: tenant.storage,
+    ...(webhookUrl !== undefined && { webhookUrl }),
+    requestId,
+    acceptedAt: now,
+    units: unitsOf(engine, caller),
+    period: new Date(now).toISOString().slice(0, 'yyyy-mm'.length),
+  }
+  return isInline ? { record } : { record, input }
+}
+
+/** What a render costs of the monthly quota: the sandbox is free. */
+function unitsOf(engine: Engine, { tenant, key }: Caller): number {
+  if (key.environment === 'test') return 0
+  return engine === 'html' ? tenant.limits.htmlEngineRenderMultiplier : 1
+}

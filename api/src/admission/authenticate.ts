@@ -1,0 +1,74 @@
+/** First station of a request: whose is it? Decided from the headers alone, before a byte of the body is read. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { ServiceError } from '@platen/contract/error.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Directory } from '@platen/contract/port/directory.ts'
+import type { IdScope } from '@platen/contract/render-id.ts'
+import type { ApiKey, KeyHash, Tenant } from '@platen/contract/tenant.ts'
+import type { FastifyRequest } from 'fastify'
+
+/** Whoever holds a key that is good now. */
+export interface Caller {
+  readonly tenant: Tenant
+  readonly key: ApiKey
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null on routes that ask for no key, and until one was found good. */
+    caller: Caller | null
+  }
+}
+
+/** The name of a scheme is written in any case (RFC 9110 §11.1); the key is not. */
+const BEARER = /^Bearer +(\S+)$/i
+const AUTHORIZATION_CHARS_MAX = 256
+
+/**
+ * Makes the check of one installation. It returns whose key the request carries, and throws the same `UNAUTHORIZED` whatever is
+ * wrong: no key, two keys, another brand's, one unknown, expired or suspended. Keys are found by their SHA-256, so the time a
+ * look-up takes says nothing about any other key.
+ */
+export function authenticator(
+  brand: string,
+  { directory, clock }: { directory: Directory; clock: Clock },
+): (request: IncomingMessage) => Caller {
+  const form = new RegExp(`^${brand}_(live|test)_[0-9A-Za-z]{33,128}$`)
+  return (request) => {
+    const text = BEARER.exec(authorizationOf(request))?.[1]
+    if (text === undefined || !form.test(text)) throw unauthorized()
+    const { keys, tenants } = directory.current()
+    // Of this form by being a digest in hexadecimal.
+    const key = keys.get(createHash('sha256').update(text).digest('hex') as KeyHash)
+    const tenant = key && tenants.get(key.tenant)
+    const isGood = key !== undefined && !key.suspended && (key.expiresAt ?? Number.POSITIVE_INFINITY) > clock.now()
+    if (!isGood || tenant === undefined) throw unauthorized()
+    return { tenant, key }
+  }
+}
+
+/** The caller of a request behind the authentication hook. */
+export function callerOf(request: FastifyRequest): Caller {
+  assert(request.caller !== null, 'the route is behind authentication')
+  return request.caller
+}
+
+/** To whom render ids are issued for this caller. */
+export function scopeOf({ tenant, key }: Caller): IdScope {
+  return { incarnation: tenant.incarnation, environment: key.environment }
+}
+
+/** The one Authorization header, or nothing: of several, Node's `headers` would keep the first and drop the others silently. */
+function authorizationOf({ rawHeaders }: IncomingMessage): string {
+  const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization')
+  const [value = ''] = values
+  return values.length === 1 && value.length <= AUTHORIZATION_CHARS_MAX ? value : ''
+}
+
+function unauthorized(): ServiceError {
+  return new ServiceError('UNAUTHORIZED', 'Send one valid API key as `Authorization: Bearer <key>`.', {
+    headers: { 'www-authenticate': 'Bearer' },
+  })
+}

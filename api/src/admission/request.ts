@@ -1,0 +1,53 @@
+/** Second station: the shape of a request, as its schema says and beyond what a schema can say. */
+import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
+import type { Mode } from '@platen/contract/render.ts'
+import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
+import { compileValidator } from '@platen/contract/schema/validator.ts'
+import type { FastifySchemaCompiler } from 'fastify'
+
+/**
+ * The schemas of routes as Fastify runs them: nothing is coerced, except that in a query, where everything is text, what looks
+ * like a whole number is taken for one. A fault is `INVALID_PAYLOAD`.
+ */
+export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
+  const validate = compileValidator(schema)
+  return (raw: unknown) => {
+    const value = httpPart === 'querystring' ? withNumbers(raw) : raw
+    const details = validate(value)
+    return details.length === 0 ? { value } : { error: invalid(details) }
+  }
+}
+
+function withNumbers(query: unknown): unknown {
+  const entries = Object.entries(query ?? {}).map(([name, value]) => {
+    const isNumber = typeof value === 'string' && /^\d{1,15}$/.test(value)
+    return [name, isNumber ? Number(value) : value]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The mode asked for; sync where nothing is said. Throws `INVALID_PAYLOAD` where `mode` and `async` contradict each other. */
+export function modeOf({ mode, async }: RenderRequest): Mode {
+  const meant = async === undefined ? undefined : async ? 'async' : 'sync'
+  if (mode !== undefined && meant !== undefined && mode !== meant) {
+    throw invalid([{ path: '/async', message: `contradicts mode ${mode}` }])
+  }
+  return mode ?? meant ?? 'sync'
+}
+
+/** The webhook target, where one is named. Throws `INVALID_PAYLOAD`. Where the name leads is looked at when it is called. */
+export function webhookUrlOf({ webhook_url }: RenderRequest, isHttpAllowed: boolean): string | undefined {
+  if (webhook_url === undefined) return undefined
+  const url = URL.parse(webhook_url)
+  const isSchemeAllowed = url?.protocol === 'https:' || (isHttpAllowed && url?.protocol === 'http:')
+  if (url === null || !isSchemeAllowed) throw invalid([{ path: '/webhook_url', message: 'must be an https URL' }])
+  if (url.username !== '' || url.password !== '')
+    throw invalid([{ path: '/webhook_url', message: 'must not hold a user name or password' }])
+  return webhook_url
+}
+
+/** A refusal whose message names the first fault and whose details name all. */
+function invalid(details: readonly ErrorDetail[]): ServiceError {
+  const [{ path, message } = { path: '', message: 'is not acceptable' }] = details
+  return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${path || 'the body'} ${message}.`, { details })
+}

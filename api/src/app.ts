@@ -1,0 +1,147 @@
+/**
+ * The HTTP API: first half of the data flow. Fastify routes and parses HTTP; what is answered, in every case down to a broken
+ * header, is decided here and in the files beside. `buildApp` listens to nothing: the composition root does.
+ */
+import { ServiceError } from '@platen/contract/error.ts'
+import { HEADER_BYTES_MAX, REQUEST_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { authenticator } from './admission/authenticate.ts'
+import { compileRequestSchema } from './admission/request.ts'
+import { answerEverything, type Connections, connections, lingering, requestIdOf } from './connection.ts'
+import { describe } from './openapi.ts'
+import type { ApiPorts } from './ports.ts'
+import { problemBody, problemOf, unavailable } from './problem.ts'
+import { createRenderRoute } from './route/create-render.ts'
+import { getRenderRoute } from './route/get-render.ts'
+import { healthRoutes } from './route/health.ts'
+import { listTemplatesRoute } from './route/list-templates.ts'
+import { methodsByRoute, unrouted } from './route/unrouted.ts'
+
+/** What `buildApp` gives: a composition root may add routes of its own before it listens. */
+export type ApiApp = FastifyInstance
+export type { ApiPorts, ApiSettings, Readiness } from './ports.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The render this request makes or asks for, once it is known. */
+    render: RenderId | null
+  }
+}
+
+const API_PREFIX = '/api/v1'
+/** How often Node looks for requests that take too long; its own 30 s would let them take twice their time. */
+const RECEIVE_CHECK_MS = 1000
+
+/** On every answer: none is for sharing, and none is anything but what it says it is. */
+const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
+
+/** The API over its ports, ready for `listen` or `inject`. Closing it refuses new work with 503 and lets what runs end. */
+export function buildApp(ports: ApiPorts): ApiApp {
+  const { clock, ids } = ports
+  const links = connections({ clock, ids })
+  const app = fastify({
+    genReqId: (request) => requestIdOf(request.headers['x-request-id'], ids),
+    requestTimeout: REQUEST_RECEIVE_MS_MAX,
+    forceCloseConnections: 'idle',
+    // Its answer has a shape of its own; a hook gives ours.
+    return503OnClosing: false,
+    // An id of any length is an id that was never issued.
+    routerOptions: { maxParamLength: HEADER_BYTES_MAX },
+    http: {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: REQUEST_RECEIVE_MS_MAX,
+      connectionsCheckingInterval: RECEIVE_CHECK_MS,
+      // Node's own refusal has no body; a hook gives ours.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: (error, socket) => links.refuse(error, socket),
+    frameworkErrors: (_error, request, reply) => {
+      refuse(ports, new ServiceError('INVALID_PAYLOAD', 'The path of the request is not well encoded.'), {
+        request,
+        reply,
+      })
+    },
+  })
+  app.decorateRequest('caller', null).decorateRequest('render', null)
+  app.setValidatorCompiler(compileRequestSchema)
+  // Answers are made to fit by types and tests; Fastify's serializer would drop what a schema does not name.
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  // The route reads its body itself, before this; no other route has one.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
+  app.setErrorHandler((error, request, reply) => refuse(ports, error, { request, reply }))
+  answerEverything(app, ids)
+  addHooks(app, ports, links)
+  addRoutes(app, ports)
+  return app
+}
+
+function addHooks(app: FastifyInstance, { clock, log }: ApiPorts, links: Connections): void {
+  const methods = methodsByRoute(app)
+  app.addHook('onRequest', async (request, reply) => {
+    links.track(request, reply)
+    reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+      throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request has a Host header.')
+    }
+    // Not in a not-found handler: before it, Fastify would look at the body of a request that leads nowhere.
+    if (request.is404) throw unrouted(request, methods)
+  })
+  app.addHook('onSend', async (request, reply, payload) => lingering(request, reply, { payload, clock }))
+  app.addHook('onResponse', async (request, reply) => {
+    const fields = {
+      method: request.method,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime),
+      requestId: request.id,
+      tenant: request.caller?.tenant.id,
+      render: request.render ?? undefined,
+      isDelivered: reply.raw.writableFinished,
+    }
+    if (request.caller === null && reply.statusCode < 400) log.debug(fields, 'request answered')
+    else log.info(fields, 'request answered')
+  })
+}
+
+function addRoutes(app: FastifyInstance, ports: ApiPorts): void {
+  const { settings } = ports
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  // A connection kept alive beyond its last answer would hold up the drain until it idles out.
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close')
+  })
+  describe(app, settings.brand)
+  app.register(
+    async (api) => {
+      const authenticate = authenticator(settings.brand, ports)
+      api.addHook('onRequest', async (request) => {
+        if (isClosing) throw unavailable()
+        request.caller = authenticate(request.raw)
+      })
+      createRenderRoute(api, ports)
+      getRenderRoute(api, ports)
+      listTemplatesRoute(api, ports)
+    },
+    { prefix: API_PREFIX },
+  )
+  app.register(async (root) => healthRoutes(root, ports, () => isClosing))
+}
+
+/** Answers with the refusal an error stands for, and logs it where an operator has to know. */
+function refuse({ log }: ApiPorts, error: unknown, exchange: { request: FastifyRequest; reply: FastifyReply }): void {
+  const { request, reply } = exchange
+  const problem = problemOf(error)
+  const fields = { requestId: request.id, tenant: request.caller?.tenant.id, err: problem.incident }
+  if (problem.code === 'INTERNAL_ERROR' && problem.incident !== undefined) log.error(fields, 'request hit a defect')
+  else if (problem.incident !== undefined) log.warn(fields, 'request could not be served')
+  reply
+    .code(problem.status)
+    .headers({ 'x-request-id': request.id, ...SAFE_HEADERS, ...problem.headers })
+    .type('application/json; charset=utf-8')
+    .send(problemBody(problem, request.id))
+}

@@ -1,0 +1,177 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Json } from '@platen/contract/brand.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseBody, readBody } from './body.ts'
+
+function refusalOf(body: string | Uint8Array): ServiceError {
+  try {
+    parseBody(Buffer.from(body))
+  } catch (error) {
+    if (error instanceof ServiceError) return error
+  }
+  throw new Error('the body was not refused')
+}
+
+function nested(depth: number, inside = ''): string {
+  return '['.repeat(depth) + inside + ']'.repeat(depth)
+}
+
+describe('parseBody', () => {
+  test('gives back every JSON value it is sent', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 10 }), (value) => {
+        const text = JSON.stringify(value)
+        fc.pre(!text.includes('"__proto__"'))
+        expect(parseBody(Buffer.from(text))).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  test('refuses whatever JSON.parse refuses, and quotes none of it', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'{}[]",:0e1-.tfn\\u \nsecret'.split('')) })
+    fc.assert(
+      fc.property(text, (text) => {
+        let isJson = true
+        try {
+          JSON.parse(text)
+        } catch {
+          isJson = false
+        }
+        fc.pre(!isJson)
+        const { code, message } = refusalOf(text)
+        expect(code).toBe('INVALID_PAYLOAD')
+        expect(message).toMatch(
+          /^The body (is not JSON(: it breaks at position \d+ \(line \d+ column \d+\))?\.|nests )/,
+        )
+      }),
+    )
+  })
+
+  test.for([
+    ['where JSON breaks', '{"a": 1,\n}', 'The body is not JSON: it breaks at position 9 (line 2 column 1).'],
+    ['of JSON that breaks at a word no more than that', '{"password": hunter2}', 'The body is not JSON.'],
+    ['of bytes that are no UTF-8', Buffer.from([0x22, 0xc3, 0x28, 0x22]), 'The body is not valid UTF-8.'],
+    ['of UTF-16', Buffer.from('{}', 'utf16le'), 'The body is not JSON'],
+  ] as const)('says %s', ([, body, message]) => {
+    expect(refusalOf(body).message).toContain(message)
+  })
+
+  test.for([
+    [`{"a": {"b": [0, 1e999]}}`, '/a/b/1', 'is a number out of range'],
+    [`{"a": -1e999}`, '/a', 'is a number out of range'],
+    [`1e999`, '', 'is a number out of range'],
+    [`{"a": [{"__proto__": {}}]}`, '/a/0/__proto__', 'is not an allowed name'],
+    [`{"__proto__": null}`, '/__proto__', 'is not an allowed name'],
+    [`{"\\u005f_proto__": null}`, '/__proto__', 'is not an allowed name'],
+    [`{"a/b~c": 1e999}`, '/a~1b~0c', 'is a number out of range'],
+    [`{"${'k'.repeat(1000)}": 1e999}`, `/${'k'.repeat(64)}`, 'is a number out of range'],
+  ] as const)('names the place of the trap in %s', ([body, path, message]) => {
+    expect(refusalOf(body).details).toEqual([{ path, message }])
+  })
+
+  test('finds a trap wherever it is hidden', () => {
+    const path = fc.array(fc.oneof(fc.constantFrom('a', 'b/c', '~'), fc.nat(3)), { maxLength: JSON_DEPTH_MAX - 1 })
+    fc.assert(
+      fc.property(path, (path) => {
+        const around = (inside: string, step: string | number) =>
+          typeof step === 'number' ? `[${'0,'.repeat(step)}${inside}]` : `{${JSON.stringify(step)}:${inside}}`
+        const [fault] = refusalOf(path.toReversed().reduce<string>(around, '1e999')).details
+        const pointer = path.map((step) => `/${`${step}`.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+        expect(fault).toEqual({ path: pointer, message: 'is a number out of range' })
+      }),
+    )
+  })
+
+  test('takes numbers that are large, small and precise', () => {
+    expect(parseBody(Buffer.from('[1e308, 5e-324, -0, 9007199254740993]'))).toEqual([1e308, 5e-324, -0, 2 ** 53])
+  })
+
+  test('takes a body nested to the limit and refuses one level more', () => {
+    const body = nested(JSON_DEPTH_MAX)
+    expect(parseBody(Buffer.from(body))).toEqual(JSON.parse(body))
+    expect(refusalOf(nested(JSON_DEPTH_MAX + 1)).message).toContain(`more than ${JSON_DEPTH_MAX} levels deep`)
+    expect(refusalOf(`{"a":${nested(JSON_DEPTH_MAX)}}`).message).toContain('levels deep')
+  })
+
+  test('counts no bracket inside a string', () => {
+    const text = `["${'['.repeat(1000)}", "\\"${'{'.repeat(1000)}"]`
+    expect(parseBody(Buffer.from(text))).toEqual(JSON.parse(text))
+  })
+
+  test.for([
+    ['opened and never closed', '['.repeat(BODY_BYTES_MAX)],
+    ['opened and closed', nested(BODY_BYTES_MAX / 2)],
+  ])('refuses ten million brackets, %s, without parsing them', ([, body = '']) => {
+    expect(refusalOf(body).message).toContain('levels deep')
+  })
+})
+
+describe('readBody', () => {
+  function read(chunks: readonly (string | Buffer)[], headers: Record<string, string>): Promise<Json> {
+    // readBody sees of a request what is here: its stream and its headers.
+    return readBody(
+      Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
+        headers,
+      }) as unknown as IncomingMessage,
+    )
+  }
+
+  test.for([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/json ; version=1',
+  ])('takes a body declared as %s', async (type) => {
+    await expect(read(['{"a"', ':1}'], { 'content-type': type })).resolves.toEqual({ a: 1 })
+  })
+
+  test.for([
+    [{}, 'application/json'],
+    [{ 'content-type': 'text/plain' }, 'application/json'],
+    [{ 'content-type': 'application/jsonp' }, 'application/json'],
+    [{ 'content-type': 'application/xml, application/json' }, 'application/json'],
+    [{ 'content-type': ';;' }, 'application/json'],
+    [{ 'content-type': 'application/json; charset=utf-16' }, 'UTF-8'],
+    [{ 'content-type': 'application/json; charset=iso-8859-1' }, 'UTF-8'],
+    [{ 'content-type': 'application/json', 'content-encoding': 'gzip' }, 'Content-Encoding'],
+    [{ 'content-type': 'application/json', 'content-encoding': 'identity, br' }, 'Content-Encoding'],
+  ] as const)('refuses a body declared by %o', async ([headers, message]) => {
+    const reading = read(['{}'], headers)
+    await expect(reading).rejects.toThrow(message)
+    await expect(reading).rejects.toMatchObject({ code: 'UNSUPPORTED_MEDIA_TYPE' })
+  })
+
+  test.for([{}, { 'content-type': 'text/plain' }, { 'content-type': 'application/json', 'content-encoding': 'gzip' }])(
+    'calls a missing body missing whatever it is declared as: %o',
+    async (headers) => {
+      await expect(read([], headers)).rejects.toMatchObject({
+        code: 'INVALID_PAYLOAD',
+        message: 'The request has no body.',
+      })
+    },
+  )
+
+  test('takes a body of the greatest length and refuses a byte more', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const text = `"${'x'.repeat(BODY_BYTES_MAX - 2)}"`
+    await expect(read([text], headers)).resolves.toHaveLength(BODY_BYTES_MAX - 2)
+    await expect(read([text, ' '], headers)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+  })
+
+  test('refuses a body by its declared length, without reading', async () => {
+    const reading = read(['{}'], { 'content-type': 'application/json', 'content-length': `${BODY_BYTES_MAX + 1}` })
+    await expect(reading).rejects.toThrow(`it is ${BODY_BYTES_MAX + 1} bytes long`)
+  })
+
+  test('refuses a body that breaks off', async () => {
+    const request = new Readable({ read() {} })
+    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage)
+    request.push('{')
+    request.destroy()
+    await expect(reading).rejects.toThrow('ended before it was complete')
+  })
+})

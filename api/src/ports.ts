@@ -1,0 +1,45 @@
+/** What the API needs of the world. It listens to nothing and opens nothing itself. */
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Directory } from '@platen/contract/port/directory.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
+import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
+import type { Engine } from '@platen/contract/render.ts'
+import type { KeyRing } from '@platen/contract/render-id.ts'
+
+export interface ApiPorts {
+  readonly directory: Directory
+  readonly queue: RenderQueue
+  readonly ledger: RenderLedger
+  readonly artifacts: ArtifactStore
+  readonly replies: ReplyChannel
+  readonly clock: Clock
+  readonly ids: Ids
+  /** Signs and verifies render ids. */
+  readonly keys: KeyRing
+  readonly log: Log
+  /** Does this installation render with that engine? */
+  isEngineAvailable(engine: Engine): boolean
+  /** May requests be sent here? `detail` is shown to whoever asks, so it holds no secret. */
+  isReady(): Readiness
+  /** Is this process worth keeping? Looks at nothing outside it. */
+  isAlive(): boolean
+  readonly settings: ApiSettings
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  readonly detail: object
+}
+
+export interface ApiSettings {
+  /** One lower-case word: `service` gives `X-Service-…` headers and `service_live_…` keys. */
+  readonly brand: string
+  /** Where manifests stand. */
+  readonly serviceBucket: string
+  /** Are `http:` webhook targets taken, as a closed network may want? */
+  readonly allowHttpWebhooks: boolean
+}

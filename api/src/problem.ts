@@ -1,0 +1,55 @@
+/**
+ * Every refusal in one shape: `{error: {code, message, request_id, details?}}`. What is thrown on purpose carries a catalogued
+ * code; a port that cannot be reached is `RENDER_UNAVAILABLE`; anything else is a defect of ours, whose message stays inside.
+ */
+import {
+  type ErrorDetail,
+  HTTP_ERRORS,
+  type HttpErrorCode,
+  isHttpErrorCode,
+  ServiceError,
+} from '@platen/contract/error.ts'
+import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { ErrorBody } from '@platen/contract/schema/answer.ts'
+
+export interface Problem {
+  readonly status: number
+  readonly code: HttpErrorCode
+  readonly message: string
+  readonly details: readonly ErrorDetail[]
+  readonly headers: Readonly<Record<string, string>>
+  /** What an operator must see of it: the error itself of a defect, the cause where a port failed us. */
+  readonly incident?: unknown
+}
+
+/** The refusal that an error thrown by a route or a hook stands for. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof ServiceError && isHttpErrorCode(error.code)) {
+    const { code, message, details, headers, cause } = error
+    return { status: HTTP_ERRORS[code].status, code, message, details, headers, incident: cause }
+  }
+  if (isUnavailable(error)) return problemOf(unavailable(error))
+  return problemOf(
+    new ServiceError('INTERNAL_ERROR', 'The service hit a defect; it has been logged.', { cause: error }),
+  )
+}
+
+/** The body of an answer that refuses. */
+export function problemBody({ code, message, details }: Problem, requestId: string): ErrorBody {
+  const error = { code, message, request_id: requestId }
+  return { error: details.length === 0 ? error : { ...error, details: [...details] } }
+}
+
+/** The refusal of whoever could not reach a port. */
+export function unavailable(cause?: unknown): ServiceError {
+  return new ServiceError('RENDER_UNAVAILABLE', 'The service cannot take this request just now; try again shortly.', {
+    headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },
+    ...(cause !== undefined && { cause }),
+  })
+}
+
+/** Did a port not answer, or not in the time it was given? */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof Unavailable || (error instanceof DOMException && error.name === 'TimeoutError')
+}

@@ -1,0 +1,186 @@
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
+import { mintRenderId } from '@platen/contract/render-id.ts'
+import { describe, expect, test } from 'vitest'
+import { type Api, anApi, FOREIGN_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
+import { aFailure, aManifest, aRecord, aTenant, NOON } from '../../../test/fixture/build.ts'
+
+const NEVER = new AbortController().signal
+const DAY_MS = 24 * 60 * 60 * 1000
+const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
+
+/** A render that this API accepted at noon. */
+function accepted({ ports }: Api, fields: Partial<RenderRecord> = {}): RenderRecord {
+  const id = mintRenderId(SCOPE, ports.keys, { now: NOON, random: Buffer.alloc(5, 9) })
+  return aRecord({ id, ...fields })
+}
+
+async function finish(api: Api, record: RenderRecord, outcome?: ReturnType<typeof aFailure>): Promise<void> {
+  const manifest = aManifest({ record, ...(outcome && { outcome }) })
+  await api.ports.artifacts.create({ bucket: 'platen', key: manifestKey(record.id) }, encodeManifest(manifest), NEVER)
+}
+
+function codeOf(answer: Awaited<ReturnType<Api['get']>>): string | number {
+  return answer.statusCode === 200 ? answer.statusCode : answer.json().error.code
+}
+
+describe('GET /render/:id', () => {
+  test('tells how far a render has come', async () => {
+    const api = anApi()
+    const record = accepted(api)
+    const path = `/api/v1/render/${record.id}`
+    const known = { render_id: record.id, template: 'invoice', created_at: '2026-11-21T12:00:00.000Z' }
+    await api.ports.ledger.open(record, NEVER)
+    expect((await api.get(path)).json()).toEqual({ ...known, status: 'queued' })
+    await api.ports.ledger.claim(record, { owner: 'renderer', leaseMs: 1000 }, NEVER)
+    expect((await api.get(path)).json()).toEqual({ ...known, status: 'running' })
+    await api.ports.ledger.settle(aManifest({ record, outcome: aFailure() }), NEVER)
+    expect((await api.get(path)).json()).toEqual({
+      ...known,
+      status: 'failed',
+      finished_at: '2026-11-21T12:00:00.500Z',
+      error: { code: 'template_error', message: 'template.tsx:3:7: total is not defined' },
+    })
+  })
+
+  test('gives a URL for ten minutes, under the file name asked for, made anew at every GET', async () => {
+    const api = anApi()
+    const record = accepted(api, { options: { filename: 'offer.pdf' } })
+    await finish(api, record)
+    await api.ports.ledger.settle(aManifest({ record }), NEVER)
+    const answer = (await api.get(`/api/v1/render/${record.id}`)).json()
+    expect(answer).toMatchObject({
+      status: 'succeeded',
+      pdf_size_bytes: 1234,
+      finished_at: '2026-11-21T12:00:00.500Z',
+    })
+    expect(answer.pdf_url).toContain(`/platen/acme/${record.id}/`)
+    expect(new URL(answer.pdf_url).searchParams.get('filename')).toBe('offer.pdf')
+    expect(new URL(answer.pdf_url).searchParams.get('expires')).toBe(`${NOON + 600_000}`)
+    await api.clock.advance(1000)
+    const later = (await api.get(`/api/v1/render/${record.id}`)).json()
+    expect(new URL(later.pdf_url).searchParams.get('expires')).toBe(`${NOON + 601_000}`)
+  })
+
+  test('takes an id in small letters', async () => {
+    const api = anApi()
+    const record = accepted(api)
+    expect((await api.get(`/api/v1/render/${record.id.toLowerCase()}`)).json().render_id).toBe(record.id)
+  })
+
+  test.for([
+    ['succeeded', undefined],
+    ['failed', aFailure()],
+  ] as const)('says %s from the manifest when the ledger has forgotten', async ([status, outcome]) => {
+    const api = anApi()
+    const record = accepted(api)
+    await finish(api, record, outcome)
+    expect((await api.get(`/api/v1/render/${record.id}`)).json()).toMatchObject({ status, template: 'invoice' })
+  })
+
+  test('says queued of an id that was issued and of which nothing is known', async () => {
+    const api = anApi()
+    const { id } = accepted(api)
+    expect((await api.get(`/api/v1/render/${id}`)).json()).toEqual({
+      render_id: id,
+      status: 'queued',
+      created_at: '2026-11-21T12:00:00.000Z',
+    })
+  })
+
+  test('answers from the manifest when the ledger is away, and tells the log', async () => {
+    const find = () => Promise.reject(new Unavailable('connection refused'))
+    const api = anApi({ ports: { ledger: { ...memoryRenderLedger(manualClock(NOON)), find } } })
+    const record = accepted(api)
+    await finish(api, record)
+    expect((await api.get(`/api/v1/render/${record.id}`)).json().status).toBe('succeeded')
+    expect(api.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', fields: expect.objectContaining({ render: record.id }) }),
+    )
+  })
+
+  test('answers 503 when the manifest is needed and cannot be read', async () => {
+    const get = () => Promise.reject(new Unavailable('connection refused'))
+    const api = anApi({ ports: { artifacts: { ...memoryArtifactStore(), get } } })
+    const answer = await api.get(`/api/v1/render/${accepted(api).id}`)
+    expect([answer.statusCode, codeOf(answer), answer.headers['retry-after']]).toEqual([503, 'RENDER_UNAVAILABLE', '2'])
+  })
+
+  test.for([
+    ['nothing known, a moment before a day has passed', QUEUE_AGE_MS_MAX - 1, false, 200],
+    ['nothing known after a day', QUEUE_AGE_MS_MAX, false, 'RENDER_EXPIRED'],
+    ['a manifest after a day', QUEUE_AGE_MS_MAX, true, 200],
+    ['a manifest on the last day of retention', 30 * DAY_MS, true, 200],
+    ['a manifest past retention', 30 * DAY_MS + 1, true, 'RENDER_EXPIRED'],
+  ] as const)('with %s answers %s', async ([, ageMs, hasManifest, answer]) => {
+    const api = anApi()
+    const record = accepted(api)
+    if (hasManifest) await finish(api, record)
+    await api.clock.advance(ageMs)
+    expect(codeOf(await api.get(`/api/v1/render/${record.id}`))).toBe(answer)
+  })
+
+  test('believes no ledger that says running after a day', async () => {
+    const api = anApi()
+    const record = accepted(api)
+    await api.ports.ledger.claim(record, { owner: 'renderer', leaseMs: 1000 }, NEVER)
+    await api.clock.advance(QUEUE_AGE_MS_MAX)
+    expect(codeOf(await api.get(`/api/v1/render/${record.id}`))).toBe('RENDER_EXPIRED')
+    await finish(api, record)
+    expect((await api.get(`/api/v1/render/${record.id}`)).json().status).toBe('succeeded')
+  })
+
+  test('goes on answering a suspended tenant', async () => {
+    const api = anApi({ tenant: { suspended: true } })
+    expect(codeOf(await api.get(`/api/v1/render/${accepted(api).id}`))).toBe(200)
+  })
+})
+
+describe('an id that was not issued to the caller', () => {
+  /** Counts every call of the stores a GET could ask. */
+  function watched() {
+    const calls: string[] = []
+    const watch = <Port extends object>(port: Port): Port =>
+      new Proxy(port, {
+        get(target, name, receiver) {
+          calls.push(String(name))
+          return Reflect.get(target, name, receiver)
+        },
+      })
+    const artifacts: ArtifactStore = watch(memoryArtifactStore())
+    const ledger: RenderLedger = watch(memoryRenderLedger(manualClock(NOON)))
+    return { api: anApi({ ports: { artifacts, ledger } }), calls }
+  }
+
+  test.for([
+    ['made up', () => '01KAJHYV7NF3S8G9TWQ2MZXC4R', {}],
+    ['of another tenant', (id: string) => id, { authorization: `Bearer ${FOREIGN_KEY}` }],
+    ['of the other environment', (id: string) => id, { authorization: `Bearer ${TEST_KEY}` }],
+    ['one character off', (id: string) => `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`, {}],
+    ['too long by far', () => 'A'.repeat(8000), {}],
+    ['too short', () => 'A', {}],
+    ['missing', () => '', {}],
+    ['full of odd characters', () => '%00%F0%9F%A7%BE%2F..%2F', {}],
+  ] as const)('is the same 404 when it is %s, and touches no store', async ([, spell, headers]) => {
+    const { api, calls } = watched()
+    const { id } = accepted(api)
+    const answer = await api.get(`/api/v1/render/${spell(id)}`, { ...headers, 'x-request-id': 'r' })
+    expect(answer.statusCode).toBe(404)
+    expect(answer.json()).toEqual({
+      error: { code: 'RENDER_NOT_FOUND', message: 'No render of this id was issued to this key.', request_id: 'r' },
+    })
+    expect(calls).toEqual([])
+  })
+
+  test('is found again by the watch when it is the right one', async () => {
+    const { api, calls } = watched()
+    await api.get(`/api/v1/render/${accepted(api).id}`)
+    expect(calls).toEqual(['find', 'get'])
+  })
+})

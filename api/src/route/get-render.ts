@@ -1,0 +1,131 @@
+/**
+ * GET /render/:id: what became of a render. The id itself says whether it was issued to this caller, so a made-up or foreign one
+ * touches no store. The ledger tells how far a render has come, the manifest how it ended; where both are silent it waits still.
+ */
+import { ServiceError } from '@platen/contract/error.ts'
+import { fileNameOf } from '@platen/contract/file-name.ts'
+import { PDF_URL_MS, PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
+import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
+import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/answer.ts'
+import type { FastifyInstance } from 'fastify'
+import { type Caller, callerOf, scopeOf } from '../admission/authenticate.ts'
+import { readManifest } from '../admission/submit.ts'
+import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
+import type { ApiPorts } from '../ports.ts'
+import { isUnavailable } from '../problem.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
+  app.get<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
+    const caller = callerOf(request)
+    const id = verifyRenderId(request.params.id, scopeOf(caller), ports.keys)
+    if (id === undefined) throw new ServiceError('RENDER_NOT_FOUND', 'No render of this id was issued to this key.')
+    request.render = id
+    refuseExpired(id, caller, ports)
+    return await reply.send(await statusOf(id, ports))
+  })
+}
+
+function refuseExpired(id: RenderId, { tenant }: Caller, { clock }: ApiPorts): void {
+  const { retentionDays } = tenant.limits
+  if (issuedAt(id) + retentionDays * DAY_MS < clock.now()) {
+    throw new ServiceError('RENDER_EXPIRED', `Renders are kept for ${retentionDays} days.`)
+  }
+}
+
+async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
+  const mayWait = ports.clock.now() - issuedAt(id) < QUEUE_AGE_MS_MAX
+  const view = await viewInLedger(id, ports)
+  // A ledger may have missed the end of a render: past the day in which every render ends, only the manifest counts.
+  const isTold =
+    view !== undefined && (view.state.status === 'failed' || (view.state.status !== 'succeeded' && mayWait))
+  if (isTold) return recordOf(view)
+  const manifest = await readManifest(id, ports)
+  if (manifest !== undefined) return await recordOfManifest(manifest, ports)
+  if (mayWait) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
+  throw new ServiceError('RENDER_EXPIRED', 'This render was not finished within a day.')
+}
+
+/** The ledger is a view: without it the answer is found all the same. */
+async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Promise<RenderView | undefined> {
+  try {
+    return await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))
+  } catch (err) {
+    if (!isUnavailable(err)) throw err
+    log.warn({ render: id, err }, 'render not looked up in the ledger')
+    return undefined
+  }
+}
+
+async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPorts): Promise<StatusRecord> {
+  const { render, outcome } = manifest
+  const record = recordOf(viewOf(manifest))
+  if (outcome.status === 'failed') return record
+  const grant = { expiresAt: clock.now() + PDF_URL_MS, filename: fileNameOf(render) }
+  const url = await artifacts.presign(outcome.pdf.address, grant, clock.timeout(PORT_CALL_MS_MAX))
+  return { ...record, pdf_url: url }
+}
+
+/** The view as it is on the wire, but for the URL. */
+function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord {
+  const record = { render_id: id, template, status: state.status, created_at: timeOf(acceptedAt) }
+  switch (state.status) {
+    case 'queued':
+    case 'running':
+      return record
+    case 'succeeded':
+      return { ...record, pdf_size_bytes: state.pdf.bytes, finished_at: timeOf(state.finishedAt) }
+    case 'failed':
+      return { ...record, finished_at: timeOf(state.finishedAt), error: state.error }
+  }
+}
+
+function timeOf(instant: number): string {
+  return new Date(instant).toISOString()
+}
+
+function description(): object {
+  return {
+    operationId: 'getRender',
+    tags: ['render'],
+    summary: 'Get the status of a render',
+    security: KEY_REQUIRED,
+    params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
+    response: {
+      200: {
+        description: 'The status record. Poll it until `status` is `succeeded` or `failed`.',
+        headers: COMMON_HEADERS,
+        ...statusRecordSchema,
+        examples: EXAMPLES,
+      },
+      ...refusals([
+        'INVALID_PAYLOAD',
+        'UNAUTHORIZED',
+        'RENDER_NOT_FOUND',
+        'RENDER_EXPIRED',
+        'INTERNAL_ERROR',
+        'RENDER_UNAVAILABLE',
+      ]),
+    },
+  }
+}
+
+const CREATED = { render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R', template: 'invoice', created_at: '2026-11-21T12:00:00.000Z' }
+const EXAMPLES: readonly StatusRecord[] = [
+  { ...CREATED, status: 'queued' },
+  {
+    ...CREATED,
+    status: 'succeeded',
+    pdf_url: 'https://storage.example.com/acme/01KAJHYV7NF3S8G9TWQ2MZXC4R.pdf?expires=1795262400',
+    pdf_size_bytes: 48_213,
+    finished_at: '2026-11-21T12:00:00.412Z',
+  },
+  {
+    ...CREATED,
+    status: 'failed',
+    finished_at: '2026-11-21T12:00:25.031Z',
+    error: { code: 'render_timeout', message: 'the render did not end within 25 seconds' },
+  },
+]

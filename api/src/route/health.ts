@@ -1,0 +1,82 @@
+/** What load balancers and orchestrators ask, and the description of the API: no key, no store, nothing logged at info. */
+import type { FastifyInstance } from 'fastify'
+import { COMMON_HEADERS } from '../openapi.ts'
+import type { ApiPorts } from '../ports.ts'
+
+const livenessSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['alive'],
+  properties: { alive: { type: 'boolean' } },
+} as const
+
+const readinessSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['ready', 'detail'],
+  properties: { ready: { type: 'boolean' }, detail: { type: 'object', description: 'For people; no promise.' } },
+} as const
+
+/** `isClosing` turns true when the service drains: it is then alive and not ready. */
+export function healthRoutes(app: FastifyInstance, ports: ApiPorts, isClosing: () => boolean): void {
+  app.get('/livez', { schema: liveness() }, async (_request, reply) => {
+    const alive = ports.isAlive()
+    return await reply.code(alive ? 200 : 503).send({ alive })
+  })
+
+  app.get('/readyz', { schema: readiness() }, async (_request, reply) => {
+    const { ready: canServe, detail } = ports.isReady()
+    const ready = canServe && !isClosing()
+    return await reply.code(ready ? 200 : 503).send({ ready, detail })
+  })
+
+  app.get('/openapi.json', { schema: document() }, async () => app.swagger())
+}
+
+function liveness(): object {
+  return {
+    operationId: 'getLiveness',
+    tags: ['health'],
+    summary: 'Tell whether this process should be kept',
+    response: {
+      200: { description: 'It works.', headers: COMMON_HEADERS, ...livenessSchema, examples: [{ alive: true }] },
+      503: {
+        description: 'It should be restarted.',
+        headers: COMMON_HEADERS,
+        ...livenessSchema,
+        examples: [{ alive: false }],
+      },
+    },
+  }
+}
+
+function readiness(): object {
+  return {
+    operationId: 'getReadiness',
+    tags: ['health'],
+    summary: 'Tell whether requests may be sent here',
+    response: {
+      200: {
+        description: 'They may.',
+        headers: COMMON_HEADERS,
+        ...readinessSchema,
+        examples: [{ ready: true, detail: {} }],
+      },
+      503: {
+        description: 'Not now.',
+        headers: COMMON_HEADERS,
+        ...readinessSchema,
+        examples: [{ ready: false, detail: {} }],
+      },
+    },
+  }
+}
+
+function document(): object {
+  return {
+    operationId: 'getOpenApi',
+    tags: ['health'],
+    summary: 'Get this document',
+    response: { 200: { description: 'OpenAPI 3.1.', headers: COMMON_HEADERS, type: 'object' } },
+  }
+}
