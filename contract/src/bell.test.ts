@@ -51,6 +51,14 @@ describe('an abortable promise', () => {
     const reason = new Error('gone')
     await expect(abortable(Promise.resolve(1), AbortSignal.abort(reason))).rejects.toBe(reason)
   })
+
+  test('that nobody looks at any more may reject without ending the process', async () => {
+    // Vitest fails a run in which a rejection stays unhandled.
+    const late = Promise.withResolvers<never>()
+    await expect(abortable(late.promise, AbortSignal.abort('gone'))).rejects.toBe('gone')
+    late.reject(new Error('unheard'))
+    await new Promise((resolve) => setImmediate(resolve))
+  })
 })
 
 /** A bell that has not rung since somebody looked. */

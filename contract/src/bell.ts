@@ -1,7 +1,8 @@
 /**
  * How whoever makes something wakes the one who waits for it, within one process. Ports promise that no wake-up is lost, and that
- * is easy to get wrong: a ring between looking and waiting must count. One party waits on a bell; a wait it has walked away from
- * (by `Promise.race`, say) takes no ring from the next.
+ * is easy to get wrong: a ring between looking and waiting must count. Several may wait if each looks and waits in one turn of the
+ * event loop; a party that does something in between needs a bell of its own. A wait somebody has walked away from (by
+ * `Promise.race`, say) takes no ring from the next.
  */
 export interface Bell {
   /** Wakes the one who waits, or who waits next. */

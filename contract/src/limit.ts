@@ -117,6 +117,9 @@ export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
 /** Stack of one template evaluation in QuickJS. */
 export const SANDBOX_STACK_BYTES_MAX = MIB
 
+/** Characters of the element tree as it leaves the sandbox: read in one go, in memory several times as large. */
+export const SANDBOX_TREE_CHARS_MAX = 64 * MIB
+
 /**
  * How often QuickJS asks, about every 10,000 branches, whether to go on with a publish check: some three seconds of
  * plain computing, a hundred times what a large document takes. A render has no such count: its deadline ends it, thread and all.
