@@ -1,0 +1,144 @@
+/**
+ * One Chromium process: how it is started, how it is known to be gone, and how nothing of it stays behind.
+ *
+ * It is driven through a pipe, never a socket: nobody else on the machine can reach it, and when this process is killed with
+ * no time to clean up, the pipe closes and Chromium exits by itself.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ServiceError } from '@platen/contract/error.ts'
+import type { Browser, PuppeteerNode } from 'puppeteer'
+
+export interface RunningBrowser {
+  readonly browser: Browser
+  /** Aborts when the process has gone or is being killed; the reason is a `ServiceError` with `render_crashed`. */
+  readonly gone: AbortSignal
+  /** Kills the whole process group. Resolves when it is dead and its profile folder removed; twice is fine. */
+  kill(): Promise<void>
+}
+
+export interface LaunchSettings {
+  readonly puppeteer: Pick<PuppeteerNode, 'launch'>
+  readonly executablePath: string
+  /** Folder under which each browser gets a profile folder of its own. */
+  readonly profileDir: string
+  readonly fontConfigFile: string
+  /** False runs Chromium without its own sandbox, as root or without user namespaces must. */
+  readonly isSandboxed: boolean
+}
+
+/** A start takes 0.3 s; on a starved machine some seconds. */
+const LAUNCH_MS_MAX = 15_000
+
+/** Above every deadline of a plan: our own signals end what takes too long, and this only what was forgotten. */
+const PROTOCOL_MS_MAX = 15 * 60_000
+
+const PROFILE_PREFIX = 'browser-'
+
+const FLAGS = [
+  // No name and no address resolves. Interception in the page fails each request before it comes to that; this is for what
+  // it does not see, such as preconnect.
+  '--host-resolver-rules=MAP * ~NOTFOUND',
+  '--no-proxy-server',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-domain-reliability',
+  '--no-pings',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-gpu',
+  '--disable-extensions',
+  // Hinting moves glyphs to the pixels of a screen nobody looks at.
+  '--font-render-hinting=none',
+  '--lang=en-US',
+]
+
+/** Tags and outline cost half the CPU of a long document, and 25 times the bytes. */
+const UNWANTED_FLAGS = ['--export-tagged-pdf', '--generate-pdf-document-outline']
+
+/** Starts a browser. Rejects with what Chromium or puppeteer said when it does not start, leaving nothing behind. */
+export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
+  const profile = await mkdtemp(join(settings.profileDir, PROFILE_PREFIX))
+  try {
+    const browser = await settings.puppeteer.launch({
+      executablePath: settings.executablePath,
+      // The flag both headless shell and the full browser understand.
+      headless: 'shell',
+      pipe: true,
+      userDataDir: profile,
+      args: settings.isSandboxed ? FLAGS : [...FLAGS, '--no-sandbox'],
+      ignoreDefaultArgs: UNWANTED_FLAGS,
+      // Nothing of our own environment: no secret in it is Chromium's business, and no zone or language may change a document.
+      env: {
+        FONTCONFIG_FILE: settings.fontConfigFile,
+        HOME: profile,
+        TMPDIR: profile,
+        LANG: 'C.UTF-8',
+        TZ: 'UTC',
+      },
+      // Signals are for our own shutdown, which drains first.
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+      // Events nobody reads; a data: URL would travel in them once more.
+      networkEnabled: false,
+      issuesEnabled: false,
+      defaultViewport: null,
+      waitForInitialPage: false,
+      timeout: LAUNCH_MS_MAX,
+      protocolTimeout: PROTOCOL_MS_MAX,
+      signal,
+    })
+    return watch(browser, profile)
+  } catch (error) {
+    await removeProfile(profile)
+    throw error
+  }
+}
+
+/** Removes what browsers of an earlier process left in `profileDir`, making the folder where there is none. */
+export async function sweepProfiles(profileDir: string): Promise<void> {
+  await mkdir(profileDir, { recursive: true })
+  const stale = (await readdir(profileDir)).filter((name) => name.startsWith(PROFILE_PREFIX))
+  await Promise.all(stale.map((name) => removeProfile(join(profileDir, name))))
+}
+
+function watch(browser: Browser, profile: string): RunningBrowser {
+  const child = browser.process()
+  assert(child?.pid !== undefined, 'a launched browser has a process')
+  const { pid } = child
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  const exited = isRunning() ? once(child, 'exit') : Promise.resolve()
+  const gone = new AbortController()
+
+  let killing: Promise<void> | undefined
+  const kill = () => {
+    killing ??= (async () => {
+      gone.abort(new ServiceError('render_crashed', 'the browser ended while it rendered'))
+      // The group, as renderers outlive a browser that was killed alone. Without its leader too: the id is theirs while they live.
+      killGroup(pid)
+      await exited
+      await removeProfile(profile)
+    })()
+    return killing
+  }
+  browser.once('disconnected', () => void kill())
+  assert(browser.connected, 'a browser is watched from its first moment')
+  return { browser, gone: gone.signal, kill }
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch (error) {
+    // Nobody left to kill; macOS says EPERM of a group that is dead and not yet buried.
+    if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM'))) throw error
+  }
+}
+
+/** Dying processes may still write for a moment. What cannot be removed now is swept when the next engine opens. */
+async function removeProfile(profile: string): Promise<void> {
+  await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }).catch(() => undefined)
+}

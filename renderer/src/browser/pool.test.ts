@@ -1,0 +1,181 @@
+import type { Log } from '@platen/contract/port/log.ts'
+import type { TenantId } from '@platen/contract/tenant.ts'
+import type { Browser } from 'puppeteer'
+import { expect, test } from 'vitest'
+import type { RunningBrowser } from './launch.ts'
+import type { PrintPage } from './page.ts'
+import { openPagePool, type PoolSettings } from './pool.ts'
+
+const NEVER = new AbortController().signal
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+const [ACME, ROAD] = ['acme' as TenantId, 'roadrunner' as TenantId]
+
+/** A pool over pages and browsers that only know whether they live. */
+function aPool(settings: Partial<PoolSettings> = {}) {
+  const browsers = [aBrowser()]
+  const opened: PrintPage[] = []
+  const opening = { hold: undefined as Promise<void> | undefined, failure: undefined as Error | undefined }
+  const pool = openPagePool(
+    {
+      log: SILENT,
+      supply: {
+        current: async () => browsers.at(-1) ?? aBrowser(),
+        replace: async () => void browsers.push(aBrowser()),
+        [Symbol.asyncDispose]: async () => {},
+      },
+      async open(browser) {
+        await opening.hold
+        if (opening.failure !== undefined) throw opening.failure
+        const page = aPage(browser)
+        opened.push(page)
+        return page
+      },
+    },
+    { warmPagesMax: 2, ...settings },
+  )
+  const render = async (tenant: TenantId) => {
+    const page = await pool.take(tenant, NEVER)
+    await pool.release(page, true)
+    return page
+  }
+  return {
+    take: (tenant: TenantId, signal: AbortSignal) => pool.take(tenant, signal),
+    release: (page: PrintPage, isSound: boolean) => pool.release(page, isSound),
+    render,
+    opened,
+    browsers,
+    opening,
+  }
+}
+
+function aBrowser(): RunningBrowser {
+  const gone = new AbortController()
+  return {
+    // Nobody here looks into it.
+    browser: {} as Browser,
+    gone: gone.signal,
+    kill: async () => gone.abort(),
+  }
+}
+
+function aPage(browser: RunningBrowser, clear = async () => {}): PrintPage {
+  const gone = new AbortController()
+  return {
+    browser,
+    gone: AbortSignal.any([gone.signal, browser.gone]),
+    print: async () => new Uint8Array(),
+    clear,
+    close: async () => gone.abort(),
+  }
+}
+
+/** Lets what goes on by itself come to rest. */
+function rest(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+test('gives a tenant its warm page again', async () => {
+  const { render } = aPool()
+  expect(await render(ACME)).toBe(await render(ACME))
+})
+
+test('never gives a tenant the page of another', async () => {
+  const { render } = aPool()
+  const [first, other, again] = [await render(ACME), await render(ROAD), await render(ACME)]
+  expect(other).not.toBe(first)
+  expect(again).toBe(first)
+})
+
+test('gives two documents of one tenant at once a page each', async () => {
+  const { take } = aPool()
+  expect(await take(ACME, NEVER)).not.toBe(await take(ACME, NEVER))
+})
+
+test('has a page ready before anyone asks, and another once it is taken and given back', async () => {
+  const { render, opened } = aPool()
+  await rest()
+  expect(opened).toHaveLength(1)
+  expect(await render(ACME)).toBe(opened[0])
+  await rest()
+  expect(opened).toHaveLength(2)
+})
+
+test('closes a page on which a document failed', async () => {
+  const { take, release, render } = aPool()
+  const page = await take(ACME, NEVER)
+  await release(page, false)
+  expect(page.gone.aborted).toBe(true)
+  expect(await render(ACME)).not.toBe(page)
+})
+
+test('closes a page after its number of documents', async () => {
+  const { render } = aPool({ pageRendersMax: 2 })
+  const [first, second, third] = [await render(ACME), await render(ACME), await render(ACME)]
+  expect(second).toBe(first)
+  expect(first.gone.aborted).toBe(true)
+  expect(third).not.toBe(first)
+})
+
+test('keeps so many warm pages, the last used ones', async () => {
+  const { render } = aPool({ warmPagesMax: 2 })
+  const pages = [await render('a' as TenantId), await render('b' as TenantId), await render('c' as TenantId)]
+  expect(pages.map(({ gone }) => gone.aborted)).toEqual([true, false, false])
+})
+
+test('gives nobody a page that crashed while it was idle or spare', async () => {
+  const { render, opened } = aPool()
+  const warm = await render(ACME)
+  await rest()
+  for (const page of opened) await page.close()
+  const next = await render(ACME)
+  expect(next).not.toBe(warm)
+  expect(next.gone.aborted).toBe(false)
+})
+
+test('leaves a page whose taker gave up to the next', async () => {
+  const { take, opened, opening } = aPool()
+  await take(ACME, NEVER)
+  const held = Promise.withResolvers<void>()
+  opening.hold = held.promise
+  const controller = new AbortController()
+  const given = take(ACME, controller.signal)
+  controller.abort(new Error('deadline'))
+  await expect(given).rejects.toThrow('deadline')
+  held.resolve()
+  expect(await take(ROAD, NEVER)).toBe(opened[1])
+  expect(opened).toHaveLength(2)
+})
+
+test('tells the taker when no page can be opened, and opens the next one', async () => {
+  const { take, opening } = aPool()
+  await take(ACME, NEVER)
+  opening.failure = new Error('no page')
+  await expect(take(ACME, NEVER)).rejects.toThrow('no page')
+  opening.failure = undefined
+  expect((await take(ACME, NEVER)).gone.aborted).toBe(false)
+})
+
+test('retires a browser after its number of documents, when those in it are finished', async () => {
+  const { take, release, render, browsers } = aPool({ browserRendersMax: 2 })
+  const busy = await take(ACME, NEVER)
+  await render(ROAD)
+  await rest()
+  const [old, next] = browsers
+  expect(old?.gone.aborted).toBe(false)
+  expect((await render(ROAD)).browser).toBe(next)
+  await release(busy, true)
+  expect(old?.gone.aborted).toBe(true)
+  expect(next?.gone.aborted).toBe(false)
+})
+
+test('retires a browser that has no page any more when its successor runs', async () => {
+  const { take, release, browsers, opening } = aPool({ browserRendersMax: 1 })
+  await rest()
+  opening.hold = new Promise(() => {})
+  await release(await take(ACME, NEVER), false)
+  opening.hold = undefined
+  await rest()
+  expect(browsers).toHaveLength(2)
+})

@@ -1,0 +1,205 @@
+/**
+ * The pages of the html engine. A page is warm for the tenant whose documents it has printed and for nobody else: another
+ * tenant gets a context no document has been in, one of which is made ahead of time. Pages and browsers retire after so many
+ * documents, and a page on which a document failed is never used again.
+ */
+import assert from 'node:assert/strict'
+import { abortable } from '@platen/contract/bell.ts'
+import { BROWSER_RENDERS_MAX, PAGE_RENDERS_MAX } from '@platen/contract/limit.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { TenantId } from '@platen/contract/tenant.ts'
+import type { RunningBrowser } from './launch.ts'
+import type { PrintPage } from './page.ts'
+import type { BrowserSupply } from './supply.ts'
+
+export interface PagePool {
+  /** A page for one document of `tenant`. To be released. Throws `render_crashed` when no browser gives one. */
+  take(tenant: TenantId, signal: AbortSignal): Promise<PrintPage>
+  /** Gives a page back; `isSound` when its document came out. Resolves when nothing of that document is at work any more. Never rejects. */
+  release(page: PrintPage, isSound: boolean): Promise<void>
+}
+
+export interface PoolSettings {
+  /** Warm pages kept; each is a process of some 30 MB. */
+  readonly warmPagesMax: number
+  readonly browserRendersMax?: number
+  readonly pageRendersMax?: number
+}
+
+interface PoolPorts {
+  readonly supply: BrowserSupply
+  /** Opens a page in a context of its own. */
+  readonly open: (browser: RunningBrowser) => Promise<PrintPage>
+  readonly log: Log
+}
+
+/** What the pool knows of a page that was taken at least once. */
+interface Use {
+  readonly tenant: TenantId
+  renders: number
+}
+
+const NEVER = new AbortController().signal
+
+/** Opens the pool and begins with the first page, without waiting for it. Closing the supply ends all its pages. */
+export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool {
+  const { warmPagesMax, browserRendersMax = BROWSER_RENDERS_MAX, pageRendersMax = PAGE_RENDERS_MAX } = settings
+  const fleet = openFleet(ports, { rendersMax: browserRendersMax, onRetired: sweep })
+  const nursery = openNursery(ports, fleet)
+  const uses = new WeakMap<PrintPage, Use>()
+  /** Warm pages nobody has, the longest unused first. */
+  const idle = new Set<PrintPage>()
+
+  function warm(tenant: TenantId): PrintPage | undefined {
+    return Array.from(idle).findLast((page) => uses.get(page)?.tenant === tenant && fleet.isFit(page))
+  }
+
+  function sweep(): void {
+    for (const page of idle) {
+      if (idle.size <= warmPagesMax && fleet.isFit(page)) continue
+      idle.delete(page)
+      void fleet.close(page)
+    }
+    nursery.fill()
+  }
+
+  nursery.fill()
+  return {
+    async take(tenant, signal) {
+      const page = warm(tenant) ?? (await nursery.take(signal))
+      idle.delete(page)
+      const use = uses.get(page) ?? { tenant, renders: 0 }
+      assert(use.tenant === tenant, 'a page serves one tenant')
+      use.renders += 1
+      uses.set(page, use)
+      fleet.count(page.browser)
+      return page
+    },
+    async release(page, isSound) {
+      const isWorn = (uses.get(page)?.renders ?? 0) >= pageRendersMax
+      if (isSound && !isWorn && fleet.isFit(page) && (await isCleared(page))) idle.add(page)
+      else await fleet.close(page)
+      sweep()
+    },
+  }
+}
+
+async function isCleared(page: PrintPage): Promise<boolean> {
+  return page.clear().then(
+    () => true,
+    () => false,
+  )
+}
+
+interface Nursery {
+  /** A page no document has been in. */
+  take(signal: AbortSignal): Promise<PrintPage>
+  /** Makes one ahead of need, in place of one that is no longer fit. */
+  fill(): void
+}
+
+function openNursery({ supply }: PoolPorts, fleet: Fleet): Nursery {
+  let spare: { readonly opening: Promise<PrintPage>; page?: PrintPage } | undefined
+  const make = async () => fleet.open(await supply.current(NEVER))
+
+  async function keep(opening: Promise<PrintPage>): Promise<void> {
+    const kept: typeof spare = { opening }
+    spare = kept
+    try {
+      kept.page = await opening
+    } catch {
+      // Whoever takes the next one is told, if it does no better.
+      if (spare === kept) spare = undefined
+    }
+  }
+
+  async function takeNext(signal: AbortSignal): Promise<PrintPage> {
+    const opening = spare?.opening ?? make()
+    spare = undefined
+    try {
+      return await abortable(opening, signal)
+    } catch (error) {
+      // Whoever gives up waiting leaves the page to the next.
+      if (signal.aborted && spare === undefined) void keep(opening)
+      else opening.then((page) => fleet.close(page)).catch(() => undefined)
+      throw error
+    }
+  }
+
+  return {
+    async take(signal) {
+      for (;;) {
+        const page = await takeNext(signal)
+        if (fleet.isFit(page)) return page
+        void fleet.close(page)
+      }
+    },
+    fill() {
+      if (spare?.page !== undefined && !fleet.isFit(spare.page)) {
+        void fleet.close(spare.page)
+        spare = undefined
+      }
+      if (spare === undefined) void keep(make())
+    },
+  }
+}
+
+interface Fleet {
+  open(browser: RunningBrowser): Promise<PrintPage>
+  /** Never rejects. */
+  close(page: PrintPage): Promise<void>
+  /** Counts a document. */
+  count(browser: RunningBrowser): void
+  /** May the page have another document? */
+  isFit(page: PrintPage): boolean
+}
+
+/** Retires each browser after so many documents: the next one is running before, and the pages in use are finished. */
+function openFleet({ supply, open, log }: PoolPorts, options: { rendersMax: number; onRetired: () => void }): Fleet {
+  const tallies = new WeakMap<RunningBrowser, { renders: number; pages: number; isRetired: boolean }>()
+  const tallyOf = (browser: RunningBrowser) => {
+    const tally = tallies.get(browser) ?? { renders: 0, pages: 0, isRetired: false }
+    tallies.set(browser, tally)
+    return tally
+  }
+  const killIfDone = async (browser: RunningBrowser) => {
+    const { isRetired, pages } = tallyOf(browser)
+    if (isRetired && pages === 0) await browser.kill()
+  }
+  const leave = (browser: RunningBrowser) => {
+    tallyOf(browser).pages -= 1
+    return killIfDone(browser)
+  }
+
+  async function retire(browser: RunningBrowser): Promise<void> {
+    const tally = tallyOf(browser)
+    await supply.replace()
+    tally.isRetired = true
+    log.info({ renders: tally.renders }, 'browser retired')
+    options.onRetired()
+    await killIfDone(browser)
+  }
+
+  return {
+    async open(browser) {
+      tallyOf(browser).pages += 1
+      try {
+        return await open(browser)
+      } catch (error) {
+        await leave(browser)
+        throw error
+      }
+    },
+    async close(page) {
+      await page.close()
+      await leave(page.browser)
+    },
+    count(browser) {
+      const tally = tallyOf(browser)
+      tally.renders += 1
+      // Closing the supply is all that ends this early, and it ends the browser as well.
+      if (tally.renders === options.rendersMax) retire(browser).catch(() => undefined)
+    },
+    isFit: ({ gone, browser }) => !gone.aborted && !tallyOf(browser).isRetired,
+  }
+}

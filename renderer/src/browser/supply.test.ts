@@ -1,0 +1,130 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { Browser } from 'puppeteer'
+import { expect, test } from 'vitest'
+import type { RunningBrowser } from './launch.ts'
+import { openBrowserSupply } from './supply.ts'
+
+const NEVER = new AbortController().signal
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+function aBrowser(): RunningBrowser {
+  const gone = new AbortController()
+  return {
+    // Nobody here looks into it.
+    browser: {} as Browser,
+    gone: gone.signal,
+    kill: async () => gone.abort(new Error('killed')),
+  }
+}
+
+/** A supply whose launches come out as `outcomes` says, the last one for ever; `launches` counts them. */
+function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs')[]) {
+  const clock = manualClock()
+  const launched: RunningBrowser[] = []
+  let launches = 0
+  const supply = openBrowserSupply({
+    clock,
+    log: SILENT,
+    async launch(signal) {
+      const outcome = outcomes[Math.min(launches, outcomes.length - 1)]
+      launches += 1
+      if (outcome === 'fails') throw new Error('no such file')
+      if (outcome === 'hangs') await clock.sleep(1e9, signal)
+      const browser = aBrowser()
+      launched.push(browser)
+      return browser
+    },
+  })
+  return { supply, clock, launched, launches: () => launches }
+}
+
+test('begins to launch when it is opened, and gives everyone the same browser', async () => {
+  const { supply, launched, launches } = aSupply(['runs'])
+  expect(launches()).toBe(1)
+  const browsers = await Promise.all([supply.current(NEVER), supply.current(NEVER)])
+  expect(browsers).toEqual([launched[0], launched[0]])
+  expect(await supply.current(NEVER)).toBe(launched[0])
+})
+
+test('tries again with growing waits for as long as launches fail', async () => {
+  const { supply, clock, launched, launches } = aSupply(['fails', 'fails', 'fails', 'runs'])
+  const current = supply.current(NEVER)
+  await clock.advance(0)
+  const counts = []
+  for (const ms of [99, 1, 199, 1, 399, 1]) {
+    await clock.advance(ms)
+    counts.push(launches())
+  }
+  expect(counts).toEqual([1, 2, 2, 3, 3, 4])
+  expect(await current).toBe(launched[0])
+})
+
+test('tells a render that waited too long that no browser could be started, and goes on trying', async () => {
+  const { supply, clock, launches } = aSupply(['fails'])
+  const current = supply.current(NEVER)
+  const refused = expect(current).rejects.toMatchObject({ code: 'render_crashed' })
+  await clock.advance(10_000)
+  await refused
+  const before = launches()
+  await clock.advance(60_000)
+  expect(launches()).toBeGreaterThan(before)
+})
+
+test('lets a render that is aborted go, and keeps the launch for the next', async () => {
+  const { supply, launches } = aSupply(['hangs'])
+  const controller = new AbortController()
+  const current = supply.current(controller.signal)
+  controller.abort(new Error('deadline'))
+  await expect(current).rejects.toThrow('deadline')
+  expect(launches()).toBe(1)
+})
+
+test('launches another when the browser dies, without being asked', async () => {
+  const { supply, clock, launched } = aSupply(['runs'])
+  const first = await supply.current(NEVER)
+  await clock.advance(60_000)
+  await first.kill()
+  await clock.advance(0)
+  expect(launched).toHaveLength(2)
+  expect(await supply.current(NEVER)).toBe(launched[1])
+})
+
+test('waits before it replaces a browser that died young, so that a crash at start makes no storm', async () => {
+  const { supply, clock, launches } = aSupply(['runs'])
+  await (await supply.current(NEVER)).kill()
+  await clock.advance(99)
+  expect(launches()).toBe(1)
+  await clock.advance(1)
+  expect(launches()).toBe(2)
+})
+
+test('gives the old browser until its replacement runs', async () => {
+  const { supply, clock, launched } = aSupply(['runs', 'fails', 'runs'])
+  const first = await supply.current(NEVER)
+  const replaced = supply.replace()
+  await clock.advance(0)
+  await clock.advance(50)
+  expect(await supply.current(NEVER)).toBe(first)
+  await clock.advance(50)
+  await replaced
+  expect(await supply.current(NEVER)).toBe(launched[1])
+  expect(first.gone.aborted).toBe(false)
+})
+
+test('kills every browser when it closes, and launches no more', async () => {
+  const { supply, clock, launched, launches } = aSupply(['runs'])
+  await supply.current(NEVER)
+  await supply.replace()
+  await supply[Symbol.asyncDispose]()
+  expect(launched.map(({ gone }) => gone.aborted)).toEqual([true, true])
+  await clock.advance(60_000)
+  expect(launches()).toBe(2)
+  await expect(supply.current(NEVER)).rejects.toMatchObject({ code: 'render_crashed' })
+})
+
+test('closes while a launch is under way', async () => {
+  const { supply, launched } = aSupply(['hangs'])
+  await supply[Symbol.asyncDispose]()
+  expect(launched).toEqual([])
+})

@@ -1,0 +1,126 @@
+/**
+ * Keeps one browser at hand. A launch that fails is tried again with back-off for as long as the supply is open, so no failure
+ * is final; a browser that dies is replaced at once, and one that is to retire only when the next is running.
+ */
+import { abortable } from '@platen/contract/bell.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { RunningBrowser } from './launch.ts'
+
+export interface BrowserSupply extends AsyncDisposable {
+  /**
+   * The browser for new pages, launched if need be. Rejects with the signal's reason, and with `render_crashed` when none has
+   * started for `BROWSER_WAIT_MS_MAX`: the render is tried again later, perhaps elsewhere.
+   */
+  current(signal: AbortSignal): Promise<RunningBrowser>
+  /** Launches a successor. Resolves when `current` gives it. */
+  replace(): Promise<void>
+}
+
+/** How long a render waits for a browser to start. Below a plan's deadline: a render is not to blame for it. */
+const BROWSER_WAIT_MS_MAX = 10_000
+
+/** Waits between failed launches, doubling. A browser that lived for less than the longest has failed as well. */
+const BACKOFF_MS_MIN = 100
+const BACKOFF_MS_MAX = 5_000
+
+export interface SupplyPorts {
+  /** Starts one browser. */
+  readonly launch: (signal: AbortSignal) => Promise<RunningBrowser>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Opens the supply and begins with the first launch, without waiting for it. */
+export function openBrowserSupply(ports: SupplyPorts): BrowserSupply {
+  const { clock, log } = ports
+  const closing = new AbortController()
+  const launcher = openLauncher(ports, closing.signal)
+  const living = new Set<RunningBrowser>()
+  let current: RunningBrowser | undefined
+  let launching: Promise<RunningBrowser> | undefined
+
+  const launchNext = () => {
+    launching ??= launcher
+      .launch()
+      .then(adopt)
+      .finally(() => {
+        launching = undefined
+      })
+    // Only closing makes it fail, and then nobody need be waiting.
+    launching.catch(() => undefined)
+    return launching
+  }
+
+  function adopt(next: RunningBrowser): RunningBrowser {
+    const bornAt = clock.monotonic()
+    current = next
+    living.add(next)
+    next.gone.addEventListener('abort', () => {
+      living.delete(next)
+      // One that retires is killed too, and is not the current one then.
+      if (current !== next) return
+      current = undefined
+      if (closing.signal.aborted) return
+      log.warn({}, 'browser ended unexpectedly')
+      launcher.ended(clock.monotonic() - bornAt)
+      void launchNext()
+    })
+    return next
+  }
+
+  void launchNext()
+  return {
+    async current(signal) {
+      if (current !== undefined) return current
+      const patience = clock.timeout(BROWSER_WAIT_MS_MAX)
+      try {
+        return await abortable(launchNext(), AbortSignal.any([signal, patience]))
+      } catch (cause) {
+        signal.throwIfAborted()
+        throw new ServiceError('render_crashed', 'no browser could be started', { cause })
+      }
+    },
+    async replace() {
+      await launchNext()
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort(new Error('the browser supply was closed'))
+      await launching?.catch(() => undefined)
+      await Promise.all(Array.from(living, (browser) => browser.kill()))
+    },
+  }
+}
+
+interface Launcher {
+  /** A browser that runs, however many attempts it takes. Rejects only when the supply closes. */
+  launch(): Promise<RunningBrowser>
+  /** Takes note that a browser ended by itself after `ageMs`. */
+  ended(ageMs: number): void
+}
+
+function openLauncher({ launch, clock, log }: SupplyPorts, closing: AbortSignal): Launcher {
+  let failures = 0
+  return {
+    async launch() {
+      for (;;) {
+        if (failures > 0) await clock.sleep(backoffMs(failures), closing)
+        closing.throwIfAborted()
+        try {
+          return await launch(closing)
+        } catch (err) {
+          failures += 1
+          if (!closing.aborted) log.error({ err, failures }, 'browser launch failed')
+        }
+      }
+    },
+    ended(ageMs) {
+      failures = ageMs < BACKOFF_MS_MAX ? failures + 1 : 0
+    },
+  }
+}
+
+function backoffMs(failures: number): number {
+  return Math.min(BACKOFF_MS_MIN * 2 ** Math.min(failures - 1, 10), BACKOFF_MS_MAX)
+}

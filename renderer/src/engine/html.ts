@@ -1,0 +1,133 @@
+/**
+ * The html engine: a tenant's Liquid template becomes HTML in a render thread, and a PDF in Chromium, on a slot of
+ * puppeteer-cluster. One browser serves all slots; it has no network, runs no script of a page, and is replaced when it is
+ * worn, crashed or disobedient. What happens to a render is told to its caller at once, and to the slot when it is free again.
+ */
+import { join } from 'node:path'
+import { abortable } from '@platen/contract/bell.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { Page } from 'puppeteer'
+import { jobOf, pooledConcurrency } from '../browser/concurrency.ts'
+import { writeFontConfig } from '../browser/font-config.ts'
+import { launchBrowser, sweepProfiles } from '../browser/launch.ts'
+import { openPage, type PrintDocument } from '../browser/page.ts'
+import { openPagePool } from '../browser/pool.ts'
+import { openBrowserSupply } from '../browser/supply.ts'
+import type { FilledHtml } from '../template/fill.ts'
+import type { RenderEngine, RenderWork } from './engine.ts'
+
+export interface HtmlEngineSettings {
+  /** Chromium itself, no wrapper script: see `findChromium`. */
+  readonly executablePath: string
+  readonly slots: number
+  /** Fills the template, where a deadline can end it. */
+  readonly fill: (work: RenderWork, signal: AbortSignal) => Promise<FilledHtml>
+  readonly clock: Clock
+  readonly log: Log
+  /** A folder of this engine's alone; what browsers of an earlier process left there is removed. */
+  readonly profileDir: string
+  /** False where Chromium cannot have its own sandbox: as root, or without user namespaces. */
+  readonly isSandboxed: boolean
+  /** Documents after which a browser or a page retires, where it is not the usual number. */
+  readonly browserRendersMax?: number
+  readonly pageRendersMax?: number
+}
+
+/** Longest timer there is: the cluster's own time-out would end a job without ending its work. Ours ends both. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1
+
+/** Warm pages per slot: a slot that serves two tenants in turn need not start over each time. */
+const WARM_PAGES_PER_SLOT = 2
+
+/** Opens the engine and begins to start Chromium, without waiting for it. A Chromium that does not start is logged and tried again. */
+export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
+  const { slots, clock, log, profileDir } = settings
+  const [{ default: puppeteer }, { Cluster }, fontConfigFile] = await Promise.all([
+    import('puppeteer'),
+    import('puppeteer-cluster'),
+    writeFontConfig(join(profileDir, 'font')),
+    sweepProfiles(profileDir),
+  ])
+  const supply = openBrowserSupply({
+    launch: (signal) => launchBrowser({ ...settings, puppeteer, fontConfigFile }, signal),
+    clock,
+    log,
+  })
+  const pool = openPagePool(
+    { supply, open: (browser) => openPage(browser, clock), log },
+    { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
+  )
+  const cluster = await Cluster.launch({
+    concurrency: pooledConcurrency(pool),
+    maxConcurrency: slots,
+    timeout: NO_TIMEOUT_MS,
+    puppeteer,
+  })
+  const turns = gate(slots)
+  const closing = new AbortController()
+
+  async function attempt(work: RenderWork, signal: AbortSignal): Promise<Uint8Array> {
+    const filled = await settings.fill(work, signal)
+    // The cluster's queue has no bound and outlives its jobs' deadlines, so it is never given more than it has slots.
+    using _turn = await turns.enter(signal)
+    return await cluster.execute(({ page }: { page: Page }) =>
+      jobOf(page).print(work.tenant, documentOf(work, filled), signal),
+    )
+  }
+
+  return {
+    name: 'html',
+    slots,
+    render(work, signal) {
+      const ended = AbortSignal.any([signal, closing.signal])
+      return abortable(attempt(work, ended), ended)
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort(new ServiceError('render_crashed', 'the html engine was closed'))
+      await supply[Symbol.asyncDispose]()
+      await cluster.close()
+    },
+  }
+}
+
+function documentOf(work: RenderWork, filled: FilledHtml): PrintDocument {
+  return { ...filled, options: work.options, title: work.template.name }
+}
+
+/** Lets `slots` in at a time, first come, first served. A turn ends when it is disposed of. */
+function gate(slots: number): { enter(signal: AbortSignal): Promise<Disposable> } {
+  const waiting = new Set<() => void>()
+  let free = slots
+  const turn = {
+    [Symbol.dispose]() {
+      const [next] = waiting
+      if (next === undefined) {
+        free += 1
+        return
+      }
+      waiting.delete(next)
+      next()
+    },
+  }
+  return {
+    async enter(signal) {
+      signal.throwIfAborted()
+      if (free > 0) {
+        free -= 1
+        return turn
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      waiting.add(resolve)
+      try {
+        await abortable(promise, signal)
+      } catch (error) {
+        // The turn may have come together with the abort.
+        if (!waiting.delete(resolve)) turn[Symbol.dispose]()
+        throw error
+      }
+      return turn
+    },
+  }
+}

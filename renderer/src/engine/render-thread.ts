@@ -1,0 +1,102 @@
+/** What runs in a render thread: one task after the other, each answered with its result or how it failed. */
+import { Console } from 'node:console'
+import { Writable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
+import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
+import { fillHtml } from '../template/fill.ts'
+import { openDocumentRenderer, type RenderDocument } from './document.ts'
+import type { RenderWork } from './engine.ts'
+import type { RenderTask, TaskResults, ThreadReply } from './thread-pool.ts'
+
+async function serve(port: MessagePort): Promise<void> {
+  // react-pdf warns on the console, quoting the document.
+  globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
+  const tools: Tools = { renderDocument: await openDocumentRenderer(), checkTemplate: await openTemplateCheck() }
+  // The first render of a thread compiles most of what a render runs, and takes five times as long as the next.
+  await tools.renderDocument(WARM_UP)
+  port.on('message', (task: RenderTask) => void answer(port, tools, task))
+  say(port, { kind: 'ready' })
+}
+
+interface Tools {
+  readonly renderDocument: RenderDocument
+  readonly checkTemplate: CheckTemplate
+}
+
+/** The pool sends the next task only after the answer to the last. */
+async function answer(port: MessagePort, tools: Tools, task: RenderTask): Promise<void> {
+  // Rendering without a turn of the event loop in between makes the heap grow.
+  await setImmediate()
+  try {
+    const value = await perform(tools, task)
+    say(port, { kind: 'done', value })
+  } catch (error) {
+    say(port, failureOf(error))
+  }
+}
+
+function perform(
+  { renderDocument, checkTemplate }: Tools,
+  task: RenderTask,
+): Promise<TaskResults[RenderTask['kind']]> | TaskResults['fill'] {
+  switch (task.kind) {
+    case 'react_pdf':
+      return renderDocument(task.work)
+    case 'fill':
+      return fillHtml(task.work)
+    case 'check':
+      return checkTemplate(task.check)
+  }
+}
+
+function say(port: MessagePort, reply: ThreadReply): void {
+  // A PDF changes hands without being copied.
+  const isPdf = reply.kind === 'done' && reply.value instanceof Uint8Array
+  port.postMessage(reply, isPdf ? [reply.value.buffer] : [])
+}
+
+function failureOf(error: unknown): ThreadReply {
+  if (!(error instanceof Error)) return { kind: 'failed', message: String(error) }
+  if (error instanceof ServiceError && isFailureCode(error.code)) {
+    return { kind: 'failed', code: error.code, message: error.message }
+  }
+  return { kind: 'failed', message: error.message, ...(error.stack === undefined ? {} : { stack: error.stack }) }
+}
+
+/** A document with something of everything that is common; nobody sees it. */
+const WARM_UP: RenderWork = {
+  render: '' as RenderId,
+  tenant: '' as TenantId,
+  digest: '' as TemplateDigest,
+  template: {
+    code: 'warm-up' as TemplateCode,
+    name: 'Warm-up',
+    version: 1,
+    options: {},
+    reactPdf: `
+import { Document, Page, Text, View } from '@react-pdf/renderer'
+const money = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'EUR' })
+export default ({ data }) => (
+  <Document>
+    <Page style={{ padding: 40 }}>
+      {data.rows.map((row) => (
+        <View key={row} wrap={false} style={{ flexDirection: 'row', borderBottom: '1pt solid #ccc' }}>
+          <Text style={{ flex: 1, fontWeight: 'bold' }}>Row {row}</Text>
+          <Text>{money.format(row)}</Text>
+        </View>
+      ))}
+      <Text fixed style={{ position: 'absolute', bottom: 20 }} render={({ pageNumber, totalPages }) => pageNumber + ' / ' + totalPages} />
+    </Page>
+  </Document>
+)`,
+  },
+  data: { rows: Array.from({ length: 50 }, (_, index) => index) },
+  options: {},
+}
+
+// Last, when everything above is there.
+if (parentPort !== null) await serve(parentPort)

@@ -1,0 +1,256 @@
+/**
+ * Threads that tenants' templates run in. Layout and evaluation hold their thread from start to end and may never come to one,
+ * so what a caller no longer waits for is ended with its thread, and a spare thread, warm already, takes its place.
+ */
+import { Worker } from 'node:worker_threads'
+import { type FailureCode, ServiceError } from '@platen/contract/error.ts'
+import { RENDER_THREAD_HEAP_MIB_MAX, RENDER_THREAD_RENDERS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { TemplateCheck, TemplateFault } from '../template/check.ts'
+import type { FilledHtml } from '../template/fill.ts'
+import type { RenderWork } from './engine.ts'
+
+export type RenderTask =
+  | { readonly kind: 'react_pdf'; readonly work: RenderWork }
+  | { readonly kind: 'fill'; readonly work: RenderWork }
+  | { readonly kind: 'check'; readonly check: TemplateCheck }
+
+type TaskKind = RenderTask['kind']
+
+export interface TaskResults {
+  /** The PDF. */
+  readonly react_pdf: Uint8Array<ArrayBuffer>
+  readonly fill: FilledHtml
+  readonly check: readonly TemplateFault[]
+}
+
+/** What a thread says: once that it is ready, then one answer to each task. */
+export type ThreadReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly value: TaskResults[TaskKind] }
+  /** Without a code it is a defect of the service. */
+  | { readonly kind: 'failed'; readonly code?: FailureCode; readonly message: string; readonly stack?: string }
+
+export interface ThreadPool extends AsyncDisposable {
+  /**
+   * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason,
+   * and the thread is ended. Throws `ServiceError` with what the task threw; with `template_error` when it needed more memory
+   * than a thread has, and `render_crashed` when the thread died under it.
+   */
+  run<Kind extends TaskKind>(task: Extract<RenderTask, { kind: Kind }>, signal: AbortSignal): Promise<TaskResults[Kind]>
+}
+
+export interface ThreadPoolOptions {
+  /** Tasks at once. One thread more than that is kept. */
+  readonly size: number
+  readonly clock: Clock
+  /** Tasks after which a thread is replaced; `RENDER_THREAD_RENDERS_MAX` where not said. */
+  readonly rendersMax?: number
+  /** Old-generation heap of a thread; `RENDER_THREAD_HEAP_MIB_MAX` where not said. */
+  readonly heapMibMax?: number
+}
+
+/** Starts the threads and returns without waiting for them. Closing it ends them, whatever they do; running tasks reject. */
+export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
+  return new Threads(options)
+}
+
+/** Wait before a thread is started again that died before it was ready, doubled up to the second. */
+const RESTART_MS_MIN = 100
+const RESTART_MS_MAX = 10_000
+
+const MIB = 1024 * 1024
+/** Between two looks at a busy thread's heap, and what it may grow by in between before V8 ends the process. */
+const HEAP_CHECK_MS = 100
+const HEAP_HEADROOM_MIB = 1024
+
+interface Job {
+  readonly task: RenderTask
+  resolve(value: TaskResults[TaskKind]): void
+  reject(reason: unknown): void
+}
+
+interface Thread {
+  readonly worker: Worker
+  isReady: boolean
+  /** Tasks it has done. */
+  renders: number
+  job?: Job | undefined
+  error?: unknown
+}
+
+class Threads implements ThreadPool {
+  readonly #size: number
+  readonly #clock: Clock
+  readonly #rendersMax: number
+  readonly #heapMibMax: number
+  readonly #threads = new Set<Thread>()
+  readonly #ending = new Set<Promise<unknown>>()
+  readonly #closing = new AbortController()
+  /** As long as callers keep to their slots, no longer than their number. */
+  readonly #waiting: Job[] = []
+  #restartMs = RESTART_MS_MIN
+
+  constructor({ size, clock, rendersMax, heapMibMax }: ThreadPoolOptions) {
+    this.#size = size
+    this.#clock = clock
+    this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
+    this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
+    for (let count = 0; count <= size; count += 1) this.#start()
+  }
+
+  async run<Kind extends TaskKind>(
+    task: Extract<RenderTask, { kind: Kind }>,
+    signal: AbortSignal,
+  ): Promise<TaskResults[Kind]> {
+    AbortSignal.any([signal, this.#closing.signal]).throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<TaskResults[TaskKind]>()
+    const job: Job = { task, resolve, reject }
+    const abort = () => this.#abandon(job, signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    this.#waiting.push(job)
+    this.#dispatch()
+    try {
+      // A thread answers each task with the result of its kind.
+      return (await promise) as TaskResults[Kind]
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error('the threads are closed'))
+    for (const job of this.#waiting.splice(0)) job.reject(this.#closing.signal.reason)
+    for (const thread of this.#threads) {
+      thread.job?.reject(this.#closing.signal.reason)
+      this.#end(thread)
+    }
+    await Promise.all(this.#ending)
+  }
+
+  #start(): void {
+    if (this.#closing.signal.aborted) return
+    const worker = new Worker(new URL('./render-thread.ts', import.meta.url), {
+      // Nothing of the service's own environment is in a thread that runs tenants' code; `production` halves react-pdf's time.
+      env: { NODE_ENV: 'production' },
+      resourceLimits: { maxOldGenerationSizeMb: this.#heapMibMax + HEAP_HEADROOM_MIB },
+    })
+    const thread: Thread = { worker, isReady: false, renders: 0 }
+    this.#threads.add(thread)
+    worker.on('message', (reply: ThreadReply) => this.#receive(thread, reply))
+    worker.on('error', (error) => {
+      thread.error = error
+    })
+    worker.once('exit', () => this.#bury(thread))
+  }
+
+  #dispatch(): void {
+    const threads = [...this.#threads]
+    let busy = threads.filter(({ job }) => job !== undefined).length
+    for (const thread of threads) {
+      if (busy >= this.#size) return
+      if (!thread.isReady || thread.job !== undefined) continue
+      const job = this.#waiting.shift()
+      if (job === undefined) return
+      thread.job = job
+      thread.worker.postMessage(job.task, [])
+      void this.#guard(thread, job)
+      busy += 1
+    }
+  }
+
+  #receive(thread: Thread, reply: ThreadReply): void {
+    // A thread that is being ended may still have an answer under way.
+    if (!this.#threads.has(thread)) return
+    if (reply.kind === 'ready') {
+      thread.isReady = true
+      this.#restartMs = RESTART_MS_MIN
+    } else {
+      const { job } = thread
+      thread.job = undefined
+      thread.renders += 1
+      if (reply.kind === 'done') job?.resolve(reply.value)
+      else job?.reject(errorOf(reply))
+      if (thread.renders >= this.#rendersMax) this.#replace(thread)
+    }
+    this.#dispatch()
+  }
+
+  /**
+   * Ends a job whose thread has outgrown its limit. V8's own limit is a last resort: a thread that reaches it inside one large
+   * allocation takes the whole process down with it.
+   */
+  async #guard(thread: Thread, job: Job): Promise<void> {
+    while (thread.job === job && this.#threads.has(thread)) {
+      await this.#clock.sleep(HEAP_CHECK_MS, this.#closing.signal).catch(() => undefined)
+      if (thread.job !== job) return
+      // A thread that has just ended answers with an error, and is no longer anybody's concern.
+      const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
+      if (thread.job !== job || heap === undefined || heap.used_heap_size <= this.#heapMibMax * MIB) continue
+      job.reject(this.#outOfMemory())
+      thread.job = undefined
+      this.#replace(thread)
+      this.#dispatch()
+    }
+  }
+
+  /** The caller of a job has gone. */
+  #abandon(job: Job, reason: unknown): void {
+    job.reject(reason)
+    const at = this.#waiting.indexOf(job)
+    if (at !== -1) this.#waiting.splice(at, 1)
+    const thread = [...this.#threads].find((candidate) => candidate.job === job)
+    if (thread !== undefined) this.#replace(thread)
+    this.#dispatch()
+  }
+
+  #replace(thread: Thread): void {
+    this.#end(thread)
+    this.#start()
+  }
+
+  #end(thread: Thread): void {
+    this.#threads.delete(thread)
+    const ended = thread.worker.terminate().finally(() => this.#ending.delete(ended))
+    this.#ending.add(ended)
+  }
+
+  /** A thread has ended; when nobody asked it to, its job fails and another is started. */
+  #bury(thread: Thread): void {
+    if (!this.#threads.delete(thread)) return
+    thread.job?.reject(this.#causeOfDeath(thread.error))
+    if (thread.isReady) {
+      this.#start()
+      this.#dispatch()
+      return
+    }
+    // Held back, their tasks would run into their deadlines as if they themselves were slow.
+    if (![...this.#threads].some(({ isReady }) => isReady)) {
+      const cause = thread.error
+      for (const job of this.#waiting.splice(0)) {
+        job.reject(new ServiceError('render_crashed', 'no render thread starts', { cause }))
+      }
+    }
+    const waitMs = this.#restartMs
+    this.#restartMs = Math.min(waitMs * 2, RESTART_MS_MAX)
+    // Rejects only when the pool closes, and then there is nothing to start.
+    this.#clock.sleep(waitMs, this.#closing.signal).then(
+      () => this.#start(),
+      () => undefined,
+    )
+  }
+
+  #causeOfDeath(cause: unknown): ServiceError {
+    const isMemory = cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    return isMemory ? this.#outOfMemory() : new ServiceError('render_crashed', 'the render thread died', { cause })
+  }
+
+  #outOfMemory(): ServiceError {
+    return new ServiceError('template_error', `the document needs more than ${this.#heapMibMax} MiB of memory`)
+  }
+}
+
+function errorOf({ code, message, stack }: Extract<ThreadReply, { kind: 'failed' }>): Error {
+  if (code !== undefined) return new ServiceError(code, message)
+  return Object.assign(new Error(message), stack === undefined ? {} : { stack })
+}

@@ -1,0 +1,33 @@
+import type { Lane } from '@platen/contract/render.ts'
+import { describe, expect, test } from 'vitest'
+import { laneOrder, turnAfter } from './slots.ts'
+
+/** Serves lanes of the given lengths to the end and returns the order. */
+function serve(waiting: Record<Lane, number>): string {
+  let served = ''
+  let turn = 0
+  for (;;) {
+    const lane = laneOrder(turn).find((candidate) => waiting[candidate] > 0)
+    if (lane === undefined) return served
+    waiting[lane]--
+    turn = turnAfter(turn, lane)
+    served += lane.charAt(0)
+  }
+}
+
+describe('a slot', () => {
+  test.for<[string, Record<Lane, number>, string]>([
+    ['serves sync before all others', { sync: 3, async: 2, bulk: 2 }, 'sssaabb'],
+    ['serves four async renders for each bulk render', { sync: 0, async: 9, bulk: 3 }, 'aaaabaaaabab'],
+    ['is never idle while bulk alone waits', { sync: 0, async: 0, bulk: 4 }, 'bbbb'],
+    ['is never idle while async alone waits', { sync: 0, async: 6, bulk: 0 }, 'aaaaaa'],
+    ['is never idle while sync alone waits', { sync: 5, async: 0, bulk: 0 }, 'sssss'],
+  ])('%s', ([, waiting, order]) => {
+    expect(serve(waiting)).toBe(order)
+  })
+
+  test('owes a bulk render its turn after a long run of async ones', () => {
+    const turn = Array.from({ length: 100 }).reduce<number>((now) => turnAfter(now, 'async'), 0)
+    expect(laneOrder(turn)[1]).toBe('bulk')
+  })
+})

@@ -1,0 +1,73 @@
+/**
+ * The check a template passes before it is published: its sources compile, and with sample data the component gives a sound
+ * element tree and the Liquid fills. Nothing is laid out or printed, so it needs neither react-pdf nor Chromium.
+ *
+ * A hostile component can hold its thread where no count of steps reaches (`indexOf` on a length of a billion), so who checks
+ * tenants' templates does it in a thread it can end: `check` is a task of the render threads.
+ */
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { SANDBOX_CHECK_INTERRUPTS_MAX } from '@platen/contract/limit.ts'
+import type { Engine } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import type { TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
+import type { RenderWork } from '../engine/engine.ts'
+import { translate } from './elements.ts'
+import { type Evaluate, openSandbox } from './evaluate.ts'
+import { fillHtml } from './fill.ts'
+import { transpile } from './transpile.ts'
+
+export interface TemplateFault {
+  readonly engine: Engine
+  /** Opens with file, line and column where they are known: `template.tsx:12:5: …`. */
+  readonly message: string
+}
+
+export interface TemplateCheck {
+  readonly source: TemplateSource
+  /** Data to try the template with. Without it the component is loaded but not called, and Liquid is filled with nothing. */
+  readonly sampleData?: JsonObject
+}
+
+export type CheckTemplate = (check: TemplateCheck) => Promise<readonly TemplateFault[]>
+
+/** Loads QuickJS once; the check it returns gives what is wrong with a template, or nothing. It throws only for a defect of the service. */
+export async function openTemplateCheck(): Promise<CheckTemplate> {
+  const evaluate = await openSandbox()
+  return async (check) => [
+    ...(await faultsOf('react_pdf', () => checkReactPdf(evaluate, check))),
+    ...(await faultsOf('html', () => checkHtml(check))),
+  ]
+}
+
+/** Checks one template; see `openTemplateCheck` for checking many. */
+export async function checkTemplate(check: TemplateCheck): Promise<readonly TemplateFault[]> {
+  return (await openTemplateCheck())(check)
+}
+
+async function faultsOf(engine: Engine, check: () => unknown): Promise<readonly TemplateFault[]> {
+  try {
+    await check()
+    return []
+  } catch (error) {
+    if (error instanceof ServiceError) return [{ engine, message: error.message }]
+    throw error
+  }
+}
+
+async function checkReactPdf(evaluate: Evaluate, { source, sampleData }: TemplateCheck): Promise<void> {
+  if (source.reactPdf === undefined) return
+  const program = transpile(source.reactPdf)
+  const { options } = source
+  const interruptsMax = SANDBOX_CHECK_INTERRUPTS_MAX
+  const { nodes, call } = await evaluate(program, { data: sampleData, options, interruptsMax })
+  if (sampleData !== undefined) translate(nodes, { template: source, options, call })
+}
+
+function checkHtml({ source, sampleData }: TemplateCheck): void {
+  if (source.html === undefined) return
+  // Filling looks at the source, the data and the options of its work; the ids of a render there is none of are left empty.
+  const ids = { render: '' as RenderId, tenant: '' as TenantId, digest: '' as TemplateDigest }
+  const work: RenderWork = { ...ids, template: source, data: sampleData ?? {}, options: source.options }
+  fillHtml(work)
+}

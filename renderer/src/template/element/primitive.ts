@@ -1,0 +1,205 @@
+/** The primitives of react-pdf a template may use, the props each takes, and the styles they share. Data; `elements.ts` applies it. */
+
+/** What a prop's value must be. */
+export type PropKind =
+  | 'flag'
+  | 'number'
+  | 'text'
+  | 'scalar'
+  | 'style'
+  | 'image'
+  | 'link'
+  | 'size'
+  | 'bookmark'
+  | 'sides'
+
+/** Where an element stands: the kind of parent it has. */
+export type Place = 'root' | 'document' | 'flow' | 'link' | 'text' | 'note' | 'svg'
+
+export interface Primitive {
+  /** react-pdf's own name of the element type. */
+  readonly tag: string
+  readonly within: readonly Place[]
+  /** The place its children are in; a primitive without one takes none. */
+  readonly holds?: Place
+  readonly props: Readonly<Record<string, PropKind>>
+}
+
+/** Places in which a string is text; elsewhere a text that is not blank is a mistake. */
+export const TEXT_PLACES: readonly Place[] = ['link', 'text', 'note']
+
+const FLOW: readonly Place[] = ['flow', 'link', 'text']
+const NODE = {
+  id: 'text',
+  style: 'style',
+  fixed: 'flag',
+  break: 'flag',
+  minPresenceAhead: 'number',
+  debug: 'flag',
+} as const
+const WRAP = { ...NODE, wrap: 'flag', bookmark: 'bookmark' } as const
+
+/** Presentation attributes of SVG elements. */
+const PAINT = {
+  style: 'style',
+  fill: 'text',
+  color: 'text',
+  stroke: 'text',
+  transform: 'text',
+  strokeDasharray: 'scalar',
+  opacity: 'scalar',
+  strokeWidth: 'scalar',
+  fillOpacity: 'scalar',
+  fillRule: 'text',
+  strokeOpacity: 'scalar',
+  textAnchor: 'text',
+  strokeLinecap: 'text',
+  strokeLinejoin: 'text',
+  visibility: 'text',
+  clipPath: 'text',
+  dominantBaseline: 'text',
+} as const
+
+const CENTER = { cx: 'scalar', cy: 'scalar', r: 'scalar' } as const
+const ENDS = { x1: 'scalar', y1: 'scalar', x2: 'scalar', y2: 'scalar' } as const
+const GRADIENT = { id: 'text', xlinkHref: 'text', gradientTransform: 'text', gradientUnits: 'text' } as const
+
+function shape(tag: string, props: Primitive['props']): Primitive {
+  return { tag, within: ['svg'], props: { ...PAINT, ...props } }
+}
+
+export const PRIMITIVES = {
+  Document: {
+    tag: 'DOCUMENT',
+    within: ['root'],
+    holds: 'document',
+    props: {
+      title: 'text',
+      author: 'text',
+      subject: 'text',
+      keywords: 'text',
+      creator: 'text',
+      producer: 'text',
+      language: 'text',
+      pageMode: 'text',
+      pageLayout: 'text',
+    },
+  },
+  Page: {
+    tag: 'PAGE',
+    within: ['document'],
+    holds: 'flow',
+    props: {
+      id: 'text',
+      style: 'style',
+      wrap: 'flag',
+      debug: 'flag',
+      size: 'size',
+      orientation: 'text',
+      dpi: 'number',
+      bookmark: 'bookmark',
+    },
+  },
+  View: { tag: 'VIEW', within: ['flow', 'link'], holds: 'flow', props: WRAP },
+  Text: {
+    tag: 'TEXT',
+    within: FLOW,
+    holds: 'text',
+    props: { ...WRAP, hyphenationPenalty: 'number', orphans: 'number', widows: 'number' },
+  },
+  Image: {
+    tag: 'IMAGE',
+    within: FLOW,
+    props: { ...NODE, src: 'image', source: 'image', cache: 'flag', bookmark: 'bookmark' },
+  },
+  Link: { tag: 'LINK', within: FLOW, holds: 'link', props: { ...WRAP, src: 'link', href: 'link', hitSlop: 'sides' } },
+  Note: { tag: 'NOTE', within: ['flow', 'link'], holds: 'note', props: NODE },
+  Svg: {
+    tag: 'SVG',
+    within: ['flow', 'link'],
+    holds: 'svg',
+    props: { ...NODE, ...PAINT, width: 'scalar', height: 'scalar', viewBox: 'text', preserveAspectRatio: 'text' },
+  },
+  G: { tag: 'G', within: ['svg'], holds: 'svg', props: PAINT },
+  Path: shape('PATH', { d: 'text' }),
+  Rect: shape('RECT', { x: 'scalar', y: 'scalar', width: 'scalar', height: 'scalar', rx: 'scalar', ry: 'scalar' }),
+  Line: shape('LINE', ENDS),
+  Circle: shape('CIRCLE', CENTER),
+  Ellipse: shape('ELLIPSE', { cx: 'scalar', cy: 'scalar', rx: 'scalar', ry: 'scalar' }),
+  Polyline: shape('POLYLINE', { points: 'text' }),
+  Polygon: shape('POLYGON', { points: 'text' }),
+  Tspan: { tag: 'TSPAN', within: ['text'], holds: 'text', props: { ...PAINT, x: 'scalar', y: 'scalar' } },
+  Defs: { tag: 'DEFS', within: ['svg'], holds: 'svg', props: {} },
+  ClipPath: { tag: 'CLIP_PATH', within: ['svg'], holds: 'svg', props: { id: 'text' } },
+  LinearGradient: { tag: 'LINEAR_GRADIENT', within: ['svg'], holds: 'svg', props: { ...GRADIENT, ...ENDS } },
+  RadialGradient: {
+    tag: 'RADIAL_GRADIENT',
+    within: ['svg'],
+    holds: 'svg',
+    props: { ...GRADIENT, ...CENTER, fx: 'scalar', fy: 'scalar' },
+  },
+  Stop: {
+    tag: 'STOP',
+    within: ['svg'],
+    props: { offset: 'scalar', stopColor: 'text', stopOpacity: 'scalar', style: 'style' },
+  },
+} as const satisfies Record<string, Primitive>
+
+/** `<Text>` within `<Svg>` is another element of the same name. */
+export const SVG_TEXT: Primitive = {
+  tag: 'TEXT',
+  within: ['svg'],
+  holds: 'text',
+  props: { ...PAINT, x: 'scalar', y: 'scalar' },
+}
+
+/** The primitive of a name as a child in `place`, or undefined when there is none of that name at all. */
+export function primitiveOf(name: string, place: Place): Primitive | undefined {
+  if (name === 'Text' && place === 'svg') return SVG_TEXT
+  const known: Readonly<Record<string, Primitive>> = PRIMITIVES
+  return Object.hasOwn(known, name) ? known[name] : undefined
+}
+
+/** Every style react-pdf knows, shorthands included. */
+export const STYLES: ReadonlySet<string> = new Set(
+  `alignContent alignItems alignSelf aspectRatio backgroundColor border borderBottom borderBottomColor borderBottomLeftRadius
+  borderBottomRightRadius borderBottomStyle borderBottomWidth borderColor borderLeft borderLeftColor borderLeftStyle
+  borderLeftWidth borderRadius borderRight borderRightColor borderRightStyle borderRightWidth borderStyle borderTop
+  borderTopColor borderTopLeftRadius borderTopRightRadius borderTopStyle borderTopWidth borderWidth bottom clear clipPath color
+  columnGap direction display dominantBaseline fill fillOpacity fillRule flex flexBasis flexDirection flexFlow flexGrow
+  flexShrink flexWrap float fontFamily fontFeatureSettings fontSize fontStyle fontWeight gap gradientTransform height
+  justifyContent justifySelf left letterSpacing lineHeight margin marginBottom marginHorizontal marginLeft marginRight marginTop
+  marginVertical maxHeight maxLines maxWidth minHeight minWidth objectFit objectPosition objectPositionX objectPositionY opacity
+  overflow padding paddingBottom paddingHorizontal paddingLeft paddingRight paddingTop paddingVertical position right rowGap
+  shapeOutside stroke strokeDasharray strokeLinecap strokeLinejoin strokeOpacity strokeWidth textAlign textAnchor textDecoration
+  textDecorationColor textDecorationStyle textIndent textOverflow textTransform top transform transformOrigin transformOriginX
+  transformOriginY verticalAlign visibility width wordSpacing zIndex`.split(/\s+/),
+)
+
+/** ` (did you mean color?)` where a known name is near, else nothing: for the end of a message. */
+export function suggestion(name: string, known: Iterable<string>): string {
+  let best: string | undefined
+  let distanceMin = Math.min(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase(), distanceMin)
+    if (distance >= distanceMin) continue
+    best = candidate
+    distanceMin = distance
+  }
+  return best === undefined ? '' : ` (did you mean ${best}?)`
+}
+
+/** Levenshtein distance, or `bound` as soon as it is at least that. */
+function editDistance(left: string, right: string, bound: number): number {
+  if (Math.abs(left.length - right.length) >= bound) return bound
+  let row = Array.from({ length: right.length + 1 }, (_, column) => column)
+  for (const [index, letter] of left.split('').entries()) {
+    const next = [index + 1]
+    for (let column = 1; column <= right.length; column += 1) {
+      const replaced = (row[column - 1] ?? bound) + (right[column - 1] === letter ? 0 : 1)
+      next.push(Math.min(replaced, (row[column] ?? bound) + 1, (next[column - 1] ?? bound) + 1))
+    }
+    row = next
+  }
+  return Math.min(row.at(-1) ?? bound, bound)
+}

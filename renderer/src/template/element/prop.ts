@@ -1,0 +1,138 @@
+/** One prop's value from an untrusted tree → a value react-pdf may see. Pure. */
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import type { ServiceError } from '@platen/contract/error.ts'
+import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
+import { FAMILIES, withFallback } from '../fonts.ts'
+import { type PropKind, STYLES, suggestion } from './primitive.ts'
+
+export type Props = Record<string, unknown>
+/** Makes the error of one place. */
+export type Faults = (message: string) => ServiceError
+
+/** The value of a prop, checked by its kind. An image is not among them: see `image.ts`. Throws what `faults` makes. */
+export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, faults: Faults): unknown {
+  switch (kind) {
+    case 'flag':
+      if (typeof value === 'boolean' || typeof value === 'number') return Boolean(value)
+      throw faults('must be true or false')
+    case 'number':
+      if (typeof value === 'number') return value
+      throw faults('must be a number')
+    case 'text':
+      if (isScalar(value)) return String(value)
+      throw faults('must be a text')
+    case 'scalar':
+      if (isScalar(value)) return value
+      throw faults('must be a number or a text')
+    case 'style':
+      return styleOf(value, faults)
+    case 'link':
+      return linkOf(value, faults)
+    case 'size':
+      return sizeOf(value, faults)
+    case 'bookmark':
+      return isScalar(value) ? String(value) : fieldsOf(value, BOOKMARK_FIELDS, faults)
+    case 'sides':
+      return isScalar(value) ? value : fieldsOf(value, SIDES, faults)
+  }
+}
+
+const BOOKMARK_FIELDS = ['title', 'top', 'left', 'zoom', 'fit', 'expanded']
+const SIDES = ['top', 'right', 'bottom', 'left']
+
+function isScalar(value: Json | undefined): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function fieldsOf(value: Json, names: readonly string[], faults: Faults): Props {
+  if (!isObject(value)) throw faults('is not of a form this prop takes')
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => {
+      if (!names.includes(name) || typeof field === 'object') throw faults(`takes the fields ${names.join(', ')}`)
+      return [name, field] as const
+    }),
+  )
+}
+
+/** Readers act on what a link says: those schemes that open a page, a mail or a call, and anchors within the document. */
+function linkOf(value: Json, faults: Faults): string {
+  if (typeof value !== 'string') throw faults('must be a text')
+  const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(value)?.[1]?.toLowerCase()
+  if (scheme === undefined || ['http', 'https', 'mailto', 'tel'].includes(scheme)) return value
+  throw faults('a link must be of http, https, mailto or tel, or an anchor such as #terms')
+}
+
+const SIZE_NAME = /^(?:[24]A0|[ABC](?:\d|10)|S?RA[0-4]|EXECUTIVE|FOLIO|LEGAL|LETTER|TABLOID|ID1)$/i
+
+function sizeOf(value: Json, faults: Faults): unknown {
+  const side = (length: Json | undefined): string | number => {
+    if (typeof length === 'string' && /^\d+(?:\.\d+)?(?:pt|px|mm|cm|in)?$/.test(length)) return length
+    if (typeof length !== 'number') throw faults('each side must be a number of points or a length such as 210mm')
+    if (length >= PAGE_SIDE_PT_MIN && length <= PAGE_SIDE_PT_MAX) return length
+    throw faults(`each side must be from ${PAGE_SIDE_PT_MIN} to ${PAGE_SIDE_PT_MAX} points`)
+  }
+  if (typeof value === 'number') return [side(value), side(value)]
+  if (Array.isArray(value)) return value.slice(0, 2).map(side)
+  if (isObject(value)) {
+    const { width, height } = value
+    return height === undefined || height === null
+      ? { width: side(width) }
+      : { width: side(width), height: side(height) }
+  }
+  if (typeof value === 'string' && SIZE_NAME.test(value)) return value
+  throw faults('is not a page size; A4, LETTER, [width, height] and { width, height } are')
+}
+
+/** A style or a list of styles as one flat record of known names, later ones winning in value and in order. */
+function styleOf(style: Json, faults: Faults): Props {
+  const flat: Props = {}
+  for (const [name, value] of entriesOf(style, faults)) {
+    delete flat[name]
+    flat[name] = styleValue(name, value, faults)
+  }
+  return flat
+}
+
+function entriesOf(style: Json, faults: Faults): readonly (readonly [string, Json])[] {
+  // Lists of styles hold `condition && style`.
+  if (style === null || style === false || style === '' || style === 0) return []
+  if (Array.isArray(style)) return style.flatMap((part: Json) => entriesOf(part, faults))
+  if (isObject(style)) return Object.entries(style).filter(([, value]) => value !== null)
+  throw faults('must be a style or a list of styles')
+}
+
+function styleValue(name: string, value: Json, faults: Faults): unknown {
+  if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, faults)
+  if (!STYLES.has(name)) throw faults(`there is no style ${name}${suggestion(name, STYLES)}`)
+  if (name === 'fontFamily') return familiesOf(value, faults)
+  // react-pdf knows slanted faces as italic only.
+  if (name === 'fontStyle' && value === 'oblique') return 'italic'
+  if (isScalar(value)) return value
+  if (name === 'fontFeatureSettings' || name === 'transform' || name === 'gradientTransform')
+    return copyOf(value, faults)
+  throw faults(`the style ${name} must be a number or a text`)
+}
+
+/** A copy two levels deep, for the few styles that are lists or records. */
+function copyOf(value: Json, faults: Faults, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > 2) throw faults('a style is nested too deeply')
+  if (Array.isArray(value)) return value.map((part: Json) => copyOf(part, faults, depth + 1))
+  const entries = Object.entries(value).filter(([name]) => name !== '__proto__')
+  return Object.fromEntries(entries.map(([name, part]) => [name, copyOf(part, faults, depth + 1)] as const))
+}
+
+function familiesOf(value: Json, faults: Faults): readonly string[] {
+  const families: readonly Json[] = Array.isArray(value) ? value : [value]
+  return withFallback(
+    families.map((family) => {
+      if (typeof family === 'string' && FAMILIES.has(family)) return family
+      const hint = typeof family === 'string' ? suggestion(family, FAMILIES) : ''
+      throw faults(`there is no such font family${hint}; there are ${[...FAMILIES].join(', ')}`)
+    }),
+  )
+}

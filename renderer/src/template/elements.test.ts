@@ -1,0 +1,306 @@
+import type { Json } from '@platen/contract/brand.ts'
+import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
+import type { RenderOptions } from '@platen/contract/render.ts'
+import type { TemplateCode } from '@platen/contract/tenant.ts'
+import type { ReactElement } from 'react'
+import { describe, expect, test } from 'vitest'
+import { translate } from './elements.ts'
+
+type Props = Readonly<Record<string, unknown>>
+
+const template = { code: 'invoice' as TemplateCode, name: 'Invoice', version: 7 }
+
+function node(type: string, props: Record<string, Json> = {}, ...children: Json[]): Json {
+  return { type, props, children, line: 3 }
+}
+
+function document(...children: Json[]): Json {
+  return node('Document', {}, node('Page', {}, ...children))
+}
+
+function translated(root: Json, options: RenderOptions = {}): ReactElement<Props> {
+  return translate([root], { template, options, call: () => [] })
+}
+
+function childrenOf(element: ReactElement<Props>): ReactElement<Props>[] {
+  // Test trees hold elements only where children are looked at.
+  return element.props['children'] as ReactElement<Props>[]
+}
+
+function pageOf(root: Json, options: RenderOptions = {}): ReactElement<Props> {
+  const [page] = childrenOf(translated(root, options))
+  if (page === undefined) throw new Error('the document has no page')
+  return page
+}
+
+describe('a tree', () => {
+  test.for([
+    ['an unknown element', document(node('Canvas')), 'template.tsx:3: <Canvas> is not an element here'],
+    [
+      'an element by a near name',
+      document(node('Txt')),
+      'template.tsx:3: <Txt> is not an element here (did you mean Text?)',
+    ],
+    ['an inherited name', document(node('constructor')), 'template.tsx:3: <constructor> is not an element here'],
+    [
+      'an unknown prop',
+      document(node('View', { fixd: true })),
+      'template.tsx:3: <View fixd>: there is no such prop (did you mean fixed?)',
+    ],
+    [
+      'an inherited prop',
+      document(node('View', { toString: 'x' })),
+      'template.tsx:3: <View toString>: there is no such prop',
+    ],
+    [
+      'its own prototype',
+      document(node('View', JSON.parse('{"__proto__": {"x": 1}}'))),
+      'template.tsx:3: <View __proto__>: there is no such prop',
+    ],
+    [
+      'an unknown style',
+      document(node('View', { style: { colour: 'red' } })),
+      'template.tsx:3: <View style>: there is no style colour (did you mean color?)',
+    ],
+    [
+      'an inherited style',
+      document(node('View', { style: { hasOwnProperty: 1 } })),
+      'template.tsx:3: <View style>: there is no style hasOwnProperty',
+    ],
+    [
+      'a style that is an object',
+      document(node('View', { style: { width: { a: 1 } } })),
+      'template.tsx:3: <View style>: the style width must be a number or a text',
+    ],
+    [
+      'an unknown font',
+      document(node('Text', { style: { fontFamily: 'Helvetca' } })),
+      'template.tsx:3: <Text style>: there is no such font family (did you mean Helvetica?)',
+    ],
+    [
+      'a flag that is none',
+      document(node('View', { fixed: 'yes' })),
+      'template.tsx:3: <View fixed>: must be true or false',
+    ],
+    [
+      'a script for a link',
+      document(node('Link', { src: ' JavaScript:alert(1)' })),
+      'template.tsx:3: <Link src>: a link must be of http',
+    ],
+    [
+      'a file for a link',
+      document(node('Link', { href: 'file:///etc/passwd' })),
+      'template.tsx:3: <Link href>: a link must be of http',
+    ],
+    ['loose text', document('hello'), 'template.tsx:3: text stands outside <Text>'],
+    ['a page within a page', document(node('Page')), 'template.tsx:3: <Page> cannot stand here'],
+    ['a shape outside a drawing', document(node('Rect')), 'template.tsx:3: <Rect> cannot stand here'],
+    ['children of an image', document(node('Image', {}, node('Text'))), 'template.tsx:3: <Image> takes no children'],
+    [
+      'a page of one point',
+      node('Document', {}, node('Page', { size: [200, 1] })),
+      'template.tsx:3: <Page size>: each side must be from 28 to 14400 points',
+    ],
+    [
+      'a page size of no name',
+      node('Document', {}, node('Page', { size: 'constructor' })),
+      'template.tsx:3: <Page size>: is not a page size',
+    ],
+    ['no document', node('Page'), 'template.tsx:3: <Page> cannot stand at the root: a component returns a <Document>'],
+    ['a text for a document', 'hello', 'template.tsx: the component must return exactly one <Document>'],
+    ['no node at all', 7, 'template.tsx: the component gave no element tree'],
+    ['a node without props', { type: 'Document', children: [] }, 'template.tsx: the component gave no element tree'],
+  ] as const)('with %s is refused', ([, root, message]) => {
+    expect(() => translated(root)).toThrow(
+      expect.objectContaining({ code: 'template_error', message: expect.stringContaining(message) }),
+    )
+  })
+
+  test('of two documents is refused', () => {
+    expect(() => translate([document(), document()], { template, options: {}, call: () => [] })).toThrow(
+      /exactly one <Document>/,
+    )
+  })
+
+  test.for([
+    ['a path', '/etc/passwd', 'template.tsx: image /etc/passwd: an image must be a data: URL'],
+    [
+      'a URL',
+      'https://example.com/a.png',
+      'template.tsx: image https://example.com/a.png: an image must be a data: URL',
+    ],
+    ['an object', { uri: 'file:///etc/passwd' }, 'template.tsx:3: <Image src>: an image must be a data: URL'],
+  ] as const)('with %s for an image is refused as asset_unavailable', ([, src, message]) => {
+    expect(() => translated(document(node('Image', { src })))).toThrow(
+      expect.objectContaining({ code: 'asset_unavailable', message: expect.stringContaining(message) }),
+    )
+  })
+
+  test('may have as many elements as the limit and not one more', () => {
+    const text = node('Text')
+    const holding = (count: number): Json => {
+      const page: Json = { type: 'Page', props: {}, children: Array.from({ length: count }, () => text) }
+      return node('Document', {}, page)
+    }
+    expect(() => translated(holding(ELEMENTS_MAX - 2))).not.toThrow()
+    expect(() => translated(holding(ELEMENTS_MAX - 1))).toThrow(/more than 200000 elements/)
+  })
+
+  test('may be as deep as the limit and not deeper', () => {
+    const nested = (depth: number): Json => (depth === 0 ? node('Text') : node('View', {}, nested(depth - 1)))
+    expect(() => translated(document(nested(ELEMENT_DEPTH_MAX - 2)))).not.toThrow()
+    expect(() => translated(document(nested(ELEMENT_DEPTH_MAX - 1)))).toThrow(/nested more than 200 deep/)
+  })
+
+  test('leaves out what a condition leaves behind', () => {
+    expect(childrenOf(pageOf(document('0', ' ', node('Text'))))).toEqual([null, null, expect.anything()])
+  })
+})
+
+describe('a style', () => {
+  test('is flattened, the last of a name winning in value and place', () => {
+    const style = [{ padding: 1, paddingTop: 2 }, false, [{ padding: 3 }]]
+    const [view] = childrenOf(pageOf(document(node('View', { style }))))
+    expect(Object.entries(view?.props['style'] ?? {})).toEqual([
+      ['paddingTop', 2],
+      ['padding', 3],
+    ])
+  })
+
+  test('names a fallback for every font family', () => {
+    const texts = ['Helvetica', 'Times-Roman', ['Courier', 'DejaVu Sans']].map((fontFamily) =>
+      node('Text', { style: { fontFamily } }),
+    )
+    expect(childrenOf(pageOf(document(...texts))).map(({ props }) => props['style'])).toEqual([
+      { fontFamily: ['Helvetica', 'DejaVu Sans'] },
+      { fontFamily: ['Times-Roman', 'DejaVu Serif', 'DejaVu Sans'] },
+      { fontFamily: ['Courier', 'DejaVu Sans', 'DejaVu Sans Mono'] },
+    ])
+  })
+})
+
+describe('a document', () => {
+  test('carries the name of its template for a title, and template and version among its keywords', () => {
+    expect(translated(document()).props).toMatchObject({
+      title: 'Invoice',
+      keywords: 'template:invoice, version:7',
+      creator: 'Platen',
+      producer: 'Platen',
+    })
+  })
+
+  test('carries the title its author gives it', () => {
+    const own = node('Document', { title: 'Invoice 42', author: 'ACME', keywords: 'due', creator: 'me' }, node('Page'))
+    expect(translated(own).props).toMatchObject({
+      title: 'Invoice 42',
+      author: 'ACME',
+      keywords: 'due, template:invoice, version:7',
+      creator: 'Platen',
+    })
+  })
+})
+
+describe('the options of a render', () => {
+  const sized = (props: Record<string, Json>) => node('Document', {}, node('Page', props))
+
+  test.for([
+    ['nothing', {}, {}, { orientation: 'portrait' }],
+    ['the page alone', { size: 'A5', orientation: 'landscape' }, {}, { size: 'A5', orientation: 'landscape' }],
+    [
+      'a size',
+      { size: 'A5', orientation: 'landscape' },
+      { page_size: 'LETTER' },
+      { size: 'LETTER', orientation: 'landscape' },
+    ],
+    ['an orientation', { size: 'A5' }, { orientation: 'landscape' }, { size: 'A5', orientation: 'landscape' }],
+    [
+      'sides',
+      { orientation: 'landscape' },
+      { page_size: { width: 300, height: 400 } },
+      { size: [300, 400], orientation: 'portrait' },
+    ],
+    [
+      'sides lying',
+      {},
+      { page_size: { width: 300, height: 400 }, orientation: 'landscape' },
+      { size: [400, 300], orientation: 'portrait' },
+    ],
+    [
+      'sides standing',
+      {},
+      { page_size: { width: 400, height: 300 }, orientation: 'portrait' },
+      { size: [300, 400], orientation: 'portrait' },
+    ],
+    [
+      'an orientation over sides',
+      { size: [400, 300] },
+      { orientation: 'landscape' },
+      { size: [400, 300], orientation: 'portrait' },
+    ],
+  ] as const)('decide the format of a page: %s', ([, props, options, expected]) => {
+    const { size, orientation } = pageOf(sized(props), options).props
+    expect({ size, orientation }).toEqual({ size: undefined, ...expected })
+  })
+
+  test.for([
+    ['for all sides', 36, { paddingTop: 36, paddingRight: 36, paddingBottom: 36, paddingLeft: 36 }],
+    ['in a unit', '1in', { paddingTop: 72, paddingRight: 72, paddingBottom: 72, paddingLeft: 72 }],
+    ['for one side', { left: '10pt' }, { paddingLeft: 10 }],
+  ] as const)('make a margin %s the padding of a page, after its own', ([, margin, expected]) => {
+    const page = pageOf(sized({ style: { paddingTop: 5, padding: 6 } }), { margin })
+    const entries = Object.entries(page.props['style'] as Props)
+    expect(entries.slice(entries.findIndex(([name]) => name === 'padding') + 1)).toEqual(Object.entries(expected))
+  })
+})
+
+describe('fixed elements', () => {
+  const fixed = (name: string, position?: string) =>
+    node('Text', { id: name, fixed: true, style: position === undefined ? {} : { position } })
+  const plain = (name: string) => node('Text', { id: name })
+  const idsOf = (elements: readonly ReactElement<Props>[]) => elements.map(({ props }) => props['id'])
+
+  test('that are positioned absolutely come first, wherever they stand', () => {
+    const children = childrenOf(
+      pageOf(document(plain('a'), fixed('footer', 'absolute'), plain('b'), fixed('stamp', 'absolute'))),
+    )
+    expect(idsOf(children)).toEqual(['footer', 'stamp', 'a', 'b'])
+  })
+
+  test('that end a page in the flow become a frame around its content', () => {
+    const page = pageOf(document(fixed('header'), plain('a'), fixed('footer')))
+    expect(idsOf(childrenOf(page))).toEqual(['header', 'a'])
+    const layout = page.props['layout'] as (props: Props) => readonly [unknown, ReactElement<Props>]
+    const [content, footer] = layout({ children: 'content', pageNumber: 2 })
+    expect([content, footer.props['id']]).toEqual(['content', 'footer'])
+  })
+
+  test('that are all there is are content', () => {
+    const page = pageOf(document(fixed('a'), fixed('b')))
+    expect(idsOf(childrenOf(page))).toEqual(['a', 'b'])
+    expect(page.props).not.toHaveProperty('layout')
+  })
+})
+
+describe('a render function', () => {
+  const dynamic: Json = { type: 'Text', props: {}, children: [], line: 3, render: 5 }
+
+  test('is called with the numbers of the page alone, and its nodes are checked like any', () => {
+    const calls: unknown[] = []
+    const call = (id: number, page: Props) => {
+      calls.push([id, page])
+      return ['page ', node('View')]
+    }
+    const document_ = translate([document(dynamic)], { template, options: {}, call })
+    const [page] = childrenOf(document_)
+    const [text] = childrenOf(page as ReactElement<Props>)
+    const render = text?.props['render'] as (page: Props) => unknown
+    expect(() => render({ pageNumber: 1, totalPages: 4, secret: 1 })).toThrow(/<View> cannot stand in <Text>/)
+    expect(calls).toEqual([[5, { pageNumber: 1, totalPages: 4 }]])
+  })
+
+  test('is refused on an element that has none', () => {
+    expect(() => translated(document({ type: 'Svg', props: {}, children: [], line: 3, render: 0 }))).toThrow(
+      /<Svg render>: there is no such prop/,
+    )
+  })
+})

@@ -1,0 +1,230 @@
+/**
+ * The element tree a tenant's component gave (see `evaluate.ts`) → React elements for react-pdf.
+ *
+ * The tree is untrusted JSON. Only what `element/primitive.ts` lists passes, value by value, so that nothing in it is a key, a function
+ * or an address to react-pdf: no prototype, no path or URL to read from, no event. On the way the render's options are laid over
+ * every page, fonts get their fallback, and fixed elements are put where the fast pagination wants them.
+ */
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
+import type { RenderOptions } from '@platen/contract/render.ts'
+import type { TemplateSource } from '@platen/contract/tenant.ts'
+import { createElement, type ReactElement, type ReactNode } from 'react'
+import { chromeOf, isPinned } from './element/fixed.ts'
+import { type ImageSource, readImage } from './element/image.ts'
+import { documentProps, pageProps } from './element/page.ts'
+import { type Place, PRIMITIVES, type Primitive, primitiveOf, suggestion, TEXT_PLACES } from './element/primitive.ts'
+import { type Faults, type Props, propValue } from './element/prop.ts'
+import { DEFAULT_FAMILY, plainText } from './fonts.ts'
+import { TEMPLATE_FILE } from './transpile.ts'
+
+export interface Translation {
+  /** What was asked for: page options, and the template whose metadata the document carries. */
+  readonly template: Pick<TemplateSource, 'code' | 'name' | 'version'>
+  readonly options: RenderOptions
+  /** Runs a `render` function of the tree; called back during layout. */
+  readonly call: (id: number, page: PageNumbers) => Json
+}
+
+/** What react-pdf tells a `render` function. The totals are missing in the first round of layout. */
+export type PageNumbers = Readonly<Partial<Record<(typeof PAGE_NUMBERS)[number], number>>>
+const PAGE_NUMBERS = ['pageNumber', 'totalPages', 'subPageNumber', 'subPageTotalPages'] as const
+
+/**
+ * Translates the nodes of a component into one document element. Throws `ServiceError` with `template_error` for anything that is
+ * not listed, in the wrong place, or too much, and with `asset_unavailable` for an image that cannot be used; `render` functions
+ * throw the same later, during layout.
+ */
+export function translate(nodes: Json, translation: Translation): ReactElement<Props> {
+  const faults: Faults = (message) => new ServiceError('template_error', `${TEMPLATE_FILE}: ${message}`)
+  const [root, ...others] = listOf(nodes, faults)
+  if (root === undefined || typeof root === 'string' || others.length > 0) {
+    throw faults('the component must return exactly one <Document>')
+  }
+  const images = new Map<string, ImageSource>()
+  const image = (src: string) => {
+    const known = images.get(src) ?? readImage(src)
+    images.set(src, known)
+    return known
+  }
+  const spot: Spot = { place: 'root', depth: 0, faults, family: [DEFAULT_FAMILY] }
+  return elementOf(root, spot, { ...translation, image, budget: { left: ELEMENTS_MAX } })
+}
+
+/** A node of the tree after a look at its frame; its props and children are looked at on the way down. */
+export interface Node {
+  readonly type: string
+  readonly props: JsonObject
+  readonly children: readonly (Node | string)[]
+  readonly line?: number
+  readonly render?: number
+}
+
+interface Context extends Translation {
+  image(src: string): ImageSource
+  readonly budget: { left: number }
+  /** Set while the parts of a page that repeat are made for one page: `render` functions then run at once. */
+  readonly page?: PageNumbers
+}
+
+interface Spot {
+  readonly place: Place
+  readonly depth: number
+  /** Makes an error that says where in the source its parent is. */
+  readonly faults: Faults
+  readonly family: readonly string[]
+}
+
+function translateAll(nodes: readonly (Node | string)[], spot: Spot, context: Context): ReactNode[] {
+  return nodes.map((node) => (typeof node === 'string' ? textOf(node, spot, context) : elementOf(node, spot, context)))
+}
+
+function textOf(text: string, spot: Spot, context: Context): string | null {
+  spend(spot, context)
+  if (TEXT_PLACES.includes(spot.place)) return plainText(text)
+  // `{count && <Text/>}` leaves a 0 behind, and JSX its blanks: everybody's habit, and nothing to print.
+  if (['', '0', 'NaN'].includes(text.trim())) return null
+  throw spot.faults('text stands outside <Text>')
+}
+
+function spend(spot: Spot, { budget }: Context): void {
+  budget.left -= 1
+  if (budget.left < 0) throw spot.faults(`the document has more than ${ELEMENTS_MAX} elements`)
+  if (spot.depth > ELEMENT_DEPTH_MAX) throw spot.faults(`elements are nested more than ${ELEMENT_DEPTH_MAX} deep`)
+}
+
+function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props> {
+  const { type } = node
+  const at = node.line === undefined ? TEMPLATE_FILE : `${TEMPLATE_FILE}:${node.line}`
+  const faults: Faults = (message) => new ServiceError('template_error', `${at}: ${message}`)
+  spend({ ...spot, faults }, context)
+  const primitive = primitiveOf(type, spot.place)
+  if (primitive === undefined)
+    throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
+  if (!primitive.within.includes(spot.place)) throw faults(`<${type}> cannot stand ${PLACE_NAMES[spot.place]}`)
+  const props = propsOf(node, primitive, { faults, context })
+  Object.assign(props, drawingProps(props, primitive, spot))
+  const inner: Spot = {
+    place: primitive.holds ?? spot.place,
+    depth: spot.depth + 1,
+    faults,
+    family: familyOf(props) ?? spot.family,
+  }
+  if (primitive.holds === undefined && node.children.length > 0) throw faults(`<${type}> takes no children`)
+  if (primitive.tag === 'DOCUMENT') Object.assign(props, documentProps(props, context.template))
+  if (primitive.tag === 'PAGE')
+    Object.assign(props, pageProps(props, context.options), repeatingProps(node, inner, context))
+  return createElement(primitive.tag, { ...props, ...contentOf(node, primitive, { spot, inner, context }) })
+}
+
+const PLACE_NAMES: Readonly<Record<Place, string>> = {
+  root: 'at the root: a component returns a <Document>',
+  document: 'in <Document>: it holds <Page> only',
+  flow: 'here',
+  link: 'in <Link>',
+  text: 'in <Text>',
+  note: 'in <Note>',
+  svg: 'in <Svg>',
+}
+
+function propsOf(node: Node, primitive: Primitive, { faults, context }: { faults: Faults; context: Context }): Props {
+  const props: Props = {}
+  for (const [name, value] of Object.entries(node.props)) {
+    if (value === null) continue
+    const kind = Object.hasOwn(primitive.props, name) ? primitive.props[name] : undefined
+    const named: Faults = (message) => faults(`<${node.type} ${name}>: ${message}`)
+    if (kind === undefined) throw named(`there is no such prop${suggestion(name, Object.keys(primitive.props))}`)
+    if (kind !== 'image') props[name] = propValue(kind, value, named)
+    else if (typeof value === 'string') props['src'] = context.image(value)
+    else throw new ServiceError('asset_unavailable', named('an image must be a data: URL of a PNG or JPEG').message)
+  }
+  // Off: react-pdf's image cache is shared by all renders of a thread.
+  if (primitive.tag === 'IMAGE') props['cache'] = false
+  return props
+}
+
+/** The children, or for a `render` prop what makes them. */
+function contentOf(
+  node: Node,
+  primitive: Primitive,
+  { spot, inner, context }: { spot: Spot; inner: Spot; context: Context },
+): Props {
+  const { render } = node
+  if (render !== undefined) {
+    if (!DYNAMIC.includes(primitive.tag)) throw inner.faults(`<${node.type} render>: there is no such prop`)
+    const draw = (page: PageNumbers) => {
+      const nodes = listOf(context.call(render, numbersOf(page)), inner.faults)
+      return translateAll(nodes, inner, { ...context, budget: { left: ELEMENTS_MAX } })
+    }
+    return context.page === undefined ? { render: draw } : { children: draw(context.page) }
+  }
+  const chrome = primitive.tag === 'PAGE' ? chromeOf(node.children) : []
+  const children = node.children.filter((child) => !chrome.includes(child))
+  if (inner.place === 'flow') {
+    // The fast pagination shows a fixed element from its place in the document on; one that is positioned absolutely can stand first.
+    children.sort((left, right) => Number(isPinned(right)) - Number(isPinned(left)))
+  }
+  const translated = translateAll(children, inner, context)
+  // react-pdf does the same to a link of text, but not to one it meets only during pagination.
+  const isLooseText =
+    primitive.tag === 'LINK' && spot.place !== 'text' && children.every((child) => typeof child === 'string')
+  return { children: isLooseText ? createElement('TEXT', { children: translated }) : translated }
+}
+
+const DYNAMIC = ['VIEW', 'TEXT', 'LINK']
+
+function numbersOf(page: PageNumbers): PageNumbers {
+  return Object.fromEntries(PAGE_NUMBERS.map((name) => [name, page[name]] as const))
+}
+
+/** A page that ends with fixed elements in the flow (a footer) gets them as a frame around its content, with space set aside on every page. */
+function repeatingProps(node: Node, inner: Spot, context: Context): Props {
+  const chrome = chromeOf(node.children)
+  if (chrome.length === 0) return {}
+  const layout = ({ children, ...page }: PageNumbers & { readonly children?: ReactNode }) => [
+    children,
+    ...translateAll(chrome, inner, { ...context, budget: { left: ELEMENTS_MAX }, page }),
+  ]
+  return { layout }
+}
+
+/** Within <Svg> a font is inherited as an attribute, which wins over a style, and not from outside. */
+function drawingProps(props: Props, { tag }: Primitive, spot: Spot): Props {
+  const isRoot = tag === 'SVG'
+  if (!isRoot && tag !== 'TSPAN' && spot.place !== 'svg') return {}
+  const fontFamily = familyOf(props) ?? (isRoot ? spot.family : undefined)
+  return fontFamily === undefined ? {} : { fontFamily }
+}
+
+function styleOf(props: Props): Props {
+  // `propValue` makes every style a flat record.
+  return (props['style'] ?? {}) as Props
+}
+
+function familyOf(props: Props): readonly string[] | undefined {
+  // `propValue` makes every font family a list.
+  return styleOf(props)['fontFamily'] as readonly string[] | undefined
+}
+
+/** The frame of the nodes: what they contain is looked at when its turn comes. */
+function listOf(nodes: Json | undefined, faults: Faults): readonly (Node | string)[] {
+  if (!Array.isArray(nodes)) throw faults('the component gave no element tree')
+  // Each entry is a node by the check of its fields.
+  return nodes.map((node: Json) => (typeof node === 'string' ? node : nodeOf(node, faults)))
+}
+
+function nodeOf(node: Json, faults: Faults): Node {
+  const isObject = (value: Json | undefined): value is JsonObject =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject(node)) throw faults('the component gave no element tree')
+  const { type, props, children, line, render } = node
+  if (typeof type !== 'string' || !isObject(props)) throw faults('the component gave no element tree')
+  return {
+    type,
+    props,
+    children: listOf(children, faults),
+    ...(typeof line === 'number' ? { line } : {}),
+    ...(typeof render === 'number' ? { render } : {}),
+  }
+}

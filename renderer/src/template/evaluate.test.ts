@@ -1,0 +1,225 @@
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { describe, expect, test } from 'vitest'
+import { type Evaluation, type EvaluationInput, openSandbox } from './evaluate.ts'
+import { transpile } from './transpile.ts'
+
+const evaluate = await openSandbox()
+
+/** Far more than any test needs, and a fraction of a second. */
+const INTERRUPTS_MAX = 5000
+
+function run(source: string, input: Partial<EvaluationInput> = {}): Promise<Evaluation> {
+  return evaluate(transpile(source), { data: {}, options: {}, interruptsMax: INTERRUPTS_MAX, ...input })
+}
+
+/** What an expression comes to in a template. */
+async function valueOf(expression: string, data: JsonObject = {}): Promise<Json> {
+  const { nodes } = await run(`export default ({ data }) => String(${expression})`, { data })
+  return nodes
+}
+
+describe('a component', () => {
+  test.for([
+    ['strings and numbers', '<Text>{1} and {"two"}</Text>', ['1 and two']],
+    ['nothing for null, undefined and booleans', '<Text>{null}{undefined}{true}{false}</Text>', []],
+    ['the entries of lists and fragments', '<Text><>{["a", ["b"]]}</>c</Text>', ['abc']],
+    ['the entries of sets', '<Text>{new Set(["a", "b"])}</Text>', ['ab']],
+  ] as const)('gives %s', async ([, jsx, children]) => {
+    const { nodes } = await run(`import { Text } from '@react-pdf/renderer'\nexport default () => ${jsx}`)
+    expect(nodes).toEqual([{ type: 'Text', props: {}, children, line: 2 }])
+  })
+
+  test('is expanded with those it uses, whichever way React is imported', async () => {
+    const { nodes } = await run(
+      `
+      import React, { Fragment, memo, Children } from 'react'
+      import * as PDF from '@react-pdf/renderer'
+      const Row = memo(({ label, children }) => React.createElement(PDF.View, { id: label }, children, Children.count(children)))
+      export default ({ data }) => <Fragment>{data.rows.map((row) => <Row key={row} label={row}>text</Row>)}</Fragment>`,
+      { data: { rows: ['a', 'b'] } },
+    )
+    expect(nodes).toEqual([
+      { type: 'View', props: { id: 'a' }, children: ['text1'] },
+      { type: 'View', props: { id: 'b' }, children: ['text1'] },
+    ])
+  })
+
+  test('sees data and options', async () => {
+    const source = 'export default ({ data, options }) => `${data.total} on ${options.page_size}`'
+    expect((await run(source, { data: { total: 3 }, options: { page_size: 'A5' } })).nodes).toEqual(['3 on A5'])
+  })
+
+  test('has its render functions called later, any number of times', async () => {
+    const { nodes, call } = await run(`
+      import { Text } from '@react-pdf/renderer'
+      export default () => <Text render={({ pageNumber, totalPages }) => \`\${pageNumber} of \${totalPages}\`} />`)
+    expect(nodes).toMatchObject([{ render: 0 }])
+    expect([call(0, { pageNumber: 1, totalPages: 2 }), call(0, { pageNumber: 2, totalPages: 2 })]).toEqual([
+      ['1 of 2'],
+      ['2 of 2'],
+    ])
+  })
+
+  test('is only loaded when there is no data', async () => {
+    const source = 'export default ({ data }) => data.deep.down'
+    expect((await run(source, { data: undefined })).nodes).toEqual([])
+  })
+})
+
+describe('people’s numbers and dates', () => {
+  test.for([
+    [
+      "new Intl.NumberFormat('pl-PL', { style: 'currency', currency: 'PLN' }).format(1234567.5)",
+      '1\u00a0234\u00a0567,50\u00a0zł',
+    ],
+    ["Intl.NumberFormat('de-DE').format(1234.5)", '1.234,5'],
+    ['(1234.5).toLocaleString()', '1,234.5'],
+    ["12345678901234567890n.toLocaleString('en-US')", '12,345,678,901,234,567,890'],
+    ["new Intl.NumberFormat('en-US').formatToParts(1.5).map((part) => part.type)", 'integer,decimal,fraction'],
+    ['new Intl.NumberFormat().format(NaN)', 'NaN'],
+    [
+      "new Intl.DateTimeFormat('pl-PL', { dateStyle: 'long' }).format(new Date('2026-11-21T23:30:00Z'))",
+      '21 listopada 2026',
+    ],
+    ["new Date('2026-11-21T23:30:00Z').toLocaleDateString('de-DE')", '21.11.2026'],
+    ["new Date('2026-11-21T23:30:00Z').toLocaleTimeString('en-GB', { timeZone: 'Europe/Warsaw' })", '00:30:00'],
+    ["new Date('2026-11-21T23:30:00Z').toLocaleString('de-DE')", '21.11.2026, 23:30:00'],
+    ["new Date('2026-11-21T23:30:00Z').toLocaleDateString('en-US', { month: 'long' })", 'November'],
+  ] as const)('%s is %s', async ([expression, text]) => {
+    expect(await valueOf(expression)).toEqual([text])
+  })
+
+  test.for([
+    ["new Intl.NumberFormat('pl-PL', { style: 'currency' })", /Currency code is required/],
+    ["new Intl.NumberFormat('not a locale')", /Incorrect locale/],
+    ["new Intl.DateTimeFormat('en-US').format(new Date(NaN))", /Invalid time value/],
+    ["new Intl.DateTimeFormat('en-US', { timeZone: 'Moon/Tycho' })", /Invalid time zone/],
+  ] as const)('%s is an error the author can read', async ([expression, message]) => {
+    await expect(valueOf(expression)).rejects.toThrow(message)
+  })
+})
+
+describe('a template that is wrong', () => {
+  test.for([
+    ['throws', 'export default () => {\n  throw new Error("no rows")\n}', 'template.tsx:2:18: Error: no rows'],
+    ['throws no error', 'throw "plain"', 'template.tsx: Error: plain'],
+    [
+      'reads a field of nothing',
+      'export default ({ data }) =>\n  data.customer.name',
+      "template.tsx:2:16: TypeError: cannot read property 'name' of undefined",
+    ],
+    [
+      'imports a module',
+      "\nimport fs from 'node:fs'\nexport default () => fs.x",
+      'template.tsx:2:1: cannot import "node:fs": a template imports from react and @react-pdf/renderer only',
+    ],
+    [
+      'imports a hook',
+      "import { useState } from 'react'\nexport default () => useState(1)",
+      'template.tsx:2:22: react has no useState here; it has createElement, Fragment, Children, memo',
+    ],
+    [
+      'registers a font',
+      "import { Font } from '@react-pdf/renderer'\nFont.register({})",
+      'template.tsx:2:5: Font.register is not available: the built-in font families need no registering, and hyphenation is off',
+    ],
+    [
+      'has no component',
+      'export const Invoice = () => null',
+      'template.tsx: the template has no component as its default export',
+    ],
+    [
+      'uses a component it has not',
+      'const Row = undefined\nexport default () => (\n  <Row />\n)',
+      'template.tsx:3: an element has no type: is its component imported, and exported where it is defined?',
+    ],
+    [
+      'is asynchronous',
+      'export default async () => null',
+      'template.tsx: components and their children cannot be asynchronous',
+    ],
+    [
+      'has an object as a child',
+      'export default ({ data }) => data',
+      'template.tsx: an object is not a child: write one of its fields',
+    ],
+    [
+      'hands on a function',
+      "import { Text } from '@react-pdf/renderer'\nexport default () => <Text onClick={() => 1} />",
+      'template.tsx:2: <Text onClick>: a function is possible as render only',
+    ],
+    [
+      'has a class for a component',
+      'class A { render() {} }\nexport default () => <A />',
+      'template.tsx:2: class components are not available: write a function',
+    ],
+    [
+      'calls a function without end',
+      'const f = () => f() + 1\nexport default f',
+      'template.tsx: the template recursed too deeply (does a component return itself?)',
+    ],
+    [
+      'returns itself',
+      'const A = () => <A />\nexport default A',
+      'template.tsx: the template recursed too deeply (does a component return itself?)',
+    ],
+    ['computes without end', 'for (;;);', 'template.tsx: the template ran too long'],
+    ['backtracks without end', '/^(a+)+$/.test("a".repeat(60) + "b")', 'template.tsx: the template ran too long'],
+    ['throws no error but an object', 'throw { message: "boo" }', 'template.tsx: Error: boo'],
+    ['throws what cannot be read', 'throw { get message() { throw 1 } }', 'template.tsx: Error: '],
+  ] as const)('is told where when it %s', async ([, source, message]) => {
+    await expect(run(source)).rejects.toMatchObject({
+      code: 'template_error',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  test('is ended at its memory limit', async () => {
+    const source = 'new Uint8Array(2 ** 28)'
+    await expect(run(source)).rejects.toMatchObject({
+      code: 'template_error',
+      message: 'template.tsx: the template needs more than 256 MiB',
+    })
+  })
+})
+
+test('a tree too large to read is refused', async () => {
+  const source = 'const words = "x".repeat(2 ** 20)\nexport default () => Array.from({ length: 64 }, () => words)'
+  await expect(run(source)).rejects.toMatchObject({
+    code: 'template_error',
+    message: 'template.tsx: the element tree is larger than 64 MiB',
+  })
+})
+
+describe('the sandbox', () => {
+  test.for([
+    'process',
+    'require("fs")',
+    'fetch',
+    'WebAssembly',
+    'performance',
+    'console',
+    'globalThis.std',
+    'setTimeout',
+  ])('has no %s', async (name) => {
+    await expect(valueOf(`${name}.x`)).rejects.toMatchObject({ code: 'template_error' })
+  })
+
+  test('leaves the builtins of the service alone', async () => {
+    await run('Object.prototype.polluted = 1; Array.prototype.map = null\nexport default () => "fine"')
+    expect('polluted' in {}).toBe(false)
+    expect([1].map((one) => one)).toEqual([1])
+  })
+
+  test('carries nothing from one evaluation to the next', async () => {
+    const source = 'globalThis.count = (globalThis.count ?? 0) + 1\nexport default () => String(globalThis.count)'
+    const program = transpile(source)
+    await evaluate(program, { data: {}, options: {} })
+    expect((await evaluate(program, { data: {}, options: {} })).nodes).toEqual(['1'])
+  })
+
+  test('refuses an answer that a template has spoilt', async () => {
+    const source = 'Array.prototype.toJSON = () => { throw new Error("spoilt") }\nexport default () => "x"'
+    await expect(run(source)).rejects.toMatchObject({ code: 'template_error' })
+  })
+})

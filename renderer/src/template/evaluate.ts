@@ -1,0 +1,179 @@
+/**
+ * Runs a tenant's react_pdf component and gives its element tree as plain JSON.
+ *
+ * The code runs in QuickJS compiled to WebAssembly: no host object is in reach but one function, which takes JSON, formats a
+ * number or a date, and returns JSON. Every evaluation gets a WebAssembly instance of its own (about a millisecond), so nothing
+ * of one tenant's, not even what a bug of the engine might leave in its memory, is there for the next. Memory and stack have
+ * limits; time has none here, as a render's thread is ended from outside by its deadline.
+ */
+
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import release from '@jitl/quickjs-wasmfile-release-sync'
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import {
+  FAILURE_MESSAGE_CHARS_MAX,
+  SANDBOX_MEMORY_BYTES_MAX,
+  SANDBOX_STACK_BYTES_MAX,
+  SANDBOX_TREE_CHARS_MAX,
+} from '@platen/contract/limit.ts'
+import type { RenderOptions } from '@platen/contract/render.ts'
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSSyncVariant,
+} from 'quickjs-emscripten-core'
+import { openFormatter } from './sandbox/intl.ts'
+import { SHIM } from './sandbox/shim.ts'
+import { type Program, TEMPLATE_FILE } from './transpile.ts'
+
+export interface Evaluation {
+  /** The nodes the component returned, as `shim.ts` describes them. Untrusted. */
+  readonly nodes: Json
+  /** Calls the `render` function of that id and gives its nodes. Throws as `evaluate` does. */
+  readonly call: (id: number, props: Readonly<Record<string, number | undefined>>) => Json
+}
+
+export interface EvaluationInput {
+  /** Without data the template is loaded, imports and all, and its component not called: there are no nodes then. */
+  readonly data?: JsonObject | undefined
+  readonly options: RenderOptions
+  /** After so many times of asking (about every 10,000 branches) the code is stopped; without it, only its thread's end stops it. */
+  readonly interruptsMax?: number
+}
+
+/**
+ * Runs the component of `program`. Throws `ServiceError` with `template_error` for whatever the code does wrong, the message
+ * opening with the place where that is known: `template.tsx:12:5: TypeError: …`. The result lives as long as it is held.
+ */
+export type Evaluate = (program: Program, input: EvaluationInput) => Promise<Evaluation>
+
+// The compiler's library has this global with the browser's only.
+declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
+
+/** Loads and compiles QuickJS, once for any number of evaluations. */
+export async function openSandbox(): Promise<Evaluate> {
+  const require = createRequire(import.meta.url)
+  const wasmModule = await WebAssembly.compile(
+    await readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')),
+  )
+  // Its type declarations are those of its CommonJS build, where the variant is a field.
+  const variant = release as unknown as QuickJSSyncVariant
+  const compiled = newVariant(variant, { wasmModule })
+  return async (program, input) => {
+    const quickjs = await newQuickJSWASMModuleFromVariant(compiled)
+    const runtime = quickjs.newRuntime()
+    runtime.setMemoryLimit(SANDBOX_MEMORY_BYTES_MAX)
+    runtime.setMaxStackSize(SANDBOX_STACK_BYTES_MAX)
+    const { interruptsMax } = input
+    let interrupts = 0
+    if (interruptsMax !== undefined) runtime.setInterruptHandler(() => ++interrupts > interruptsMax)
+    return begin({ context: runtime.newContext(), program }, input)
+  }
+}
+
+interface Sandbox {
+  readonly context: QuickJSContext
+  readonly program: Program
+}
+
+/** Handles are not disposed of: the whole instance goes when the evaluation is dropped. */
+function begin(sandbox: Sandbox, { data, options }: EvaluationInput): Evaluation {
+  const { context, program } = sandbox
+  const format = openFormatter()
+  const host = context.newFunction('host', (question) => context.newString(format(context.getString(question))))
+  const shim = attempt(sandbox, () => context.evalCode(SHIM, 'platen.js'))
+  // On the first line of the template, so that its lines keep their numbers.
+  const wrapped = `(require, module, exports) => {${program.code}\n}`
+  const run = attempt(sandbox, () => context.evalCode(wrapped, TEMPLATE_FILE))
+  const template = attempt(sandbox, () => context.callFunction(shim, context.undefined, host, run))
+  const ask = (method: string, ...args: QuickJSHandle[]): Json => {
+    const answer = attempt(sandbox, () =>
+      context.callFunction(context.getProp(template, method), context.undefined, ...args),
+    )
+    const chars = context.getNumber(context.getProp(answer, 'length'))
+    if (chars > SANDBOX_TREE_CHARS_MAX) throw templateError(TOO_LARGE)
+    return parse(context.getString(answer))
+  }
+  const nodes = data === undefined ? [] : ask('begin', context.newString(JSON.stringify({ data, options })))
+  return {
+    nodes,
+    call: (id, props) => ask('call', context.newNumber(id), context.newString(JSON.stringify(props))),
+  }
+}
+
+/** A template that rewrites the builtins of its sandbox can spoil its own answer, and nothing else. */
+function parse(json: string): Json {
+  try {
+    // JSON.parse gives nothing but Json.
+    return JSON.parse(json) as Json
+  } catch (cause) {
+    throw new ServiceError('template_error', `${TEMPLATE_FILE}: the component gave no element tree`, { cause })
+  }
+}
+
+const TOO_LARGE = `${TEMPLATE_FILE}: the element tree is larger than ${SANDBOX_TREE_CHARS_MAX / 2 ** 20} MiB`
+
+type Result = ReturnType<QuickJSContext['evalCode']>
+
+function attempt({ context, program }: Sandbox, action: () => Result): QuickJSHandle {
+  let result: Result
+  try {
+    result = action()
+  } catch (cause) {
+    // Native recursion (of the parser, say) can use up the thread's own stack before QuickJS notices.
+    const isStack = cause instanceof RangeError
+    throw templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template brought its sandbox down`, cause)
+  }
+  if (result.error === undefined) return result.value
+  throw faultOf({ context, program }, result.error)
+}
+
+const RECURSED = `${TEMPLATE_FILE}: the template recursed too deeply (does a component return itself?)`
+
+function templateError(message: string, cause?: unknown): ServiceError {
+  return new ServiceError('template_error', message.slice(0, FAILURE_MESSAGE_CHARS_MAX), { cause })
+}
+
+/** What was thrown inside, as its author should read it. Reading it may run their getters and throw again. */
+function faultOf({ context, program }: Sandbox, error: QuickJSHandle): ServiceError {
+  try {
+    const read = (key: string): string => context.getString(context.getProp(error, key))
+    const isObject = context.typeof(error) === 'object'
+    const message = isObject ? read('message') : context.getString(error)
+    const name = isObject ? read('name') : 'Error'
+    if (name === 'InternalError') return internalFault(message)
+    const isOurs = isObject && read('isFault') === 'true'
+    const line = isOurs ? read('line') : ''
+    const place = /^\d+$/.test(line) ? `${TEMPLATE_FILE}:${line}` : placeOf(program, isObject ? read('stack') : '')
+    // What is thrown need not be an error.
+    const kind = name === 'undefined' ? 'Error' : name
+    return templateError(`${place}: ${isOurs ? message : `${kind}: ${message}`}`)
+  } catch (cause) {
+    return templateError(`${TEMPLATE_FILE}: the template threw something that cannot be read`, cause)
+  }
+}
+
+/** QuickJS's own limits. They carry no place worth telling: where the last straw fell says little. */
+function internalFault(message: string): ServiceError {
+  switch (message) {
+    case 'interrupted':
+      return templateError(`${TEMPLATE_FILE}: the template ran too long`)
+    case 'out of memory':
+      return templateError(`${TEMPLATE_FILE}: the template needs more than ${SANDBOX_MEMORY_BYTES_MAX / 2 ** 20} MiB`)
+    case 'stack overflow':
+      return templateError(RECURSED)
+    default:
+      return templateError(`${TEMPLATE_FILE}: ${message}`)
+  }
+}
+
+/** The innermost frame that is the author's. */
+function placeOf(program: Program, stack: string): string {
+  const frame = /template\.tsx:(\d+)(?::(\d+))?/.exec(stack)
+  if (frame === null) return TEMPLATE_FILE
+  return program.locate(Number(frame[1]), Number(frame[2] ?? 1))
+}

@@ -1,0 +1,173 @@
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { RenderOptions } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
+import { describe, expect, test } from 'vitest'
+import type { RenderWork } from '../engine/engine.ts'
+import { fillHtml } from './fill.ts'
+
+interface Source {
+  readonly data?: JsonObject
+  readonly options?: RenderOptions
+  readonly header?: string
+  readonly footer?: string
+}
+
+function aWork(template: string, { data = {}, options = {}, ...parts }: Source = {}): RenderWork {
+  return {
+    render: '01KAJ1V2Q0000000000000000A' as RenderId,
+    tenant: 'acme' as TenantId,
+    digest: '0'.repeat(64) as TemplateDigest,
+    template: {
+      code: 'invoice' as TemplateCode,
+      name: 'Invoice',
+      version: 1,
+      html: { template, javascript: false, ...parts },
+      options: {},
+    },
+    data,
+    options,
+  }
+}
+
+function fill(template: string, source?: Source): string {
+  return fillHtml(aWork(template, source)).html
+}
+
+function refusal(template: string, source?: Source): string {
+  try {
+    fill(template, source)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'template_error') return error.message
+    throw error
+  }
+  throw new Error('the template was filled')
+}
+
+/** Intl separates with no-break spaces of several kinds; here they are plain ones. */
+function plain(text: string): string {
+  return text.replace(/[\u00a0\u202f]/g, ' ')
+}
+
+describe('fillHtml', () => {
+  test('makes the fields of data the variables and sets options beside them', () => {
+    const html = fill('{{ name }} {{ lines[0].text }} {{ options.page_size }}', {
+      data: { name: 'Ada', lines: [{ text: 'Engine' }], options: 'hidden' },
+      options: { page_size: 'A5' },
+    })
+    expect(html).toBe('Ada Engine A5')
+  })
+
+  test.for([
+    ['a value', '{{ x }}', '&lt;i&gt;&amp;&#34;'],
+    ['a value through a filter', '{{ x | append: "<b>" }}', '&lt;i&gt;&amp;&#34;&lt;b&gt;'],
+    ['a value through json', '{{ x | json }}', '&#34;&lt;i&gt;&amp;\\&#34;&#34;'],
+    ['nothing when raw ends the expression', '{{ x | raw }}', '<i>&"'],
+    ['a value again when raw does not end it', '{{ x | raw | strip }}', '&lt;i&gt;&amp;&#34;'],
+  ])('escapes %s', ([, template, html]) => {
+    expect(fill(template ?? '', { data: { x: '<i>&"' } })).toBe(html)
+  })
+
+  test('fills header and footer where there are any', () => {
+    const filled = fillHtml(aWork('body', { header: 'h {{ n }}', footer: 'f {{ n }}', data: { n: 1 } }))
+    expect(filled).toEqual({ html: 'body', header: 'h 1', footer: 'f 1' })
+    expect(fillHtml(aWork('body'))).toEqual({ html: 'body' })
+  })
+
+  test('prints a list joined and an object as JSON where they are raw', () => {
+    expect(fill('{{ list | raw }} {{ map | raw }}', { data: { list: ['a', 1], map: { b: true } } })).toBe(
+      'a1 {"b":true}',
+    )
+  })
+
+  test('prints nothing for a variable that is not there', () => {
+    expect(fill('[{{ a.b.c }}]')).toBe('[]')
+  })
+
+  test.for(['constructor.name', '__proto__', 'toString', 'list.constructor', 'list.map', 'text.constructor'])(
+    'gives a template no property that is not the data’s own: %s',
+    (path) => {
+      expect(fill(`[{{ ${path} }}]`, { data: { list: [1], text: 'x' } })).toBe('[]')
+    },
+  )
+
+  test('takes a field named like a part of every object for a plain field', () => {
+    const data: unknown = JSON.parse('{"__proto__": {"polluted": "yes"}, "x": {"constructor": "mine"}}')
+    expect(fill('{{ polluted }}{{ x.constructor }}', { data: data as JsonObject })).toBe('mine')
+  })
+
+  test.for([
+    ['an unknown filter', 'a\n{{ x | nope }}', 'template.html:2:1: undefined filter: nope'],
+    ['an unknown tag', 'a\n\n {% foo %}', 'template.html:3:2: tag "foo" not found'],
+    ['an open tag', '{% if x %}', 'template.html:1:1: tag {% if x %} not closed'],
+    ['an open output', 'é {{ x', 'template.html:1:3: output "{{ x" not closed'],
+    ['a file', '\n{% include "a" %}', 'template.html:2:1: the tag include is not available: a template is one file'],
+    ['a file', '{% render "a" %}', 'template.html:1:1: the tag render is not available: a template is one file'],
+    ['a file', '{% layout "a" %}', 'template.html:1:1: the tag layout is not available: a template is one file'],
+    ['text for a number', '{{ "two" | number }}', 'template.html:1:1: the value is not a number'],
+    ['a range without end', '{% for i in (1..999999999) %}{% endfor %}', /^template.html:1:1: filling made more than/],
+    ['deep nesting', '{% if 1 %}'.repeat(9000), /^template.html:\d+:\d+: tags are nested too deeply/],
+    ['a long source', ' '.repeat(200_000), /^template.html: the source is longer than 128 KiB/],
+  ] as const)('refuses %s and names the place', ([, template, message]) => {
+    if (typeof message === 'string') expect(refusal(template)).toBe(message)
+    else expect(refusal(template)).toMatch(message)
+  })
+
+  test('names the header as the place of an error in the header', () => {
+    expect(refusal('x', { header: '\n{% foo %}' })).toBe('header.html:2:1: tag "foo" not found')
+  })
+
+  test.for([
+    ['written', '{% for i in (1..9999) %}{% for j in (1..9999) %}{{ x | raw }}{% endfor %}{% endfor %}'],
+    [
+      'captured',
+      `{% capture c %}{{ x }}{% endcapture %}${'{% capture c %}{{ c | raw }}{{ c | raw }}{% endcapture %}'.repeat(60)}`,
+    ],
+  ])('refuses more HTML than the limit while it is being %s', ([, template]) => {
+    expect(refusal(template ?? '', { data: { x: 'x'.repeat(1000) } })).toMatch(/: the HTML is longer than 20 MiB$/)
+  })
+
+  test('counts the limit of HTML in bytes', () => {
+    const data = { x: '€'.repeat(HTML_BYTES_MAX / 2) }
+    expect(refusal('{{ x }}', { data })).toBe('template.html: the HTML is longer than 20 MiB')
+  })
+
+  test('never repeats a value of the data in an error', () => {
+    expect(refusal('{{ iban | number }}', { data: { iban: 'DE02 1203 0000' } })).not.toContain('DE02')
+  })
+})
+
+describe('locale filters', () => {
+  test.for([
+    ['{{ 1234.5 | currency: "EUR", "de-DE" }}', '1.234,50 €'],
+    ['{{ 1234.5 | currency: "USD" }}', '$1,234.50'],
+    ['{{ "99.9" | currency: "PLN", "pl-PL" }}', '99,90 zł'],
+    ['{{ 1234567.891 | number: "fr-FR" }}', '1 234 567,891'],
+    ['{{ 2 | number: "de-DE", 2 }}', '2,00'],
+    ['{{ 0.005 | number: "en-US", 2 }}', '0.01'],
+    ['{{ "2026-11-21" | date: "de-DE", "long" }}', '21. November 2026'],
+    ['{{ "2026-11-21T23:30:00Z" | date: "en-US", "short" }}', '11/21/26'],
+    ['{{ "2026-11-21T23:30:00Z" | date: "en-US", "short", "Asia/Tokyo" }}', '11/22/26'],
+    ['{{ 1795219200 | date: "el-GR" }}', '21 Νοε 2026'],
+    ['{{ "2026-11-21" | date: "%d.%m.%Y" }}', '21.11.2026'],
+    ['{{ nothing | currency: "EUR" }}{{ nothing | number }}{{ nothing | date }}', ''],
+  ])('prints %s as %s', ([template, text]) => {
+    expect(plain(fill(template ?? ''))).toBe(text)
+  })
+
+  test.for([
+    ['{{ 1 | currency }}', 'the currency code must be a text'],
+    ['{{ 1 | currency: "EURO" }}', 'Invalid currency code : EURO'],
+    ['{{ 1 | number: "not a locale" }}', 'Incorrect locale information provided'],
+    ['{{ 1 | number: "en", 999 }}', 'minimumFractionDigits value is out of range.'],
+    ['{{ "soon" | date: "en" }}', 'the value is not a date'],
+    ['{{ "now" | date: "%Y" }}', 'now is not known here: pass the date in the data'],
+    ['{{ "2026-11-21" | date_to_string }}', 'undefined filter: date_to_string'],
+    ['{{ "2026-11-21" | date: "en", "huge" }}', 'the date style must be one of full, long, medium, short'],
+    ['{{ "2026-11-21" | date: "en", "long", "Mars/Base" }}', 'Invalid time zone specified: Mars/Base'],
+  ])('refuses %s', ([template, reason]) => {
+    expect(refusal(template ?? '')).toBe(`template.html:1:1: ${reason}`)
+  })
+})

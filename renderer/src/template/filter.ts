@@ -1,0 +1,97 @@
+/**
+ * The Liquid filters for people's numbers, money and dates. They format with the host's `Intl` in the locale the template names
+ * and in UTC unless it names a zone, so that equal input gives equal output on every machine.
+ */
+import { type FilterImplOptions, filters } from 'liquidjs'
+
+/** Distinct formats kept per document; a template uses a handful, and data may not make them pile up. */
+const FORMATS_KEPT_MAX = 64
+
+const LOCALE_DEFAULT = 'en-US'
+const ZONE_DEFAULT = 'UTC'
+
+const DATE_STYLES = ['full', 'long', 'medium', 'short'] as const
+type DateStyle = (typeof DATE_STYLES)[number]
+
+/**
+ * The filters of one document, by name:
+ * - `currency: code, locale` with an ISO 4217 code;
+ * - `number: locale, digits`, digits being the decimals, at least and at most (locale's own rule when left out);
+ * - `date: locale, style, zone` with style full, long, medium (default) or short; and `date: "%d.%m.%Y"`, Liquid's own, for any argument with a `%`.
+ *
+ * Nothing in, nothing out, as everywhere in Liquid. What is not a number or a date is an error and never printed.
+ */
+export function localeFilters(): Record<'currency' | 'number' | 'date', FilterImplOptions> {
+  const liquidDate = typeof filters['date'] === 'function' ? filters['date'] : undefined
+  const formats = new Map<string, { format(value: number): string }>()
+  const kept = (key: string, make: () => { format(value: number): string }) => {
+    const known = formats.get(key)
+    if (known !== undefined) return known
+    const made = make()
+    if (formats.size < FORMATS_KEPT_MAX) formats.set(key, made)
+    return made
+  }
+
+  return {
+    currency(value: unknown, code: unknown, locale: unknown = LOCALE_DEFAULT) {
+      if (isNothing(value)) return ''
+      const [currency, tag] = [textOf(code, 'the currency code'), textOf(locale, 'the locale')]
+      const make = () => new Intl.NumberFormat(tag, { style: 'currency', currency })
+      return kept(`currency ${tag} ${currency}`, make).format(numberOf(value))
+    },
+    number(value: unknown, locale: unknown = LOCALE_DEFAULT, digits?: unknown) {
+      if (isNothing(value)) return ''
+      const tag = textOf(locale, 'the locale')
+      const decimals = isNothing(digits) ? undefined : numberOf(digits)
+      const make = () =>
+        new Intl.NumberFormat(
+          tag,
+          decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals },
+        )
+      return kept(`number ${tag} ${decimals}`, make).format(numberOf(value))
+    },
+    date(value: unknown, ...[format = LOCALE_DEFAULT, style = 'medium', zone = ZONE_DEFAULT]: readonly unknown[]) {
+      if (isNothing(value)) return ''
+      const tag = textOf(format, 'the locale')
+      // Liquid counts in seconds.
+      if (tag.includes('%')) return liquidDate?.call(this, instantOf(value) / 1000, tag)
+      const [dateStyle, timeZone] = [styleOf(style), textOf(zone, 'the time zone')]
+      const make = () => new Intl.DateTimeFormat(tag, { dateStyle, timeZone })
+      return kept(`date ${tag} ${dateStyle} ${timeZone}`, make).format(instantOf(value))
+    },
+  }
+}
+
+function isNothing(value: unknown): value is null | undefined | '' {
+  return value === null || value === undefined || value === ''
+}
+
+function textOf(value: unknown, what: string): string {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${what} must be a text`)
+  return value
+}
+
+function numberOf(value: unknown): number {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isFinite(number)) throw new TypeError('the value is not a number')
+  return number
+}
+
+/** Filters of LiquidJS that ask the clock or chance: a template's output follows from its input alone. */
+export const IMPURE_FILTERS = ['sample', 'date_to_xmlschema', 'date_to_rfc822', 'date_to_string', 'date_to_long_string']
+
+/** Epoch milliseconds of an ISO 8601 text, or of a number of seconds, which is what a number means to Liquid. */
+function instantOf(value: unknown): number {
+  if (value === 'now' || value === 'today') throw new TypeError(`${value} is not known here: pass the date in the data`)
+  const seconds = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+  const instant =
+    typeof seconds === 'number' ? seconds * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
+  if (!Number.isFinite(instant)) throw new TypeError('the value is not a date')
+  return instant
+}
+
+function styleOf(value: unknown): DateStyle {
+  const style = DATE_STYLES.find((known) => known === value)
+  if (style === undefined) throw new TypeError(`the date style must be one of ${DATE_STYLES.join(', ')}`)
+  return style
+}

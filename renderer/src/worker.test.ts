@@ -1,0 +1,280 @@
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
+import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
+import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import type { RenderEvent } from '@platen/contract/event.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import {
+  type ArtifactAddress,
+  encodeManifest,
+  manifestKey,
+  manifestOf,
+  type RenderRecord,
+  templateKey,
+} from '@platen/contract/render.ts'
+import { describe, expect, test } from 'vitest'
+import { aFailure, aManifest, aRecord, NOON } from '../../test/fixture/build.ts'
+import type { RenderEngine, RenderWork } from './engine/engine.ts'
+import { runWorker } from './worker.ts'
+
+const PDF = Buffer.from('%PDF-1.7 a document')
+const NEVER = new AbortController().signal
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
+
+/** A worker over memory adapters whose engine does what the test says; `records` stand in its queue. */
+async function start(script: Script, records: readonly RenderRecord[]) {
+  const clock = manualClock(NOON)
+  const artifacts = memoryArtifactStore()
+  const ports = {
+    queue: memoryRenderQueue(),
+    ledger: memoryRenderLedger(clock),
+    events: memoryEventLog(),
+    replies: memoryReplyChannel(),
+    artifacts,
+    clock,
+    log: silent,
+  }
+  const worked: RenderWork[] = []
+  const engine: RenderEngine = {
+    name: 'react_pdf',
+    slots: 1,
+    render(work, signal) {
+      worked.push(work)
+      return script(work, signal)
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+  for (const record of records) {
+    await artifacts.put(inBucket(templateKey(record.template.digest)), Buffer.from('{"options":{}}'), NEVER)
+    await ports.queue.enqueue(record, NEVER)
+  }
+  const stopping = new AbortController()
+  const settings = { owner: 'this', serviceBucket: 'platen', eventKey: Buffer.alloc(32) }
+  const run = () => runWorker(ports, engine, { settings, signal: stopping.signal })
+  return { ...ports, worked, run, stop: () => stopping.abort() }
+}
+
+function inBucket(key: string): ArtifactAddress {
+  return { bucket: 'platen', key }
+}
+
+type Worker = Awaited<ReturnType<typeof start>>
+
+/** Runs the worker until as many events as asked for are in the log, then stops it. */
+async function eventsOf(worker: Worker, count: number): Promise<RenderEvent[]> {
+  const running = worker.run()
+  const events: RenderEvent[] = []
+  for await (const { event } of worker.events.follow('test', NEVER)) {
+    if (events.push(event) === count) break
+  }
+  worker.stop()
+  await running
+  return events
+}
+
+describe('a render', () => {
+  test('that succeeds leaves its PDF, one manifest, one event, a settled view and an empty queue', async () => {
+    const record = aRecord()
+    const worker = await start(async () => PDF, [record])
+    const [event] = await eventsOf(worker, 1)
+    const outcome = event?.manifest.outcome
+    expect(event?.type).toBe('render.succeeded')
+    if (outcome?.status !== 'succeeded') throw new Error('it did not succeed')
+    expect(Buffer.from((await worker.artifacts.get(outcome.pdf.address, NEVER)) ?? [])).toEqual(PDF)
+    expect(outcome.pdf.address.key).toBe(`acme/${record.id}/${outcome.pdf.sha256}.pdf`)
+    expect(
+      JSON.parse(Buffer.from((await worker.artifacts.get(inBucket(manifestKey(record.id)), NEVER)) ?? []).toString()),
+    ).toEqual(event?.manifest)
+    expect((await worker.ledger.find(record.id, NEVER))?.state).toEqual(outcome)
+    expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')).toBeUndefined()
+  })
+
+  test.for<[string, () => Error, string]>([
+    [
+      'template_error',
+      () => new ServiceError('template_error', 'template.tsx:1:1: x is not defined'),
+      'x is not defined',
+    ],
+    ['page_limit', () => new ServiceError('page_limit', 'too long'), 'too long'],
+    ['internal', () => new TypeError('a defect at /srv/platen'), 'the service failed'],
+  ])('that fails with %s is not tried again', async ([code, error, message]) => {
+    const worker = await start(() => Promise.reject(error()), [aRecord()])
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest.outcome).toMatchObject({
+      status: 'failed',
+      error: { code, message: expect.stringContaining(message) },
+    })
+    expect(worker.worked).toHaveLength(1)
+  })
+
+  test('that crashes its renderer is tried three times', async () => {
+    const worker = await start(() => Promise.reject(new ServiceError('render_crashed', 'thread died')), [aRecord()])
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest).toMatchObject({
+      attempt: 3,
+      outcome: { status: 'failed', error: { code: 'render_crashed' } },
+    })
+    expect(worker.worked).toHaveLength(3)
+  })
+
+  test('that crashes its renderer once succeeds at the second attempt', async () => {
+    const worker = await start(async () => {
+      if (worker.worked.length === 1) throw new ServiceError('render_crashed', 'thread died')
+      return PDF
+    }, [aRecord()])
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest).toMatchObject({ attempt: 2, outcome: { status: 'succeeded' } })
+  })
+
+  test('that outlasts its deadline is ended by it', async () => {
+    const worker = await start(
+      async (_work, signal) => {
+        const aborted = once(signal)
+        void worker.clock.advance(24_999).then(() => {
+          expect(signal.aborted).toBe(false)
+          return worker.clock.advance(1)
+        })
+        return await aborted
+      },
+      [aRecord()],
+    )
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest.outcome).toMatchObject({
+      durationMs: 25_000,
+      error: { code: 'render_timeout', message: expect.stringContaining('25 seconds') },
+    })
+  })
+
+  test('that waited more than a day expires without being rendered', async () => {
+    const worker = await start(async () => PDF, [aRecord({ acceptedAt: NOON - QUEUE_AGE_MS_MAX - 1 })])
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest.outcome).toMatchObject({ error: { code: 'expired' } })
+    expect(worker.worked).toHaveLength(0)
+  })
+
+  test('whose renderer died between manifest and event gets its event, and is not rendered again', async () => {
+    const record = aRecord()
+    const manifest = aManifest({ record })
+    const worker = await start(async () => PDF, [record])
+    await worker.ledger.claim(record, { owner: 'dead', leaseMs: 0 }, NEVER)
+    await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(manifest), NEVER)
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest).toEqual(manifest)
+    expect(worker.worked).toHaveLength(0)
+  })
+
+  test('that was rendered twice keeps the first outcome and takes the second PDF away', async () => {
+    const record = aRecord()
+    const first = aManifest({ record, outcome: aFailure() })
+    const worker = await start(async () => {
+      await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(first), NEVER)
+      return PDF
+    }, [record])
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest).toEqual(first)
+    expect(await Array.fromAsync(worker.artifacts.list('platen', 'acme/', NEVER))).toEqual([])
+  })
+
+  test('that the API abandoned has neither event nor PDF', async () => {
+    const [abandoned, next] = [aRecord(), aRecord()]
+    const canceled = aFailure({ durationMs: 0, error: { code: 'canceled', message: 'not confirmed' } })
+    const worker = await start(async () => PDF, [abandoned, next])
+    await worker.artifacts.create(
+      inBucket(manifestKey(abandoned.id)),
+      encodeManifest(manifestOf(abandoned, 0, canceled)),
+      NEVER,
+    )
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest.render.id).toBe(next.id)
+    expect((await worker.ledger.find(abandoned.id, NEVER))?.state).toEqual(canceled)
+    expect(await Array.fromAsync(worker.artifacts.list('platen', `acme/${abandoned.id}/`, NEVER))).toEqual([])
+  })
+
+  test('with data too large for its record is given that data, which is removed afterwards', async () => {
+    const stored = inBucket('acme/one/input')
+    const worker = await start(async () => PDF, [aRecord({ data: { stored } })])
+    await worker.artifacts.put(stored, Buffer.from('{"number":"2026-7"}'), NEVER)
+    await eventsOf(worker, 1)
+    expect(worker.worked[0]?.data).toEqual({ number: '2026-7' })
+    expect(await worker.artifacts.has(stored, NEVER)).toBe(false)
+  })
+
+  test('whose store is away for a while is stored later and rendered once', async () => {
+    const worker = await start(async () => PDF, [aRecord()])
+    const put = worker.artifacts.put.bind(worker.artifacts)
+    let refusals = 3
+    worker.artifacts.put = async (...request) => {
+      if (refusals-- <= 0) return await put(...request)
+      setImmediate(() => void worker.clock.advance(30_000))
+      throw new Unavailable('disk full')
+    }
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { status: 'succeeded' } })
+    expect(worker.worked).toHaveLength(1)
+  })
+})
+
+describe('a sync render', () => {
+  const record = () => aRecord({ lane: 'sync', mode: 'sync' })
+
+  test('is answered before anything is stored', async () => {
+    const sync = record()
+    const worker = await start(async () => PDF, [sync])
+    using pending = worker.replies.expect(sync.id)
+    const order: string[] = []
+    const put = worker.artifacts.put.bind(worker.artifacts)
+    worker.artifacts.put = async (...request) => {
+      order.push('stored')
+      return await put(...request)
+    }
+    const answer = worker.replies.answer.bind(worker.replies)
+    worker.replies.answer = async (...request) => {
+      await answer(...request)
+      order.push('answered')
+    }
+    await eventsOf(worker, 1)
+    expect(await pending.reply(NEVER)).toEqual({ kind: 'rendered', pdf: PDF, durationMs: 0 })
+    expect(order).toEqual(['answered', 'stored'])
+  })
+
+  test('is canceled when its caller goes', async () => {
+    const sync = record()
+    const pending: Disposable[] = []
+    const worker = await start(
+      async (_work, signal) => {
+        for (const each of pending) each[Symbol.dispose]()
+        return await once(signal)
+      },
+      [sync],
+    )
+    pending.push(worker.replies.expect(sync.id))
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest.outcome).toMatchObject({ status: 'failed', error: { code: 'canceled' } })
+  })
+})
+
+test('a stopping worker ends the render it has begun and leaves the next to others', async () => {
+  const [first, second] = [aRecord(), aRecord()]
+  const worker = await start(async () => {
+    worker.stop()
+    return PDF
+  }, [first, second])
+  await worker.run()
+  expect((await worker.ledger.find(first.id, NEVER))?.state.status).toBe('succeeded')
+  expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')?.record.id).toBe(second.id)
+})
+
+/** Rejects with the reason of a signal, as an engine does. */
+function once(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+}

@@ -1,0 +1,146 @@
+/** What the tests of the html engine share: an engine on the real Chromium, works for it, and eyes for PDFs and processes. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { JsonObject } from '@platen/contract/brand.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { RenderOptions } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
+import { findChromium } from '@platen/renderer/browser/executable.ts'
+import type { RenderWork } from '@platen/renderer/engine/engine.ts'
+import { type HtmlEngineSettings, openHtmlEngine } from '@platen/renderer/engine/html.ts'
+import { fillHtml } from '@platen/renderer/template/fill.ts'
+
+export const NEVER = new AbortController().signal
+
+export const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** A new folder, to be removed by whoever asked for it. */
+export function aFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'platen-html-'))
+}
+
+/** An engine on its own folder. To be disposed of. */
+export async function anEngine(settings: Partial<HtmlEngineSettings> = {}) {
+  const profileDir = settings.profileDir ?? aFolder()
+  const executablePath = settings.executablePath ?? (await findChromium({}))
+  if (executablePath === undefined) throw new Error('these tests need Chromium')
+  const engine = await openHtmlEngine({
+    executablePath,
+    slots: 2,
+    fill: async (work) => fillHtml(work),
+    clock: systemClock(),
+    log: SILENT,
+    isSandboxed: process.getuid?.() !== 0,
+    ...settings,
+    profileDir,
+  })
+  return {
+    engine,
+    profileDir,
+    render: (work: RenderWork, signal: AbortSignal = NEVER) => engine.render(work, signal),
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]()
+      rmSync(profileDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface WorkParts {
+  readonly tenant?: string
+  readonly data?: JsonObject
+  readonly options?: RenderOptions
+  readonly header?: string
+  readonly footer?: string
+}
+
+export function aWork(
+  template: string,
+  { tenant = 'acme', data = {}, options = {}, ...parts }: WorkParts = {},
+): RenderWork {
+  return {
+    render: '01KAJ1V2Q0000000000000000A' as RenderId,
+    tenant: tenant as TenantId,
+    digest: '0'.repeat(64) as TemplateDigest,
+    template: {
+      code: 'invoice' as TemplateCode,
+      name: 'The template’s name',
+      version: 1,
+      html: { template, javascript: false, ...parts },
+      options: {},
+    },
+    data,
+    options,
+  }
+}
+
+/** Runs a program that reads a PDF. Throws when it fails, so `qpdf --check` is an assertion. */
+export function inspect(pdf: Uint8Array, program: string, ...args: string[]): string {
+  const folder = aFolder()
+  const file = join(folder, 'document.pdf')
+  writeFileSync(file, pdf)
+  try {
+    const at = args.indexOf('FILE')
+    return execFileSync(program, at === -1 ? [...args, file] : args.with(at, file), { encoding: 'utf8' })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** The text of a PDF, each run of blanks one space. */
+export function textOf(pdf: Uint8Array): string {
+  return inspect(pdf, 'pdftotext', '-layout', 'FILE', '-').replace(/\s+/g, ' ').trim()
+}
+
+/** One field of pdfinfo, or undefined. */
+export function infoOf(pdf: Uint8Array, field: string): string | undefined {
+  const line = inspect(pdf, 'pdfinfo')
+    .split('\n')
+    .find((line) => line.startsWith(`${field}:`))
+  return line?.slice(field.length + 1).trim()
+}
+
+/** The size of the first page in whole points, `595x842`. */
+export function sizeOf(pdf: Uint8Array): string {
+  const size = /^([\d.]+) x ([\d.]+)/.exec(infoOf(pdf, 'Page size') ?? '')
+  return `${Math.round(Number(size?.[1]))}x${Math.round(Number(size?.[2]))}`
+}
+
+export interface Process {
+  readonly pid: number
+  readonly group: number
+  /** Processor time it has had, in seconds. */
+  readonly busy: number
+  readonly command: string
+}
+
+/** Everything that runs, the dead who await burial apart. */
+function processes(): Process[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,pgid=,stat=,cputimes=,args='], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  }).split('\n')
+  return lines.flatMap((line) => {
+    const [, pid, group, state, busy, command = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\d+)\s+(.*)$/.exec(line) ?? []
+    return state === undefined || state.startsWith('Z')
+      ? []
+      : [{ pid: Number(pid), group: Number(group), busy: Number(busy), command }]
+  })
+}
+
+/** The main processes of the browsers whose profiles are in `profileDir`. */
+export function browsersOf(profileDir: string): Process[] {
+  return processes().filter(
+    ({ pid, group, command }) => pid === group && command.includes(`--user-data-dir=${profileDir}`),
+  )
+}
+
+export function membersOf(group: number): Process[] {
+  return processes().filter((process) => process.group === group)
+}
+
+/** A document whose layout goes on for minutes, without a script. */
+export const ENDLESS = `<!doctype html>${'<div style="columns:2;height:10px">'.repeat(25)}${'word '.repeat(2000)}`

@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findChromium } from '@platen/renderer/browser/executable.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { aFolder, anEngine, aWork, browsersOf, ENDLESS, membersOf, SILENT, textOf } from './html-fixture.ts'
+
+/** Processes and folders go in their own time, which says nothing of how they go. */
+const PATIENCE = { timeout: 20_000, interval: 50 }
+
+async function until(check: () => void): Promise<void> {
+  await vi.waitFor(check, PATIENCE)
+}
+
+/** A folder that is removed after the test. */
+function aTestFolder(): string {
+  const folder = aFolder()
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  return folder
+}
+
+/** The main process of the one browser of an engine. */
+async function theBrowser(profileDir: string) {
+  await until(() => expect(browsersOf(profileDir)).toHaveLength(1))
+  const [browser] = browsersOf(profileDir)
+  if (browser === undefined) throw new Error('the browser has gone')
+  return browser
+}
+
+function renderers(group: number) {
+  return membersOf(group).filter(({ command }) => command.includes('--type=renderer'))
+}
+
+/** Begins so many renders that go on until they are ended, and waits until Chromium is at work on them. */
+async function endlessRenders(opened: Opened, count: number) {
+  const controller = new AbortController()
+  const { group } = await theBrowser(opened.profileDir)
+  const renders = Array.from({ length: count }, () =>
+    opened.render(aWork(ENDLESS, { tenant: 'endless' }), controller.signal),
+  )
+  // Each test looks at the rejections in its own time.
+  for (const render of renders) render.catch(() => undefined)
+  const busy = () => renderers(group).filter(({ busy }) => busy >= 1)
+  await until(() => expect(busy()).toHaveLength(count))
+  return { renders, pids: busy().map(({ pid }) => pid), group, abort: () => controller.abort(new Error('deadline')) }
+}
+
+type Opened = Awaited<ReturnType<typeof anEngine>>
+
+describe('an aborted render', () => {
+  test('rejects with the reason of its signal, and its slot and its processor are free again', async () => {
+    await using opened = await anEngine({ slots: 1 })
+    const { renders, pids, group, abort } = await endlessRenders(opened, 1)
+    abort()
+    await expect(renders[0]).rejects.toThrow('deadline')
+    expect(textOf(await opened.render(aWork('<p>next')))).toBe('next')
+    expect(renderers(group).filter(({ pid }) => pids.includes(pid))).toEqual([])
+    expect(browsersOf(opened.profileDir).map(({ pid }) => pid)).toEqual([group])
+  })
+
+  test('ends at once when it was aborted before', async () => {
+    await using opened = await anEngine()
+    await expect(opened.render(aWork('<p>x'), AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+  })
+
+  test('leaves the other slot to its render', async () => {
+    await using opened = await anEngine({ slots: 2 })
+    const { renders, abort } = await endlessRenders(opened, 1)
+    const others = Array.from({ length: 5 }, (_, index) => opened.render(aWork(`<p>${index}`)))
+    expect((await Promise.all(others)).map(textOf)).toEqual(['0', '1', '2', '3', '4'])
+    abort()
+    await expect(renders[0]).rejects.toThrow('deadline')
+  })
+})
+
+describe('a crash', () => {
+  test('of the browser fails its renders with render_crashed, and the next ones come out', async () => {
+    await using opened = await anEngine({ slots: 2 })
+    const { renders, group } = await endlessRenders(opened, 2)
+    process.kill(group, 'SIGKILL')
+    for (const render of renders) await expect(render).rejects.toMatchObject({ code: 'render_crashed' })
+    expect(textOf(await opened.render(aWork('<p>next')))).toBe('next')
+    await until(() => expect(membersOf(group)).toEqual([]))
+  })
+
+  test('of the page fails its render with render_crashed, and its slot works again', async () => {
+    await using opened = await anEngine({ slots: 1 })
+    const { renders, pids, group } = await endlessRenders(opened, 1)
+    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    await expect(renders[0]).rejects.toMatchObject({ code: 'render_crashed' })
+    expect(textOf(await opened.render(aWork('<p>next')))).toBe('next')
+    expect(browsersOf(opened.profileDir).map(({ pid }) => pid)).toEqual([group])
+  })
+})
+
+describe('a browser', () => {
+  test('that does not start is tried again, and the render that waits for it comes out', async () => {
+    const folder = aTestFolder()
+    const executablePath = join(folder, 'chromium')
+    writeFileSync(executablePath, '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+    const failed = Promise.withResolvers<void>()
+    const log = { ...SILENT, error: () => failed.resolve() }
+    await using opened = await anEngine({ executablePath, log, slots: 1 })
+    const render = opened.render(aWork('<p>late'))
+    await failed.promise
+    writeFileSync(executablePath, `#!/bin/sh\nexec ${await findChromium({})} "$@"\n`)
+    expect(textOf(await render)).toBe('late')
+  })
+
+  test('retires after its documents when the next one runs, and no render fails by it', async () => {
+    await using opened = await anEngine({ slots: 2, browserRendersMax: 4, pageRendersMax: 2 })
+    const first = await theBrowser(opened.profileDir)
+    const works = Array.from({ length: 12 }, (_, index) =>
+      aWork(`<p>${index}`, { tenant: index % 3 === 0 ? 'a' : 'b' }),
+    )
+    const pdfs = await Promise.all(works.map((work) => opened.render(work)))
+    expect(pdfs.map(textOf)).toEqual(works.map((_, index) => `${index}`))
+    await until(() => expect(membersOf(first.group)).toEqual([]))
+    expect(textOf(await opened.render(aWork('<p>next')))).toBe('next')
+    await until(() =>
+      expect(readdirSync(opened.profileDir).filter((name) => name.startsWith('browser-'))).toHaveLength(1),
+    )
+  })
+
+  test('leaves no process and no profile behind when its engine closes', async () => {
+    const profileDir = aTestFolder()
+    mkdirSync(join(profileDir, 'browser-of-an-earlier-process'))
+    const opened = await anEngine({ profileDir, slots: 1 })
+    await opened.render(aWork('<p>x'))
+    expect(readdirSync(profileDir)).not.toContain('browser-of-an-earlier-process')
+    const { renders, group } = await endlessRenders(opened, 1)
+    const waiting = opened.render(aWork('<p>x'))
+    renders.push(waiting)
+    waiting.catch(() => undefined)
+    await opened.engine[Symbol.asyncDispose]()
+    for (const render of renders) await expect(render).rejects.toMatchObject({ code: 'render_crashed' })
+    await until(() => expect(membersOf(group)).toEqual([]))
+    expect(readdirSync(profileDir)).toEqual(['font'])
+    await expect(opened.render(aWork('<p>x'))).rejects.toMatchObject({ code: 'render_crashed' })
+  })
+
+  test('ends by itself when its service is killed', async () => {
+    const profileDir = aTestFolder()
+    const service = spawn(process.execPath, [join(import.meta.dirname, 'html-parent.ts'), profileDir], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void service.kill('SIGKILL'))
+    await once(service.stdout, 'data')
+    const { group } = await theBrowser(profileDir)
+    service.kill('SIGKILL')
+    await once(service, 'exit')
+    await until(() => expect(membersOf(group)).toEqual([]))
+  })
+})

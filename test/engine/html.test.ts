@@ -1,0 +1,231 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { RenderOptions } from '@platen/contract/render.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { anEngine, aWork, infoOf, inspect, sizeOf, textOf, type WorkParts } from './html-fixture.ts'
+
+const FONT = '../../node_modules/dejavu-fonts-ttf/ttf/DejaVuSansMono-Oblique.ttf'
+
+let opened: Awaited<ReturnType<typeof anEngine>>
+const render = (html: string, parts?: WorkParts) => opened.render(aWork(`<!doctype html>${html}`, parts))
+
+beforeAll(async () => {
+  opened = await anEngine()
+})
+afterAll(() => opened[Symbol.asyncDispose]())
+
+describe('a document', () => {
+  test('has every row of a long invoice once, in a PDF without faults', async () => {
+    const rows = Array.from({ length: 200 }, (_, index) => ({ text: `Item-${index}-`, price: index * 1.5 }))
+    const pdf = await render(
+      `<title>Invoice</title><table>{% for row in rows %}
+       <tr><td>{{ row.text }}</td><td>{{ row.price | currency: "EUR", "de-DE" }}</td></tr>{% endfor %}</table>`,
+      { data: { rows } },
+    )
+    inspect(pdf, 'qpdf', '--check')
+    const items = textOf(pdf).match(/Item-\d+-/g)
+    expect(items).toEqual(rows.map(({ text }) => text))
+    expect(Number(infoOf(pdf, 'Pages'))).toBeGreaterThan(1)
+  })
+
+  test('is the same to the byte for equal input, on a warm page and on a fresh one', async () => {
+    const html = '<title>T</title><p>{{ x }}</p>'
+    const first = await render(html, { data: { x: '€ 5' }, tenant: 'fresh-one' })
+    const again = await render(html, { data: { x: '€ 5' }, tenant: 'fresh-one' })
+    const other = await render(html, { data: { x: '€ 5' }, tenant: 'fresh-two' })
+    expect(Buffer.compare(first, again)).toBe(0)
+    expect(Buffer.compare(first, other)).toBe(0)
+    expect(infoOf(first, 'CreationDate')).toMatch(/1970/)
+  })
+
+  test.for([
+    ['its own', '<title>Rechnung № 7</title><p>x', 'Rechnung № 7'],
+    ['the template’s name where it has none', '<p>x', 'The template’s name'],
+    ['the template’s name where its own is empty', '<title> </title><p>x', 'The template’s name'],
+    [
+      'the template’s name where an element hides the title',
+      '<img name="title"><form name="body"></form>',
+      'The template’s name',
+    ],
+  ])('has for its title %s', async ([, html = '', title]) => {
+    expect(infoOf(await render(html), 'Title')).toBe(title)
+  })
+
+  test('shows the characters of Europe and symbols in embedded fonts, and gives them back as text', async () => {
+    const words = 'Zażółć gęślą Ελληνικά Привет Łódź € ✓ ☎ №'
+    const families = ['serif', 'sans-serif', 'monospace', 'Arial', 'Georgia', 'Courier New', 'Nobody Has This']
+    const pdf = await render(families.map((family) => `<p style="font-family:'${family}'">${words}</p>`).join(''))
+    expect(textOf(pdf)).toBe(families.map(() => words).join(' '))
+    const fonts = inspect(pdf, 'pdffonts').split('\n').slice(2).filter(Boolean)
+    expect(fonts.length).toBeGreaterThan(0)
+    for (const font of fonts) expect(font).toMatch(/DejaVu(Sans|Serif|SansMono) .* yes +yes +yes /)
+  })
+
+  test('takes its fonts and images from data: URLs', async () => {
+    const pixel =
+      'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const file = readFileSync(join(import.meta.dirname, FONT), 'base64')
+    const pdf = await render(
+      `<style>@font-face { font-family: own; src: url(data:font/ttf;base64,{{ file }}) }
+       @media print { p { font-family: own } }</style><p>own font</p>
+       <img src="${pixel}" width="50" height="50"><div style="height:3000px"></div><img loading="lazy" src="${pixel}" width="50" height="50">`,
+      { data: { file } },
+    )
+    expect(inspect(pdf, 'pdffonts')).toContain('DejaVuSansMono-Oblique')
+    const images = inspect(pdf, 'pdfimages', '-list', 'FILE').matchAll(/^ *(\d+) .* image /gm)
+    expect(new Set(Array.from(images, ([, page]) => page))).toEqual(new Set(['1', '4']))
+  })
+
+  test('has header and footer with page numbers on each page', async () => {
+    const pdf = await render('<p>one</p><p style="break-before:page">two</p>', {
+      header: 'Head {{ n }}',
+      footer: 'Page <span class="pageNumber"></span> of <span class="totalPages"></span>',
+      data: { n: 7 },
+    })
+    expect(textOf(pdf)).toBe('Head 7 one Page 1 of 2 Head 7 two Page 2 of 2')
+  })
+
+  test('has no header of Chromium’s own where only a footer is given', async () => {
+    expect(textOf(await render('<p>one</p>', { footer: 'foot' }))).toBe('one foot')
+  })
+
+  test('may not have more pages than allowed', async () => {
+    const pages = '<p style="break-after:page">x</p>'.repeat(2001)
+    await expect(render(pages)).rejects.toMatchObject({ code: 'page_limit' })
+  })
+
+  test('may not refer to endlessly much outside of it', async () => {
+    const html = `<base href="http://example.org/${'x'.repeat(100_000)}/">{% for i in (1..200) %}<img src="{{ i }}">{% endfor %}`
+    await expect(render(html)).rejects.toMatchObject({ code: 'template_error' })
+    expect(textOf(await render('<p>next'))).toBe('next')
+  })
+})
+
+describe('the page', () => {
+  const a5 = '<style>@page { size: A5; margin: 3cm }</style>'
+  test.for<[string, RenderOptions, string, string]>([
+    ['is A4 upright when nobody says anything', {}, '', '596x842'],
+    ['is what the source says', {}, a5, '420x595'],
+    ['is what the options say', { page_size: 'LETTER' }, a5, '612x792'],
+    ['is what the options say of one side', { page_size: { width: 300, height: 400 } }, a5, '300x400'],
+    ['turns as the options say', { page_size: 'A4', orientation: 'landscape' }, '', '842x595'],
+    ['of the source turns as the options say', { orientation: 'landscape' }, a5, '595x420'],
+    ['of A4 turns as the options say', { orientation: 'landscape' }, '', '842x595'],
+    [
+      'of a source turns inside its media rule',
+      { orientation: 'landscape' },
+      `<style>@media print { @page { size: 10cm 20cm } }</style>`,
+      '567x283',
+    ],
+    [
+      'is what the options say against an important rule',
+      { page_size: 'A4' },
+      '<style>@page { size: A3 !important } @page :first { size: A6 !important }</style>',
+      '595x842',
+    ],
+    [
+      'is what the options say against a policy of the source',
+      { page_size: 'A6' },
+      '<meta http-equiv="Content-Security-Policy" content="style-src \'none\'">',
+      '298x420',
+    ],
+    ['is what the options say after an unclosed comment', { page_size: 'A6' }, '<p>x <!-- ', '298x420'],
+  ])('%s', async ([, options, html, size]) => {
+    expect(sizeOf(await render(`${html}<p>x`, { options }))).toBe(size)
+  })
+
+  test.for<[string, RenderOptions, string, number]>([
+    ['1 cm when nobody says anything', {}, '', 28.3],
+    ['the source’s', {}, '<style>@page { margin: 50pt }</style>', 50],
+    ['the options’', { margin: 80 }, '<style>@page { margin: 50pt }</style>', 80],
+    ['the options’ where they name the side', { margin: { left: '1in' } }, '<style>@page { margin: 50pt }</style>', 72],
+    [
+      'the source’s where the options name another side',
+      { margin: { top: 0 } },
+      '<style>@page { margin: 50pt }</style>',
+      50,
+    ],
+  ])('has for its left margin %s', async ([, options, html, margin]) => {
+    const pdf = await render(`${html}<style>body { margin: 0 }</style>Left`, { options })
+    const left = /<word xMin="([\d.]+)"[^>]*>Left</.exec(inspect(pdf, 'pdftotext', '-bbox', 'FILE', '-'))?.[1]
+    expect(Number(left)).toBeGreaterThan(margin - 1)
+    expect(Number(left)).toBeLessThan(margin + 1)
+  })
+})
+
+describe('isolation', () => {
+  test('runs no script of a template, its header or its data', async () => {
+    const script = `<script>document.write('RAN')</script><img src="data:," onerror="document.body.append('RAN')">`
+    const pdf = await render(`${script}{{ x | raw }}<noscript>no script</noscript>`, {
+      header: script,
+      data: { x: script },
+    })
+    expect(textOf(pdf)).toBe('no script')
+  })
+
+  test('opens no connection whatever the document refers to, and prints it', async () => {
+    let connections = 0
+    const server = createServer((socket) => {
+      connections += 1
+      socket.destroy()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const address = server.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+    for (const [name, html] of Object.entries(references(url))) {
+      const pdf = await render(`<title>${name}</title><p>before</p>${html}<p>after</p>`, {
+        header: `<img src="${url}">head`,
+      })
+      expect([name, connections, /before.*after/.test(textOf(pdf))]).toEqual([name, 0, true])
+    }
+  })
+
+  test('reads no file of the machine', async () => {
+    const frames = ['iframe src', 'embed src', 'object data', 'img src'].map((tag) => `<${tag}="file:///etc/passwd">`)
+    expect(textOf(await render(`x ${frames.join('')}`))).not.toContain('root:')
+  })
+
+  test('shows a tenant nothing of a document another tenant had before', async () => {
+    await render('<title>Secret</title><style title="a">p::after { content: "secret" }</style><p>x', {
+      tenant: 'first',
+    })
+    const pdf = await render('<p>y', { tenant: 'second' })
+    expect([textOf(pdf), infoOf(pdf, 'Title')]).toEqual(['y', 'The template’s name'])
+  })
+
+  test.for([
+    ['a title', '<title>Old</title>x'],
+    ['the name of its style sheet', '<style title="old">p::after { content: "OLD" }</style>x'],
+    ['a policy', `<meta http-equiv="Content-Security-Policy" content="style-src 'none'">x`],
+    ['a refresh', '<meta content="0.01;url=about:blank" http-equiv="refresh">x'],
+    ['quirks', '<p>x'],
+  ])('leaves the next document of the same tenant nothing of %s', async ([tenant = '', html = '']) => {
+    // A document that goes elsewhere by itself may fail.
+    await opened.render(aWork(html, { tenant })).catch(() => undefined)
+    const pdf = await render('<style title="new">p::after { content: " styled" }</style><p>New</p>', { tenant })
+    expect([textOf(pdf), infoOf(pdf, 'Title')]).toEqual(['New styled', 'The template’s name'])
+  })
+})
+
+/** Every way a document without scripts can refer to something. */
+function references(url: string): Record<string, string> {
+  return {
+    image: `<img src="${url}/a.png"><picture><source srcset="${url}/b.png"><img></picture><input type="image" src="${url}/c">`,
+    style: `<style>@import url(${url}/a.css); div { background: url(${url}/b); cursor: url(${url}/c) }</style><div>x</div>`,
+    'style sheet': `<link rel="stylesheet" href="${url}/a.css">`,
+    font: `<style>@font-face { font-family: z; src: url(${url}/z.woff) } p { font-family: z }</style>`,
+    frame: `<iframe src="${url}"></iframe><iframe srcdoc="<img src='${url}'>"></iframe><iframe src="data:text/html,<img src='${url}'>"></iframe>`,
+    object: `<object data="${url}/a"></object><embed src="${url}/b">`,
+    refresh: `<meta http-equiv="refresh" content="0;url=${url}">`,
+    hint: ['prefetch', 'preconnect', 'dns-prefetch', 'prerender', 'icon', 'manifest', 'modulepreload']
+      .map((rel) => `<link rel="${rel}" href="${url}">`)
+      .join(''),
+    preload: `<link rel="preload" as="image" href="${url}/p"><link rel="preload" as="fetch" href="${url}/q">`,
+    media: `<video src="${url}/a" poster="${url}/b" autoplay></video><audio src="${url}/c" autoplay></audio><track src="${url}/d">`,
+    drawing: `<svg><image href="${url}/a"/><use href="${url}/b#c"/></svg><img src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><image href='${url}'/></svg>">`,
+    base: `<base href="${url}"><img src="a.png"><body background="b.png">`,
+  }
+}

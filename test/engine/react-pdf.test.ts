@@ -1,0 +1,260 @@
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { PDF_PAGES_MAX } from '@platen/contract/limit.ts'
+import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
+import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { PRIMITIVES } from '@platen/renderer/template/element/primitive.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { inspectPdf, occurrences } from '../topology/oracle.ts'
+import { aWork, pagesOf, type WorkFields } from './react-pdf-fixture.ts'
+
+const pool = openThreadPool({ size: 1, clock: systemClock() })
+const engine = openReactPdfEngine({ pool, slots: 1 })
+afterAll(() => pool[Symbol.asyncDispose]())
+
+/** Past it a render hangs: all of these take a fraction of a second. */
+const DEADLINE_MS = 20_000
+
+function render(fields: WorkFields): Promise<Uint8Array> {
+  return engine.render(aWork(fields), AbortSignal.timeout(DEADLINE_MS))
+}
+
+/** A PNG of one half-transparent red pixel. */
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+
+describe('a document', () => {
+  test('comes out as its author wrote it, with data, options and metadata', async () => {
+    const source = `
+import { Document, Page, StyleSheet, Text, View } from '@react-pdf/renderer'
+
+interface Row { name: string; price: number }
+
+const styles = StyleSheet.create({ page: { padding: 40, fontSize: 10 }, row: { flexDirection: 'row' }, cell: { flex: 1 } })
+const money = new Intl.NumberFormat('de-DE', { style: 'currency', currency: 'EUR' })
+
+function Line({ row, isOdd }: { row: Row; isOdd: boolean }) {
+  return (
+    <View style={[styles.row, isOdd && { backgroundColor: '#eee' }]} wrap={false}>
+      <Text style={styles.cell}>{row.name}</Text>
+      <Text style={styles.cell}>{money.format(row.price)}</Text>
+    </View>
+  )
+}
+
+export default function Invoice({ data, options }: { data: { rows: Row[] }; options: { page_size: string } }) {
+  return (
+    <Document title="Invoice 42" author="ACME">
+      <Page style={styles.page}>
+        <>{data.rows.map((row, index) => <Line key={index} row={row} isOdd={index % 2 === 1} />)}</>
+        <Text>on {options.page_size}</Text>
+      </Page>
+    </Document>
+  )
+}`
+    const data = {
+      rows: [
+        { name: 'Müller & Söhne', price: 1234.5 },
+        { name: 'Ω', price: 2 },
+      ],
+    }
+    const facts = await inspectPdf(await render({ source, data, options: { page_size: 'A5' } }))
+    expect(facts).toMatchObject({ pages: 1, title: 'Invoice 42' })
+    expect(facts.size.map(Math.round)).toEqual([420, 595])
+    for (const text of ['Müller & Söhne', '1.234,50 €', 'Ω', 'on A5']) expect(facts.text).toContain(text)
+  })
+
+  test('is the same, byte for byte, each time', async () => {
+    const document = '<Page><Rows count={60} /><Text fixed render={({ pageNumber }) => pageNumber} /></Page>'
+    const [first, second] = [await render({ document }), await render({ document })]
+    expect(Buffer.from(first).equals(second)).toBe(true)
+  })
+
+  test('is the same whatever its thread has made before', async () => {
+    const document = '<Page><Text>several ligatures and letters: office, fjord</Text></Page>'
+    const before = await render({ document })
+    // Accented letters are made of the plain ones, and forms of letters are letters: both once left traces in a font.
+    await render({ document: '<Page><Text>śéüľṽ ﬁrst oﬃce ÅÇÈ</Text></Page>' })
+    const after = await render({ document })
+    expect(Buffer.from(before).equals(after)).toBe(true)
+    expect((await inspectPdf(after)).text).toContain('several ligatures and letters: office, fjord')
+  })
+
+  test('writes every alphabet its default font has, embedded and with a way back to text', async () => {
+    const words = 'Zażółć gęślą jaźń Ελληνικά Привет € ✓'
+    const facts = await inspectPdf(await render({ document: `<Page><Text>${words}</Text></Page>` }))
+    expect(facts.text).toContain(words)
+    expect(facts.fonts).toEqual([{ name: expect.stringContaining('DejaVuSans'), isEmbedded: true, hasUnicode: true }])
+  })
+
+  test.for(['Helvetica', 'Times-Roman', 'Courier'])(
+    'writes every alphabet also where it asks for %s',
+    async (family) => {
+      const words = 'Zażółć Ελληνικά Привет € ✓'
+      const text = `<Text style={{ fontFamily: '${family}', fontWeight: 'bold', fontStyle: 'oblique' }}>${words}</Text>`
+      const facts = await inspectPdf(await render({ document: `<Page>${text}</Page>` }))
+      expect(facts.text).toContain(words)
+      expect(facts.fonts.filter(({ name }) => name.includes('DejaVu')).every(({ isEmbedded }) => isEmbedded)).toBe(true)
+    },
+  )
+
+  test('writes every alphabet in a drawing and in what a render function returns', async () => {
+    const drawing = '<Svg width={200} height={40}><Text x={10} y={20}>Ελληνικά</Text></Svg>'
+    const dynamic = `<Text style={{ fontFamily: 'Courier', fontWeight: 700 }} render={() => 'Привет'} />`
+    const facts = await inspectPdf(await render({ document: `<Page>${drawing}${dynamic}</Page>` }))
+    expect(facts.text).toContain('Ελληνικά')
+    expect(facts.text).toContain('Привет')
+  })
+
+  test('holds an image from a data: URL once, however often it is shown', async () => {
+    const image = (count: number) => `<Page>${'<Image src={data.image} style={{ width: 50 }} />'.repeat(count)}</Page>`
+    const [one, many] = [
+      await render({ document: image(1), data: { image: PIXEL } }),
+      await render({ document: image(9), data: { image: PIXEL } }),
+    ]
+    const imagesIn = (pdf: Uint8Array) => occurrences(Buffer.from(pdf).toString('latin1'), '/Subtype /Image')
+    expect(imagesIn(one)).toBeGreaterThan(0)
+    expect(imagesIn(many)).toBe(imagesIn(one))
+  })
+
+  test('takes its format and margins from the options of the render', async () => {
+    const document = '<Page size="A4" style={{ padding: 5 }}><Text>word</Text></Page>'
+    const options = { page_size: { width: 300, height: 400 }, orientation: 'landscape', margin: '1in' } as const
+    const facts = await inspectPdf(await render({ document, options }))
+    expect(facts.size).toEqual([400, 300])
+  })
+})
+
+describe('a document over several pages', () => {
+  const numbered = `render={({ pageNumber, totalPages }) => \`page \${pageNumber} of \${totalPages}\`}`
+  const pinned = `style={{ position: 'absolute', bottom: 10, left: 40 }}`
+
+  test.for([
+    [
+      'a header and a footer in the flow',
+      '<Text fixed>HEAD</Text><Rows count={100} /><View fixed><Text>FOOT</Text></View>',
+    ],
+    [
+      'a header and a pinned footer written last',
+      `<Text fixed>HEAD</Text><Rows count={100} /><Text fixed ${pinned}>FOOT</Text>`,
+    ],
+    ['both within a view', `<View><Text fixed>HEAD</Text><Rows count={100} /><Text fixed ${pinned}>FOOT</Text></View>`],
+  ] as const)('repeats %s on every page, and every row once', async ([, content]) => {
+    const facts = await inspectPdf(await render({ document: `<Page style={{ padding: 40 }}>${content}</Page>` }))
+    expect(facts.pages).toBe(3)
+    for (const page of pagesOf(facts.text)) {
+      expect([occurrences(page, 'HEAD'), occurrences(page, 'FOOT')]).toEqual([1, 1])
+    }
+    for (let row = 0; row < 100; row += 1) expect(occurrences(facts.text, `row-${row}-end`)).toBe(1)
+  })
+
+  test.for([
+    ['in the flow', `<Text fixed ${numbered} />`],
+    ['pinned', `<Text fixed ${pinned} ${numbered} />`],
+    ['inside a fixed view', `<View fixed><Link src="https://example.com"><Text ${numbered} /></Link></View>`],
+  ] as const)('numbers its pages with a footer %s', async ([, footer]) => {
+    const document = `<Page style={{ padding: 40 }}><Rows count={100} />${footer}</Page>`
+    const { text } = await inspectPdf(await render({ document }))
+    const numbers = pagesOf(text).map((page) => /page \d of \d/.exec(page)?.[0])
+    expect(numbers).toEqual(['page 1 of 3', 'page 2 of 3', 'page 3 of 3'])
+  })
+
+  test('breaks where it says', async () => {
+    const document =
+      '<Page><Text>first</Text><View break><Text>second</Text></View></Page><Page><Text>third</Text></Page>'
+    const { text } = await inspectPdf(await render({ document }))
+    expect(pagesOf(text).map((page) => page.trim())).toEqual(['first', 'second', 'third'])
+  })
+
+  test('may have as many pages as the limit and not one more', async () => {
+    const pages = (count: number) => `{Array.from({ length: ${count} }, (_, page) => <Page key={page} size="A6" />)}`
+    expect((await inspectPdf(await render({ document: pages(PDF_PAGES_MAX) }))).pages).toBe(PDF_PAGES_MAX)
+    await expect(render({ document: pages(PDF_PAGES_MAX + 1) })).rejects.toMatchObject({
+      code: 'page_limit',
+      message: 'the document has 2001 pages; at most 2000 are allowed',
+    })
+  })
+})
+
+describe('a layout that react-pdf by itself never ends', () => {
+  const noRoom = { code: 'template_error', message: expect.stringContaining('leaves no room for content') }
+  const words = 'many words '.repeat(50)
+
+  test.for([
+    [
+      'a margin higher than the page',
+      '<Page><View style={{ marginTop: 1000 }}><Text>word</Text></View></Page>',
+      undefined,
+    ],
+    ['letters higher than the page', '<Page><Text style={{ fontSize: 2000 }}>word</Text></Page>', undefined],
+    [
+      'a fixed header higher than the page',
+      '<Page><View fixed style={{ height: 900 }} /><Text>word</Text></Page>',
+      undefined,
+    ],
+    ['lines higher than the page', `<Page><Text style={{ lineHeight: 100 }}>${words}</Text></Page>`, undefined],
+    [
+      'a fixed footer higher than the page',
+      '<Page><Text>word</Text><View fixed style={{ height: 900 }} /></Page>',
+      noRoom,
+    ],
+    ['a padding as high as the page', '<Page style={{ paddingTop: 842 }}><Text>word</Text></Page>', noRoom],
+    [
+      'paddings higher than the page',
+      '<Page style={{ paddingTop: 500, paddingBottom: 500 }}><Text>word</Text></Page>',
+      noRoom,
+    ],
+    ['a page of one point', '<Page size={[200, 1]}><Text>word</Text></Page>', { code: 'template_error' }],
+  ] as const)('ends with %s', async ([, document, failure]) => {
+    if (failure === undefined) expect((await inspectPdf(await render({ document }))).pages).toBeGreaterThan(0)
+    else await expect(render({ document })).rejects.toMatchObject(failure)
+    expect((await inspectPdf(await render({}))).text).toContain('word')
+  })
+})
+
+describe('a failure', () => {
+  test.for([
+    ['of the source', { source: 'const = 1' }, 'template_error', /^template\.tsx:1:7: /],
+    [
+      'of a component',
+      { document: '<Page><Text>{data.customer.name}</Text></Page>' },
+      'template_error',
+      /^template\.tsx:3:\d+: TypeError/,
+    ],
+    [
+      'of a render function',
+      { document: '<Page><Text render={() => data.customer.name} /></Page>' },
+      'template_error',
+      /^template\.tsx:3:\d+: TypeError/,
+    ],
+    [
+      'of what a render function returns',
+      { document: '<Page><View render={() => <Page />} /></Page>' },
+      'template_error',
+      /^template\.tsx:3: <Page> cannot stand here/,
+    ],
+    [
+      'of an image',
+      { document: '<Page><Image src="/etc/passwd" /></Page>' },
+      'asset_unavailable',
+      /^template\.tsx: image \/etc\/passwd: /,
+    ],
+    [
+      'of layout',
+      { document: '<Page><Text style={{ borderWidth: "a lot" }}>a</Text></Page>' },
+      'template_error',
+      /^template\.tsx: the document cannot be laid out: Invalid border width/,
+    ],
+  ] as const)('%s keeps its code and place on the way out of its thread', async ([, fields, code, message]) => {
+    await expect(render(fields)).rejects.toMatchObject({
+      name: 'ServiceError',
+      code,
+      message: expect.stringMatching(message),
+    })
+  })
+})
+
+test('every primitive is known to react-pdf by the name we give it', async () => {
+  // Loaded here alone: the service loads react-pdf in render threads only.
+  const known = new Map<string, unknown>(Object.entries(await import('@react-pdf/renderer')))
+  for (const [name, { tag }] of Object.entries(PRIMITIVES)) expect([name, known.get(name)]).toEqual([name, tag])
+})

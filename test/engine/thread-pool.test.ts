@@ -1,0 +1,109 @@
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { SLOT_RECOVERY_MS_MAX } from '@platen/contract/limit.ts'
+import {
+  openThreadPool,
+  type RenderTask,
+  type ThreadPool,
+  type ThreadPoolOptions,
+} from '@platen/renderer/engine/thread-pool.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { aWork, type WorkFields } from './react-pdf-fixture.ts'
+
+const NEVER = new AbortController().signal
+
+function aPool(options: Partial<ThreadPoolOptions> = {}): ThreadPool {
+  const pool = openThreadPool({ size: 1, clock: systemClock(), ...options })
+  onTestFinished(() => pool[Symbol.asyncDispose]())
+  return pool
+}
+
+function task(fields: WorkFields = {}): Extract<RenderTask, { kind: 'react_pdf' }> {
+  return { kind: 'react_pdf', work: aWork(fields) }
+}
+
+describe('a task that never ends', () => {
+  test.for([
+    ['a loop', { source: 'for (;;);' }],
+    ['a loop where QuickJS does not look up', { source: 'Array.prototype.indexOf.call({ length: 2 ** 50 }, 1)' }],
+    ['a regular expression', { source: '/^(a+)+$/.test("a".repeat(60) + "b")' }],
+    ['a loop in a render function', { document: '<Page><Text render={() => { for (;;); }} /></Page>' }],
+    ['a loop in what reads its error', { source: 'throw { get message() { for (;;); } }' }],
+  ] as const)('is ended by its signal: %s', async ([, fields]) => {
+    const pool = aPool()
+    await pool.run(task(), NEVER)
+    const reason = new Error('enough')
+    const ended = new AbortController()
+    const running = pool.run(task(fields), ended.signal)
+    // Long enough to be well inside, short beside the deadline of any render.
+    setTimeout(() => ended.abort(reason), 300)
+    await expect(running).rejects.toBe(reason)
+    const pdf = await pool.run(task(), AbortSignal.timeout(SLOT_RECOVERY_MS_MAX))
+    expect(pdf.byteLength).toBeGreaterThan(1000)
+  })
+
+  test('does not hold up what runs beside it', async () => {
+    const pool = aPool({ size: 2 })
+    const ended = new AbortController()
+    const endless = pool.run(task({ source: 'for (;;);' }), ended.signal)
+    for (let round = 0; round < 3; round += 1) expect((await pool.run(task(), NEVER)).byteLength).toBeGreaterThan(1000)
+    ended.abort(new Error('enough'))
+    await expect(endless).rejects.toThrow('enough')
+  })
+})
+
+describe('a task', () => {
+  test('whose signal has aborted is not begun', async () => {
+    await expect(aPool().run(task(), AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+  })
+
+  test('that waits leaves the line when its signal aborts', async () => {
+    const pool = aPool()
+    const [first, second] = [new AbortController(), new AbortController()]
+    const running = pool.run(task({ source: 'for (;;);' }), first.signal)
+    const waiting = pool.run(task(), second.signal)
+    second.abort(new Error('gone'))
+    await expect(waiting).rejects.toThrow('gone')
+    first.abort(new Error('enough'))
+    await expect(running).rejects.toThrow('enough')
+  })
+
+  test('that needs more memory than a thread has fails as the template’s fault, and the next one runs', async () => {
+    const pool = aPool({ heapMibMax: 128 })
+    const hog = '<Page>{Array.from({ length: 90_000 }, (_, row) => <Text key={row}>row</Text>)}</Page>'
+    await expect(pool.run(task({ document: hog }), NEVER)).rejects.toMatchObject({
+      code: 'template_error',
+      message: 'the document needs more than 128 MiB of memory',
+    })
+    expect((await pool.run(task(), NEVER)).byteLength).toBeGreaterThan(1000)
+  })
+
+  test('may be to fill html', async () => {
+    const work = aWork()
+    const template = { ...work.template, html: { template: '<p>{{ name }}</p>', javascript: false } }
+    const filled = await aPool().run({ kind: 'fill', work: { ...work, template, data: { name: 'Zoë' } } }, NEVER)
+    expect(filled).toEqual({ html: '<p>Zoë</p>' })
+  })
+
+  test('may be to check a template', async () => {
+    const { template } = aWork({ source: 'export const a = 1' })
+    expect(await aPool().run({ kind: 'check', check: { source: template } }, NEVER)).toEqual([
+      { engine: 'react_pdf', message: 'template.tsx: the template has no component as its default export' },
+    ])
+  })
+})
+
+describe('a pool', () => {
+  test('replaces a thread after its last render without missing a task', async () => {
+    const pool = aPool({ rendersMax: 2 })
+    for (let round = 0; round < 7; round += 1) expect((await pool.run(task(), NEVER)).byteLength).toBeGreaterThan(1000)
+  })
+
+  test('that is closed rejects what runs, what waits and what comes', async () => {
+    const pool = aPool()
+    const tasks = [pool.run(task({ source: 'for (;;);' }), NEVER), pool.run(task(), NEVER)]
+    const outcomes = Promise.allSettled(tasks)
+    await pool[Symbol.asyncDispose]()
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    await expect(pool.run(task(), NEVER)).rejects.toThrow('the threads are closed')
+  })
+})
