@@ -1,0 +1,148 @@
+/**
+ * The embedded topology: api, renderer and compile in one process, on SQLite and files. This is the only code that knows two
+ * deployables. What it opens is closed in the reverse order, which is also how the service drains: no more requests, then the
+ * renders in hand, then the engines, then the stores.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
+import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
+import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
+import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
+import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
+import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { type ApiPorts, buildApp } from '@platen/api/app.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import { FACTS_KEPT_MS, PRUNE_EVERY_MS } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { KeyRing } from '@platen/contract/render-id.ts'
+import { serveArtifacts } from './artifact-route.ts'
+import { ledgerByLane, queueByLane } from './by-lane.ts'
+import type { Config } from './config.ts'
+import { openManifests } from './manifests.ts'
+import { type EmbeddedRenderer, openRenderer } from './renderer.ts'
+import { loadOrCreateKeyFile } from './secrets.ts'
+
+export interface EmbeddedService extends AsyncDisposable {
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly url: string
+  /** Aborts when the service cannot go on, such as on a broken disk. */
+  readonly failed: AbortSignal
+}
+
+/** Manifests, templates and, unless a tenant says otherwise, PDFs. */
+const SERVICE_BUCKET = 'platen'
+const KEY_BYTES = 32
+
+/** Starts the service. Resolves when it accepts requests; throws when it cannot, having closed what it had opened. */
+export async function compose(config: Config, log: Log): Promise<EmbeddedService> {
+  await using stack = new AsyncDisposableStack()
+  const starting = new AbortController().signal
+  let url = config.publicUrl ?? ''
+  const { ports, database } = await openPorts({ config, log, stack, publicUrl: () => url })
+  const renderer = stack.use(
+    await openRenderer({
+      ports,
+      worker: { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] },
+      slots: config.renderSlots,
+      profileDir: join(config.dataDir, 'chromium'),
+      chromium: config.chromium,
+    }),
+  )
+  const { brand, dataDir, manifestsDir: dir, allowHttpWebhooks } = config
+  const settings = { brand, serviceBucket: SERVICE_BUCKET, allowHttpWebhooks }
+  const check: EmbeddedRenderer['check'] = (request, signal) => renderer.check(request, signal)
+  const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, check }
+  stack.use(await openManifests(manifests, starting))
+  const app = buildApp({ ...ports, ...health(renderer, database.failed), settings })
+  serveArtifacts(app, ports.artifacts)
+  stack.defer(() => app.close())
+  const listening = await app.listen({ host: config.host, port: config.port })
+  url ||= listening
+  const owned = stack.move()
+  return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+interface Opening {
+  readonly config: Config
+  readonly log: Log
+  /** Closes what is opened here. */
+  readonly stack: AsyncDisposableStack
+  readonly publicUrl: () => string
+}
+
+/** The adapters of the embedded topology. */
+async function openPorts({ config, log, stack, publicUrl }: Opening) {
+  const { dataDir } = config
+  const [clock, ids] = [systemClock(), systemIds()]
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  // First, as its lock says whose folder this is.
+  const starting = new AbortController().signal
+  const database = stack.use(await openDatabase({ path: join(dataDir, 'platen.db'), signal: starting }))
+  const urlKey = await loadOrCreateKeyFile(join(dataDir, 'url-key'), KEY_BYTES, ids)
+  const keys: KeyRing = config.idKeys ?? [await loadOrCreateKeyFile(join(dataDir, 'id-keys'), KEY_BYTES, ids)]
+  const artifacts = await openFileArtifactStore({ root: join(dataDir, 'artifacts'), publicUrl, urlKey, clock })
+  const ledger = sqliteRenderLedger(database, clock)
+  const events = sqliteEventLog(database)
+  stack.use(keepPruned({ stores: [ledger, events], clock, log }))
+  const queue = queueByLane({ memory: memoryRenderQueue(), disk: sqliteRenderQueue(database) })
+  const ports = {
+    artifacts,
+    events,
+    queue,
+    clock,
+    ids,
+    keys,
+    log,
+    ledger: ledgerByLane({ memory: memoryRenderLedger(clock), disk: ledger }),
+    replies: memoryReplyChannel(),
+    directory: memoryDirectory(),
+  }
+  return { ports, database }
+}
+
+function health(
+  renderer: EmbeddedRenderer,
+  databaseFailed: AbortSignal,
+): Pick<ApiPorts, 'isEngineAvailable' | 'isReady' | 'isAlive'> {
+  return {
+    isEngineAvailable: (engine) => ['starting', 'running'].includes(renderer.states()[engine]),
+    isReady: () => ({ ready: !databaseFailed.aborted, detail: { engines: renderer.states() } }),
+    isAlive: () => !databaseFailed.aborted && !Object.values(renderer.states()).includes('dead'),
+  }
+}
+
+interface Pruning {
+  readonly stores: readonly { prune(before: Instant, signal: AbortSignal): Promise<void> }[]
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Removes what is past its time, now and every hour, until it is closed. */
+function keepPruned({ stores, clock, log }: Pruning): AsyncDisposable {
+  const closing = new AbortController()
+  const { signal } = closing
+  const run = async () => {
+    while (!signal.aborted) {
+      const before = clock.now() - FACTS_KEPT_MS
+      for (const store of stores) await store.prune(before, signal)
+      await clock.sleep(PRUNE_EVERY_MS, signal)
+    }
+  }
+  const ended = run().catch((err: unknown) => {
+    if (!signal.aborted) log.error({ err }, 'pruning stopped')
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      closing.abort()
+      await ended
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError, readConfig, unknownSettings } from './config.ts'
+
+const key = Buffer.alloc(32, 1).toString('base64url')
+
+describe('the settings', () => {
+  test('have defaults for everything', () => {
+    expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 8080, brand: 'service', allowHttpWebhooks: false })
+  })
+
+  test.for<[string, string, object]>([
+    ['PLATEN_PORT', '0', { port: 0 }],
+    ['PLATEN_PORT', '65535', { port: 65_535 }],
+    ['PLATEN_PORT', '', { port: 8080 }],
+    ['PLATEN_PUBLIC_URL', 'https://pdf.example.com/', { publicUrl: 'https://pdf.example.com' }],
+    ['PLATEN_BRAND', 'acme', { brand: 'acme' }],
+    ['PLATEN_WEBHOOK_ALLOW_HTTP', 'true', { allowHttpWebhooks: true }],
+    ['PLATEN_RENDER_SLOTS', '64', { renderSlots: 64 }],
+    ['PLATEN_ID_KEYS', `${key},${key}`, { idKeys: [Buffer.alloc(32, 1), Buffer.alloc(32, 1)] }],
+  ])('take %s=%s', ([name, value, wanted]) => {
+    expect(readConfig({ [name]: value })).toMatchObject(wanted)
+  })
+
+  test.for<[string, string]>([
+    ['PLATEN_PORT', '65536'],
+    ['PLATEN_PORT', '-1'],
+    ['PLATEN_PORT', '80 80'],
+    ['PLATEN_PORT', '0x50'],
+    ['PLATEN_PUBLIC_URL', 'pdf.example.com'],
+    ['PLATEN_PUBLIC_URL', 'ftp://pdf.example.com'],
+    ['PLATEN_PUBLIC_URL', 'https://pdf.example.com/?a=1'],
+    ['PLATEN_ID_KEYS', 'short'],
+    ['PLATEN_ID_KEYS', `${key},`],
+    ['PLATEN_BRAND', 'Acme Inc'],
+    ['PLATEN_WEBHOOK_ALLOW_HTTP', 'yes'],
+    ['PLATEN_LOG_LEVEL', 'loud'],
+    ['PLATEN_RENDER_SLOTS', '0'],
+    ['PLATEN_RENDER_SLOTS', '65'],
+  ])('refuse %s=%s, naming it and not its value', ([name, value]) => {
+    expect(() => readConfig({ [name]: value })).toThrow(ConfigError)
+    expect(() => readConfig({ [name]: value })).toThrow(name)
+    expect(() => readConfig({ [name]: `${value}hunter2` })).not.toThrow('hunter2')
+  })
+
+  test('name all faults together', () => {
+    const faults = () => readConfig({ PLATEN_PORT: 'x', PLATEN_BRAND: '1', PLATEN_LOG_LEVEL: 'x' })
+    expect(faults).toThrow(/PLATEN_PORT.*\n.*PLATEN_BRAND.*\n.*PLATEN_LOG_LEVEL/)
+  })
+
+  test('that do not exist are told apart', () => {
+    expect(unknownSettings({ PLATEN_PROT: '1', PLATEN_PORT: '1', PATH: '/bin' })).toEqual(['PLATEN_PROT'])
+  })
+})

@@ -1,0 +1,172 @@
+/**
+ * What `make run` runs: the service as `npm start` starts it, on the example manifests; then the sample invoice by each engine,
+ * through the HTTP API as any caller would ask for it; then how to go on by hand. Stays until Ctrl-C, or stops at once with
+ * `--once`. The exit code is 0 when every invoice that can be made here was made and the service stopped cleanly.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { ENGINES, type Engine } from '@platen/contract/render.ts'
+
+const MAIN = join(import.meta.dirname, 'main.ts')
+const OUT = 'out'
+const LOG = join(OUT, 'platen.log')
+/** The live key of the example manifests, under the data folder. */
+const KEY = 'keys/team-acme.live-key'
+
+const START_MS_MAX = 60_000
+const RENDER_MS_MAX = 60_000
+/** Longer than the service itself takes to drain. */
+const STOP_MS_MAX = 45_000
+const LOG_LINES_SHOWN = 20
+
+const clock = systemClock()
+
+if (import.meta.main) process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { data: { type: 'string', default: 'data' }, once: { type: 'boolean', default: false } },
+  })
+  const interrupt = interruption()
+  await mkdir(OUT, { recursive: true })
+  // Appended to: the service of another terminal may be writing there.
+  const log = await open(LOG, 'a')
+  const { size: begin } = await log.stat()
+  // A process group of its own: Ctrl-C in a terminal reaches the whole group, and the service is to be stopped once, by us.
+  const service = spawn(process.execPath, [MAIN], { stdio: ['ignore', 'pipe', log.fd], detached: true })
+  const exit = once(service, 'exit')
+  try {
+    const url = await ready(service, interrupt)
+    if (url === undefined) return await explainEarlyExit(begin)
+    await renderInvoices(url, join(values.data, KEY), interrupt)
+    if (values.once) return await stop(service, exit)
+    say(`\nThe service runs until Ctrl-C; its log is ${LOG}.`)
+    if (!interrupt.aborted) await Promise.race([exit, once(interrupt, 'abort')])
+    if (service.exitCode !== null) return await explainEarlyExit(begin)
+    return await stop(service, exit)
+  } catch (error) {
+    const code = await stop(service, exit)
+    if (interrupt.aborted) return code
+    say(`\n${error instanceof Error ? error.message : String(error)}\nThe log of the service is ${LOG}.`)
+    return 1
+  } finally {
+    await log.close()
+  }
+}
+
+/** The address the service listens on, or undefined when it exited instead. */
+async function ready(service: ChildProcess, interrupt: AbortSignal): Promise<string | undefined> {
+  if (service.stdout === null) throw new Error('the service has no standard output')
+  const signal = AbortSignal.any([interrupt, clock.timeout(START_MS_MAX)])
+  const lines = createInterface({ input: service.stdout, signal })
+  for await (const line of lines) {
+    const [, url] = /^ready (http\S+)$/.exec(line) ?? []
+    if (url !== undefined) return url
+  }
+  signal.throwIfAborted()
+  return undefined
+}
+
+async function renderInvoices(url: string, keyFile: string, interrupt: AbortSignal): Promise<void> {
+  const key = (await readFile(keyFile, 'utf8')).trim()
+  const data: unknown = JSON.parse(await readFile('examples/invoice.json', 'utf8'))
+  say(`The service is ready at ${url}\n`)
+  for (const engine of ENGINES) {
+    const request = { template: 'invoice', engine, data }
+    await writeFile(requestFile(engine), `${JSON.stringify(request, null, 2)}\n`)
+    const signal = AbortSignal.any([interrupt, clock.timeout(RENDER_MS_MAX)])
+    const outcome = await render({ url, key, engine, body: JSON.stringify(request) }, signal)
+    say(`  ${engine.padEnd(10)} ${outcome}`)
+  }
+  const asynchronous = { template: 'invoice', mode: 'async', data }
+  await writeFile(requestFile('async'), `${JSON.stringify(asynchronous, null, 2)}\n`)
+  say(`\nAPI key (from ${keyFile}): ${key}\n\n${manual(url, keyFile)}`)
+}
+
+interface Call {
+  readonly url: string
+  readonly key: string
+  readonly engine: Engine
+  readonly body: string
+}
+
+/** Makes one PDF and says where it is. Throws when it could have been made here and was not. */
+async function render({ url, key, engine, body }: Call, signal: AbortSignal): Promise<string> {
+  if (await isMissing(url, engine, signal)) {
+    return 'not made, as there is no Chromium: renderer/install-chromium.sh says how to get one; then run this again'
+  }
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${url}/api/v1/render`, { method: 'POST', headers, body, signal })
+  if (!answer.ok) throw new Error(`${engine}: the service answered ${answer.status} ${await answer.text()}`)
+  const pdf = Buffer.from(await answer.arrayBuffer())
+  const file = join(OUT, `invoice-${engine}.pdf`)
+  await writeFile(file, pdf)
+  return `${file}, ${Math.ceil(pdf.byteLength / 1024)} KiB`
+}
+
+/** Does the service do without this engine, as html without a browser? One that is there and broken is another matter. */
+async function isMissing(url: string, engine: Engine, signal: AbortSignal): Promise<boolean> {
+  const readiness = await (await fetch(`${url}/readyz`, { signal })).text()
+  return readiness.includes(`"${engine}":"missing"`)
+}
+
+/** Lines to paste into a shell at the root of the repository. */
+function manual(url: string, keyFile: string): string {
+  const post = `curl -sS -H "$AUTH" -H 'Content-Type: application/json'`
+  return `To go on by hand (the requests are files in ${OUT}/, to read and to change):
+
+  AUTH="Authorization: Bearer $(cat '${keyFile}')"
+
+  # a PDF by each engine
+${ENGINES.map((engine) => `  ${post} -d @${requestFile(engine)} -o ${engine}.pdf ${url}/api/v1/render`).join('\n')}
+
+  # the same without waiting: take the render_id, ask for its status, fetch the pdf_url once it succeeded
+  ID=$(${post} -d @${requestFile('async')} ${url}/api/v1/render | sed 's/.*"render_id":"\\([^"]*\\)".*/\\1/')
+  curl -sS -H "$AUTH" ${url}/api/v1/render/$ID
+
+  # the templates there are
+  curl -sS -H "$AUTH" ${url}/api/v1/templates`
+}
+
+function requestFile(name: Engine | 'async'): string {
+  return join(OUT, `request-${name}.json`)
+}
+
+/** The service says on standard error why it could not start or go on; its log from byte `begin` on holds that, between lines of JSON. */
+async function explainEarlyExit(begin: number): Promise<number> {
+  const lines = (await readFile(LOG)).subarray(begin).toString().trimEnd().split('\n')
+  const words = lines.filter((line) => !line.startsWith('{'))
+  const shown = words.length > 0 ? words : lines.slice(-LOG_LINES_SHOWN)
+  say(`The service has stopped by itself:\n\n${shown.join('\n')}`)
+  const [, port] = /PLATEN_PORT=(\d+)/.exec(words.join('\n')) ?? []
+  if (port !== undefined) say(`\nWith make: make run PORT=${port}`)
+  return 1
+}
+
+/** Stops the service as an init system would, and says whether it went cleanly. */
+async function stop(service: ChildProcess, exit: Promise<unknown>): Promise<number> {
+  if (service.exitCode !== null || service.signalCode !== null) return 1
+  service.kill('SIGTERM')
+  const deadline = clock.timeout(STOP_MS_MAX)
+  await Promise.race([exit, once(deadline, 'abort')])
+  if (service.exitCode === 0) return 0
+  service.kill('SIGKILL')
+  say(`The service did not stop cleanly; its log is ${LOG}.`)
+  return 1
+}
+
+/** Aborts when somebody wants this to end: Ctrl-C, a closed terminal, an init system. */
+function interruption(): AbortSignal {
+  const controller = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => controller.abort())
+  return controller.signal
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

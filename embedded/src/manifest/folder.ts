@@ -1,0 +1,145 @@
+/**
+ * A folder of manifest files: reading it, and knowing when to read it again. What is broken keeps the last good state: of a
+ * document that is refused, of a file that cannot be read, and, where a document is too broken to say whose it is, of every
+ * document its file no longer has. Only what is cleanly gone is gone.
+ */
+import { createHash } from 'node:crypto'
+import { constants, watch } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import { abortable } from '@platen/contract/bell.ts'
+import { MANIFEST_FILE_BYTES_MAX, MANIFEST_QUIET_MS, MANIFEST_QUIET_WAITS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { ReadResource } from '@platen/contract/schema/resource.ts'
+import { type ManifestDocument, type ManifestFault, parseManifests } from './parse.ts'
+
+interface FileState {
+  /** SHA-256 of the bytes; absent for a file that could not be read. */
+  readonly digest?: string
+  readonly documents: readonly ManifestDocument[]
+  readonly faults: readonly ManifestFault[]
+}
+
+/** What a folder says, by file, in the order of their names. */
+export interface FolderState {
+  readonly files: ReadonlyMap<string, FileState>
+  /** All documents in force, each place once. */
+  readonly documents: readonly ManifestDocument[]
+  readonly faults: readonly ManifestFault[]
+}
+
+export const EMPTY_FOLDER: FolderState = { files: new Map(), documents: [], faults: [] }
+
+/** Reads the folder anew; a file with the bytes it had is not parsed again. Throws the file system's error when the folder cannot be listed. */
+export async function readFolder(dir: string, previous: FolderState, read: ReadResource): Promise<FolderState> {
+  const names = (await readdir(dir)).filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort()
+  const files = new Map<string, FileState>()
+  let bytesLeft = MANIFEST_FILE_BYTES_MAX
+  for (const name of names) {
+    const before = previous.files.get(name)
+    const bytes = await readFileUpTo(join(dir, name), bytesLeft)
+    if (bytes === undefined) continue
+    if (typeof bytes === 'string') {
+      files.set(name, { documents: before?.documents ?? [], faults: [{ file: name, message: bytes }] })
+      continue
+    }
+    bytesLeft -= bytes.byteLength
+    const digest = createHash('sha256').update(bytes).digest('hex')
+    files.set(name, before?.digest === digest ? before : parseFile({ name, bytes, digest, before }, read))
+  }
+  return { files, ...merge(files) }
+}
+
+/** The bytes of a file; why they cannot be had; or undefined where there is no file (any more). */
+async function readFileUpTo(path: string, bytesMax: number): Promise<Uint8Array | string | undefined> {
+  try {
+    // Non-blocking, so that opening a pipe that somebody named like a manifest does not wait for its writer.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : { size: undefined }))
+    if (size === undefined) return undefined
+    const buffer = Buffer.alloc(Math.min(size, bytesMax) + 1)
+    const { bytesRead } = await file.read(buffer, 0, buffer.byteLength, 0)
+    if (bytesRead > bytesMax) return `is too large: all manifests together may have ${MANIFEST_FILE_BYTES_MAX} bytes`
+    return buffer.subarray(0, bytesRead)
+  } catch (cause) {
+    if (isErrno(cause, 'ENOENT')) return undefined
+    return isErrno(cause) ? `cannot be read (${cause.code})` : 'cannot be read'
+  }
+}
+
+interface ChangedFile {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly digest: string
+  readonly before: FileState | undefined
+}
+
+function parseFile({ name, bytes, digest, before }: ChangedFile, read: ReadResource): FileState {
+  const text = decode(bytes)
+  if (text === undefined) {
+    const fault = { file: name, message: 'is not UTF-8' }
+    return { digest, documents: before?.documents ?? [], faults: [fault] }
+  }
+  const { documents, faults, refused, hasUnknown } = parseManifests(text, name, read)
+  const good = new Set(documents.map(({ place }) => place))
+  const kept = (before?.documents ?? []).filter(({ place }) => !good.has(place) && (hasUnknown || refused.has(place)))
+  return { digest, documents: [...documents, ...kept], faults }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** The first to declare a resource wins: two files that disagree are a mistake somebody must mend. */
+function merge(files: ReadonlyMap<string, FileState>): Omit<FolderState, 'files'> {
+  const byPlace = new Map<string, ManifestDocument>()
+  const faults: ManifestFault[] = []
+  for (const file of files.values()) {
+    faults.push(...file.faults)
+    for (const document of file.documents) {
+      const first = byPlace.get(document.place)
+      if (first === undefined) byPlace.set(document.place, document)
+      else faults.push(duplicate(document, first))
+    }
+  }
+  return { documents: [...byPlace.values()], faults }
+}
+
+function duplicate({ file, line, place }: ManifestDocument, first: ManifestDocument): ManifestFault {
+  return { file, line, place, message: `is declared already in ${first.file}, line ${first.line}` }
+}
+
+export interface FolderWatch extends Disposable {
+  /** Resolves when something in the folder has changed since the watch began and then nothing for `MANIFEST_QUIET_MS`. */
+  settled(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Watches a folder from now on. One watch is for one change: the next begins before the folder is read, so that nothing is missed,
+ * and finds the folder again that was removed and made anew. Throws the file system's error.
+ */
+export function watchFolder(dir: string, clock: Clock): FolderWatch {
+  const changed = Promise.withResolvers<void>()
+  let changes = 0
+  const onChange = () => {
+    changes++
+    changed.resolve()
+  }
+  // A watch that breaks is a change, too: the next look at the folder says what became of it.
+  const watcher = watch(dir, { persistent: false }).on('change', onChange).on('error', onChange)
+  return {
+    async settled(signal) {
+      await abortable(changed.promise, signal)
+      for (let waits = 0, seen = -1; seen !== changes && waits < MANIFEST_QUIET_WAITS_MAX; waits++) {
+        seen = changes
+        await clock.sleep(MANIFEST_QUIET_MS, signal)
+      }
+    },
+    [Symbol.dispose]: () => watcher.close(),
+  }
+}

@@ -1,0 +1,55 @@
+import { seededIds } from '@platen/adapters/memory/ids.ts'
+import { resourceReader } from '@platen/contract/schema/resource.ts'
+import { describe, expect, test } from 'vitest'
+import { type Identities, identify } from './identity.ts'
+import { parseManifests } from './parse.ts'
+
+const ids = seededIds('identity')
+const read = resourceReader()
+
+function look(names: readonly string[], known: Identities, { isComplete = true, spec = '{}', now = 0 } = {}) {
+  const text = names.map(
+    (name) => `apiVersion: platen.dev/v1alpha1\nkind: Plan\nmetadata: {name: ${name}}\nspec: ${spec}\n`,
+  )
+  const { documents } = parseManifests(text.join('---\n'), 'all.yaml', read)
+  return identify({ documents, known, isComplete, now }, ids)
+}
+
+describe('an identity', () => {
+  const first = look(['one', 'two'], {}, { now: 5 })
+
+  test('is given at first sight, to each another', () => {
+    const [one, two] = first.resources.map(({ metadata }) => metadata)
+    expect(one).toMatchObject({
+      name: 'one',
+      uid: expect.stringMatching(/^[0-9a-f]{32}$/),
+      generation: 1,
+      createdAt: 5,
+    })
+    expect(two?.uid).not.toBe(one?.uid)
+  })
+
+  test('stays while nothing changes, and nothing has to be written', () => {
+    const again = look(['two', 'one'], first.identities, { now: 9 })
+    expect(again.identities).toBe(first.identities)
+    expect(again.resources.map(({ metadata }) => metadata.uid).sort()).toEqual(
+      first.resources.map(({ metadata }) => metadata.uid).sort(),
+    )
+  })
+
+  test('counts the changes of the spec', () => {
+    const changed = look(['one', 'two'], first.identities, { spec: '{retentionDays: 3}', now: 9 })
+    expect(changed.resources[0]?.metadata).toEqual({ ...first.resources[0]?.metadata, generation: 2 })
+  })
+
+  test('ends with its resource: made anew it is another', () => {
+    const gone = look(['two'], first.identities)
+    expect(Object.keys(gone.identities)).toEqual(['Plan two'])
+    expect(look(['one', 'two'], gone.identities).resources[0]?.metadata.uid).not.toBe(first.resources[0]?.metadata.uid)
+  })
+
+  test('outlives a folder that could not be read whole', () => {
+    const broken = look(['two'], first.identities, { isComplete: false })
+    expect(look(['one', 'two'], broken.identities).resources[0]?.metadata.uid).toBe(first.resources[0]?.metadata.uid)
+  })
+})

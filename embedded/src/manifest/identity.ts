@@ -1,0 +1,116 @@
+/**
+ * Who each resource is. A cluster gives every resource a uid, an age and a generation; here they are given at first sight and kept
+ * in the data folder, so that a tenant keeps its renders over a restart, and one made anew under an old name sees nothing old.
+ */
+import { join } from 'node:path'
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Metadata, Resource, Uid } from '@platen/contract/resource.ts'
+import { compileValidator } from '@platen/contract/schema/validator.ts'
+import { canonicalJson, sha256 } from '@platen/operator/compile/digest.ts'
+import { readText, writePrivately } from '../secrets.ts'
+import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
+
+interface Identity {
+  readonly uid: Uid
+  readonly createdAt: Instant
+  readonly generation: number
+  /** SHA-256 of the spec of that generation. */
+  readonly spec: string
+}
+
+/** By place. */
+export type Identities = Readonly<Record<string, Identity>>
+
+const shape = {
+  type: 'object',
+  additionalProperties: {
+    type: 'object',
+    required: ['uid', 'createdAt', 'generation', 'spec'],
+    properties: {
+      uid: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+      createdAt: { type: 'integer' },
+      generation: { type: 'integer', minimum: 1 },
+      spec: { type: 'string' },
+    },
+  },
+} as const
+
+/** The identities kept in a data folder; none at first. Throws an `Error` naming the file when it is damaged: giving everyone a new identity would make every render nobody's. */
+export async function loadIdentities(dataDir: string): Promise<Identities> {
+  const path = pathIn(dataDir)
+  const text = await readText(path)
+  if (text === undefined) return {}
+  const value = parseJson(text)
+  if (compileValidator(shape)(value).length > 0) throw new Error(`${path} is damaged: restore it from a backup`)
+  // Its schema has just said so.
+  return value as Identities
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Keeps the identities; they are on the disk when it resolves. */
+export async function storeIdentities(dataDir: string, identities: Identities): Promise<void> {
+  await writePrivately(pathIn(dataDir), `${JSON.stringify(identities, null, 1)}\n`, { isReplacing: true })
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, 'identities.json')
+}
+
+interface IdentifyInput {
+  readonly documents: readonly ManifestDocument[]
+  readonly known: Identities
+  /** Was the whole folder read without a fault? Only then is what is not there gone. */
+  readonly isComplete: boolean
+  readonly now: Instant
+}
+
+/** Gives every resource among the documents its identity, new ones where they have none; `identities` is `known` itself where nothing changed. */
+export function identify(
+  { documents, known, isComplete, now }: IdentifyInput,
+  ids: Ids,
+): { readonly resources: readonly Resource[]; readonly identities: Identities } {
+  const identities = new Map<string, Identity>()
+  const resources: Resource[] = []
+  for (const { place, written } of documents) {
+    if (written.kind === 'ConfigMap' || written.kind === 'Secret') continue
+    const spec = sha256(canonicalJson(written.spec))
+    const before = Object.hasOwn(known, place) ? known[place] : undefined
+    const identity = before?.spec === spec ? before : renew(before, { spec, now, ids })
+    identities.set(place, identity)
+    resources.push(resourceOf(written, identity))
+  }
+  const kept = isComplete ? identities : new Map([...Object.entries(known), ...identities])
+  const next = Object.fromEntries(kept)
+  return { resources, identities: canonicalJson(next) === canonicalJson(known) ? known : next }
+}
+
+function renew(before: Identity | undefined, { spec, now, ids }: { spec: string; now: Instant; ids: Ids }): Identity {
+  if (before !== undefined) return { ...before, spec, generation: before.generation + 1 }
+  // Sixteen random bytes, as many as a UUID has.
+  return { uid: Buffer.from(ids.random(16)).toString('hex') as Uid, createdAt: now, generation: 1, spec }
+}
+
+type WrittenResource = Exclude<ManifestDocument['written'], { kind: 'ConfigMap' | 'Secret' }>
+
+function resourceOf(written: WrittenResource, { uid, createdAt, generation }: Identity): Resource {
+  const metadata: Metadata = { name: written.metadata.name, uid, createdAt, generation }
+  const namespace = written.metadata.namespace ?? NAMESPACE_DEFAULT
+  switch (written.kind) {
+    case 'Plan':
+      return { kind: 'Plan', metadata, spec: written.spec }
+    case 'Tenant':
+      return { kind: 'Tenant', metadata, spec: written.spec }
+    case 'Template':
+      return { kind: 'Template', metadata: { ...metadata, namespace }, spec: written.spec }
+    case 'ApiKey':
+      return { kind: 'ApiKey', metadata: { ...metadata, namespace }, spec: written.spec }
+  }
+}

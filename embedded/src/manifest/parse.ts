@@ -1,0 +1,173 @@
+/**
+ * The text of one manifest file in, its documents and its faults out. Pure. A fault in one document costs the others nothing,
+ * and says where it is as a person reading the file would: file, line, field.
+ */
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { JSON_DEPTH_MAX, MANIFEST_ALIASES_MAX, MANIFEST_NODES_MAX } from '@platen/contract/limit.ts'
+import type { ReadResource, Written } from '@platen/contract/schema/resource.ts'
+import { type Document, isCollection, isNode, isScalar, LineCounter, parseAllDocuments } from 'yaml'
+
+/** A good document. `place` is what no two may share: `Template team-acme/invoice`. */
+export interface ManifestDocument {
+  readonly file: string
+  readonly line: number
+  readonly place: string
+  readonly written: Written
+}
+
+export interface ManifestFault {
+  readonly file: string
+  readonly line?: number
+  /** Which resource, where that much could be read. */
+  readonly place?: string
+  /** JSON pointer into the document. */
+  readonly path?: string
+  readonly message: string
+}
+
+export interface ParsedFile {
+  readonly documents: readonly ManifestDocument[]
+  readonly faults: readonly ManifestFault[]
+  /** Places whose documents were refused. */
+  readonly refused: ReadonlySet<string>
+  /** Is there a faulty document of which not even the place could be read? It may be any of those that are missing. */
+  readonly hasUnknown: boolean
+}
+
+/** Where a resource without a namespace stands, as with kubectl. */
+export const NAMESPACE_DEFAULT = 'default'
+
+/** Reads every document of a file. Never throws. */
+export function parseManifests(text: string, file: string, read: ReadResource): ParsedFile {
+  const lines = new LineCounter()
+  const parsed = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: true, logLevel: 'error' })
+  const documents: ManifestDocument[] = []
+  const faults: ManifestFault[] = []
+  const refused = new Set<string>()
+  let hasUnknown = false
+  // A text without documents comes back as an empty list with properties of its own.
+  for (const document of Array.isArray(parsed) ? parsed : []) {
+    if (document.errors.length === 0 && isEmpty(document)) continue
+    const result = readDocument(document, lines, read)
+    if ('written' in result) {
+      documents.push({ file, line: result.line, place: placeOf(result.written), written: result.written })
+      continue
+    }
+    for (const fault of result.faults) faults.push({ file, ...fault })
+    if (result.place === undefined) hasUnknown = true
+    else refused.add(result.place)
+  }
+  // What a writer leaves between truncating a file and filling it.
+  if (documents.length === 0 && faults.length === 0) {
+    return {
+      documents,
+      faults: [{ file, message: 'holds no document: remove it if that is meant' }],
+      refused,
+      hasUnknown: true,
+    }
+  }
+  return { documents, faults, refused, hasUnknown }
+}
+
+/** Between two `---` there may be nothing, or comments. */
+function isEmpty({ contents }: Document): boolean {
+  return contents === null || (isScalar(contents) && contents.value === null)
+}
+
+type Fault = Omit<ManifestFault, 'file'>
+type DocumentResult =
+  | { readonly written: Written; readonly line: number }
+  | { readonly faults: readonly Fault[]; readonly place?: string }
+
+function readDocument(document: Document, lines: LineCounter, read: ReadResource): DocumentResult {
+  const line = lineOf(document, [], lines)
+  const [broken] = [...document.errors, ...document.warnings]
+  // Only the first: the others follow from it. Its message goes on with an excerpt of the file, which may hold a secret.
+  if (broken !== undefined) {
+    const at = lines.linePos(broken.pos[0]).line
+    return { faults: [{ line: at, message: broken.message.split(/ at line \d|\n/, 1)[0] ?? 'is not YAML' }] }
+  }
+  const value = valueOf(document)
+  if ('fault' in value) return { faults: [{ line, message: value.fault }] }
+  const result = read(value.json)
+  if ('written' in result) return { written: result.written, line }
+  const place = claimedPlace(value.json)
+  const faults = result.faults.map(({ path, message }) => ({
+    line: lineOf(document, segmentsOf(path), lines),
+    ...(place !== undefined && { place }),
+    path,
+    message,
+  }))
+  return { faults, ...(place !== undefined && { place }) }
+}
+
+function valueOf(document: Document): { readonly json: JsonObject } | { readonly fault: string } {
+  try {
+    return jsonObject(document.toJS({ maxAliasCount: MANIFEST_ALIASES_MAX }))
+  } catch (cause) {
+    return { fault: cause instanceof Error ? cause.message : 'cannot be read' }
+  }
+}
+
+/** YAML can say more than JSON: bytes, infinity, things that contain themselves. None of it means anything in a manifest. */
+function jsonObject(value: unknown): { readonly json: JsonObject } | { readonly fault: string } {
+  const rest: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }]
+  for (let nodes = 1, node = rest.pop(); node !== undefined; nodes++, node = rest.pop()) {
+    if (nodes > MANIFEST_NODES_MAX) return { fault: `holds more than ${MANIFEST_NODES_MAX} values` }
+    if (node.depth > JSON_DEPTH_MAX) return { fault: `is nested more than ${JSON_DEPTH_MAX} levels deep` }
+    if (isScalarJson(node.value)) continue
+    if (!Array.isArray(node.value) && !isPlainObject(node.value)) return { fault: 'holds a value that JSON has not' }
+    if (Object.hasOwn(node.value, '__proto__')) return { fault: 'has a field named __proto__' }
+    for (const child of Object.values(node.value)) rest.push({ value: child, depth: node.depth + 1 })
+  }
+  if (!isPlainObject(value)) return { fault: 'is not a mapping of apiVersion, kind, metadata and spec' }
+  // Every value in it was just seen to be JSON.
+  return { json: value as JsonObject }
+}
+
+function isScalarJson(value: unknown): value is Json {
+  return value === null || ['string', 'boolean'].includes(typeof value) || Number.isFinite(value)
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
+function placeOf({ kind, metadata }: Written): string {
+  return spellPlace(kind, metadata.name, metadata.namespace)
+}
+
+const CLUSTER_KINDS = ['Plan', 'Tenant']
+const NAMESPACED_KINDS = ['Template', 'ApiKey', 'ConfigMap', 'Secret']
+
+/** The place a refused document would have had, where its kind and name can be told. */
+function claimedPlace({ kind, metadata }: JsonObject): string | undefined {
+  if (typeof kind !== 'string' || !isPlainObject(metadata)) return undefined
+  const { name, namespace } = metadata
+  const isKnown = CLUSTER_KINDS.includes(kind) || NAMESPACED_KINDS.includes(kind)
+  if (!isKnown || typeof name !== 'string') return undefined
+  return spellPlace(kind, name, typeof namespace === 'string' ? namespace : undefined)
+}
+
+function spellPlace(kind: string, name: string, namespace = NAMESPACE_DEFAULT): string {
+  return CLUSTER_KINDS.includes(kind) ? `${kind} ${name}` : `${kind} ${namespace}/${name}`
+}
+
+function segmentsOf(pointer: string): readonly string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** The line of the value at `path`, or of the nearest that is there around it; of the document where there is none. */
+function lineOf(document: Document, path: readonly string[], lines: LineCounter): number {
+  let node: unknown = document.contents
+  let range = isNode(node) ? node.range : document.range
+  for (const segment of path) {
+    node = isCollection(node) ? node.get(segment, true) : undefined
+    if (!isNode(node)) break
+    range = node.range ?? range
+  }
+  return lines.linePos(range?.[0] ?? 0).line
+}

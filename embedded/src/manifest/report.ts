@@ -1,0 +1,74 @@
+/** What a look at the folder came to, as log lines: only what is new, so that a folder with one old fault does not fill the log. */
+import type { Log } from '@platen/contract/port/log.ts'
+import type { Condition } from '@platen/contract/resource.ts'
+import { type Compiled, outcomesOf } from '@platen/operator/compile/compile.ts'
+import { labelOf } from '@platen/operator/compile/condition.ts'
+import type { FolderState } from './folder.ts'
+import type { ManifestFault } from './parse.ts'
+
+interface Look {
+  readonly folder: FolderState
+  readonly compiled: Compiled
+  /** The look before. */
+  readonly before: { readonly folder: FolderState; readonly compiled?: Compiled }
+}
+
+/** Logs new faults and refusals as warnings with file and reason, and what was mended or published as information. */
+export function report(log: Log, { folder, compiled, before }: Look): void {
+  const known = new Set(before.folder.faults.map(spell))
+  for (const fault of folder.faults) if (!known.has(spell(fault))) warn(log, fault)
+  const files = new Map(folder.documents.map(({ place, file }) => [place, file]))
+  const told = new Map(
+    (before.compiled ? outcomesOf(before.compiled) : []).map(({ resource, conditions }) => [
+      resource.metadata.uid,
+      conditions,
+    ]),
+  )
+  for (const { resource, conditions } of outcomesOf(compiled)) {
+    const place = labelOf(resource)
+    const file = files.get(place)
+    const old = told.get(resource.metadata.uid) ?? []
+    for (const condition of conditions) {
+      const last = old.find(({ type }) => type === condition.type)
+      if (!isSame(condition, last)) announce(log, condition, { last, where: { resource: place, file } })
+    }
+  }
+  reportSnapshot(log, compiled, before.compiled)
+}
+
+function warn(log: Log, { message, ...where }: ManifestFault): void {
+  log.warn({ ...where, detail: message }, 'manifest refused')
+}
+
+function reportSnapshot(log: Log, { snapshot, templates, apiKeys }: Compiled, before: Compiled | undefined): void {
+  const { revision, tenants } = snapshot
+  if (revision === before?.snapshot.revision) return
+  const count = (outcomes: ReadonlyMap<unknown, { readonly settings?: unknown }>) =>
+    [...outcomes.values()].filter(({ settings }) => settings !== undefined).length
+  log.info(
+    { revision, tenants: tenants.size, templates: count(templates), apiKeys: count(apiKeys) },
+    'settings published',
+  )
+}
+
+interface Announcement {
+  /** The condition of this type at the last look. */
+  readonly last: Condition | undefined
+  readonly where: object
+}
+
+/** `Ready` gives the reason of whichever condition stands in its way; what was good from the start is not worth a line. */
+function announce(log: Log, { type, status, reason, message }: Condition, { last, where }: Announcement): void {
+  if (type === 'Ready' && status === 'True' && last !== undefined) log.info(where, 'resource ready')
+  if (type === 'Ready' && status === 'False') log.warn({ ...where, reason, detail: message }, 'resource refused')
+  if (type === 'EngineAllowed' && status === 'False')
+    log.warn({ ...where, reason, detail: message }, 'engine not in plan')
+}
+
+function isSame({ status, reason, message }: Condition, last: Condition | undefined): boolean {
+  return last?.status === status && last.reason === reason && last.message === message
+}
+
+function spell({ file, line, place, path, message }: ManifestFault): string {
+  return JSON.stringify([file, line, place, path, message])
+}

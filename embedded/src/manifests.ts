@@ -1,0 +1,255 @@
+/**
+ * Control flow of the embedded service: a folder of YAML instead of a cluster. Each look at the folder goes the whole way (read,
+ * identify, find keys, check, compile, store, publish, report), and the same folder gives the same settings. Nothing in the folder
+ * can stop the service: what is wrong is said in the log, and the last good settings of it stay in force.
+ */
+
+import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import { MANIFEST_RETRY_MS, TEMPLATE_CHECK_MS_MAX, TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { templateKey } from '@platen/contract/render.ts'
+import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
+import { type ReadResource, resourceReader } from '@platen/contract/schema/resource.ts'
+import { DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
+import { type Compiled, compile } from '@platen/operator/compile/compile.ts'
+import { canonicalJson } from '@platen/operator/compile/digest.ts'
+import {
+  type CheckAnswers,
+  type CheckFault,
+  type CheckRequest,
+  type ConfigMaps,
+  checksOf,
+} from '@platen/operator/compile/template.ts'
+import { EMPTY_FOLDER, type FolderState, type FolderWatch, readFolder, watchFolder } from './manifest/folder.ts'
+import { type Identities, identify, loadIdentities, storeIdentities } from './manifest/identity.ts'
+import { type ManifestDocument, NAMESPACE_DEFAULT } from './manifest/parse.ts'
+import { report } from './manifest/report.ts'
+import { loadOrCreateApiKey } from './secrets.ts'
+
+export interface ManifestOptions {
+  /** The folder of YAML files. */
+  readonly dir: string
+  /** Where generated keys and identities are kept. */
+  readonly dataDir: string
+  /** Opens the prefix of generated keys. */
+  readonly brand: string
+  /** Where template sources go, and the PDFs of tenants that name no bucket. */
+  readonly serviceBucket: string
+  /** The renderer's publish check. A rejection is a fault of the template, and asked again at the next change. */
+  readonly check: (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
+  readonly artifacts: ArtifactStore
+  readonly publisher: DirectoryPublisher
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+}
+
+/**
+ * Publishes what the folder says, then follows its changes until `signal` aborts or the result is disposed. Resolves after the
+ * first publishing, also when not one resource is good. Throws an `Error` for the operator when the folder cannot be read or the
+ * data folder cannot be used, and what publishing threw.
+ */
+export async function openManifests(options: ManifestOptions, signal: AbortSignal): Promise<AsyncDisposable> {
+  const closing = new AbortController()
+  const either = AbortSignal.any([signal, closing.signal])
+  const load = loader(options, resourceReader())
+  const watch = tryWatch(options)
+  try {
+    const state = await firstLoad(options, (first) => load(first, either))
+    const following = follow({ ...options, load, state, watch }, either)
+    return {
+      async [Symbol.asyncDispose]() {
+        closing.abort()
+        await following
+      },
+    }
+  } catch (cause) {
+    watch?.[Symbol.dispose]()
+    throw cause
+  }
+}
+
+/** What one look at the folder leaves to the next. */
+interface State {
+  readonly folder: FolderState
+  readonly identities: Identities
+  readonly checks: CheckAnswers
+  readonly compiled?: Compiled
+}
+
+type Load = (state: State, signal: AbortSignal) => Promise<State>
+
+async function firstLoad(
+  { dir, dataDir, log }: ManifestOptions,
+  load: (state: State) => Promise<State>,
+): Promise<State> {
+  const identities = await loadIdentities(dataDir)
+  const state = await load({ folder: EMPTY_FOLDER, identities, checks: new Map() }).catch((cause: unknown) => {
+    throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES')
+      ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
+      : cause
+  })
+  if (state.compiled?.snapshot.tenants.size === 0)
+    log.warn({ dir }, 'no tenant is ready, so every request is refused until the folder declares one')
+  return state
+}
+
+/** Without a watch (no such folder, or no more watches to be had) the folder is read again every `MANIFEST_RETRY_MS`. */
+function tryWatch({ dir, clock }: ManifestOptions): FolderWatch | undefined {
+  try {
+    return watchFolder(dir, clock)
+  } catch {
+    return undefined
+  }
+}
+
+interface Following extends ManifestOptions {
+  readonly load: Load
+  readonly state: State
+  readonly watch: FolderWatch | undefined
+}
+
+/** Loads after each change, one at a time, until the signal aborts. Never rejects. */
+async function follow(options: Following, signal: AbortSignal): Promise<void> {
+  const { load, clock, log, dir } = options
+  let { state, watch } = options
+  let isFailing = false
+  while (!signal.aborted) {
+    try {
+      await (watch?.settled(signal) ?? clock.sleep(MANIFEST_RETRY_MS, signal))
+      watch?.[Symbol.dispose]()
+      watch = tryWatch(options)
+      state = await load(state, signal)
+      isFailing = false
+    } catch (err) {
+      // Tried again by the clock, as the next change may be far away. Said once.
+      watch?.[Symbol.dispose]()
+      watch = undefined
+      if (signal.aborted || isFailing) continue
+      isFailing = true
+      log.error({ err, dir }, 'the manifests could not be published, so the last good settings stay in force')
+    }
+  }
+  watch?.[Symbol.dispose]()
+}
+
+function loader(options: ManifestOptions, read: ReadResource): Load {
+  const { dir, dataDir, artifacts, publisher, serviceBucket, clock, ids, log } = options
+  return async (state, signal) => {
+    const folder = await readFolder(dir, state.folder, read)
+    if (state.compiled !== undefined && isSame(folder, state.folder)) return { ...state, folder }
+    const isComplete = folder.faults.length === 0
+    const input = { documents: folder.documents, known: state.identities, isComplete, now: clock.now() }
+    const { resources, identities } = identify(input, ids)
+    // Before anything is published under them.
+    if (identities !== state.identities) await storeIdentities(dataDir, identities)
+    const configMaps = configMapsOf(folder.documents)
+    const requests = checksOf(templatesOf(resources), configMaps)
+    const { answers, settled } = await answerChecks({ ...options, requests, known: state.checks }, signal)
+    const compiled = compile({
+      resources,
+      configMaps,
+      keyHashes: await findKeys(options, resources),
+      checks: answers,
+      defaults: DEFAULT_LIMITS,
+      serviceBucket,
+      ...(state.compiled && { previous: state.compiled }),
+    })
+    for (const [digest, source] of compiled.sources) {
+      if (state.compiled?.sources.has(digest)) continue
+      await artifacts.put(
+        { bucket: serviceBucket, key: templateKey(digest) },
+        Buffer.from(canonicalJson(source)),
+        signal,
+      )
+    }
+    if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
+      await publisher.publish(compiled.snapshot, signal)
+    report(log, { folder, compiled, before: state })
+    return { folder, identities, checks: settled, compiled }
+  }
+}
+
+/** The same files with the same bytes. A file that could not be read counts as changed, being worth another try. */
+function isSame(one: FolderState, other: FolderState): boolean {
+  return one.files.size === other.files.size && [...one.files].every(([name, file]) => other.files.get(name) === file)
+}
+
+function templatesOf(resources: readonly Resource[]) {
+  return resources.filter((resource) => resource.kind === 'Template')
+}
+
+function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps {
+  const configMaps = new Map<string, Readonly<Record<string, string>>>()
+  for (const { written } of documents) {
+    if (written.kind !== 'ConfigMap') continue
+    const { name, namespace = NAMESPACE_DEFAULT } = written.metadata
+    configMaps.set(`${namespace}/${name}`, written.data ?? {})
+  }
+  return configMaps
+}
+
+/** The hash of every key that stands in the data folder, made there at first. A key that cannot be had is missing in the answer. */
+async function findKeys(options: ManifestOptions, resources: readonly Resource[]): Promise<ReadonlyMap<Uid, KeyHash>> {
+  const { dataDir, brand, ids, log } = options
+  const hashes = new Map<Uid, KeyHash>()
+  for (const { metadata, spec } of resources.filter(
+    (resource): resource is ApiKeyResource => resource.kind === 'ApiKey',
+  )) {
+    if (spec.secretName === undefined) continue
+    const resource = `ApiKey ${metadata.namespace}/${metadata.name}`
+    const { environment = 'live', secretName } = spec
+    try {
+      const file = { dataDir, namespace: metadata.namespace, secretName, brand, environment }
+      const { hash, path, isNew } = await loadOrCreateApiKey(file, ids)
+      hashes.set(metadata.uid, hash)
+      if (isNew) log.info({ resource, file: path }, 'api key generated')
+    } catch (err) {
+      log.warn({ resource, err }, 'api key could not be read')
+    }
+  }
+  return hashes
+}
+
+interface Checking extends ManifestOptions {
+  readonly requests: ReadonlyMap<string, CheckRequest>
+  readonly known: CheckAnswers
+}
+
+/** The answer to every request, a few asked at a time; `settled` are those that need not be asked again. */
+async function answerChecks(
+  { requests, known, check, clock }: Checking,
+  signal: AbortSignal,
+): Promise<{ answers: CheckAnswers; settled: CheckAnswers }> {
+  const answers = new Map<string, readonly CheckFault[]>()
+  const settled = new Map<string, readonly CheckFault[]>()
+  const waiting = requests.entries()
+  const ask = async () => {
+    // All askers draw from the one iterator, so each request is asked once.
+    for (const [key, request] of waiting) {
+      try {
+        const faults =
+          known.get(key) ?? (await check(request, AbortSignal.any([signal, clock.timeout(TEMPLATE_CHECK_MS_MAX)])))
+        settled.set(key, faults)
+        answers.set(key, faults)
+      } catch (cause) {
+        signal.throwIfAborted()
+        answers.set(key, [uncheckable(request, cause)])
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: TEMPLATE_CHECKS_AT_ONCE }, ask))
+  return { answers, settled }
+}
+
+function uncheckable({ source }: CheckRequest, cause: unknown): CheckFault {
+  const message = cause instanceof Error ? cause.message : 'it failed'
+  return {
+    engine: source.reactPdf === undefined ? 'html' : 'react_pdf',
+    message: `it could not be checked: ${message}`,
+  }
+}

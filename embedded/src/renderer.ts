@@ -1,0 +1,92 @@
+/** The renderer inside the embedded service: a pool of render threads, a browser where there is one, and a worker for each engine. */
+import type { Engine } from '@platen/contract/render.ts'
+import { findChromium } from '@platen/renderer/browser/executable.ts'
+import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
+import { openHtmlEngine } from '@platen/renderer/engine/html.ts'
+import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
+import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import type { TemplateCheck, TemplateFault } from '@platen/renderer/template/check.ts'
+import { runWorker, type WorkerPorts, type WorkerSettings } from '@platen/renderer/worker.ts'
+
+export interface RendererOptions {
+  readonly ports: WorkerPorts
+  readonly worker: WorkerSettings
+  /** Renders at once, per engine. */
+  readonly slots: number
+  /** Where browsers keep their profiles. */
+  readonly profileDir: string
+  /** Path of the browser to use; `none` for no html engine; absent = the one found. */
+  readonly chromium: string | undefined
+}
+
+/** `missing`: there is no browser. `broken`: its browser does not start. `dead`: its worker has ended by a defect. */
+export type EngineState = 'starting' | 'running' | 'missing' | 'broken' | 'dead'
+
+/** Closing it lets the renders in hand end, then closes browser and threads. */
+export interface EmbeddedRenderer extends AsyncDisposable {
+  /** The publish check of a template. */
+  check(request: TemplateCheck, signal: AbortSignal): Promise<readonly TemplateFault[]>
+  states(): Readonly<Record<Engine, EngineState>>
+}
+
+/** Starts threads and browser without waiting for them: renders that come first wait in their queue. */
+export async function openRenderer(options: RendererOptions): Promise<EmbeddedRenderer> {
+  const { ports, slots } = options
+  const executablePath = options.chromium === 'none' ? undefined : await findChromium({ configured: options.chromium })
+  // One more than the react_pdf slots, so that filling an html template never waits for a long layout.
+  const pool = openThreadPool({ size: slots + 1, clock: ports.clock })
+  const reactPdf = serve(options, async () => openReactPdfEngine({ pool, slots }))
+  const html =
+    executablePath === undefined ? missing(options) : serve(options, () => openHtml(options, { executablePath, pool }))
+  return {
+    check: (check, signal) => pool.run({ kind: 'check', check }, signal),
+    states: () => ({ react_pdf: reactPdf.state(), html: html.state() }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([reactPdf.stop(), html.stop()])
+      await pool[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function openHtml(
+  { ports, slots, profileDir }: RendererOptions,
+  { executablePath, pool }: { executablePath: string; pool: ReturnType<typeof openThreadPool> },
+): Promise<RenderEngine> {
+  const isSandboxed = process.getuid?.() !== 0
+  if (!isSandboxed) ports.log.warn({}, 'running as root: chromium runs without its sandbox')
+  const { clock, log } = ports
+  const fill: Parameters<typeof openHtmlEngine>[0]['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
+  return openHtmlEngine({ executablePath, slots, fill, clock, profileDir, isSandboxed, log })
+}
+
+interface Service {
+  state(): EngineState
+  stop(): Promise<void>
+}
+
+function missing({ ports }: RendererOptions): Service {
+  ports.log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
+  return { state: () => 'missing', stop: async () => {} }
+}
+
+/** Runs the worker of one engine from when the engine is open until `stop`. */
+function serve({ ports, worker }: RendererOptions, open: () => Promise<RenderEngine>): Service {
+  const stopping = new AbortController()
+  let state: EngineState = 'starting'
+  const run = async () => {
+    await using engine = await open()
+    state = 'running'
+    await runWorker(ports, engine, { settings: worker, signal: stopping.signal })
+  }
+  const ended = run().catch((err: unknown) => {
+    state = state === 'running' ? 'dead' : 'broken'
+    ports.log.error({ err }, 'engine stopped working')
+  })
+  return {
+    state: () => state,
+    async stop() {
+      stopping.abort()
+      await ended
+    },
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * What the embedded service makes up for itself and must find again: API keys, the ring that signs render ids, the key that signs
+ * URLs. Each is one file of mode 0600 in a folder of mode 0700, written once; what is there is never replaced, as a new
+ * key in the place of a damaged one would lock out every caller and orphan every render id.
+ */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { link, open, readFile, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { flushFolder, isErrno, makeDurableFolder } from '@platen/adapters/fs/durable-folder.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Environment, KeyHash } from '@platen/contract/tenant.ts'
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** 43 characters of 62 are 256 bits. */
+const KEY_CHARS = 43
+
+/** What the random part of a key may look like, whoever made it. */
+const KEY_BODY = /^[0-9A-Za-z]{33,128}$/
+
+export interface ApiKeyFile {
+  /** The data folder. */
+  readonly dataDir: string
+  readonly namespace: string
+  readonly secretName: string
+  readonly brand: string
+  readonly environment: Environment
+}
+
+/** Where the key of an ApiKey with `secretName` stands. A namespace has no dots, so no two of them share a file. */
+export function apiKeyPath({ dataDir, namespace, secretName }: ApiKeyFile): string {
+  return join(dataDir, 'keys', `${namespace}.${secretName}`)
+}
+
+/**
+ * The SHA-256 of the key in that file, which is made when there is none. Throws an `Error` that names the file, and never what is
+ * in it, when it cannot be read or written or holds no key of this brand and environment.
+ */
+export async function loadOrCreateApiKey(
+  file: ApiKeyFile,
+  ids: Ids,
+): Promise<{ readonly hash: KeyHash; readonly path: string; readonly isNew: boolean }> {
+  const path = apiKeyPath(file)
+  const prefix = `${file.brand}_${file.environment}_`
+  const { text, isNew } = await loadOrCreate(path, () => `${prefix}${randomText(KEY_CHARS, ids)}\n`)
+  const key = text.trim()
+  if (!key.startsWith(prefix) || !KEY_BODY.test(key.slice(prefix.length)))
+    throw new Error(`${path} holds no key that begins with ${prefix}: remove it to have one made`)
+  // Lower-case hex SHA-256 is what the type means.
+  return { hash: createHash('sha256').update(key).digest('hex') as KeyHash, path, isNew }
+}
+
+/**
+ * Key material of `bytes` bytes, kept as one line of base64url in `path` and made there when there is none. Throws an `Error` that
+ * names the file when it cannot be read or written or has another length.
+ */
+export async function loadOrCreateKeyFile(path: string, bytes: number, ids: Ids): Promise<Uint8Array> {
+  const { text } = await loadOrCreate(path, () => `${Buffer.from(ids.random(bytes)).toString('base64url')}\n`)
+  const key = Buffer.from(text.trim(), 'base64url')
+  if (key.length !== bytes) throw new Error(`${path} holds no key of ${bytes} bytes: restore it from a backup`)
+  return key
+}
+
+/** Characters of base62, all equally likely: of the 256 values of a byte, the eight that would favour the first letters are drawn again. */
+function randomText(chars: number, ids: Ids): string {
+  const fair = 256 - (256 % BASE62.length)
+  let text = ''
+  while (text.length < chars) {
+    for (const byte of ids.random(chars)) if (byte < fair) text += BASE62.charAt(byte % BASE62.length)
+  }
+  return text.slice(0, chars)
+}
+
+/** Of two processes that start at once one writes, and both read what it wrote. */
+async function loadOrCreate(path: string, make: () => string): Promise<{ text: string; isNew: boolean }> {
+  const found = await readText(path)
+  if (found !== undefined) return { text: found, isNew: false }
+  const isNew = await writePrivately(path, make(), { isReplacing: false })
+  const text = await readText(path)
+  assert(text !== undefined, 'a file just written is there')
+  return { text, isNew }
+}
+
+/** The text of a file, or undefined where there is none. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if (isErrno(cause, 'ENOENT')) return undefined
+    throw new Error(`${path} cannot be read`, { cause })
+  }
+}
+
+/**
+ * Writes a file that only its owner can read, whole or not at all, and on the disk when it resolves. Without `isReplacing` a file
+ * that is there stays as it is and the answer is false.
+ */
+export async function writePrivately(
+  path: string,
+  text: string,
+  { isReplacing }: { isReplacing: boolean },
+): Promise<boolean> {
+  const folder = dirname(path)
+  // One process owns the data folder; a name left over from a crash is written over.
+  const temporary = join(folder, `.${basename(path).slice(0, 200)}.${process.pid}`)
+  try {
+    await makeDurableFolder(folder)
+    await rm(temporary, { force: true })
+    await writeDurably(temporary, text)
+    if (isReplacing) await rename(temporary, path)
+    else await link(temporary, path)
+    await flushFolder(folder)
+    return true
+  } catch (cause) {
+    if (!isReplacing && isErrno(cause, 'EEXIST')) return false
+    throw new Error(`${path} cannot be written`, { cause })
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'wx', 0o600)
+  await file.writeFile(text)
+  await file.sync()
+}

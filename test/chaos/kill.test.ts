@@ -1,0 +1,127 @@
+/** kill -9 at any moment: nothing answered 202 is lost, nothing ends twice, nothing stays behind. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ACME_LIVE, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { type EmbeddedService, spawnService, startEmbedded } from '../topology/embedded.ts'
+import { ended, reaches, render, submit } from '../topology/service.ts'
+
+const RENDERS = 200
+const KILLS = 4
+
+/** Submits renders of both engines until `stopped`; returns the ids that were answered 202. */
+async function submitMixed(service: EmbeddedService, ids: string[], isDone: () => boolean): Promise<void> {
+  for (let index = ids.length; !isDone() && ids.length < RENDERS; index++) {
+    const engine = index % 3 === 0 ? 'html' : 'react_pdf'
+    try {
+      ids.push(await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1 + (index % 40)), engine }))
+    } catch (error) {
+      // The connection went down with the process: this one was not answered, so nothing was promised.
+      if (!(error instanceof TypeError)) throw error
+      return
+    }
+  }
+}
+
+async function manifestsOf(service: EmbeddedService): Promise<Map<string, { outcome: { status: string } }>> {
+  const folder = join(service.dataDir, 'artifacts', 'platen', 'manifest')
+  const files = await readdir(folder)
+  const entries = files.map(
+    async (file) => [file.replace('.json', ''), JSON.parse(await readFile(join(folder, file), 'utf8'))] as const,
+  )
+  return new Map(await Promise.all(entries))
+}
+
+test(`of ${RENDERS} mixed renders under ${KILLS} kills, each that was accepted ends once`, async () => {
+  await using service = await startEmbedded()
+  const ids: string[] = []
+  for (let round = 1; round <= KILLS; round++) {
+    const share = (RENDERS / KILLS) * round
+    const senders = Array.from({ length: 4 }, () => submitMixed(service, ids, () => ids.length >= share))
+    // The moment of the kill is an event, not a time: so many accepted, with the others under way.
+    await Promise.race([Promise.all(senders), whenAccepted(ids, share - 10)])
+    await service.kill()
+    await Promise.all(senders)
+    await service.start()
+  }
+  await submitMixed(service, ids, () => false)
+  expect(ids).toHaveLength(new Set(ids).size)
+  expect(ids.length).toBeGreaterThanOrEqual(RENDERS)
+  const outcomes = await Promise.all(ids.map((id) => ended(service, ACME_LIVE, id)))
+  expect(outcomes.filter(({ status, error }) => status === 'failed' && error?.code !== 'render_crashed')).toEqual([])
+  const manifests = await manifestsOf(service)
+  for (const [index, id] of ids.entries()) expect(manifests.get(id)?.outcome.status).toBe(outcomes[index]?.status)
+  expect(await filesUnder(join(service.dataDir, 'artifacts', '.tmp'))).toEqual([])
+})
+
+async function whenAccepted(ids: readonly string[], count: number): Promise<void> {
+  while (ids.length < count) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function filesUnder(folder: string): Promise<string[]> {
+  return await readdir(folder).catch(() => [])
+}
+
+test('a render whose process was killed three times ends as render_crashed', async () => {
+  await using service = await startEmbedded()
+  const id = await submit(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 1e15 } })
+  for (let kills = 0; kills < 3; kills++) {
+    await reaches(service, { key: PATIENT_LIVE, id, states: ['running'] })
+    await service.kill()
+    await service.start()
+  }
+  expect(await ended(service, PATIENT_LIVE, id)).toMatchObject({ status: 'failed', error: { code: 'render_crashed' } })
+})
+
+describe('a data folder', () => {
+  test('that a process holds is refused to a second, and free again when the first was killed', async () => {
+    await using service = await startEmbedded()
+    const second = spawnService({
+      PLATEN_PORT: '0',
+      PLATEN_DATA_DIR: service.dataDir,
+      PLATEN_MANIFESTS_DIR: service.manifestsDir,
+    })
+    const complaint = Array.fromAsync(second.stderr)
+    const code = await new Promise((resolve) => second.once('exit', resolve))
+    expect(code).toBe(1)
+    expect(Buffer.concat(await complaint).toString()).toMatch(/data folder.*another process/i)
+    await service.kill()
+    await service.start()
+    expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })).status).toBe(200)
+  })
+})
+
+test('no process stays behind after kill -9', async () => {
+  await using service = await startEmbedded()
+  expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), engine: 'html' })).status).toBe(200)
+  expect((await processesNaming(service.dataDir)).length).toBeGreaterThan(0)
+  await service.kill()
+  while ((await processesNaming(service.dataDir)).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+})
+
+/** Process ids whose command line names a path: the browser's has its profile below the data folder. */
+async function processesNaming(path: string): Promise<string[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')))
+  return ids.filter((_, index) => lines[index]?.includes(path))
+}
+
+describe('SIGTERM', () => {
+  test('lets the render in hand be answered, however often it is sent, and exits 0', async () => {
+    await using service = await startEmbedded({ PLATEN_LOG_LEVEL: 'debug' })
+    const answer = render(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 3e6 } })
+    await running(service)
+    service.signal('SIGTERM')
+    service.signal('SIGTERM')
+    const { status, headers } = await answer
+    expect([status, headers.get('connection')]).toEqual([200, 'close'])
+    service.signal('SIGTERM')
+    expect(await service.exited()).toBe(0)
+    expect(await processesNaming(service.dataDir)).toEqual([])
+  })
+})
+
+/** Resolves when a sync render has reached a renderer: the id of one that is under way is not known to its caller yet. */
+async function running(service: EmbeddedService): Promise<void> {
+  while (!service.log().includes('render begun')) await new Promise((resolve) => setTimeout(resolve, 20))
+}

@@ -1,0 +1,314 @@
+/** The folder of manifests as the embedded service follows it: real files, real watches, the renderer's own publish check. */
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { templateKey } from '@platen/contract/render.ts'
+import type { TenantId } from '@platen/contract/tenant.ts'
+import { openManifests } from '@platen/embedded/manifests.ts'
+import { type CheckTemplate, openTemplateCheck } from '@platen/renderer/template/check.ts'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+const ACME = 'acme' as TenantId
+const signal = new AbortController().signal
+
+const API = 'apiVersion: platen.dev/v1alpha1'
+const PLAN = `${API}\nkind: Plan\nmetadata: {name: starter}\nspec: {}\n`
+const TENANT = `${API}\nkind: Tenant\nmetadata: {name: acme}\nspec: {planRef: {name: starter}, namespaces: [team-acme]}\n`
+const KEY = `${API}\nkind: ApiKey\nmetadata: {name: ci, namespace: team-acme}\nspec: {tenantRef: {name: acme}, secretName: ci-key}\n`
+const PLATFORM = [PLAN, TENANT, KEY].join('---\n')
+
+/** A template that greets as told, by an html source. */
+const template = (text: string) =>
+  `${API}\nkind: Template\nmetadata: {name: letter, namespace: team-acme}\nspec:\n  tenantRef: {name: acme}\n  html: {template: {inline: "${text}"}}\n`
+
+let folder = ''
+let dir = ''
+let dataDir = ''
+let check: CheckTemplate
+
+beforeAll(async () => {
+  check = await openTemplateCheck()
+})
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-manifests-'))
+  dir = join(folder, 'manifests')
+  dataDir = join(folder, 'data')
+  await mkdir(dir)
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const write = (name: string, text: string) => writeFile(join(dir, name), text)
+
+interface Line {
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** The folder, followed. `logged` resolves with the first line of that message that nobody has asked for yet. */
+async function follow() {
+  const lines: Line[] = []
+  let wake = Promise.withResolvers<void>()
+  const record = (fields: object, message: string) => {
+    lines.push({ message, fields: { ...fields } })
+    wake.resolve()
+    wake = Promise.withResolvers<void>()
+  }
+  const directory = memoryDirectory()
+  const artifacts = memoryArtifactStore()
+  const manifests = await openManifests(
+    {
+      dir,
+      dataDir,
+      artifacts,
+      publisher: directory,
+      clock: systemClock(),
+      ids: systemIds(),
+      brand: 'service',
+      serviceBucket: 'platen',
+      check: (request) => check(request),
+      log: { debug: record, info: record, warn: record, error: record },
+    },
+    signal,
+  )
+  let asked = lines.length
+  return {
+    lines,
+    artifacts,
+    current: () => directory.current(),
+    async logged(message: string): Promise<Line['fields']> {
+      for (;;) {
+        const at = lines.findIndex((line, index) => index >= asked && line.message === message)
+        const line = lines[at]
+        if (line !== undefined) {
+          asked = at + 1
+          return line.fields
+        }
+        await wake.promise
+      }
+    },
+    [Symbol.asyncDispose]: () => manifests[Symbol.asyncDispose](),
+  }
+}
+
+/** The html sources in force, read back from the artifact store as a renderer does. */
+async function letters({ current, artifacts }: Awaited<ReturnType<typeof follow>>): Promise<readonly string[]> {
+  const templates = [...(current().templates.get(ACME)?.values() ?? [])]
+  const stored = templates.map(async ({ digest }) => {
+    const bytes = await artifacts.get({ bucket: 'platen', key: templateKey(digest) }, signal)
+    const source: { html: { template: string } } = JSON.parse(Buffer.from(bytes ?? []).toString())
+    return source.html.template
+  })
+  return Promise.all(stored)
+}
+
+const incarnation = (snapshot: DirectorySnapshot) => snapshot.tenants.get(ACME)?.incarnation
+
+describe('at start', () => {
+  test('the example manifests are published without one refusal', async () => {
+    dir = join(ROOT, 'examples')
+    await using service = await follow()
+    expect(service.lines.filter(({ message }) => !/ready|published|generated/.test(message))).toEqual([])
+    expect(service.current().templates.get(ACME)?.size).toBe(1)
+    expect([...service.current().keys.values()].map(({ environment }) => environment).sort()).toEqual(['live', 'test'])
+  })
+
+  test('what a renderer needs is stored before anything is published', async () => {
+    await write('all.yaml', `${PLATFORM}---\n${template('Dear {{ name }}')}`)
+    await using service = await follow()
+    expect(await letters(service)).toEqual(['Dear {{ name }}'])
+  })
+
+  test('a folder that does not exist is an error that names it', async () => {
+    await rm(dir, { recursive: true })
+    await expect(follow()).rejects.toThrow(`the folder of manifests ${dir} cannot be read (ENOENT)`)
+  })
+
+  test('an empty folder is served, with a warning', async () => {
+    await using service = await follow()
+    expect(service.lines.map(({ message }) => message)).toContain(
+      'no tenant is ready, so every request is refused until the folder declares one',
+    )
+  })
+
+  test('generated keys are logged by their place and never by their text', async () => {
+    await write('all.yaml', PLATFORM)
+    await using service = await follow()
+    const file = join(dataDir, 'keys/team-acme.ci-key')
+    expect(service.lines).toContainEqual({
+      message: 'api key generated',
+      fields: { resource: 'ApiKey team-acme/ci', file },
+    })
+    const key = (await readFile(file, 'utf8')).trim()
+    expect(JSON.stringify(service.lines)).not.toContain(key.slice(13))
+  })
+
+  test('a broken file costs the others nothing, and is told by line', async () => {
+    await write('a.yaml', 'kind: [')
+    await write('b.yaml', PLATFORM)
+    await using service = await follow()
+    expect(service.current().tenants.size).toBe(1)
+    expect(service.lines).toContainEqual({
+      message: 'manifest refused',
+      fields: { file: 'a.yaml', line: 1, detail: expect.any(String) },
+    })
+  })
+
+  test('only YAML files are read, and of two that declare the same the first wins', async () => {
+    await write('a.yml', PLATFORM)
+    await write('b.yaml', TENANT.replace('spec: {', 'spec: {suspended: true, '))
+    await write('.hidden.yaml', '[')
+    await write('notes.txt', '[')
+    await using service = await follow()
+    expect(service.current().tenants.get(ACME)?.suspended).toBe(false)
+    expect(service.lines.filter(({ message }) => message === 'manifest refused')).toEqual([
+      {
+        message: 'manifest refused',
+        fields: { file: 'b.yaml', line: 1, place: 'Tenant acme', detail: 'is declared already in a.yml, line 6' },
+      },
+    ])
+  })
+})
+
+describe('a change', () => {
+  test('is followed: added, changed, removed', async () => {
+    await using service = await follow()
+    await write('platform.yaml', PLATFORM)
+    await service.logged('settings published')
+    expect(service.current().keys.size).toBe(1)
+
+    await write('platform.yaml', PLATFORM.replace('namespaces', 'suspended: true, namespaces'))
+    await service.logged('settings published')
+    expect(service.current().tenants.get(ACME)?.suspended).toBe(true)
+
+    await rm(join(dir, 'platform.yaml'))
+    await service.logged('settings published')
+    expect(service.current()).toMatchObject({ tenants: new Map(), keys: new Map() })
+  })
+
+  test('may be a rename over the old file, as editors and kubelets do', async () => {
+    await write('all.yaml', PLATFORM)
+    await using service = await follow()
+    await writeFile(join(folder, 'next.yaml'), `${PLATFORM}---\n${template('Dear')}`)
+    await rename(join(folder, 'next.yaml'), join(dir, 'all.yaml'))
+    await service.logged('settings published')
+    expect(await letters(service)).toEqual(['Dear'])
+  })
+
+  test('that breaks a template leaves the last good one in force until it is mended', async () => {
+    await write('all.yaml', `${PLATFORM}---\n${template('one')}`)
+    await using service = await follow()
+    await write('all.yaml', `${PLATFORM}---\n${template('{% if %}')}`)
+    expect(await service.logged('resource refused')).toMatchObject({
+      resource: 'Template team-acme/letter',
+      file: 'all.yaml',
+      reason: 'CompileError',
+      detail: expect.stringMatching(/^template\.html:1:\d+: /),
+    })
+    expect(await letters(service)).toEqual(['one'])
+    await write('all.yaml', `${PLATFORM}---\n${template('two')}`)
+    await service.logged('settings published')
+    expect(await letters(service)).toEqual(['two'])
+  })
+
+  test.for([
+    ['cut off in the middle', `${PLATFORM}---\n`.slice(0, PLATFORM.indexOf('planRef') + 10)],
+    ['emptied', ''],
+    ['of a kind nobody knows', PLATFORM.replace('kind: Tenant', 'kind: Tenent')],
+    ['with a field nobody knows', PLATFORM.replace('namespaces', 'namespace')],
+    ['of another encoding', Buffer.from([0xff, 0xfe, 0x41])],
+  ] as const)('to a file %s leaves its tenant in force, the same one', async ([, broken]) => {
+    await write('all.yaml', PLATFORM)
+    await using service = await follow()
+    const before = service.current()
+    await writeFile(join(dir, 'all.yaml'), broken)
+    await service.logged('manifest refused')
+    expect(service.current()).toEqual(before)
+    await write('all.yaml', PLATFORM.replace('namespaces', 'suspended: true, namespaces'))
+    await service.logged('settings published')
+    expect(incarnation(service.current())).toBe(incarnation(before))
+  })
+
+  test('to what a ConfigMap holds is a change of the template', async () => {
+    const source = (text: string) =>
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: parts, namespace: team-acme}\ndata: {page: "${text}"}\n`
+    const referring = template('').replace('inline: ""', 'configMapKeyRef: {name: parts, key: page}')
+    await write('all.yaml', `${PLATFORM}---\n${referring}`)
+    await using service = await follow()
+    expect(await letters(service)).toEqual([])
+    await write('parts.yaml', source('one'))
+    await service.logged('settings published')
+    expect(await letters(service)).toEqual(['one'])
+    await write('parts.yaml', source('two'))
+    await service.logged('settings published')
+    expect(await letters(service)).toEqual(['two'])
+  })
+
+  test('is followed after the folder itself was removed and made anew', async () => {
+    await write('all.yaml', PLATFORM)
+    await using service = await follow()
+    const before = service.current()
+    await rename(dir, `${dir}-old`)
+    await service.logged('the manifests could not be published, so the last good settings stay in force')
+    expect(service.current()).toBe(before)
+    await mkdir(dir)
+    await write('all.yaml', `${PLATFORM}---\n${template('Dear')}`)
+    await service.logged('settings published')
+    expect(await letters(service)).toEqual(['Dear'])
+    expect(incarnation(service.current())).toBe(incarnation(before))
+  })
+})
+
+describe('a tenant', () => {
+  test('is the same after a restart', async () => {
+    await write('all.yaml', PLATFORM)
+    const before = await (async () => {
+      await using service = await follow()
+      return service.current()
+    })()
+    await using service = await follow()
+    expect(incarnation(service.current())).toBe(incarnation(before))
+    expect([...service.current().keys.keys()]).toEqual([...before.keys.keys()])
+  })
+
+  test('is the same after a restart on a broken file that was mended later', async () => {
+    await write('all.yaml', PLATFORM)
+    const before = await (async () => {
+      await using service = await follow()
+      return incarnation(service.current())
+    })()
+    await write('all.yaml', 'kind: [')
+    await using service = await follow()
+    await write('all.yaml', PLATFORM)
+    await service.logged('settings published')
+    expect(incarnation(service.current())).toBe(before)
+  })
+
+  test('removed and declared again is another one', async () => {
+    await write('plan.yaml', PLAN)
+    await write('tenant.yaml', TENANT)
+    await using service = await follow()
+    const before = incarnation(service.current())
+    await rm(join(dir, 'tenant.yaml'))
+    await service.logged('settings published')
+    await write('tenant.yaml', TENANT)
+    await service.logged('settings published')
+    expect(incarnation(service.current())).toMatch(/^[0-9a-f]{32}$/)
+    expect(incarnation(service.current())).not.toBe(before)
+  })
+
+  test('has an identity that only the service can read, and that is never made up anew', async () => {
+    await write('all.yaml', PLATFORM)
+    await (await follow())[Symbol.asyncDispose]()
+    const path = join(dataDir, 'identities.json')
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect((await readdir(dataDir)).sort()).toEqual(['identities.json', 'keys'])
+    await writeFile(path, '{"Tenant acme": {}}')
+    await expect(follow()).rejects.toThrow(`${path} is damaged: restore it from a backup`)
+  })
+})

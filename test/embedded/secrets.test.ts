@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { seededIds } from '@platen/adapters/memory/ids.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { type ApiKeyFile, apiKeyPath, loadOrCreateApiKey, loadOrCreateKeyFile } from '@platen/embedded/secrets.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+const ids = systemIds()
+let dataDir = ''
+
+beforeEach(async () => {
+  dataDir = join(await mkdtemp(join(tmpdir(), 'platen-secrets-')), 'data')
+})
+afterEach(() => rm(join(dataDir, '..'), { recursive: true }))
+
+const key = (fields: Partial<ApiKeyFile> = {}): ApiKeyFile => ({
+  dataDir,
+  namespace: 'team-acme',
+  secretName: 'ci-key',
+  brand: 'service',
+  environment: 'live',
+  ...fields,
+})
+const mode = async (path: string) => (await stat(path)).mode & 0o777
+
+describe('a generated API key', () => {
+  test('has the form of its brand and environment, and is told by its hash', async () => {
+    const { hash, path, isNew } = await loadOrCreateApiKey(key({ environment: 'test', brand: 'acme' }), ids)
+    const text = await readFile(path, 'utf8')
+    expect(text).toMatch(/^acme_test_[0-9A-Za-z]{43}\n$/)
+    expect({ hash, isNew }).toEqual({ hash: createHash('sha256').update(text.trim()).digest('hex'), isNew: true })
+  })
+
+  test('is its owner’s alone to read', async () => {
+    const { path } = await loadOrCreateApiKey(key(), ids)
+    expect([await mode(path), await mode(join(dataDir, 'keys'))]).toEqual([0o600, 0o700])
+  })
+
+  test('is the same ever after', async () => {
+    const first = await loadOrCreateApiKey(key(), ids)
+    expect(await loadOrCreateApiKey(key(), ids)).toEqual({ ...first, isNew: false })
+  })
+
+  test('leaves no other file', async () => {
+    await loadOrCreateApiKey(key(), ids)
+    expect(await readdir(join(dataDir, 'keys'))).toEqual(['team-acme.ci-key'])
+  })
+
+  test('uses every letter equally often', async () => {
+    const counts = new Map<string, number>()
+    const seeded = seededIds('letters')
+    for (let round = 0; round < 100; round++) {
+      const { path } = await loadOrCreateApiKey(key({ secretName: `key-${round}` }), seeded)
+      const letters = (await readFile(path, 'utf8')).trim().slice('service_live_'.length)
+      for (const letter of letters.split('')) counts.set(letter, (counts.get(letter) ?? 0) + 1)
+    }
+    expect(counts.size).toBe(62)
+    // 4300 draws: the first eight letters together 555 times, give or take 22. By a plain modulo it would be 672.
+    const first = '01234567'.split('').map((letter) => counts.get(letter) ?? 0)
+    expect(Math.abs(first.reduce((sum, count) => sum + count) - 555)).toBeLessThan(4 * 22)
+  })
+
+  test.for([
+    ['of the other environment', `service_test_${'a'.repeat(43)}\n`],
+    ['of another brand', `acme_live_${'a'.repeat(43)}\n`],
+    ['too short to be safe', 'service_live_abc\n'],
+    ['that is empty', ''],
+  ] as const)('%s is refused, and neither replaced nor quoted', async ([, text]) => {
+    const { path } = await loadOrCreateApiKey(key(), ids)
+    await writeFile(path, text)
+    const refusal = await loadOrCreateApiKey(key(), ids).catch((error: Error) => error.message)
+    expect(refusal).toBe(`${path} holds no key that begins with service_live_: remove it to have one made`)
+    expect(await readFile(path, 'utf8')).toBe(text)
+  })
+
+  test('may be put there by its owner', async () => {
+    const own = `service_live_${'Own'.repeat(20)}`
+    await loadOrCreateApiKey(key({ secretName: 'another' }), ids)
+    await writeFile(apiKeyPath(key()), own)
+    expect((await loadOrCreateApiKey(key(), ids)).hash).toBe(createHash('sha256').update(own).digest('hex'))
+  })
+})
+
+describe('a key file', () => {
+  test('gives the same bytes ever after, and only to its owner', async () => {
+    const path = join(dataDir, 'id-keys')
+    const first = await loadOrCreateKeyFile(path, 32, ids)
+    expect(first).toHaveLength(32)
+    expect(await loadOrCreateKeyFile(path, 32, ids)).toEqual(first)
+    expect(await mode(path)).toBe(0o600)
+  })
+
+  test('that is damaged stops the service instead of being made anew', async () => {
+    const path = join(dataDir, 'id-keys')
+    await loadOrCreateKeyFile(path, 32, ids)
+    await writeFile(path, 'abc')
+    await expect(loadOrCreateKeyFile(path, 32, ids)).rejects.toThrow(`${path} holds no key of 32 bytes`)
+    expect(await readFile(path, 'utf8')).toBe('abc')
+  })
+
+  test('that cannot be written is told by its name', async () => {
+    await writeFile(dataDir, 'a file where the folder should be')
+    await chmod(dataDir, 0o600)
+    const path = join(dataDir, 'id-keys')
+    await expect(loadOrCreateKeyFile(path, 32, ids)).rejects.toThrow(path)
+  })
+})

@@ -1,0 +1,103 @@
+/** How the service starts, and how it says why it does not. */
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { spawnService, startEmbedded } from '../topology/embedded.ts'
+import { inspectPdf } from '../topology/oracle.ts'
+import { render, request } from '../topology/service.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+/** Runs a service that is expected to exit by itself. */
+async function refusal(settings: Record<string, string>): Promise<{ code: number; out: string; err: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'platen-start-'))
+  try {
+    const child = spawnService({ PLATEN_PORT: '0', PLATEN_DATA_DIR: folder, ...settings })
+    const [out, err, [code]] = await Promise.all([
+      Array.fromAsync(child.stdout),
+      Array.fromAsync(child.stderr),
+      once(child, 'exit'),
+    ])
+    return { code: Number(code), out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+test('a wrong setting stops the start, every fault named and no value shown', async () => {
+  const { code, out, err } = await refusal({
+    PLATEN_PORT: 'hunter2',
+    PLATEN_BRAND: 'Hunter2',
+    PLATEN_LOG_LEVEL: 'hunter2',
+  })
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  for (const name of ['PLATEN_PORT', 'PLATEN_BRAND', 'PLATEN_LOG_LEVEL']) expect(err).toContain(name)
+  expect(err).not.toMatch(/hunter2/i)
+})
+
+test('a port that is taken is named, with how to choose another', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const { code, out, err } = await refusal({ PLATEN_PORT: `${port}` })
+  server.close()
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toContain(`port ${port} is taken`)
+  expect(err).toContain(`PLATEN_PORT=${port + 1}`)
+})
+
+test.for<[string, Record<string, string>, string]>([
+  ['a folder of manifests that does not exist', { PLATEN_MANIFESTS_DIR: '/nowhere/manifests' }, '/nowhere/manifests'],
+  ['a browser that does not exist', { PLATEN_CHROMIUM: '/nowhere/chromium' }, '/nowhere/chromium'],
+  ['a data folder that cannot be made', { PLATEN_DATA_DIR: '/dev/null/data' }, '/dev/null/data'],
+])('%s stops the start and is named', async ([, settings, named]) => {
+  const { code, out, err } = await refusal(settings)
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toContain(named)
+  expect(err).not.toMatch(/\n\s+at /)
+})
+
+test('without a browser html alone is answered 503, and readiness says why', async () => {
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none' })
+  const html = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), engine: 'html' })
+  expect([html.status, html.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
+  expect(html.headers.get('retry-after')).toMatch(/^\d+$/)
+  expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })).status).toBe(200)
+  const ready = await request(service, { key: ACME_LIVE, path: '/readyz' })
+  expect([ready.status, JSON.stringify(ready.json())]).toEqual([200, expect.stringContaining('"html":"missing"')])
+  expect(service.log()).toContain('no chromium')
+})
+
+test('the first run makes both invoices from the examples and stops cleanly, and so does the second', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'platen-first-run-'))
+  try {
+    const first = await firstRun(folder)
+    const second = await firstRun(folder)
+    const key = (await readFile(join(folder, 'keys/team-acme.live-key'), 'utf8')).trim()
+    expect((await stat(join(folder, 'keys/team-acme.live-key'))).mode & 0o777).toBe(0o600)
+    for (const { code, out } of [first, second]) {
+      expect(code).toBe(0)
+      expect(out).toContain(key)
+      expect(out).toContain('curl')
+    }
+    for (const engine of ['react_pdf', 'html']) {
+      const pdf = await inspectPdf(await readFile(join(ROOT, `out/invoice-${engine}.pdf`)))
+      expect(pdf.text).toContain('Invoice')
+      expect(pdf.fonts.every((font) => font.isEmbedded)).toBe(true)
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+async function firstRun(dataDir: string): Promise<{ code: number; out: string }> {
+  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir }
+  const child = spawnService(settings, [join(ROOT, 'embedded/src/first-run.ts'), '--once', '--data', dataDir])
+  const [out, [code]] = await Promise.all([Array.fromAsync(child.stdout), once(child, 'exit')])
+  return { code: Number(code), out: Buffer.concat(out).toString() }
+}

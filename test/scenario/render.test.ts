@@ -1,0 +1,176 @@
+/** Rendering as a caller sees it, over HTTP alone. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { inspectPdf, occurrences, type PdfFacts } from '../topology/oracle.ts'
+import { ended, render, request, type Service, statusOf, submit } from '../topology/service.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startEmbedded()
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+const ENGINES = ['react_pdf', 'html'] as const
+
+describe.for(ENGINES)('the %s engine', (engine) => {
+  test('answers a sync render with a sound PDF of several pages, each row on it once, all fonts embedded', async () => {
+    const answer = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(200), engine })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toBe('application/pdf')
+    expect(answer.headers.get('x-service-render-id')).toMatch(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+    expect(answer.headers.get('x-service-render-ms')).toMatch(/^\d+$/)
+    const pdf = await inspectPdf(answer.body)
+    expect(pdf.pages).toBeGreaterThan(2)
+    expectSize(pdf, [595.28, 841.89])
+    expect(pdf.title).toBe('Invoice 2026-0042')
+    for (const { name } of invoice(200).rows) expect(occurrences(pdf.text, name), name).toBe(1)
+    expect(pdf.fonts.length).toBeGreaterThan(0)
+    expect(pdf.fonts.filter((font) => !font.isEmbedded || !font.hasUnicode)).toEqual([])
+  })
+
+  test('writes every default script so that it can be copied out again', async () => {
+    const texts = ['Zażółć gęślą jaźń', 'Ελληνικά', 'Привет', '10 € ✓', 'Straße']
+    const data = { number: 'A1', rows: texts.map((name) => ({ name })) }
+    const pdf = await inspectPdf((await render(service, ACME_LIVE, { template: 'invoice', data, engine })).body)
+    for (const text of texts) expect(pdf.text).toContain(text)
+  })
+
+  test('keeps an async render, which its caller polls for and downloads', async () => {
+    const accepted = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(5), engine, mode: 'async' })
+    expect(accepted.status).toBe(202)
+    const { render_id, status, poll_url: path } = accepted.json()
+    const id = String(render_id)
+    expect({ status, path }).toEqual({ status: 'queued', path: `/api/v1/render/${id}` })
+    const record = await ended(service, ACME_LIVE, id)
+    expect(record).toMatchObject({ render_id: id, template: 'invoice', status: 'succeeded' })
+    const download = await fetch(String(record.pdf_url))
+    const bytes = new Uint8Array(await download.arrayBuffer())
+    expect(bytes.byteLength).toBe(record.pdf_size_bytes)
+    expect((await inspectPdf(bytes)).text).toContain('row-5-of-5.')
+  })
+
+  test('shows a sync render under its id too', async () => {
+    const answer = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), engine })
+    const record = await ended(service, ACME_LIVE, String(answer.headers.get('x-service-render-id')))
+    expect(record).toMatchObject({ status: 'succeeded', pdf_size_bytes: answer.body.byteLength })
+  })
+
+  test('follows page size and orientation of the request', async () => {
+    const options = { page_size: 'A5', orientation: 'landscape' }
+    const answer = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), engine, options })
+    expectSize(await inspectPdf(answer.body), [595.28, 419.53])
+  })
+})
+
+describe('react_pdf', () => {
+  test('repeats fixed headers and footers and numbers the pages', async () => {
+    const pdf = await inspectPdf((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(200) })).body)
+    expect(occurrences(pdf.text, 'Header of 2026-0042')).toBe(pdf.pages)
+    for (let page = 1; page <= pdf.pages; page++) expect(pdf.text).toContain(`page ${page} of ${pdf.pages}`)
+  })
+
+  test('gives equal bytes for equal input', async () => {
+    const once = () => render(service, ACME_LIVE, { template: 'invoice', data: invoice(30) })
+    const [first, second] = [await once(), await once()]
+    expect(Buffer.from(first.body).equals(second.body)).toBe(true)
+  })
+
+  test('ends a template that never ends at the deadline of the plan, in both modes, and works on', async () => {
+    const endless = { template: 'busy', data: { rounds: 1e15 } }
+    const answer = await render(service, ACME_LIVE, endless)
+    expect(answer.status).toBe(500)
+    expect(answer.json()).toMatchObject({
+      error: { code: 'INTERNAL_ERROR', message: expect.stringMatching(/^render_timeout: .*5 seconds/) },
+    })
+    const id = await submit(service, ACME_LIVE, endless)
+    expect(await ended(service, ACME_LIVE, id)).toMatchObject({ status: 'failed', error: { code: 'render_timeout' } })
+    expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })).status).toBe(200)
+  })
+
+  test('names file, line and column of what an author got wrong', async () => {
+    const answer = await render(service, ACME_LIVE, { template: 'broken', data: {} })
+    expect(answer.status).toBe(500)
+    expect(answer.headers.get('x-service-render-id')).not.toBeNull()
+    expect(answer.json()).toMatchObject({ error: { message: expect.stringMatching(/^template_error: .*:5:\d+/) } })
+  })
+})
+
+describe('templates', () => {
+  test('name their own engine', async () => {
+    const answer = await render(service, ACME_LIVE, { template: 'page-only', data: { name: '<b>you</b>' } })
+    expect((await inspectPdf(answer.body)).text).toContain('Hello <b>you</b>')
+  })
+
+  test('are listed with their schema, as pages that headers describe', async () => {
+    const answer = await request(service, { key: ACME_LIVE, path: '/api/v1/templates?page=1&per_page=2' })
+    expect(answer.json()).toEqual({
+      templates: [
+        { code: 'broken', name: 'broken', version: 1, variables_schema: { type: 'object' } },
+        { code: 'busy', name: 'busy', version: 1, variables_schema: { type: 'object' } },
+      ],
+    })
+    expect(answer.headers.get('x-total-count')).toBe('4')
+    expect(answer.headers.get('link')).toContain('rel="next"')
+  })
+})
+
+describe('a plan without the html engine', () => {
+  test('answers 402 to html and renders react_pdf', async () => {
+    const answer = await render(service, GLOBEX_LIVE, { template: 'invoice', data: invoice(1), engine: 'html' })
+    expect([answer.status, answer.json()]).toMatchObject([402, { error: { code: 'PAYMENT_REQUIRED' } }])
+    expect((await render(service, GLOBEX_LIVE, { template: 'invoice', data: invoice(1) })).status).toBe(200)
+  })
+})
+
+describe('a render', () => {
+  test('does not exist for another tenant or environment', async () => {
+    const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
+    const answers = await Promise.all(
+      [GLOBEX_LIVE, ACME_TEST].map((key) => request(service, { key, path: `/api/v1/render/${id}` })),
+    )
+    for (const answer of answers)
+      expect([answer.status, answer.json()]).toMatchObject([404, { error: { code: 'RENDER_NOT_FOUND' } }])
+    expect((await statusOf(service, ACME_LIVE, id)).render_id).toBe(id)
+  })
+
+  test('of a template that only another tenant has does not exist', async () => {
+    const answer = await render(service, ACME_LIVE, { template: 'secret-plans', data: {} })
+    expect([answer.status, answer.json()]).toMatchObject([404, { error: { code: 'TEMPLATE_NOT_FOUND' } }])
+  })
+
+  test('with data of megabytes is accepted and finished', async () => {
+    const data = { number: 'big', rows: [{ name: 'only' }], ballast: 'x'.repeat(3_000_000) }
+    const id = await submit(service, ACME_LIVE, { template: 'invoice', data })
+    expect(await ended(service, ACME_LIVE, id)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('is still known after the service was stopped and started', async () => {
+    const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
+    const before = await ended(service, ACME_LIVE, id)
+    const sync = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
+    expect(await service.stop()).toBe(0)
+    await service.start()
+    const after = await statusOf(service, ACME_LIVE, id)
+    expect({ ...after, pdf_url: '' }).toEqual({ ...before, pdf_url: '' })
+    expect((await fetch(String(after.pdf_url))).status).toBe(200)
+    expect((await statusOf(service, ACME_LIVE, String(sync.headers.get('x-service-render-id')))).status).toBe(
+      'succeeded',
+    )
+  })
+})
+
+describe('a link to a PDF', () => {
+  test('is worth nothing once it was changed', async () => {
+    const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
+    const url = new URL(String((await ended(service, ACME_LIVE, id)).pdf_url))
+    url.searchParams.set('expires', String(Number(url.searchParams.get('expires')) + 1))
+    expect((await fetch(url)).status).toBe(404)
+  })
+})
+
+/** Chromium lays pages out in whole pixels, three quarters of a point each. */
+function expectSize({ size }: PdfFacts, [width, height]: readonly [number, number]): void {
+  expect(Math.abs(size[0] - width)).toBeLessThan(0.75)
+  expect(Math.abs(size[1] - height)).toBeLessThan(0.75)
+}

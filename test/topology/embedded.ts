@@ -1,0 +1,99 @@
+/** The embedded topology: the service as `npm start` runs it, in a process of its own, on folders of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { manifests } from '../fixture/manifests.ts'
+import type { Service } from './service.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const MAIN = join(ROOT, 'embedded/src/main.ts')
+
+export interface EmbeddedService extends Service {
+  readonly dataDir: string
+  readonly manifestsDir: string
+  /** What it has written to standard error: its log. */
+  log(): string
+  pid(): number
+  /** Sends a signal without waiting for anything. */
+  signal(name: NodeJS.Signals): void
+  /** The exit code, once it has gone. */
+  exited(): Promise<number | null>
+}
+
+/** Starts the service on the fixture's manifests; `env` overrides settings. Resolves when it is ready; throws with its log when it exits instead. */
+export async function startEmbedded(env: Record<string, string> = {}): Promise<EmbeddedService> {
+  const folder = await mkdtemp(join(tmpdir(), 'platen-embedded-'))
+  const [dataDir, manifestsDir] = [join(folder, 'data'), join(folder, 'manifests')]
+  await mkdir(manifestsDir)
+  await writeFile(join(manifestsDir, 'all.yaml'), manifests())
+  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env }
+  let running = await launch(settings)
+  const service: EmbeddedService = {
+    dataDir,
+    manifestsDir,
+    url: () => running.url,
+    log: () => running.log(),
+    pid: () => running.child.pid ?? 0,
+    signal: (name) => running.child.kill(name),
+    exited: () => running.exited,
+    async stop() {
+      running.child.kill('SIGTERM')
+      return await running.exited
+    },
+    async kill() {
+      running.child.kill('SIGKILL')
+      await running.exited
+    },
+    async start() {
+      running = await launch(settings)
+    },
+    async [Symbol.asyncDispose]() {
+      await service.kill()
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+    },
+  }
+  return service
+}
+
+interface Running {
+  readonly child: ChildProcess
+  readonly url: string
+  readonly exited: Promise<number | null>
+  log(): string
+}
+
+async function launch(settings: Record<string, string>): Promise<Running> {
+  const child = spawnService(settings)
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text
+  })
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  const lines = createInterface({ input: child.stdout })
+  const ready = (async () => {
+    for await (const line of lines) {
+      const url = /^ready (http:\/\/\S+)$/.exec(line)?.[1]
+      if (url !== undefined) return url
+    }
+    return undefined
+  })()
+  const url = await Promise.race([ready, exited.then(() => undefined)])
+  if (url === undefined) throw new Error(`the service did not start:\n${log}`)
+  return { child, url, exited, log: () => log }
+}
+
+/** Starts the service's process and nothing more; for tests of how it refuses to start. */
+export function spawnService(settings: Record<string, string>, program: readonly string[] = [MAIN]) {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('PLATEN_') && name !== 'NODE_OPTIONS',
+  )
+  const chromium = process.env['PLATEN_CHROMIUM']
+  return spawn(process.execPath, program, {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(inherited), ...(chromium && { PLATEN_CHROMIUM: chromium }), ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}

@@ -1,0 +1,61 @@
+/** What independent tools say of a PDF. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export interface PdfFont {
+  readonly name: string
+  readonly isEmbedded: boolean
+  /** Has it a map back to Unicode, without which text cannot be copied? */
+  readonly hasUnicode: boolean
+}
+
+export interface PdfFacts {
+  readonly pages: number
+  /** Width and height of the first page, in points. */
+  readonly size: readonly [number, number]
+  readonly title: string | undefined
+  /** All text, laid out as on the page. */
+  readonly text: string
+  readonly fonts: readonly PdfFont[]
+}
+
+/** Reads a PDF with qpdf, pdfinfo, pdftotext and pdffonts. Throws when qpdf finds anything wrong with it. */
+export async function inspectPdf(bytes: Uint8Array): Promise<PdfFacts> {
+  const folder = await mkdtemp(join(tmpdir(), 'platen-pdf-'))
+  const file = join(folder, 'document.pdf')
+  try {
+    await writeFile(file, bytes)
+    await run('qpdf', ['--check', file])
+    const [info, text, fonts] = await Promise.all([
+      run('pdfinfo', [file]),
+      run('pdftotext', ['-layout', file, '-'], { maxBuffer: 64 * 1024 * 1024 }),
+      run('pdffonts', [file]),
+    ])
+    const [, width, height] = /^Page size:\s+([\d.]+) x ([\d.]+)/m.exec(info.stdout) ?? []
+    return {
+      pages: Number(/^Pages:\s+(\d+)/m.exec(info.stdout)?.[1]),
+      size: [Number(width), Number(height)],
+      title: /^Title:\s+(.*)$/m.exec(info.stdout)?.[1],
+      text: text.stdout,
+      fonts: fonts.stdout.split('\n').slice(2).filter(Boolean).map(readFont),
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** Rows end `… emb sub uni object generation`; names may hold blanks, so they are read from the end. */
+function readFont(row: string): PdfFont {
+  const words = row.trim().split(/\s+/)
+  return { name: words[0] ?? '', isEmbedded: words.at(-5) === 'yes', hasUnicode: words.at(-3) === 'yes' }
+}
+
+/** How often a text occurs in another. */
+export function occurrences(text: string, part: string): number {
+  return text.split(part).length - 1
+}

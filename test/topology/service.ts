@@ -1,0 +1,84 @@
+/** What a scenario knows of the service under test: an address, and that it can be stopped, killed and started again. */
+import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+
+export interface Service extends AsyncDisposable {
+  /** `http://host:port`, no trailing slash. It may change with a restart. */
+  url(): string
+  /** SIGTERM; resolves with the exit code when it has gone. */
+  stop(): Promise<number | null>
+  /** SIGKILL; resolves when it has gone. */
+  kill(): Promise<void>
+  /** Starts again on the same durable state, after `stop` or `kill`. */
+  start(): Promise<void>
+}
+
+export interface RenderAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Uint8Array
+  /** The body as JSON; throws when it is none. */
+  json(): Record<string, unknown>
+}
+
+/** One request with a key. `body` is sent as JSON; a string is sent as it is. */
+export async function request(
+  service: Service,
+  call: { key: string; path: string; body?: unknown; headers?: Record<string, string> },
+): Promise<RenderAnswer> {
+  const { key, path, body, headers } = call
+  const response = await fetch(`${service.url()}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: bytes,
+    json: () => JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>,
+  }
+}
+
+/** POST /api/v1/render. */
+export function render(service: Service, key: string, body: unknown): Promise<RenderAnswer> {
+  return request(service, { key, path: '/api/v1/render', body })
+}
+
+/** Accepts an async render and returns its id. Throws unless it is answered 202. */
+export async function submit(service: Service, key: string, body: object): Promise<string> {
+  const answer = await render(service, key, { ...body, mode: 'async' })
+  if (answer.status !== 202) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
+  return String(answer.json()['render_id'])
+}
+
+/** GET /api/v1/render/:id. Throws unless it is answered 200. */
+export async function statusOf(service: Service, key: string, id: string): Promise<StatusRecord> {
+  const answer = await request(service, { key, path: `/api/v1/render/${id}` })
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
+  // The API's own tests hold its answers against this schema.
+  return answer.json() as unknown as StatusRecord
+}
+
+/** Polls, as a caller would, until a render is in one of the states. The test's own time limit bounds it. */
+export async function reaches(
+  service: Service,
+  render: { key: string; id: string; states: readonly StatusRecord['status'][] },
+): Promise<StatusRecord> {
+  for (;;) {
+    const record = await statusOf(service, render.key, render.id)
+    if (render.states.includes(record.status)) return record
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+const POLL_MS = 50
+
+/** Polls until a render has ended. */
+export function ended(service: Service, key: string, id: string): Promise<StatusRecord> {
+  return reaches(service, { key, id, states: ['succeeded', 'failed'] })
+}
