@@ -1,0 +1,35 @@
+# The one entry for people and for CI. `make help` lists the targets.
+#
+# Node 24 comes with the npm packages and lies at node_modules/.bin/node; recipes call that one, never the `node` on PATH,
+# which need only be good enough to run npm.
+
+NODE := node_modules/.bin/node
+
+# The settings of the service are PLATEN_…, see docs/operations.md. PORT is the one that people change by hand.
+PORT ?= $(or $(PLATEN_PORT),8080)
+PLATEN_DATA_DIR ?= data
+export PLATEN_PORT := $(PORT)
+export PLATEN_DATA_DIR
+
+.DEFAULT_GOAL := help
+.PHONY: help run check test
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+run: node_modules/.package-lock.json ## start the service and render an invoice (PORT=8081: another port, ONCE=1: stop then)
+	@renderer/install-chromium.sh
+	@exec $(NODE) embedded/src/first-run.ts --data "$(PLATEN_DATA_DIR)" $(if $(ONCE),--once)
+
+check: node_modules/.package-lock.json ## check formatting, lint and types
+	npm run --silent check
+
+test: node_modules/.package-lock.json ## run every test
+	@renderer/install-chromium.sh
+	@qpdf --version >/dev/null 2>&1 && pdftotext -v >/dev/null 2>&1 || .ci/apt-install qpdf poppler-utils || true
+	npm test --silent
+
+# npm writes this file last, so it is as old as the last installation that went through.
+node_modules/.package-lock.json: package-lock.json
+	npm ci
+	@touch $@

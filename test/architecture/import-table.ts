@@ -1,0 +1,121 @@
+/**
+ * Who may import whom, as data, and the verdict on one arrow. The arrows all point one way: from the composition roots
+ * through the services to the contract. See docs/architecture.md for the picture.
+ */
+import { type Arrow, targetOf } from './source-tree.ts'
+
+export interface Row {
+  /** A folder, or one file of it; the first row that fits decides. */
+  readonly from: string
+  /** Folders and files beyond its own. */
+  readonly mayImport: readonly string[]
+  /** Packages it may use of those its package.json declares; absent = all of them. */
+  readonly packages?: readonly string[]
+  /** Node's own modules it may use; absent = all of them. What does no I/O has no need of more than these. */
+  readonly builtins?: readonly string[]
+}
+
+const CONTRACT = 'contract/src'
+const ADAPTERS = 'adapters/src'
+const PUBLISH_CHECK = 'renderer/src/template/check.ts'
+/** Pure computation; everything else in Node touches the world. */
+const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
+
+export const IMPORT_TABLE: readonly Row[] = [
+  { from: 'contract/src', mayImport: [], builtins: PURE },
+
+  // One folder per dependency, and none knows another.
+  { from: 'adapters/src/memory', mayImport: [CONTRACT], packages: [], builtins: PURE },
+  { from: 'adapters/src/system', mayImport: [CONTRACT], packages: ['pino'] },
+  { from: 'adapters/src/fs', mayImport: [CONTRACT], packages: [] },
+  { from: 'adapters/src/sqlite', mayImport: [CONTRACT], packages: [] },
+
+  { from: 'operator/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'operator/src/compile', mayImport: [CONTRACT, PUBLISH_CHECK], builtins: PURE },
+  { from: 'operator/src', mayImport: [CONTRACT, PUBLISH_CHECK] },
+
+  { from: 'api/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'api/src', mayImport: [CONTRACT] },
+
+  { from: 'renderer/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'renderer/src/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'renderer/src', mayImport: [CONTRACT] },
+
+  // Composes the others, through the doors they offer.
+  {
+    from: 'embedded/src',
+    mayImport: [
+      CONTRACT,
+      ADAPTERS,
+      'api/src/app.ts',
+      'operator/src/compile',
+      'renderer/src/worker.ts',
+      'renderer/src/engine',
+      'renderer/src/template',
+      'renderer/src/browser/executable.ts',
+    ],
+  },
+
+  { from: 'test', mayImport: [CONTRACT, ADAPTERS, 'operator', 'api', 'renderer', 'embedded'] },
+]
+
+/** What unit tests beside their module may use besides what the module may. */
+const UNIT_TESTS = { mayImport: ['adapters/src/memory', 'test/fixture'], packages: ['vitest', 'fast-check'] }
+
+/** What stands in the package.json of the arrow's own package. */
+export interface Declared {
+  readonly dependencies: readonly string[]
+}
+
+/** The rule an arrow breaks, as a sentence about it; undefined when it may stand. */
+export function judge(arrow: Arrow, declared: Declared): string | undefined {
+  const row = IMPORT_TABLE.find(({ from }) => contains(from, arrow.from))
+  if (row === undefined) return `${arrow.from} is in no row of the import table`
+  const fault = judgeTarget(arrow, row) ?? judgePackage(arrow, row, declared)
+  return fault === undefined ? undefined : `${arrow.from} imports ${arrow.specifier}: ${fault}`
+}
+
+function judgeTarget(arrow: Arrow, row: Row): string | undefined {
+  const target = targetOf(arrow)
+  if (target === undefined) return undefined
+  if (!target.endsWith('.ts')) return 'an import names the file, with .ts'
+  if (contains(homeOf(arrow.from), target)) {
+    return arrow.specifier.startsWith('.') ? undefined : 'a package imports its own files by relative path'
+  }
+  const mayImport = isUnitTest(arrow.from) ? [...row.mayImport, ...UNIT_TESTS.mayImport] : row.mayImport
+  if (!mayImport.some((place) => contains(place, target))) return `the import table has no arrow to ${target}`
+  // The test folder is no package to others, so its fixtures have no other name.
+  if (arrow.specifier.startsWith('.') && !contains('test/fixture', target)) return 'other packages are named @platen/…'
+  return undefined
+}
+
+function judgePackage({ from, specifier }: Arrow, row: Row, declared: Declared): string | undefined {
+  if (specifier.startsWith('.')) return undefined
+  if (isUnitTest(from) && (specifier.startsWith('node:') || specifier.startsWith('@platen/adapters/'))) return undefined
+  if (specifier.startsWith('node:')) {
+    return row.builtins?.includes(specifier) === false
+      ? 'it does no I/O, so it needs only the pure builtins'
+      : undefined
+  }
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+  if (isUnitTest(from) && UNIT_TESTS.packages.includes(name)) return undefined
+  if (!declared.dependencies.includes(name)) return `its package.json does not declare ${name}`
+  if (row.packages !== undefined && !name.startsWith('@platen/') && !row.packages.includes(name)) {
+    return `this folder is not the one for ${name}`
+  }
+  return undefined
+}
+
+/** The folder a module belongs to: its package, or one adapter. */
+function homeOf(file: string): string {
+  const [packageName, src, adapter] = file.split('/')
+  return packageName === 'adapters' ? `${packageName}/${src}/${adapter}` : `${packageName}`
+}
+
+function isUnitTest(file: string): boolean {
+  return file.endsWith('.test.ts') && !contains('test', file)
+}
+
+function contains(place: string, file: string): boolean {
+  return file === place || file.startsWith(`${place}/`)
+}

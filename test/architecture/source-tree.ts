@@ -1,0 +1,94 @@
+/** The repository as the architecture tests see it: its files, and what each module imports. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { parseAst } from 'vitest/node'
+
+export const ROOT = join(import.meta.dirname, '../..')
+
+/** Made by tools or at run time; none of it is ours to judge. */
+const NOT_OURS = new Set(['.git', 'node_modules', 'out', 'data'])
+
+/** Every file of the repository, as a path from its root with forward slashes, in alphabetical order. */
+export function listFiles(): readonly string[] {
+  const walk = (folder: string): string[] =>
+    readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      if (NOT_OURS.has(entry.name)) return []
+      const path = join(folder, entry.name)
+      return entry.isDirectory() ? walk(path) : [relative(ROOT, path).replaceAll(sep, '/')]
+    })
+  return walk(ROOT).sort()
+}
+
+export function readText(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8')
+}
+
+/** One module naming another. */
+export interface Arrow {
+  /** The module that imports. */
+  readonly from: string
+  /** What it wrote: `./slots.ts`, `@platen/contract/error.ts`, `fastify`, `node:fs`. */
+  readonly specifier: string
+  /** `type` is erased before anything runs; `thread` is a module started by address: `new URL('./thread.ts', import.meta.url)`. */
+  readonly kind: 'import' | 'type' | 'thread'
+}
+
+/** What a module imports, in the order of its text. Read from the syntax tree: an import inside a string is none. */
+export function arrowsOf(file: string, text = readText(file)): readonly Arrow[] {
+  const arrows: Arrow[] = []
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) return node.forEach(visit)
+    if (!isRecord(node)) return
+    const specifier = isRecord(node['source']) ? node['source']['value'] : undefined
+    if (typeof specifier === 'string') arrows.push({ from: file, specifier, kind: isErased(node) ? 'type' : 'import' })
+    const started = startedModule(node)
+    if (started !== undefined) arrows.push({ from: file, specifier: started, kind: 'thread' })
+    Object.values(node).forEach(visit)
+  }
+  visit(parseAst(text, { lang: 'ts' }).body)
+  return arrows
+}
+
+function isErased(node: Readonly<Record<string, unknown>>): boolean {
+  return node['importKind'] === 'type' || node['exportKind'] === 'type' || node['type'] === 'TSImportType'
+}
+
+function startedModule(node: Readonly<Record<string, unknown>>): string | undefined {
+  if (node['type'] !== 'NewExpression' || !isRecord(node['callee']) || node['callee']['name'] !== 'URL')
+    return undefined
+  const [first]: unknown[] = Array.isArray(node['arguments']) ? node['arguments'] : []
+  const path = isRecord(first) ? first['value'] : undefined
+  return typeof path === 'string' && path.startsWith('.') && path.endsWith('.ts') ? path : undefined
+}
+
+/** The file an arrow points at, as a path from the root; undefined when it leaves the repository. */
+export function targetOf({ from, specifier }: Arrow): string | undefined {
+  if (specifier.startsWith('.')) return relative(ROOT, join(ROOT, dirname(from), specifier)).replaceAll(sep, '/')
+  const [scope, workspace, ...path] = specifier.split('/')
+  return scope === '@platen' ? `${workspace}/src/${path.join('/')}` : undefined
+}
+
+/** The first cycle among the modules, as the path that leads back to its start; undefined when there is none. */
+export function findCycle(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
+  const done = new Set<string>()
+  const follow = (module: string, path: readonly string[]): readonly string[] | undefined => {
+    const start = path.indexOf(module)
+    if (start >= 0) return [...path.slice(start), module]
+    if (done.has(module)) return undefined
+    for (const next of graph.get(module) ?? []) {
+      const cycle = follow(next, [...path, module])
+      if (cycle !== undefined) return cycle
+    }
+    done.add(module)
+    return undefined
+  }
+  for (const module of graph.keys()) {
+    const cycle = follow(module, [])
+    if (cycle !== undefined) return cycle
+  }
+  return undefined
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,31 @@
+/** The last line of a test run: one plain sentence over all suites, for people who skim and for tools that read one line. */
+import { writeSync } from 'node:fs'
+import type { Reporter, SerializedError, TestModule } from 'vitest/node'
+
+const STDOUT = 1
+
+export class SummaryReporter implements Reporter {
+  #summary: string | undefined
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
+    // The other reporters list the failures only now; the process's exit is the one moment after all of them.
+    if (this.#summary === undefined) process.once('exit', () => writeSync(STDOUT, `${this.#summary}\n`))
+    this.#summary = summaryOf(modules, unhandledErrors.length)
+  }
+}
+
+/**
+ * `12 passed, 0 failed`, and `, 3 skipped` where some were. What failed without being a test counts as failed too: a file
+ * that did not load, a hook that threw, a test that never reported back, an error nobody caught. Otherwise a suite could
+ * vanish and the line would still look well.
+ */
+function summaryOf(modules: readonly TestModule[], unhandledErrors: number): string {
+  const count = { passed: 0, failed: unhandledErrors, skipped: 0, pending: 0 }
+  for (const module of modules) {
+    for (const test of module.children.allTests()) count[test.result().state] += 1
+    count.failed += module.errors().length
+    for (const suite of module.children.allSuites()) count.failed += suite.errors().length
+  }
+  const skipped = count.skipped === 0 ? '' : `, ${count.skipped} skipped`
+  return `${count.passed} passed, ${count.failed + count.pending} failed${skipped}`
+}
