@@ -200,3 +200,9 @@ export const FACTS_KEPT_MS = 40 * 24 * HOUR_MS
 
 /** How often what is older is removed. */
 export const PRUNE_EVERY_MS = HOUR_MS
+
+/** How long a reservation stands that nobody confirmed: longer than any enqueue, short enough that a crash costs no quota for long. */
+export const RESERVATION_MS = 60 * SECOND_MS
+
+/** The window of all rates. */
+export const RATE_WINDOW_MS = 60 * SECOND_MS

@@ -49,6 +49,8 @@ export interface ArtifactAddress {
 export interface RenderRecord {
   readonly id: RenderId
   readonly tenant: TenantId
+  /** The tenant's incarnation: whose quota this counts in. */
+  readonly account: string
   readonly environment: Environment
   readonly mode: Mode
   readonly lane: Lane
@@ -66,6 +68,8 @@ export interface RenderRecord {
   /** Quota units this render costs if it succeeds, and the UTC month (`2026-11`) they count in. */
   readonly units: number
   readonly period: string
+  /** How long PDF and manifest are kept, by the plan at acceptance: a later change breaks no id that was given out. */
+  readonly retentionDays: number
 }
 
 export interface Pdf {
@@ -119,6 +123,14 @@ export function isTerminal(status: Status): status is Outcome['status'] {
 export function manifestOf(record: RenderRecord, attempt: number, outcome: Outcome): Manifest {
   const { data: _data, lane: _lane, deadlineMs: _deadlineMs, storage: _storage, ...render } = record
   return { render, attempt, outcome }
+}
+
+/**
+ * Was this render abandoned by the API, which answered 503 for it? Nothing comes of such a manifest: no event, no webhook,
+ * no charge, as the caller was told that nothing was accepted.
+ */
+export function isAbandoned({ attempt, outcome }: Manifest): boolean {
+  return attempt === 0 && outcome.status === 'failed' && outcome.error.code === 'canceled'
 }
 
 /** A manifest as it is stored. */

@@ -1,7 +1,7 @@
 /** What the end of an attempt means: failed for good, to be tried again, or no longer ours. Pure. */
 import { FAILURES, isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
-import type { Failure, Manifest } from '@platen/contract/render.ts'
+import type { Failure } from '@platen/contract/render.ts'
 
 export type Verdict =
   | { readonly kind: 'failed'; readonly failure: Failure }
@@ -48,14 +48,6 @@ export const DEFECT: Failure = {
 
 /** A render that no renderer took in time. */
 export const EXPIRED: Failure = { code: 'expired', message: 'no renderer took the render within 24 hours' }
-
-/**
- * Was this render abandoned by the API, which answered 503 for it? Nothing comes of such a manifest: no event, no webhook,
- * no charge, as the caller was told that nothing was accepted.
- */
-export function isAbandoned({ attempt, outcome }: Manifest): boolean {
-  return attempt === 0 && outcome.status === 'failed' && outcome.error.code === 'canceled'
-}
 
 function failed(code: Failure['code'], message: string): Verdict {
   return { kind: 'failed', failure: { code, message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX) } }

@@ -26,6 +26,7 @@ import {
   decodeManifest,
   encodeManifest,
   type Failure,
+  isAbandoned,
   type Manifest,
   manifestKey,
   manifestOf,
@@ -34,7 +35,7 @@ import {
   type RenderRecord,
 } from '@platen/contract/render.ts'
 import type { RenderEngine } from './engine/engine.ts'
-import { crashed, DEFECT, EXPIRED, isAbandoned, judge, type Verdict } from './outcome.ts'
+import { crashed, DEFECT, EXPIRED, judge, type Verdict } from './outcome.ts'
 import { laneOrder, type Turn, turnAfter } from './slots.ts'
 import { openWorkSource, type WorkSource } from './work-source.ts'
 

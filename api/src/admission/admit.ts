@@ -69,6 +69,7 @@ function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, dec
   const record: RenderRecord = {
     id,
     tenant: tenant.id,
+    account: tenant.incarnation,
     environment: key.environment,
     mode,
     lane: mode,
@@ -83,6 +84,7 @@ function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, dec
     acceptedAt: now,
     units: unitsOf(engine, caller),
     period: new Date(now).toISOString().slice(0, 'yyyy-mm'.length),
+    retentionDays: tenant.limits.retentionDays,
   }
   return isInline ? { record } : { record, input }
 }

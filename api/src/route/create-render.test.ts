@@ -54,6 +54,7 @@ describe('POST /render in async mode', () => {
     expect(record).toEqual({
       id: verifyRenderId(record.id, { incarnation: aTenant().incarnation, environment: 'live' }, api.ports.keys),
       tenant: 'acme',
+      account: aTenant().incarnation,
       environment: 'live',
       mode: 'async',
       lane: 'async',
@@ -68,6 +69,7 @@ describe('POST /render in async mode', () => {
       acceptedAt: NOON,
       units: 1,
       period: '2026-11',
+      retentionDays: 30,
     })
   })
 
