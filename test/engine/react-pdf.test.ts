@@ -158,6 +158,16 @@ describe('a document over several pages', () => {
     expect(numbers).toEqual(['page 1 of 3', 'page 2 of 3', 'page 3 of 3'])
   })
 
+  test.for([
+    ['an image of its own size', '<Image src={data.image} />'],
+    ['an image of some width', '<Image src={data.image} style={{ width: 30 }} />'],
+    ['a drawing', '<Svg width="50" height="20"><Rect width={50} height={20} fill="#f00" /></Svg>'],
+  ] as const)('sets aside as much space as a footer with %s takes', async ([, mark]) => {
+    const document = `<Page style={{ padding: 40 }}><Rows count={100} /><View fixed>${mark}<Text>FOOT</Text></View></Page>`
+    const facts = await inspectPdf(await render({ document, data: { image: PIXEL } }))
+    expect(pagesOf(facts.text).map((page) => occurrences(page, 'FOOT'))).toEqual([1, 1, 1])
+  })
+
   test('breaks where it says', async () => {
     const document =
       '<Page><Text>first</Text><View break><Text>second</Text></View></Page><Page><Text>third</Text></Page>'

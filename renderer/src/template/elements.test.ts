@@ -106,6 +106,11 @@ describe('a tree', () => {
       node('Document', {}, node('Page', { size: 'constructor' })),
       'template.tsx:3: <Page size>: is not a page size',
     ],
+    [
+      'an entry of its own for the PDF',
+      node('Document', { pageMode: 'useNone /OpenAction 1 0 R' }),
+      'template.tsx:3: <Document pageMode>: must be a name of letters',
+    ],
     ['no document', node('Page'), 'template.tsx:3: <Page> cannot stand at the root: a component returns a <Document>'],
     ['a text for a document', 'hello', 'template.tsx: the component must return exactly one <Document>'],
     ['no node at all', 7, 'template.tsx: the component gave no element tree'],

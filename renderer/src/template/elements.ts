@@ -11,7 +11,7 @@ import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
-import { chromeOf, isPinned } from './element/fixed.ts'
+import { chromeOf, framedStyle, isPinned } from './element/fixed.ts'
 import { type ImageSource, readImage } from './element/image.ts'
 import { documentProps, pageProps } from './element/page.ts'
 import { type Place, PRIMITIVES, type Primitive, primitiveOf, suggestion, TEXT_PLACES } from './element/primitive.ts'
@@ -38,7 +38,7 @@ const PAGE_NUMBERS = ['pageNumber', 'totalPages', 'subPageNumber', 'subPageTotal
  */
 export function translate(nodes: Json, translation: Translation): ReactElement<Props> {
   const faults: Faults = (message) => new ServiceError('template_error', `${TEMPLATE_FILE}: ${message}`)
-  const [root, ...others] = listOf(nodes, faults)
+  const [root, ...others] = listOf(nodes, 0, faults)
   if (root === undefined || typeof root === 'string' || others.length > 0) {
     throw faults('the component must return exactly one <Document>')
   }
@@ -88,23 +88,23 @@ function textOf(text: string, spot: Spot, context: Context): string | null {
   throw spot.faults('text stands outside <Text>')
 }
 
-function spend(spot: Spot, { budget }: Context): void {
+function spend({ faults }: Pick<Spot, 'faults'>, { budget }: Context): void {
   budget.left -= 1
-  if (budget.left < 0) throw spot.faults(`the document has more than ${ELEMENTS_MAX} elements`)
-  if (spot.depth > ELEMENT_DEPTH_MAX) throw spot.faults(`elements are nested more than ${ELEMENT_DEPTH_MAX} deep`)
+  if (budget.left < 0) throw faults(`the document has more than ${ELEMENTS_MAX} elements`)
 }
 
 function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props> {
   const { type } = node
   const at = node.line === undefined ? TEMPLATE_FILE : `${TEMPLATE_FILE}:${node.line}`
   const faults: Faults = (message) => new ServiceError('template_error', `${at}: ${message}`)
-  spend({ ...spot, faults }, context)
+  spend({ faults }, context)
   const primitive = primitiveOf(type, spot.place)
   if (primitive === undefined)
     throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
   if (!primitive.within.includes(spot.place)) throw faults(`<${type}> cannot stand ${PLACE_NAMES[spot.place]}`)
   const props = propsOf(node, primitive, { faults, context })
   Object.assign(props, drawingProps(props, primitive, spot))
+  if (context.page !== undefined) props['style'] = framedStyle(primitive.tag, props)
   const inner: Spot = {
     place: primitive.holds ?? spot.place,
     depth: spot.depth + 1,
@@ -154,13 +154,13 @@ function contentOf(
   if (render !== undefined) {
     if (!DYNAMIC.includes(primitive.tag)) throw inner.faults(`<${node.type} render>: there is no such prop`)
     const draw = (page: PageNumbers) => {
-      const nodes = listOf(context.call(render, numbersOf(page)), inner.faults)
+      const nodes = listOf(context.call(render, numbersOf(page)), inner.depth, inner.faults)
       return translateAll(nodes, inner, { ...context, budget: { left: ELEMENTS_MAX } })
     }
     return context.page === undefined ? { render: draw } : { children: draw(context.page) }
   }
-  const chrome = primitive.tag === 'PAGE' ? chromeOf(node.children) : []
-  const children = node.children.filter((child) => !chrome.includes(child))
+  const chrome = new Set(primitive.tag === 'PAGE' ? chromeOf(node.children) : [])
+  const children = node.children.filter((child) => !chrome.has(child))
   if (inner.place === 'flow') {
     // The fast pagination shows a fixed element from its place in the document on; one that is positioned absolutely can stand first.
     children.sort((left, right) => Number(isPinned(right)) - Number(isPinned(left)))
@@ -207,14 +207,16 @@ function familyOf(props: Props): readonly string[] | undefined {
   return styleOf(props)['fontFamily'] as readonly string[] | undefined
 }
 
-/** The frame of the nodes: what they contain is looked at when its turn comes. */
-function listOf(nodes: Json | undefined, faults: Faults): readonly (Node | string)[] {
+/** The frame of the nodes, which everything below can then rely on: depth and fields, but not what the props are. */
+function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonly (Node | string)[] {
   if (!Array.isArray(nodes)) throw faults('the component gave no element tree')
-  // Each entry is a node by the check of its fields.
-  return nodes.map((node: Json) => (typeof node === 'string' ? node : nodeOf(node, faults)))
+  if (depth > ELEMENT_DEPTH_MAX && nodes.length > 0) {
+    throw faults(`elements are nested more than ${ELEMENT_DEPTH_MAX} deep`)
+  }
+  return nodes.map((node: Json) => (typeof node === 'string' ? node : nodeOf(node, depth, faults)))
 }
 
-function nodeOf(node: Json, faults: Faults): Node {
+function nodeOf(node: Json, depth: number, faults: Faults): Node {
   const isObject = (value: Json | undefined): value is JsonObject =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isObject(node)) throw faults('the component gave no element tree')
@@ -223,7 +225,7 @@ function nodeOf(node: Json, faults: Faults): Node {
   return {
     type,
     props,
-    children: listOf(children, faults),
+    children: listOf(children, depth + 1, faults),
     ...(typeof line === 'number' ? { line } : {}),
     ...(typeof render === 'number' ? { render } : {}),
   }

@@ -1,6 +1,8 @@
 /** Which children of a page repeat on every page, and how. Pure. */
 import type { Json } from '@platen/contract/brand.ts'
 import type { Node } from '../elements.ts'
+import type { ImageSource } from './image.ts'
+import type { Props } from './prop.ts'
 
 type Child = Node | string
 
@@ -13,6 +15,28 @@ export function isPinned(child: Child): boolean {
 export function chromeOf(children: readonly Child[]): readonly Child[] {
   const contentEnd = children.findLastIndex((child) => typeof child !== 'string' && !isFixed(child)) + 1
   return contentEnd === 0 ? [] : children.slice(contentEnd).filter((child) => isFixed(child) && !isAbsolute(child))
+}
+
+/**
+ * The style of an image or drawing in a page's frame. Pagination measures a frame anew for every page, and with it neither the
+ * pixels of an image nor the attributes of a drawing: what they say of its size must stand in its style.
+ */
+export function framedStyle(tag: string, props: Props): Props {
+  // `propValue` makes every style a flat record, and every source is an image that was read.
+  const style = (props['style'] ?? {}) as Props
+  if (tag === 'SVG') return { ...sizeOf(props), ...style }
+  if (tag !== 'IMAGE' || (style['width'] !== undefined && style['height'] !== undefined)) return style
+  const { width, height } = props['src'] as ImageSource
+  const isFree = style['width'] === undefined && style['height'] === undefined
+  return { aspectRatio: width / height, ...(isFree ? { width } : {}), ...style }
+}
+
+function sizeOf(props: Props): Props {
+  const lengths = ['width', 'height'].map((name) => [name, props[name]] as const)
+  // Without a unit, an attribute in quotes is a number of points all the same.
+  return Object.fromEntries(
+    lengths.flatMap(([name, length]) => (length === undefined ? [] : [[name, Number(length) || length] as const])),
+  )
 }
 
 function isFixed(child: Child): child is Node {

@@ -10,6 +10,8 @@ import { IMAGE_PIXELS_MAX } from '@platen/contract/limit.ts'
 export interface ImageSource {
   readonly data: Buffer
   readonly format: 'png' | 'jpg'
+  readonly width: number
+  readonly height: number
 }
 
 /** Reads the image of a `src`. Throws `ServiceError` with `asset_unavailable`, naming the source, cut short. */
@@ -20,9 +22,8 @@ export function readImage(src: string): ImageSource {
   if (data.length < 4) throw unusable(src, 'the image is empty')
   try {
     const format = isPng(data) ? 'png' : 'jpg'
-    if (format === 'png') checkPng(data)
-    else checkJpeg(data)
-    return { data: named(data), format }
+    const size = format === 'png' ? checkPng(data) : checkJpeg(data)
+    return { data: named(data), format, ...size }
   } catch (cause) {
     throw unusable(src, cause instanceof Refusal ? cause.message : 'the image is damaged', cause)
   }
@@ -59,11 +60,11 @@ function isPng(data: Buffer): boolean {
 }
 
 /** Walks the chunks, unpacks the pixels within what the header says, and looks at the filter of each row. */
-function checkPng(data: Buffer): void {
+function checkPng(data: Buffer): PixelSize {
   if (data.toString('latin1', 12, 16) !== 'IHDR') throw new Refusal('the image is damaged')
   const width = data.readUInt32BE(16)
   const height = data.readUInt32BE(20)
-  checkPixels(width, height)
+  const size = checkPixels(width, height)
   const samples = SAMPLES_PER_PIXEL[data.readUInt8(25)]
   if (samples === undefined) throw new Refusal('the image is damaged')
   const bitsPerPixel = data.readUInt8(24) * samples
@@ -81,6 +82,7 @@ function checkPng(data: Buffer): void {
       if (pixels.readUInt8(at) > 4) throw new Refusal('the image is damaged')
     }
   }
+  return size
 }
 
 function pixelChunks(data: Buffer): Buffer[] {
@@ -97,7 +99,7 @@ function pixelChunks(data: Buffer): Buffer[] {
 }
 
 /** Finds the frame header (SOF0–SOF15 without the tables among them); the pixels are embedded as they are. */
-function checkJpeg(data: Buffer): void {
+function checkJpeg(data: Buffer): PixelSize {
   if (data.readUInt16BE(0) !== 0xffd8) throw new Refusal('the image is neither PNG nor JPEG')
   for (let at = 2; ; ) {
     if (data.readUInt8(at) !== 0xff) throw new Refusal('the image is damaged')
@@ -108,9 +110,12 @@ function checkJpeg(data: Buffer): void {
   }
 }
 
-function checkPixels(width: number, height: number): void {
+type PixelSize = Pick<ImageSource, 'width' | 'height'>
+
+function checkPixels(width: number, height: number): PixelSize {
   if (width === 0 || height === 0) throw new Refusal('the image has no pixels')
   if (width * height > IMAGE_PIXELS_MAX) {
     throw new Refusal(`the image has ${width} × ${height} pixels; at most ${IMAGE_PIXELS_MAX} are allowed`)
   }
+  return { width, height }
 }

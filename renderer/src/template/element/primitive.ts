@@ -5,6 +5,7 @@ export type PropKind =
   | 'flag'
   | 'number'
   | 'text'
+  | 'name'
   | 'scalar'
   | 'style'
   | 'image'
@@ -81,8 +82,8 @@ export const PRIMITIVES = {
       creator: 'text',
       producer: 'text',
       language: 'text',
-      pageMode: 'text',
-      pageLayout: 'text',
+      pageMode: 'name',
+      pageLayout: 'name',
     },
   },
   Page: {

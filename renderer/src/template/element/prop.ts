@@ -21,6 +21,10 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, faults:
     case 'text':
       if (isScalar(value)) return String(value)
       throw faults('must be a text')
+    case 'name':
+      // Written into the PDF as it is: anything but letters could be the start of another entry.
+      if (typeof value === 'string' && /^[a-z]+$/i.test(value)) return value
+      throw faults('must be a name of letters')
     case 'scalar':
       if (isScalar(value)) return value
       throw faults('must be a number or a text')
