@@ -50,7 +50,7 @@ export interface ThreadPoolOptions {
   readonly heapMibMax?: number
 }
 
-/** Starts the threads and returns without waiting for them. Closing it ends them, whatever they do; running tasks reject. */
+/** Starts the first thread, the others when that one is ready, and returns without waiting for any. Closing it ends them, whatever they do; running tasks reject. */
 export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
   return new Threads(options)
 }
@@ -96,7 +96,7 @@ class Threads implements ThreadPool {
     this.#clock = clock
     this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
     this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
-    for (let count = 0; count <= size; count += 1) this.#start()
+    this.#start()
   }
 
   async run<Kind extends TaskKind>(
@@ -165,6 +165,8 @@ class Threads implements ThreadPool {
     if (reply.kind === 'ready') {
       thread.isReady = true
       this.#restartMs = RESTART_MS_MIN
+      // Starting all at once would have them compete for the cores, and the first be ready no sooner than the last.
+      while (this.#threads.size <= this.#size) this.#start()
     } else {
       const { job } = thread
       thread.job = undefined
