@@ -49,6 +49,12 @@ export const HTTP_ERRORS = {
     summary: 'The route exists, but not with this method; `Allow` names those it has.',
   },
   REQUEST_TIMEOUT: { status: 408, retryable: true, fault: 'caller', summary: 'The request was not received in time.' },
+  IDEMPOTENCY_IN_PROGRESS: {
+    status: 409,
+    retryable: true,
+    fault: 'caller',
+    summary: 'The first request with this `Idempotency-Key` is not answered yet; `Retry-After` is sent.',
+  },
   RENDER_EXPIRED: {
     status: 410,
     retryable: false,
@@ -69,11 +75,23 @@ export const HTTP_ERRORS = {
     summary:
       "`data` does not fit the template's `variables_schema`, or the template has no source for the engine asked for.",
   },
+  IDEMPOTENCY_MISMATCH: {
+    status: 422,
+    retryable: false,
+    fault: 'caller',
+    summary: 'The `Idempotency-Key` was sent within the last day with another body.',
+  },
   RATE_LIMITED: {
     status: 429,
     retryable: true,
     fault: 'caller',
     summary: 'Too many requests; `Retry-After` says when the next is admitted.',
+  },
+  HTML_RATE_LIMIT_EXCEEDED: {
+    status: 429,
+    retryable: true,
+    fault: 'caller',
+    summary: 'Too many html renders of the tenant; `Retry-After` says when the next is admitted.',
   },
   HEADERS_TOO_LARGE: {
     status: 431,

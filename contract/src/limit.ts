@@ -78,6 +78,21 @@ export const SYNC_ANSWER_MARGIN_MS = 3 * SECOND_MS
 /** How long a request waits for one answer of the queue or a store before it is answered 503: callers and load balancers wait longer. */
 export const PORT_CALL_MS_MAX = 5 * SECOND_MS
 
+/** Characters of `Idempotency-Key`: what other services take, and room for any identifier. */
+export const IDEMPOTENCY_KEY_CHARS_MAX = 255
+
+/** How long an `Idempotency-Key` stands for the request it was first sent with: callers that retry do so within a day. */
+export const IDEMPOTENCY_MS = 24 * HOUR_MS
+
+/**
+ * How long a request with an `Idempotency-Key` may be under way, beyond what waiting for its render takes: each of its calls at
+ * the very end of its time, and clocks that differ. One that is older has lost its process.
+ */
+export const IDEMPOTENCY_UNDER_WAY_MS = 6 * PORT_CALL_MS_MAX
+
+/** How long the caller of a duplicate is asked to wait for the first request, in seconds. */
+export const IDEMPOTENCY_RETRY_AFTER_S = 1
+
 /** How long an accepted caller is asked to wait before the first poll, in seconds. */
 export const POLL_RETRY_AFTER_S = 1
 
@@ -153,13 +168,32 @@ export const TEMPLATE_SOURCE_BYTES_MAX = 128 * KIB
 /** One manifest file, and all documents of a folder. */
 export const MANIFEST_FILE_BYTES_MAX = 16 * MIB
 
+/** A tenant's `variablesSchema` as JSON, and how deep it nests: ten times a long form, and a dozen levels of data. */
+export const SCHEMA_BYTES_MAX = 64 * KIB
+export const SCHEMA_DEPTH_MAX = 48
+
+/** Objects in such a schema, a subschema or a list of them each. A thousand take ajv a third of a second to compile, and it grows faster than they do. */
+export const SCHEMA_OBJECTS_MAX = 1000
+
+/** Size of one of its patterns, in instructions of RE2: `.{200}` has 202. Time and memory of matching grow with it. */
+export const PATTERN_SIZE_MAX = 1000
+
+/** Characters of a text whose `format` is looked at; no date, address or id is longer. */
+export const FORMAT_CHARS_MAX = 2048
+
+/**
+ * Steps of some ten nanoseconds that checking one body of data may take: a schema that branches at each of its references would
+ * never end. The largest body of the plainest data, ten MiB of digits in a list, takes ten million.
+ */
+export const VALIDATION_STEPS_MAX = 50_000_000
+
 /** Commands that share one commit of the embedded database: enough that the flush no longer counts, few enough that nobody waits long for others. */
 export const COMMANDS_PER_COMMIT_MAX = 256
 
 /** Calls that may wait for the embedded database; past it they are refused at once instead of piling up in memory. */
 export const DATABASE_CALLS_MAX = 10_000
 
-/** Settled renders the in-process ledger remembers; older ones are found by their manifests. About 5 MB. */
+/** Settled renders that the ledger and the limiter of one process remember; older ones are found by their manifests. About 5 MB. */
 export const LEDGER_SETTLED_MAX = 10_000
 
 /** Rows pruned at once: a few milliseconds, as commands of renders wait behind it. */
@@ -167,6 +201,9 @@ export const PRUNE_ROWS_MAX = 1000
 
 /** Events a reader fetches at once. */
 export const EVENT_PREFETCH = 64
+
+/** Documents in one manifest file: as many tenants as fit into its bytes, and no more empty ones than can be looked at in seconds. */
+export const MANIFEST_DOCUMENTS_MAX = 100_000
 
 /** Values in one manifest document, aliases written out: far over any real one, and what a walk takes in a moment. */
 export const MANIFEST_NODES_MAX = 1_000_000
@@ -195,14 +232,26 @@ export const ARTIFACT_KEY_CHARS_MAX = 1024
 /** Characters between two slashes of an artifact's key: what file systems allow in a name. */
 export const ARTIFACT_NAME_CHARS_MAX = 255
 
-/** How long events, and what the ledger knows of finished renders, are kept: longer than a month of quota and any retry of a webhook. */
+/** How long events and charges are kept: longer than a month of quota and any retry of a webhook. */
 export const FACTS_KEPT_MS = 40 * 24 * HOUR_MS
 
-/** How often what is older is removed. */
-export const PRUNE_EVERY_MS = HOUR_MS
+/** How often what is past its time is removed: often enough beside retention in days, and no more than a little at once. */
+export const REMOVE_EVERY_MS = HOUR_MS
+
+/**
+ * How long before the last sign of life a render may have been accepted whose outcome a kill kept from being announced: the longest
+ * deadline with its waits, and as much again for stores that could not be reached for a while.
+ */
+export const RECOVERY_WINDOW_MS = 300 * SECOND_MS
+
+/** Renders looked at together at a start: enough that they share a commit of the embedded database. */
+export const RECOVERIES_AT_ONCE = 32
 
 /** How long a reservation stands that nobody confirmed: longer than any enqueue, short enough that a crash costs no quota for long. */
 export const RESERVATION_MS = 60 * SECOND_MS
 
 /** The window of all rates. */
 export const RATE_WINDOW_MS = 60 * SECOND_MS
+
+/** Reservations between two sweeps of rate buckets that nobody uses any more: a sweep looks at all of them. */
+export const RATE_BUCKETS_SWEPT_EVERY = 1000

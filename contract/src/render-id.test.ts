@@ -4,6 +4,7 @@ import {
   type IdScope,
   issuedAt,
   type KeyRing,
+  leastIdSince,
   mintRenderId,
   RENDER_ID_RANDOM_BYTES,
   renderUuid,
@@ -17,7 +18,7 @@ const scope: fc.Arbitrary<IdScope> = fc.record({
   environment: fc.constantFrom('live', 'test'),
 })
 const source = fc.record({
-  now: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+  now: fc.integer({ min: 0, max: 2 ** 48 - 2 }),
   random: fc.uint8Array({ minLength: RENDER_ID_RANDOM_BYTES, maxLength: RENDER_ID_RANDOM_BYTES }),
 })
 
@@ -40,6 +41,17 @@ describe('a render id', () => {
         const second = mintRenderId(issuedTo, [mine], two)
         expect(issuedAt(first)).toBe(one.now)
         if (one.now !== two.now) expect(first < second).toBe(one.now < two.now)
+      }),
+    )
+  })
+
+  test('is not before the least id of any moment up to its own, and before that of every later one', () => {
+    fc.assert(
+      fc.property(scope, source, fc.tuple(key, fc.integer({ max: 2 ** 48 - 1 })), (issuedTo, from, [mine, moment]) => {
+        const id = mintRenderId(issuedTo, [mine], from)
+        expect(id >= leastIdSince(moment)).toBe(from.now >= moment)
+        expect(id >= leastIdSince(from.now)).toBe(true)
+        expect(id >= leastIdSince(from.now + 1)).toBe(false)
       }),
     )
   })

@@ -61,6 +61,13 @@ export function issuedAt(id: RenderId): Instant {
   return decode(id).readUIntBE(0, 6)
 }
 
+/** The least spelling of all ids issued then or later: ids sort by the time they were issued. */
+export function leastIdSince(instant: Instant): string {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(Math.max(instant, 0), 0, 6)
+  return encode(bytes)
+}
+
 /** The 16 bytes of an id. */
 export function renderIdBytes(id: RenderId): Uint8Array {
   return decode(id)

@@ -9,6 +9,8 @@ import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
 import type { RenderId } from './render-id.ts'
 import type { Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
 
+const DAY_MS = 24 * 60 * 60 * 1000
+
 export const ENGINES = ['react_pdf', 'html'] as const
 export type Engine = (typeof ENGINES)[number]
 
@@ -92,7 +94,7 @@ export type Outcome =
 
 /** The truth about a finished render: one object in the artifact store, created if absent, never changed. */
 export interface Manifest {
-  readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs' | 'storage'>
+  readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs'>
   /** 1 for the first start; 0 when it never started. */
   readonly attempt: number
   readonly outcome: Outcome
@@ -121,7 +123,7 @@ export function isTerminal(status: Status): status is Outcome['status'] {
 
 /** The manifest of a render that ended; the same for every writer, so that a repeated write changes nothing but the time. */
 export function manifestOf(record: RenderRecord, attempt: number, outcome: Outcome): Manifest {
-  const { data: _data, lane: _lane, deadlineMs: _deadlineMs, storage: _storage, ...render } = record
+  const { data: _data, lane: _lane, deadlineMs: _deadlineMs, ...render } = record
   return { render, attempt, outcome }
 }
 
@@ -155,19 +157,32 @@ export function viewOf(manifest: Manifest): RenderView {
   return { id, template: template.code, acceptedAt, state: manifest.outcome }
 }
 
-/** Manifests always stand in the service's own bucket, whatever storage the tenant has. */
+/** Where manifests stand, and nothing else: in the service's own bucket, whatever storage the tenant has. */
+export const MANIFEST_PREFIX = 'manifest/'
+
+/** The key of a render's manifest. */
 export function manifestKey(id: RenderId): string {
-  return `manifest/${id}.json`
+  return `${MANIFEST_PREFIX}${id}.json`
+}
+
+/** Everything stored of a render but its manifest stands under this prefix of its tenant's storage: the PDFs of all attempts, and its input. */
+export function renderPrefix(prefix: string, id: RenderId): string {
+  return `${prefix}${id}/`
 }
 
 /** The key of a render's PDF: content-addressed, so a late second attempt can overwrite nothing. */
 export function pdfKey(record: RenderRecord, sha256: string): string {
-  return `${record.storage.prefix}${record.id}/${sha256}.pdf`
+  return `${renderPrefix(record.storage.prefix, record.id)}${sha256}.pdf`
 }
 
 /** The key of data too large for the queue record. */
 export function inputKey(prefix: string, id: RenderId): string {
-  return `${prefix}${id}/input`
+  return `${renderPrefix(prefix, id)}input`
+}
+
+/** When a render that ended then, or must have ended by then, is removed: its PDF, its manifest, and what the ledger knows of it. */
+export function expiryOf({ retentionDays }: Pick<RenderRecord, 'retentionDays'>, endedAt: Instant): Instant {
+  return endedAt + retentionDays * DAY_MS
 }
 
 /** Where a template's sources stand, in the service's own bucket. */

@@ -1,19 +1,30 @@
-/** A process that appends to the queue in the database it is told, and prints every id once `enqueue` has resolved, until it is killed. */
+/** A process that appends to the queue in the database it is told, or charges renders there, and prints every id once that has resolved, until it is killed. */
+import assert from 'node:assert/strict'
 import { writeSync } from 'node:fs'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
-import { aRecord } from '../fixture/build.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { RenderRecord } from '@platen/contract/render.ts'
+import { aManifest, aRecord } from '../fixture/build.ts'
 
-const [, , path = ''] = process.argv
+const [, , path = '', deed] = process.argv
 const { signal } = new AbortController()
-const queue = sqliteRenderQueue(await openDatabase({ path, signal }))
+const database = await openDatabase({ path, signal })
+const queue = sqliteRenderQueue(database)
+const limiter = await openSqliteLimiter(database, systemClock(), signal)
+const deeds: Record<string, (record: RenderRecord) => Promise<void>> = {
+  enqueue: (record) => queue.enqueue(record, signal),
+  charge: (record) => limiter.settle(aManifest({ record }), signal),
+}
+const act = deeds[deed ?? ''] ?? assert.fail('it is told what to do')
 
-async function append(): Promise<never> {
+async function repeat(): Promise<never> {
   for (;;) {
     const record = aRecord()
-    await queue.enqueue(record, signal)
+    await act(record)
     writeSync(1, `${record.id}\n`)
   }
 }
 
-await Promise.all(Array.from({ length: 8 }, append))
+await Promise.all(Array.from({ length: 8 }, repeat))

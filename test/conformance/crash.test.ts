@@ -5,13 +5,16 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
+import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { DATABASE_CALLS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { anEvent, aRecord } from '../fixture/build.ts'
+import { aManifest, anEvent, aRecord } from '../fixture/build.ts'
 import { all } from './harness.ts'
 
 let folder: string
@@ -30,7 +33,7 @@ afterEach(async () => {
 test('a process killed at any moment loses no render it has answered for', { timeout: 60_000 }, async ({ signal }) => {
   const printed: string[] = []
   // Killed between its first answer and some hundreds later, each time on top of what the last one left.
-  for (const answers of [1, 2, 17, 90, 333]) printed.push(...(await appendUntilKilled(answers, signal)))
+  for (const answers of [1, 2, 17, 90, 333]) printed.push(...(await actUntilKilled('enqueue', answers, signal)))
 
   await using database = await openDatabase({ path, signal })
   await using consumer = await sqliteRenderQueue(database).consume('react_pdf', signal)
@@ -41,6 +44,25 @@ test('a process killed at any moment loses no render it has answered for', { tim
     else missing.delete(delivery.record.id)
   }
   expect(printed.length).toBeGreaterThanOrEqual(1 + 2 + 17 + 90 + 333)
+})
+
+test('a process killed at any moment has charged every render it has answered for, and none twice', {
+  timeout: 60_000,
+}, async ({ signal }) => {
+  const printed: string[] = []
+  for (const answers of [1, 2, 17, 90, 333]) printed.push(...(await actUntilKilled('charge', answers, signal)))
+
+  await using database = await openDatabase({ path, signal })
+  const limiter = await openSqliteLimiter(database, manualClock(), signal)
+  const { account, period } = aRecord()
+  const before = await limiter.usage(account, period, signal)
+  const [rows] = await database.run([{ sql: 'SELECT count(*) AS count FROM charge' }])
+  expect(before).toStrictEqual({ charged: rows?.[0]?.['count'], reserved: 0 })
+  expect(before.charged).toBeGreaterThanOrEqual(printed.length)
+  // Whoever was killed is asked for again, as nobody knows how far it came. What it printed are the ids of its records.
+  const again = printed.map((id) => aManifest({ record: aRecord({ id: id as RenderId }) }))
+  await Promise.all(again.map((manifest) => limiter.settle(manifest, signal)))
+  expect(await limiter.usage(account, period, signal)).toStrictEqual(before)
 })
 
 test('a second process is refused while one has the database, and admitted when that one is killed', async ({
@@ -120,9 +142,11 @@ async function countQueued(database: Database): Promise<unknown> {
   return rows?.[0]?.['count']
 }
 
+type Deed = 'enqueue' | 'charge'
+
 /** Runs a process until it has printed so many ids, kills it, and returns all that it printed. */
-async function appendUntilKilled(answers: number, signal: AbortSignal): Promise<string[]> {
-  const { child, lines } = start()
+async function actUntilKilled(deed: Deed, answers: number, signal: AbortSignal): Promise<string[]> {
+  const { child, lines } = start(deed)
   const exit = once(child, 'exit')
   const ids: string[] = []
   for await (const line of lines) {
@@ -135,8 +159,8 @@ async function appendUntilKilled(answers: number, signal: AbortSignal): Promise<
   return ids
 }
 
-function start(): { child: ChildProcess; lines: AsyncIterableIterator<string> } {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'crash.child.ts'), path], {
+function start(deed: Deed = 'enqueue'): { child: ChildProcess; lines: AsyncIterableIterator<string> } {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'crash.child.ts'), path, deed], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)

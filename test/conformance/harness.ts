@@ -24,7 +24,9 @@ export async function memoryHarness<Port>(make: () => Port): Promise<Harness<Por
 }
 
 /** The harness of a port that stands in a database of its own. */
-export async function sqliteHarness<Port>(portIn: (database: Database) => Port): Promise<Harness<Port>> {
+export async function sqliteHarness<Port>(
+  portIn: (database: Database) => Port | Promise<Port>,
+): Promise<Harness<Port>> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-sqlite-'))
   let database: Database | undefined
   const open = async () => {

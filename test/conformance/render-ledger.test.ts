@@ -4,11 +4,13 @@ import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { ledgerByLane } from '@platen/embedded/by-lane.ts'
-import { expect, test } from 'vitest'
-import { aFailure, aManifest, aRecord, NOON } from '../fixture/build.ts'
-import { type Harness, memoryHarness, sqliteHarness } from './harness.ts'
+import { ledgerByLane } from '@platen/embedded/store/by-lane.ts'
+import { describe, expect, test } from 'vitest'
+import { aFailure, aManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
+import { all, type Harness, memoryHarness, sqliteHarness } from './harness.ts'
 import { describeRenderLedger, type RenderLedgerHarness } from './render-ledger.suite.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 describeRenderLedger('memory', () => timed((clock) => memoryHarness(() => memoryRenderLedger(clock))))
 describeRenderLedger('sqlite', () => timed((clock) => sqliteHarness((database) => sqliteRenderLedger(database, clock))))
@@ -44,21 +46,84 @@ test('the ledger in SQLite finds a render as queued whose opening was lost', asy
   })
 })
 
-test('the ledger in SQLite forgets on request what ended before then, however much it is', async ({ signal }) => {
-  await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
-  const ledger = await harness.open()
-  const settled = Array.from({ length: PRUNE_ROWS_MAX + 1 }, () => aRecord())
-  const late = aRecord()
-  await Promise.all(
-    settled.map((record) => ledger.settle(aManifest({ record, outcome: aFailure({ finishedAt: NOON }) }), signal)),
-  )
-  await ledger.settle(aManifest({ record: late, outcome: aFailure({ finishedAt: NOON + 1 }) }), signal)
-  await ledger.prune(NOON, signal)
-  expect(await ledger.find(settled[0]?.id ?? late.id, signal)).toBeDefined()
-  await ledger.prune(NOON + 1, signal)
-  const left = await Promise.all(settled.map(({ id }) => ledger.find(id, signal)))
-  expect(left.filter((view) => view !== undefined)).toStrictEqual([])
-  expect(await ledger.find(late.id, signal)).toBeDefined()
+describe('the ledger in SQLite', () => {
+  const ending = (finishedAt: number, fields: Parameters<typeof aRecord>[0] = {}) =>
+    aManifest({ record: aRecord({ retentionDays: 1, ...fields }), outcome: aFailure({ finishedAt }) })
+
+  test('gives what is due and nothing else, the oldest first, however much it is', async ({ signal }) => {
+    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
+    const ledger = await harness.open()
+    const due = Array.from({ length: PRUNE_ROWS_MAX + 1 }, (_, i) => ending(NOON - Math.floor(i / 2)))
+    const kept = [ending(NOON + 1), ending(NOON, { retentionDays: 2 })]
+    await Promise.all([...due, ...kept].map((manifest) => ledger.settle(manifest, signal)))
+    const found = await all(ledger.due(NOON + DAY_MS, signal))
+    expect(found.map(({ id }) => id).toSorted()).toStrictEqual(due.map(({ render }) => render.id).toSorted())
+    const endOf = new Map(due.map(({ render, outcome }) => [render.id, outcome.finishedAt]))
+    const ends = found.map(({ id }) => endOf.get(id) ?? 0)
+    expect(ends).toStrictEqual(ends.toSorted((a, b) => a - b))
+    expect(found[0]?.storage).toStrictEqual(due[0]?.render.storage)
+  })
+
+  test('gives each render once, though it is forgotten meanwhile', async ({ signal }) => {
+    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
+    const ledger = await harness.open()
+    const due = Array.from({ length: PRUNE_ROWS_MAX + 1 }, () => ending(NOON))
+    await Promise.all(due.map((manifest) => ledger.settle(manifest, signal)))
+    const found = []
+    for await (const { id } of ledger.due(NOON + DAY_MS, signal)) {
+      await ledger.forget(id, signal)
+      found.push(id)
+      expect(await ledger.find(id, signal)).toBeUndefined()
+    }
+    expect(found.toSorted()).toStrictEqual(due.map(({ render }) => render.id).toSorted())
+    expect(await all(ledger.due(NOON + DAY_MS, signal))).toStrictEqual([])
+  })
+
+  test('keeps a render whose end it never heard of a day longer than its plan, in which it must have ended', async ({
+    signal,
+  }) => {
+    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
+    const ledger = await harness.open()
+    const { id, storage, ...record } = aRecord({ retentionDays: 1 })
+    await ledger.claim({ id, storage, ...record }, { owner: 'a', leaseMs: 1 }, signal)
+    expect(await all(ledger.due(NOON + 2 * DAY_MS - 1, signal))).toStrictEqual([])
+    expect(await all(ledger.due(NOON + 2 * DAY_MS, signal))).toStrictEqual([{ id, storage }])
+  })
+
+  test('tells the render that was accepted last', async ({ signal }) => {
+    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
+    const ledger = await harness.open()
+    expect(await ledger.newest(signal)).toBeUndefined()
+    const [older, newest] = [aRecord({ id: aRenderId(NOON - 1) }), aRecord({ id: aRenderId(NOON) })]
+    await ledger.open(newest, signal)
+    await ledger.settle(aManifest({ record: older }), signal)
+    expect(await ledger.newest(signal)).toBe(newest.id)
+  })
+})
+
+describe('the ledger by lane', () => {
+  test('has a sync render on disk once it has ended, and not before', async ({ signal }) => {
+    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
+    const disk = await harness.open()
+    const ledger = ledgerByLane({ memory: memoryRenderLedger(manualClock()), disk })
+    const record = aRecord({ lane: 'sync' })
+    await ledger.claim(record, { owner: 'a', leaseMs: 1000 }, signal)
+    expect((await ledger.find(record.id, signal))?.state.status).toBe('running')
+    expect(await disk.find(record.id, signal)).toBeUndefined()
+    await ledger.settle(aManifest({ record }), signal)
+    expect(await disk.find(record.id, signal)).toStrictEqual(await ledger.find(record.id, signal))
+    expect(await ledger.claim(record, { owner: 'b', leaseMs: 1000 }, signal)).toStrictEqual({ kind: 'settled' })
+  })
+
+  test('knows a sync render no longer that the disk has forgotten', async ({ signal }) => {
+    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
+    const disk = await harness.open()
+    const ledger = ledgerByLane({ memory: memoryRenderLedger(manualClock()), disk })
+    const record = aRecord({ lane: 'sync' })
+    await ledger.settle(aManifest({ record, outcome: aFailure() }), signal)
+    await disk.forget(record.id, signal)
+    expect(await ledger.find(record.id, signal)).toBeUndefined()
+  })
 })
 
 async function timed(

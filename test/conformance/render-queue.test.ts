@@ -1,6 +1,6 @@
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
-import { queueByLane } from '@platen/embedded/by-lane.ts'
+import { queueByLane } from '@platen/embedded/store/by-lane.ts'
 import { memoryHarness, sqliteHarness } from './harness.ts'
 import { describeRenderQueue } from './render-queue.suite.ts'
 

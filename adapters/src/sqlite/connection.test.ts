@@ -81,11 +81,12 @@ test('is the only one', () => {
 test('leaves a database alone that a later version wrote', () => {
   connection.close()
   const later = new DatabaseSync(path)
+  const version = Number(later.prepare('PRAGMA user_version').get()?.['user_version'])
   later.exec('PRAGMA user_version = 9999')
   later.close()
   expect(() => openConnection(path)).toThrow(DatabaseTooNew)
   const again = new DatabaseSync(path)
-  again.exec('PRAGMA user_version = 1')
+  again.exec(`PRAGMA user_version = ${version}`)
   again.close()
   connection = openConnection(path)
 })

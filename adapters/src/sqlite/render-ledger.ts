@@ -3,34 +3,50 @@
  * lost in a crash is still found as queued.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import { PRUNE_ROWS_MAX, QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimAnswer, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import type { RenderRecord, RenderView } from '@platen/contract/render.ts'
+import { expiryOf, type RenderRecord, type RenderView } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { Row } from './connection.ts'
-import { type Database, integerIn, prune, textIn } from './database.ts'
+import { type Database, integerIn, textIn } from './database.ts'
 
-const OPEN = `INSERT INTO render (id, template, accepted_at, status, dated) VALUES (?1, ?2, ?3, 'queued', ?3)
+const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage) VALUES (?, ?, ?, 'queued', ?, ?)
   ON CONFLICT DO NOTHING`
 const CLAIM = `UPDATE render SET status = 'running', attempts = attempts + 1, owner = ?2, lease_until = ?3 + ?4
   WHERE id = ?1 AND outcome IS NULL AND attempts < ?5 AND (owner IS NULL OR owner = ?2 OR lease_until <= ?3)
   RETURNING attempts`
 const STATE = `SELECT status, attempts, owner, lease_until FROM render WHERE id = ?`
 const RENEW = `UPDATE render SET lease_until = ?1 WHERE id = ?2 AND attempts = ?3 AND owner = ?4 RETURNING id`
-const SETTLE = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, dated) VALUES (?, ?, ?, ?, ?, ?, ?)
+const SETTLE = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET status = excluded.status, attempts = excluded.attempts, outcome = excluded.outcome,
-    dated = excluded.dated, owner = NULL, lease_until = NULL
+    expires_at = excluded.expires_at, storage = excluded.storage, owner = NULL, lease_until = NULL
   WHERE render.outcome IS NULL`
 const FIND = `SELECT template, accepted_at, status, attempts, outcome FROM render WHERE id = ?`
 const FIND_QUEUED = `SELECT record FROM queue WHERE id = ?`
 const TAKE_BACK = `UPDATE render SET owner = NULL, lease_until = NULL WHERE owner IS NOT NULL`
-const PRUNE = `DELETE FROM render WHERE id IN (SELECT id FROM render WHERE dated < ? LIMIT ?) RETURNING id`
+const DUE = `SELECT id, storage, expires_at FROM render WHERE expires_at <= ? AND (expires_at, id) > (?, ?)
+  ORDER BY expires_at, id LIMIT ?`
+const FORGET = `DELETE FROM render WHERE id = ?`
+const NEWEST = `SELECT id FROM render ORDER BY id DESC LIMIT 1`
 
+/** A render whose time is over, and where all that is stored of it but the manifest stands, under `renderPrefix`. */
+export interface DueRender {
+  readonly id: RenderId
+  /** Absent where it was not written down, by a version of the service before there was a retention. */
+  readonly storage?: RenderRecord['storage']
+}
+
+/** This ledger forgets nothing by itself: it is the index of what is kept, and whoever removes a render tells it last. */
 export interface SqliteRenderLedger extends RenderLedger {
-  /** Forgets renders that ended before then, and those accepted before then that never did. Safe to cut short. */
-  prune(before: Instant, signal: AbortSignal): Promise<void>
+  /** The renders that are to be removed by then, those first whose time came first; each once, removed meanwhile or not. */
+  due(by: Instant, signal: AbortSignal): AsyncIterable<DueRender>
+  /** Forgets a render. Resolves when durable; forgetting nothing is fine. */
+  forget(id: RenderId, signal: AbortSignal): Promise<void>
+  /** The render accepted last of all it knows. */
+  newest(signal: AbortSignal): Promise<RenderId | undefined>
 }
 
 /**
@@ -62,10 +78,10 @@ export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRend
       return renewed.length > 0
     },
     async settle({ render, attempt, outcome }, signal) {
-      const { id, template, acceptedAt } = render
+      const { id, template, acceptedAt, storage } = render
       const { status, finishedAt } = outcome
-      const values = [id, template.code, acceptedAt, status, attempt, JSON.stringify(outcome), finishedAt]
-      await database.run([{ sql: SETTLE, values }], signal)
+      const ending = [status, attempt, JSON.stringify(outcome), expiryOf(render, finishedAt), JSON.stringify(storage)]
+      await database.run([{ sql: SETTLE, values: [id, template.code, acceptedAt, ...ending] }], signal)
     },
     async find(id, signal) {
       const command = [
@@ -75,12 +91,31 @@ export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRend
       const [[known] = [], [queued] = []] = await database.run(command, signal)
       return known !== undefined ? viewIn(known, id) : queued && queuedView(JSON.parse(textIn(queued, 'record')))
     },
-    prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
+    async *due(by, signal) {
+      let after: [Instant, string] = [0, '']
+      for (;;) {
+        const [rows = []] = await database.run([{ sql: DUE, values: [by, ...after, PRUNE_ROWS_MAX] }], signal)
+        for (const row of rows) yield dueIn(row)
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < PRUNE_ROWS_MAX) return
+        after = [integerIn(last, 'expires_at'), textIn(last, 'id')]
+      }
+    },
+    async forget(id, signal) {
+      await database.run([{ sql: FORGET, values: [id] }], signal)
+    },
+    async newest(signal) {
+      const [[row] = []] = await database.run([{ sql: NEWEST }], signal)
+      return row && idIn(row)
+    },
   }
 }
 
-function opening({ id, template, acceptedAt }: RenderRecord) {
-  return { sql: OPEN, values: [id, template.code, acceptedAt] }
+function opening(record: RenderRecord) {
+  const { id, template, acceptedAt, storage } = record
+  // Should its end never be told here, so that nothing stays for ever: by then it has ended.
+  const expiresAt = expiryOf(record, acceptedAt + QUEUE_AGE_MS_MAX)
+  return { sql: OPEN, values: [id, template.code, acceptedAt, expiresAt, JSON.stringify(storage)] }
 }
 
 /** Why a claim changed nothing, in the state it left. */
@@ -104,6 +139,16 @@ function stateIn(row: Row): RenderView['state'] {
 
 function queuedView({ id, template, acceptedAt }: RenderRecord): RenderView {
   return { id, template: template.code, acceptedAt, state: { status: 'queued' } }
+}
+
+function dueIn(row: Row): DueRender {
+  const id = idIn(row)
+  return row['storage'] === null ? { id } : { id, storage: JSON.parse(textIn(row, 'storage')) }
+}
+
+function idIn(row: Row): RenderId {
+  // Written by `opening` and `settle`, from a render id.
+  return textIn(row, 'id') as RenderId
 }
 
 function codeIn(row: Row): TemplateCode {

@@ -15,7 +15,10 @@ export interface Limiter {
    * rolling minutes: in no span of 60 s are more admitted than the limit that stood at the last of them.
    */
   reserve(request: Reservation, signal: AbortSignal): Promise<Decision>
-  /** Makes a reservation last until it is settled; one that has lapsed is made anew, and this never refuses. Called when the queue has the record, and again by whoever claims it. */
+  /**
+   * Makes a reservation last until it is settled, or should nobody ever tell, for `QUEUE_AGE_MS_MAX` from now; one that has lapsed
+   * is made anew, and this never refuses. Called when the queue has the record, and again by whoever claims it.
+   */
   confirm(record: RenderRecord, signal: AbortSignal): Promise<void>
   /**
    * Ends a reservation by the outcome: the units of a render that succeeded are charged to the month of its reservation, once,

@@ -8,6 +8,7 @@ import type { ErrorDetail } from '../error.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../limit.ts'
 import { ENGINES } from '../render.ts'
 import { renderOptionsSchema, TEMPLATE_CODE_PATTERN } from './render-request.ts'
+import { brokenRules } from './resource-rule.ts'
 import { compileValidator } from './validator.ts'
 
 export const API_VERSION = 'platen.dev/v1alpha1'
@@ -24,7 +25,8 @@ const SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 /** A name of Kubernetes' stricter kind: what tenants and namespaces have. */
 const labelName = { type: 'string', maxLength: 63, pattern: LABEL } as const
 const subdomainName = { type: 'string', maxLength: 253, pattern: SUBDOMAIN } as const
-const configMapKey = { type: 'string', maxLength: 253, pattern: '^[-._a-zA-Z0-9]+$' } as const
+/** A key of a ConfigMap or Secret. */
+const dataKey = { type: 'string', maxLength: 253, pattern: '^[-._a-zA-Z0-9]+$' } as const
 const text = { type: 'string', maxLength: 500 } as const
 const rate = { type: 'integer', minimum: 0, maximum: RATE_MAX } as const
 
@@ -77,6 +79,20 @@ const tenantSpec = {
         },
       },
     },
+    webhooks: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        allowCidrs: { type: 'array', maxItems: 32, uniqueItems: true, items: { type: 'string', maxLength: 43 } },
+      },
+    },
+    webhookSecretRef: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['namespace', 'name', 'key'],
+      properties: { namespace: labelName, name: subdomainName, key: dataKey },
+    },
+    deletionPolicy: { type: 'string', enum: ['Retain', 'Delete'] },
   },
 } as const
 
@@ -87,6 +103,13 @@ const tenantRef = {
   properties: { name: labelName },
 } as const
 
+const configMapKeyRef = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'key'],
+  properties: { name: subdomainName, key: dataKey },
+} as const
+
 const source = {
   type: 'object',
   additionalProperties: false,
@@ -94,12 +117,36 @@ const source = {
   maxProperties: 1,
   properties: {
     inline: { type: 'string', minLength: 1, maxLength: TEMPLATE_SOURCE_BYTES_MAX },
-    configMapKeyRef: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['name', 'key'],
-      properties: { name: subdomainName, key: configMapKey },
+    configMapKeyRef,
+  },
+} as const
+
+/** A file beside the sources, which call it `asset:<name>`. */
+const asset = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name'],
+  properties: {
+    name: { type: 'string', maxLength: 63, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' },
+    inline: {
+      type: 'string',
+      minLength: 4,
+      maxLength: TEMPLATE_SOURCE_BYTES_MAX,
+      pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
     },
+    configMapKeyRef,
+  },
+} as const
+
+const font = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['family', 'asset'],
+  properties: {
+    family: { type: 'string', minLength: 1, maxLength: 100 },
+    weight: { type: 'integer', minimum: 1, maximum: 1000 },
+    style: { type: 'string', enum: ['normal', 'italic'] },
+    asset: asset.properties.name,
   },
 } as const
 
@@ -125,6 +172,13 @@ const templateSpec = {
       properties: { template: source, header: source, footer: source, javascript: { type: 'boolean' } },
     },
     options: { type: 'object', additionalProperties: false, properties: templateOptions },
+    assets: { type: 'array', maxItems: 64, items: asset },
+    fonts: { type: 'array', maxItems: 64, items: font },
+    egress: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { allowedHosts: { type: 'array', maxItems: 32, uniqueItems: true, items: subdomainName } },
+    },
     sampleData: { type: 'object' },
   },
 } as const
@@ -142,8 +196,12 @@ const apiKeySpec = {
     // The pattern leaves out what RFC 3339 allows and JavaScript cannot read: lower case, spaces, leap seconds.
     expiresAt: { type: 'string', format: 'date-time', pattern: '^[0-9-]{10}T[0-9:]{6}[0-5][0-9][0-9.:Z+-]*$' },
     suspended: { type: 'boolean' },
+    overlapHours: { type: 'integer', minimum: 0, maximum: 720 },
   },
 } as const
+
+/** What `spec` of each kind may hold. */
+export const SPEC_SCHEMAS = { Plan: planSpec, Tenant: tenantSpec, Template: templateSpec, ApiKey: apiKeySpec } as const
 
 export type PlanSpec = FromSchema<typeof planSpec>
 export type TenantSpec = FromSchema<typeof tenantSpec>
@@ -241,40 +299,4 @@ export function resourceReader(): ReadResource {
     const broken = brokenRules(written)
     return broken.length > 0 ? { faults: broken } : { written }
   }
-}
-
-/** What one field demands of another. A cluster says the same in CEL; said here in words an author can act on. */
-function brokenRules(written: Written): readonly ErrorDetail[] {
-  switch (written.kind) {
-    case 'Plan':
-      return rule('/spec/htmlRateLimitPerMinute', 'needs htmlEngineEnabled: true', {
-        isBroken: (written.spec.htmlRateLimitPerMinute ?? 0) > 0 && written.spec.htmlEngineEnabled !== true,
-      })
-    case 'Template':
-      return templateRules(written)
-    case 'ApiKey':
-      return rule('/spec', 'needs secretName (a key is generated) or sha256 (you bring one), and not both', {
-        isBroken: (written.spec.secretName === undefined) === (written.spec.sha256 === undefined),
-      })
-    case 'Tenant':
-    case 'ConfigMap':
-    case 'Secret':
-      return []
-  }
-}
-
-function templateRules({ metadata, spec }: Extract<Written, { kind: 'Template' }>): readonly ErrorDetail[] {
-  const { code = metadata.name, engine, reactPdf, html } = spec
-  const hasSource = engine === undefined || (engine === 'html' ? html : reactPdf) !== undefined
-  return [
-    ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
-    ...rule('/spec/engine', 'names an engine the template has no source for', { isBroken: !hasSource }),
-    ...rule('/spec/code', 'is required, as the metadata.name is no template code', {
-      isBroken: !new RegExp(TEMPLATE_CODE_PATTERN).test(code) || code.length > TEMPLATE_CODE_CHARS_MAX,
-    }),
-  ]
-}
-
-function rule(path: string, message: string, { isBroken }: { isBroken: boolean }): readonly ErrorDetail[] {
-  return isBroken ? [{ path, message }] : []
 }

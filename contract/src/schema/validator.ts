@@ -1,6 +1,6 @@
 /**
- * JSON Schema 2020-12 by ajv, for our own wire shapes and for tenants' `variables_schema`. Nothing is coerced, defaulted or
- * removed, and a fault names the place but never the value found there: it may be someone's secret, and it may be 10 MiB.
+ * JSON Schema 2020-12 by ajv, for our own wire shapes; `variables-schema.ts` does the same for those of tenants. Nothing is
+ * coerced, defaulted or removed, and a fault names the place but never the value found there: it may be someone's secret, and it may be 10 MiB.
  */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -14,22 +14,33 @@ const NAME_CHARS_MAX = 64
 /** Errors looked at to find those worth telling: finding the branches of a union compares each with each. */
 const CONSIDERED_MAX = 500
 
-/** Compiles a schema. Throws ajv's own error (an `Error` whose message says what is wrong) when it is no schema or refers outside itself. */
+/** Compiles a schema of ours. Throws ajv's own error (an `Error` whose message says what is wrong) when it is no schema or refers outside itself. */
 export function compileValidator(schema: object): Validator {
+  return compileWith(ajv, schema).faultsOf
+}
+
+export interface Compiled {
+  fits(value: unknown): boolean
+  readonly faultsOf: Validator
+}
+
+/** The same by another ajv, made by `make` for each of the two passes; see `variables-schema.ts`. */
+export function compileWith(make: (allErrors: boolean) => Ajv2020, schema: object): Compiled {
   // Two passes: the first stops at the first fault, so that a hostile body of millions of faults costs one; the second lists
   // them all, and runs only over a body that has shown itself to be small.
   assertSchema(schema)
-  const first = ajv(false).compile(schema)
+  const first = make(false).compile(schema)
   // Most validators never meet a fault.
   let all: typeof first | undefined
-  return (value) => {
+  const faultsOf: Validator = (value) => {
     if (first(value)) return []
     const isSmall = sizeUpTo(value, LISTED_NODES_MAX) < LISTED_NODES_MAX
     if (!isSmall) return describeErrors(first.errors ?? [])
-    all ??= ajv(true).compile(schema)
+    all ??= make(true).compile(schema)
     all(value)
     return describeErrors(all.errors ?? [])
   }
+  return { fits: (value) => first(value), faultsOf }
 }
 
 const LISTED_NODES_MAX = 10_000
@@ -46,16 +57,11 @@ function assertSchema(schema: object): void {
 }
 
 function ajv(allErrors: boolean): Ajv2020 {
-  const instance = new Ajv2020({
-    allErrors,
-    strict: false,
-    logger: false,
-    validateFormats: true,
-    validateSchema: false,
-  })
-  formats.default(instance)
-  return instance
+  return formats.default(new Ajv2020({ ...AJV_OPTIONS, allErrors }))
 }
+
+/** The schema was looked at before. */
+export const AJV_OPTIONS = { strict: false, logger: false, validateFormats: true, validateSchema: false } as const
 
 /** Nodes of a JSON value, counted no further than `max`. */
 function sizeUpTo(value: unknown, max: number): number {

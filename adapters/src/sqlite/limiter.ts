@@ -1,0 +1,65 @@
+/**
+ * The limiter of the embedded service. One process decides, so memory is the authority and no decision waits for a disk; what must
+ * outlast the process is in the database: a row for each charge, and the queue, whose records are the reservations.
+ */
+import { openAllowance } from '@platen/contract/allowance.ts'
+import { abortable } from '@platen/contract/bell.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
+import { type Database, integerIn, prune, textIn } from './database.ts'
+
+const CHARGES = `SELECT account, period, sum(units) AS units FROM charge GROUP BY account, period`
+/** Not the whole records: they hold data. One that is charged already only waits to be told that it is done. */
+const QUEUED = `SELECT json_object('id', id, 'account', record -> '$.account', 'engine', engine, 'mode', record -> '$.mode',
+  'units', record -> '$.units', 'period', record -> '$.period') AS record FROM queue
+  WHERE id NOT IN (SELECT id FROM charge) ORDER BY sequence`
+const CHARGE = `INSERT INTO charge (id, account, period, units, dated) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT DO NOTHING RETURNING id`
+const PRUNE = `DELETE FROM charge WHERE id IN (SELECT id FROM charge WHERE dated < ? LIMIT ?) RETURNING id`
+
+export interface SqliteLimiter extends Limiter {
+  /** Forgets the charges of renders that ended before then: of months that are over. Safe to cut short. */
+  prune(before: Instant, signal: AbortSignal): Promise<void>
+}
+
+/** The limiter in an open database, with what was charged and what is queued there; one a database, opened before anything is reserved. */
+export async function openSqliteLimiter(database: Database, clock: Clock, signal: AbortSignal): Promise<SqliteLimiter> {
+  const [charges = [], queued = []] = await database.run([{ sql: CHARGES }, { sql: QUEUED }], signal)
+  const allowance = openAllowance(
+    charges.map((row) => ({
+      account: textIn(row, 'account'),
+      period: textIn(row, 'period'),
+      units: integerIn(row, 'units'),
+    })),
+  )
+  for (const row of queued) allowance.confirm(JSON.parse(textIn(row, 'record')), clock.now())
+  return {
+    async reserve(request, signal) {
+      signal.throwIfAborted()
+      return allowance.reserve(request, clock.now())
+    },
+    async confirm(record, signal) {
+      signal.throwIfAborted()
+      allowance.confirm(record, clock.now())
+    },
+    async settle(manifest, signal) {
+      signal.throwIfAborted()
+      const { render, outcome } = manifest
+      if (outcome.status === 'failed' || render.units === 0) return allowance.end(manifest, false)
+      const values = [render.id, render.account, render.period, render.units, outcome.finishedAt]
+      const charging = async () => {
+        const [charged = []] = await database.run([{ sql: CHARGE, values }])
+        // A render that ended before the last start was charged then, and is counted already.
+        allowance.end(manifest, charged.length > 0)
+      }
+      // A caller that leaves stops no charge, and no second call would know of it: memory follows the disk in any case.
+      await abortable(charging(), signal)
+    },
+    async usage(account, period, signal) {
+      signal.throwIfAborted()
+      return allowance.usage(account, period, clock.now())
+    },
+    prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
+  }
+}

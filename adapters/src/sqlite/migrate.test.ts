@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { migrate } from './migrate.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+let connection: DatabaseSync
+
+beforeEach(() => {
+  connection = new DatabaseSync(':memory:')
+})
+afterEach(() => connection.close())
+
+/** A database as the first version of the service left it. */
+function atVersionOne(): void {
+  connection.exec(readFileSync(new URL('migrations/0001-initial.sql', import.meta.url), 'utf8'))
+  connection.exec('PRAGMA user_version = 1')
+}
+
+test('renders from before there was a retention keep their state, and for thirty days their PDF', () => {
+  atVersionOne()
+  const insert = connection.prepare(
+    `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, dated) VALUES (?, 'invoice', 1, ?, ?, ?, ?)`,
+  )
+  const outcome = { status: 'succeeded', pdf: { address: { bucket: 'own', key: 'a/b/01KA/0f.pdf' } } }
+  insert.run('01KA', 'succeeded', 2, JSON.stringify(outcome), 5)
+  insert.run('01KB', 'failed', 1, '{"status":"failed"}', 6)
+  insert.run('01KC', 'queued', 0, null, 7)
+  migrate(connection)
+  expect(connection.prepare('SELECT * FROM render').all()).toMatchObject([
+    { id: '01KA', attempts: 2, outcome: JSON.stringify(outcome), expires_at: 5 + 30 * DAY_MS },
+    { id: '01KB', status: 'failed', expires_at: 6 + 30 * DAY_MS, storage: null },
+    { id: '01KC', status: 'queued', outcome: null, expires_at: 7 + 31 * DAY_MS, storage: null },
+  ])
+  const [row] = connection.prepare(`SELECT storage FROM render WHERE id = '01KA'`).all()
+  expect(JSON.parse(String(row?.['storage']))).toEqual({ bucket: 'own', prefix: 'a/b/' })
+})
+
+test('a database that is up to date is left as it is', () => {
+  migrate(connection)
+  const schema = connection.prepare('SELECT sql FROM sqlite_schema').all()
+  migrate(connection)
+  expect(connection.prepare('SELECT sql FROM sqlite_schema').all()).toEqual(schema)
+})

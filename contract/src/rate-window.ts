@@ -1,0 +1,88 @@
+/**
+ * A true rolling minute in at most 61 counters: what was admitted is counted by the whole second it fell into, and a second counts
+ * until the last moment of it is a minute old. So no span of 60 s ever holds more than the limit, and a place is free again at
+ * most a second later than it might be. Pure.
+ */
+import type { Instant } from './brand.ts'
+import { RATE_WINDOW_MS } from './limit.ts'
+import type { RateState } from './port/limiter.ts'
+
+/** Second (Unix time) → renders admitted in it. */
+export type RateWindow = Map<number, number>
+
+const SECOND_MS = 1000
+/** How long after its beginning a second counts. */
+const COUNTED_MS = RATE_WINDOW_MS + SECOND_MS
+
+/** What a bucket looks like to the next render. */
+export interface RateLook extends RateState {
+  /** 0 when the render fits, else the shortest wait after which it does if nothing else is asked meanwhile. */
+  readonly retryAfterMs: number
+}
+
+/** Looks without counting. `remaining` and `resetAt` are as they were before this render. */
+export function lookAt(window: RateWindow, limit: number, now: Instant): RateLook {
+  let used = 0
+  let newest = Number.NEGATIVE_INFINITY
+  for (const [second, count] of window) {
+    if (isCounted(second, now)) {
+      used += count
+      newest = Math.max(newest, second)
+    } else window.delete(second)
+  }
+  return {
+    limit,
+    remaining: Math.max(limit - used, 0),
+    resetAt: window.size === 0 ? now : freeAt(newest),
+    retryAfterMs: used < limit ? 0 : waitFor(used - limit + 1, window, now),
+  }
+}
+
+/** Counts one render. */
+export function countIn(window: RateWindow, now: Instant): void {
+  const second = secondOf(now)
+  window.set(second, (window.get(second) ?? 0) + 1)
+}
+
+/** Gives the place of a render back that was counted at `then`. */
+export function uncountIn(window: RateWindow, then: Instant): void {
+  const second = secondOf(then)
+  const left = (window.get(second) ?? 0) - 1
+  if (left > 0) window.set(second, left)
+  else window.delete(second)
+}
+
+/** What the bucket looks like once this render has been counted. */
+export function afterCounting(look: RateLook, now: Instant): RateState {
+  return { limit: look.limit, remaining: look.remaining - 1, resetAt: freeAt(secondOf(now)) }
+}
+
+/** Does nothing in the window count any more? */
+export function isIdle(window: RateWindow, now: Instant): boolean {
+  for (const second of window.keys()) if (isCounted(second, now)) return false
+  return true
+}
+
+/** How long until `places` are free. A limit of 0 never has one: a window, then, as any answer is as good. */
+function waitFor(places: number, window: RateWindow, now: Instant): number {
+  let free = 0
+  for (const [second, count] of [...window].sort(([a], [b]) => a - b)) {
+    free += count
+    if (free >= places) return freeAt(second) - now
+  }
+  return RATE_WINDOW_MS
+}
+
+/** A second that is more than a window ahead was counted before the clock was set back, and would stand in the way for as long. */
+function isCounted(second: number, now: Instant): boolean {
+  const left = freeAt(second) - now
+  return left > 0 && left <= COUNTED_MS + RATE_WINDOW_MS
+}
+
+function freeAt(second: number): Instant {
+  return second * SECOND_MS + COUNTED_MS
+}
+
+function secondOf(now: Instant): number {
+  return Math.floor(now / SECOND_MS)
+}

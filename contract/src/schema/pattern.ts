@@ -1,0 +1,130 @@
+/**
+ * Regular expressions of tenants, matched in time linear in the text: JavaScript's own engine backtracks, and `^(a+)+$` on forty
+ * letters holds the thread for hours. RE2 does not, and knows no look-around and no back-references.
+ *
+ * A pattern is ECMAScript with the `u` flag, as JSON Schema has it, so it is translated: RE2 spells code points and groups in
+ * another way, and means less by `\s` and more by `.`.
+ */
+import { RE2JS } from 're2js'
+import { PATTERN_SIZE_MAX } from '../limit.ts'
+
+export interface Pattern {
+  /** Does any part of the text match? */
+  readonly test: (text: string) => boolean
+  /** What testing a text of so many characters costs at worst, in steps of about ten nanoseconds. */
+  readonly stepsFor: (characters: number) => number
+}
+
+/** Instructions of a pattern that are tried on one character in the time of one step; measured. */
+const INSTRUCTIONS_PER_STEP = 16
+/** Instructions times characters after which the states found so far are dropped: they are memory that the text, too, decides on. */
+const CACHED_WORK_MAX = 100_000
+
+/** Compiles a pattern that is good ECMAScript. Throws an `Error` that says what RE2 does not know in it, or that it is too large. */
+export function compilePattern(pattern: string): Pattern {
+  const regExp = parse(pattern)
+  const size = regExp.programSize()
+  if (size > PATTERN_SIZE_MAX)
+    throw new Error(`${quote(pattern)} is too large: ${size} instructions, of which ${PATTERN_SIZE_MAX} are taken`)
+  let work = 0
+  return {
+    test(text) {
+      work += size * text.length
+      const isFound = regExp.test(text)
+      if (work > CACHED_WORK_MAX) {
+        regExp.reset()
+        work = 0
+      }
+      return isFound
+    },
+    stepsFor: (characters) => Math.ceil((size * characters) / INSTRUCTIONS_PER_STEP),
+  }
+}
+
+function parse(pattern: string): RE2JS {
+  const translated = translate(pattern)
+  try {
+    return RE2JS.compile(translated)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message.replace('error parsing regexp: ', '') : 'it does not parse'
+    throw new Error(`${quote(pattern)} is not taken: ${reason}`, { cause })
+  }
+}
+
+/** What `\s` is in ECMAScript; RE2 stops at ASCII. */
+const SPACE = '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
+const NOT_SPACE =
+  '\\x00-\\x08\\x0e-\\x1f!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}' +
+  '\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}'
+
+/** A class, or what has a meaning outside one. With the `u` flag a class ends at its first bare bracket. */
+const PART =
+  /\[(?<not>\^?)(?<members>(?:\\.|[^\]\\])*)\]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\[ucpPk](?:\{[^}]*\}|\w{4}|\w)?|\\.|\.|\(\?<?[=!]|\(\?</gsu
+/** What has a meaning inside one. */
+const MEMBER = /\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\[ucpP](?:\{[^}]*\}|\w{4}|\w)?|\\.|\[/gsu
+
+/** The same pattern as RE2 writes it. Throws for what it does not have. */
+function translate(pattern: string): string {
+  return pattern.replace(PART, (part: string, not: string | undefined, members: string | undefined) => {
+    if (members !== undefined) return spellClass(not === '^', members.replace(MEMBER, spellMember))
+    if (/^\(\?<?[=!]$|^\\[k1-9]/.test(part))
+      throw new Error(
+        `${quote(pattern)} is not taken: look-around and back-references cannot be matched in linear time`,
+      )
+    switch (part) {
+      case '.':
+        return '[^\\n\\r\\x{2028}\\x{2029}]'
+      case '\\s':
+        return `[${SPACE}]`
+      case '\\S':
+        return `[${NOT_SPACE}]`
+      case '(?<':
+        return '(?P<'
+      default:
+        return spellEscape(part)
+    }
+  })
+}
+
+function spellClass(isNegated: boolean, members: string): string {
+  // The empty class matches nothing, and its opposite everything.
+  if (members === '') return isNegated ? '[\\x00-\\x{10ffff}]' : '[^\\x00-\\x{10ffff}]'
+  return `[${isNegated ? '^' : ''}${members}]`
+}
+
+function spellMember(member: string): string {
+  switch (member) {
+    case '\\s':
+      return SPACE
+    case '\\S':
+      return NOT_SPACE
+    case '\\b':
+      return '\\x08'
+    case '[':
+      return '\\['
+    default:
+      return spellEscape(member)
+  }
+}
+
+/** Code points, control characters and Unicode properties are written in another way. */
+function spellEscape(escape: string): string {
+  const [lead = 0, trail] = [...escape.matchAll(/\\u\{?([0-9a-fA-F]+)/g)].map(([, digits = '']) =>
+    Number.parseInt(digits, 16),
+  )
+  if (trail !== undefined) return hex(0x10000 + (lead - 0xd800) * 0x400 + trail - 0xdc00)
+  if (escape.startsWith('\\u')) return hex(lead)
+  if (escape.startsWith('\\c')) return hex(escape.charCodeAt(2) % 32)
+  return escape.replace(/^\\([pP])\{(?:Script|sc|General_Category|gc)=/, '\\$1{')
+}
+
+function hex(codePoint: number): string {
+  return `\\x{${codePoint.toString(16)}}`
+}
+
+const QUOTED_CHARS_MAX = 100
+
+function quote(pattern: string): string {
+  const shown = pattern.length > QUOTED_CHARS_MAX ? `${pattern.slice(0, QUOTED_CHARS_MAX)}…` : pattern
+  return `the pattern ${JSON.stringify(shown)}`
+}

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../brand.ts'
+import { type Kind, resourceReader, type Written } from './resource.ts'
+import { brokenChanges } from './resource-rule.ts'
+
+const read = resourceReader()
+
+const tenantRef = { name: 'acme' }
+const sha256 = `sha256:${'0a'.repeat(32)}`
+const reactPdf = { source: { inline: 'x' } }
+const asset = { name: 'logo.png', inline: 'QUJD' }
+const font = { family: 'Inter', asset: 'logo.png' }
+const LEAST = { Template: { tenantRef, reactPdf }, ApiKey: { tenantRef, secretName: 'ci-key' } } as const
+
+function manifest(kind: Kind, spec: JsonObject): JsonObject {
+  return { apiVersion: 'platen.dev/v1alpha1', kind, metadata: { name: 'one' }, spec }
+}
+
+/** The faults of a manifest, as `path message`. */
+function faultsOf(value: JsonObject): readonly string[] {
+  const result = read(value)
+  return 'faults' in result ? result.faults.map(({ path, message }) => `${path} ${message}`) : []
+}
+
+describe('a fault is told by its place', () => {
+  test.for<[Kind, JsonObject, string]>([
+    ['Plan', { htmlEngineEnable: true }, '/spec/htmlEngineEnable is not a known field'],
+    ['Plan', { retentionDays: '30' }, '/spec/retentionDays must be integer'],
+    ['Plan', { syncRateLimitPerMinute: 1_000_001 }, '/spec/syncRateLimitPerMinute must be <= 1000000'],
+    ['Plan', { htmlRateLimitPerMinute: 1 }, '/spec/htmlRateLimitPerMinute needs htmlEngineEnabled: true'],
+    [
+      'Plan',
+      { htmlEngineEnabled: false, htmlRateLimitPerMinute: 1 },
+      '/spec/htmlRateLimitPerMinute needs htmlEngineEnabled: true',
+    ],
+    ['Tenant', {}, '/spec/planRef is required'],
+    ['Tenant', { planRef: { name: 'p' }, overrides: {} }, '/spec/overrides must NOT have fewer than 1 properties'],
+    [
+      'Tenant',
+      { planRef: { name: 'p' }, webhooks: { allowCidrs: ['10.0.0.0/8', 'all'] } },
+      '/spec/webhooks/allowCidrs/1 must be an address and a prefix length, as 10.0.0.0/8 or fd00::/8',
+    ],
+    ['Template', { tenantRef }, '/spec needs reactPdf, html or both'],
+    [
+      'Template',
+      { tenantRef, reactPdf, engine: 'html' },
+      '/spec/engine names an engine the template has no source for',
+    ],
+    [
+      'Template',
+      { tenantRef, html: { template: { inline: 'x' } }, engine: 'react_pdf' },
+      '/spec/engine names an engine the template has no source for',
+    ],
+    [
+      'Template',
+      { tenantRef, reactPdf: { source: {} } },
+      '/spec/reactPdf/source must NOT have fewer than 1 properties',
+    ],
+    [
+      'Template',
+      { tenantRef, reactPdf, options: { filename: 'a.pdf' } },
+      '/spec/options/filename is not a known field',
+    ],
+    [
+      'Template',
+      { tenantRef, reactPdf, assets: [{ name: 'a' }] },
+      '/spec/assets/0 needs inline or configMapKeyRef, and not both',
+    ],
+    [
+      'Template',
+      { tenantRef, reactPdf, assets: [asset, asset] },
+      '/spec/assets/1/name is the name of an asset before it',
+    ],
+    [
+      'Template',
+      { tenantRef, reactPdf, assets: [{ name: 'a', inline: 'A'.repeat(131_072) }, asset] },
+      '/spec/assets may have 131072 bytes inline in all: keep them in a ConfigMap',
+    ],
+    ['Template', { tenantRef, reactPdf, fonts: [font] }, '/spec/fonts/0/asset names none of the assets'],
+    [
+      'Template',
+      { tenantRef, reactPdf, assets: [asset], fonts: [font, font] },
+      '/spec/fonts/1 is the family, weight and style of a font before it',
+    ],
+    ['ApiKey', { tenantRef }, '/spec needs secretName (a key is generated) or sha256 (you bring one), and not both'],
+    [
+      'ApiKey',
+      { tenantRef, sha256, secretName: 'a' },
+      '/spec needs secretName (a key is generated) or sha256 (you bring one), and not both',
+    ],
+    ['ApiKey', { tenantRef, sha256, environment: 'prod' }, '/spec/environment must be one of "live", "test"'],
+  ])('%s %j: %s', ([kind, spec, fault]) => {
+    expect(faultsOf(manifest(kind, spec))).toEqual([fault])
+  })
+
+  test('no message holds the value', () => {
+    const secret = 'service_live_0123456789'
+    expect(faultsOf(manifest('ApiKey', { tenantRef, sha256: secret, environment: secret })).join()).not.toContain(
+      secret,
+    )
+  })
+})
+
+describe('a change', () => {
+  const template = (fields: JsonObject) => ({ ...LEAST.Template, ...fields })
+  const apiKey = (fields: JsonObject) => ({ ...LEAST.ApiKey, ...fields })
+  const CONSTANT = 'cannot be changed: declare another resource, and remove this one'
+
+  test.for<[Kind, before: JsonObject, after: JsonObject, faults: readonly string[]]>([
+    ['Template', template({ version: 3 }), template({ version: 2 }), ['/spec/version may not go down: it was 3']],
+    ['Template', template({ version: 2 }), template({}), ['/spec/version may not go down: it was 2']],
+    ['Template', template({ version: 3 }), template({ version: 3, code: 'other' }), []],
+    ['Template', template({}), template({ version: 2 }), []],
+    ['Template', template({}), template({ tenantRef: { name: 'globex' } }), [`/spec/tenantRef/name ${CONSTANT}`]],
+    ['ApiKey', apiKey({}), apiKey({ tenantRef: { name: 'globex' } }), [`/spec/tenantRef/name ${CONSTANT}`]],
+    ['ApiKey', apiKey({}), apiKey({ environment: 'live' }), []],
+    ['ApiKey', apiKey({}), apiKey({ environment: 'test' }), [`/spec/environment ${CONSTANT}`]],
+    ['ApiKey', apiKey({}), apiKey({ secretName: 'another' }), [`/spec/secretName ${CONSTANT}`]],
+    ['ApiKey', { tenantRef, sha256 }, { tenantRef, sha256: `sha256:${'1b'.repeat(32)}` }, [`/spec/sha256 ${CONSTANT}`]],
+    ['ApiKey', { tenantRef, sha256 }, apiKey({}), [`/spec/secretName ${CONSTANT}`, `/spec/sha256 ${CONSTANT}`]],
+    ['ApiKey', apiKey({}), apiKey({ suspended: true, description: 'x', overlapHours: 0 }), []],
+    ['Tenant', { planRef: { name: 'a' } }, { planRef: { name: 'b' }, storage: { prefix: 'b/' } }, []],
+    ['Plan', { retentionDays: 2 }, { retentionDays: 1 }, []],
+  ])('of a %s from %j to %j', ([kind, before, after, faults]) => {
+    const broken = brokenChanges(written(kind, before), written(kind, after))
+    expect(broken.map(({ path, message }) => `${path} ${message}`)).toEqual(faults)
+  })
+
+  function written(kind: Kind, spec: JsonObject): Written {
+    const result = read(manifest(kind, spec))
+    if ('faults' in result) throw new Error(JSON.stringify(result.faults))
+    return result.written
+  }
+})

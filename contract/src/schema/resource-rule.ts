@@ -1,0 +1,119 @@
+/** What one field of a manifest demands of another, and of what it was before. A cluster says the same in CEL; said here in words an author can act on. */
+import type { ErrorDetail } from '../error.ts'
+import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../limit.ts'
+import { TEMPLATE_CODE_PATTERN } from './render-request.ts'
+import type { ApiKeySpec, TemplateSpec, TenantSpec, Written } from './resource.ts'
+
+/** The rules a manifest breaks that has passed the schema of its kind. */
+export function brokenRules(written: Written): readonly ErrorDetail[] {
+  switch (written.kind) {
+    case 'Plan':
+      return rule('/spec/htmlRateLimitPerMinute', 'needs htmlEngineEnabled: true', {
+        isBroken: (written.spec.htmlRateLimitPerMinute ?? 0) > 0 && written.spec.htmlEngineEnabled !== true,
+      })
+    case 'Tenant':
+      return tenantRules(written.spec)
+    case 'Template':
+      return [...templateRules(written.metadata, written.spec), ...assetRules(written.spec), ...fontRules(written.spec)]
+    case 'ApiKey':
+      return rule('/spec', 'needs secretName (a key is generated) or sha256 (you bring one), and not both', {
+        isBroken: (written.spec.secretName === undefined) === (written.spec.sha256 === undefined),
+      })
+    case 'ConfigMap':
+    case 'Secret':
+      return []
+  }
+}
+
+/** The rules that changing `before` to `after`, which is of the same kind and place, breaks. */
+export function brokenChanges(before: Written, after: Written): readonly ErrorDetail[] {
+  if (before.kind === 'Template' && after.kind === 'Template') return templateChanges(before.spec, after.spec)
+  if (before.kind === 'ApiKey' && after.kind === 'ApiKey') return apiKeyChanges(before.spec, after.spec)
+  return []
+}
+
+function templateChanges(before: TemplateSpec, after: TemplateSpec): readonly ErrorDetail[] {
+  const { version: last = 1 } = before
+  return [
+    ...unchanged('/spec/tenantRef/name', [before.tenantRef.name, after.tenantRef.name]),
+    ...rule('/spec/version', `may not go down: it was ${last}`, { isBroken: (after.version ?? 1) < last }),
+  ]
+}
+
+function apiKeyChanges(before: ApiKeySpec, after: ApiKeySpec): readonly ErrorDetail[] {
+  return [
+    ...unchanged('/spec/tenantRef/name', [before.tenantRef.name, after.tenantRef.name]),
+    ...unchanged('/spec/environment', [before.environment ?? 'live', after.environment ?? 'live']),
+    ...unchanged('/spec/secretName', [before.secretName, after.secretName]),
+    ...unchanged('/spec/sha256', [before.sha256, after.sha256]),
+  ]
+}
+
+function unchanged(path: string, [before, after]: readonly [unknown, unknown]): readonly ErrorDetail[] {
+  return rule(path, 'cannot be changed: declare another resource, and remove this one', { isBroken: before !== after })
+}
+
+function tenantRules({ webhooks }: TenantSpec): readonly ErrorDetail[] {
+  return (webhooks?.allowCidrs ?? []).flatMap((cidr, at) =>
+    rule(`/spec/webhooks/allowCidrs/${at}`, 'must be an address and a prefix length, as 10.0.0.0/8 or fd00::/8', {
+      isBroken: !isCidr(cidr),
+    }),
+  )
+}
+
+function isCidr(text: string): boolean {
+  const [, address = '', digits = ''] = /^([0-9A-Fa-f.:]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? []
+  if (digits === '') return false
+  if (!address.includes(':')) return isIpv4(address) && Number(digits) <= 32
+  // What the URL standard takes between brackets is an IPv6 address and nothing else.
+  return URL.canParse(`http://[${address}]/`) && Number(digits) <= 128
+}
+
+/** Four numbers without leading zeros, which some take for octal ones. */
+function isIpv4(text: string): boolean {
+  const parts = text.split('.')
+  return parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
+}
+
+function templateRules({ name }: Written['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
+  const { code = name, engine, reactPdf, html } = spec
+  const hasSource = engine === undefined || (engine === 'html' ? html : reactPdf) !== undefined
+  return [
+    ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
+    ...rule('/spec/engine', 'names an engine the template has no source for', { isBroken: !hasSource }),
+    ...rule('/spec/code', 'is required, as the metadata.name is no template code', {
+      isBroken: !new RegExp(TEMPLATE_CODE_PATTERN).test(code) || code.length > TEMPLATE_CODE_CHARS_MAX,
+    }),
+  ]
+}
+
+function assetRules({ assets = [] }: TemplateSpec): readonly ErrorDetail[] {
+  const names = assets.map(({ name }) => name)
+  const inlineBytes = assets.reduce((sum, { inline = '' }) => sum + inline.length, 0)
+  return [
+    ...assets.flatMap(({ name, inline, configMapKeyRef }, at) => [
+      ...rule(`/spec/assets/${at}/name`, 'is the name of an asset before it', { isBroken: names.indexOf(name) < at }),
+      ...rule(`/spec/assets/${at}`, 'needs inline or configMapKeyRef, and not both', {
+        isBroken: (inline === undefined) === (configMapKeyRef === undefined),
+      }),
+    ]),
+    ...rule('/spec/assets', `may have ${TEMPLATE_SOURCE_BYTES_MAX} bytes inline in all: keep them in a ConfigMap`, {
+      isBroken: inlineBytes > TEMPLATE_SOURCE_BYTES_MAX,
+    }),
+  ]
+}
+
+function fontRules({ assets = [], fonts = [] }: TemplateSpec): readonly ErrorDetail[] {
+  const names = new Set(assets.map(({ name }) => name))
+  const faces = fonts.map(({ family, weight = 400, style = 'normal' }) => `${style} ${weight} ${family}`)
+  return fonts.flatMap(({ asset }, at) => [
+    ...rule(`/spec/fonts/${at}/asset`, 'names none of the assets', { isBroken: !names.has(asset) }),
+    ...rule(`/spec/fonts/${at}`, 'is the family, weight and style of a font before it', {
+      isBroken: faces.indexOf(faces[at] ?? '') < at,
+    }),
+  ])
+}
+
+function rule(path: string, message: string, { isBroken }: { isBroken: boolean }): readonly ErrorDetail[] {
+  return isBroken ? [{ path, message }] : []
+}

@@ -1,0 +1,118 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
+import type { Database } from '@platen/adapters/sqlite/database.ts'
+import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
+import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
+import { PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
+import { assert, describe, expect, test } from 'vitest'
+import { aManifest, aRecord, aReservation, NOON, recordOf } from '../fixture/build.ts'
+import { memoryHarness, sqliteHarness } from './harness.ts'
+import type { LimiterHarness } from './limiter.model.ts'
+import { describeLimiter } from './limiter.suite.ts'
+
+const NEVER = new AbortController().signal
+
+async function inMemory(): Promise<LimiterHarness> {
+  const clock = manualClock(NOON)
+  return { ...(await memoryHarness(() => memoryLimiter(clock))), clock, advance: (ms) => clock.advance(ms) }
+}
+
+async function inSqlite(): Promise<LimiterHarness> {
+  const clock = manualClock(NOON)
+  let database: Database | undefined
+  const harness = await sqliteHarness((opened) => {
+    database = opened
+    return openSqliteLimiter(opened, clock, NEVER)
+  })
+  return {
+    ...harness,
+    clock,
+    advance: (ms) => clock.advance(ms),
+    queue: {
+      async add(record, signal) {
+        assert(database !== undefined)
+        await sqliteRenderQueue(database).enqueue(record, signal)
+      },
+      async remove(id, signal) {
+        await database?.run([{ sql: 'DELETE FROM queue WHERE id = ?', values: [id] }], signal)
+      },
+    },
+  }
+}
+
+describeLimiter('memory', inMemory)
+describeLimiter('sqlite', inSqlite)
+
+describe('the limiter in SQLite', () => {
+  const limiterIn = (database: Database) => openSqliteLimiter(database, manualClock(NOON), NEVER)
+  const { account, period } = aRecord()
+
+  test('finds what is queued reserved, and what was charged before', async () => {
+    await using harness = await sqliteHarness((database) => database)
+    const database = await harness.open()
+    const [queued, ended] = [aRecord({ units: 5 }), aRecord({ units: 3 })]
+    await sqliteRenderQueue(database).enqueue(queued, NEVER)
+    const before = await limiterIn(database)
+    await before.reserve(aReservation({ units: 7 }), NEVER)
+    await before.settle(aManifest({ record: ended }), NEVER)
+    await before.settle(aManifest({ record: aRecord({ period: '2026-12', units: 2 }) }), NEVER)
+    const limiter = await limiterIn(await harness.open())
+    expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 3, reserved: 5 })
+    expect(await limiter.usage(account, '2026-12', NEVER)).toEqual({ charged: 2, reserved: 0 })
+    expect(await limiter.reserve(aReservation({ limits: { asyncFairShare: 1 } }), NEVER)).toMatchObject({
+      lane: 'bulk',
+    })
+    await limiter.settle(aManifest({ record: ended }), NEVER)
+    await limiter.settle(aManifest({ record: queued }), NEVER)
+    expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 8, reserved: 1 })
+  })
+
+  test('counts a render once that was charged and is still queued', async () => {
+    await using harness = await sqliteHarness((database) => database)
+    const database = await harness.open()
+    const record = aRecord({ units: 5 })
+    await sqliteRenderQueue(database).enqueue(record, NEVER)
+    await (await limiterIn(database)).settle(aManifest({ record }), NEVER)
+    const limiter = await limiterIn(await harness.open())
+    expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 5, reserved: 0 })
+    await limiter.settle(aManifest({ record }), NEVER)
+    expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 5, reserved: 0 })
+  })
+
+  test('reserves and confirms without its disk', async () => {
+    await using harness = await sqliteHarness((database) => database)
+    const database = await harness.open()
+    const limiter = await limiterIn(database)
+    await database[Symbol.asyncDispose]()
+    const request = aReservation()
+    expect(await limiter.reserve(request, NEVER)).toMatchObject({ kind: 'admitted' })
+    await limiter.confirm(recordOf(request), NEVER)
+    expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 0, reserved: 1 })
+    await expect(limiter.settle(aManifest({ record: recordOf(request) }), NEVER)).rejects.toThrow('closed')
+    expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 0, reserved: 1 })
+  })
+
+  test('charges a render whose settler left before the disk had answered', async () => {
+    await using harness = await sqliteHarness((database) => database)
+    const limiter = await limiterIn(await harness.open())
+    const record = aRecord({ units: 5 })
+    const leaving = new AbortController()
+    const settled = limiter.settle(aManifest({ record }), leaving.signal)
+    leaving.abort(new Error('gone'))
+    await expect(settled).rejects.toThrow('gone')
+    await limiter.settle(aManifest({ record }), NEVER)
+    expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 5, reserved: 0 })
+  })
+
+  test('forgets the charges of renders that ended before then, however many', async () => {
+    await using harness = await sqliteHarness((database) => database)
+    const limiter = await limiterIn(await harness.open())
+    const { outcome } = aManifest()
+    const manifestAt = (finishedAt: number) => aManifest({ outcome: { ...outcome, finishedAt } })
+    const old = Array.from({ length: PRUNE_ROWS_MAX + 1 }, () => manifestAt(NOON - 1))
+    await Promise.all([...old, manifestAt(NOON)].map((manifest) => limiter.settle(manifest, NEVER)))
+    await limiter.prune(NOON, NEVER)
+    const reopened = await limiterIn(await harness.open())
+    expect(await reopened.usage(account, period, NEVER)).toEqual({ charged: 1, reserved: 0 })
+  })
+})
