@@ -94,8 +94,8 @@ describe('the OpenAPI document', () => {
       const isDescribed = operations().some(([, { responses }]) =>
         responses[status]?.description.includes(`\`${code}\``),
       )
-      // The first two are of requests that reach no operation; rate limits are not in force yet.
-      expect(isDescribed, code).toBe(!['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'RATE_LIMITED'].includes(code))
+      // Those two are of requests that reach no operation.
+      expect(isDescribed, code).toBe(!['NOT_FOUND', 'METHOD_NOT_ALLOWED'].includes(code))
     }
   })
 })

@@ -69,6 +69,9 @@ const RETRY_AFTER = { type: 'integer', description: 'Seconds after which to try 
 
 const HEADERS_OF: Partial<Record<HttpErrorCode, HeaderSchemas>> = {
   UNAUTHORIZED: { 'WWW-Authenticate': { type: 'string', description: '`Bearer`.' } },
+  IDEMPOTENCY_IN_PROGRESS: { 'Retry-After': RETRY_AFTER },
+  RATE_LIMITED: { 'Retry-After': RETRY_AFTER },
+  HTML_RATE_LIMIT_EXCEEDED: { 'Retry-After': RETRY_AFTER },
   RENDER_UNAVAILABLE: { 'Retry-After': RETRY_AFTER },
 }
 

@@ -3,6 +3,7 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
@@ -12,6 +13,7 @@ import type { KeyRing } from '@platen/contract/render-id.ts'
 
 export interface ApiPorts {
   readonly directory: Directory
+  readonly limiter: Limiter
   readonly queue: RenderQueue
   readonly ledger: RenderLedger
   readonly artifacts: ArtifactStore

@@ -1,6 +1,7 @@
 /**
- * The whole of admission, in its order: a request that is refused at one station costs nothing of the next, and whoever must
- * mend several things is told of the first. What comes out is the record that the queue, and only the queue, makes a render.
+ * The stations of admission that ask nobody, in their order: a request that is refused at one costs nothing of the next, and
+ * whoever must mend several things is told of the first. What comes out is the record that the queue, and only the queue, makes
+ * a render. Whether it goes there is asked next, of the claims of its `Idempotency-Key` and of the limiter.
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -23,6 +24,7 @@ export interface Application {
 }
 
 export interface Admission {
+  /** Its lane is the limiter's to decide. */
   readonly record: RenderRecord
   /** Data too large for the record: it belongs at `record.data.stored` before the record is queued. */
   readonly input?: Uint8Array

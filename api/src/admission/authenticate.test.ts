@@ -1,5 +1,6 @@
+import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
-import { type ApiOptions, anApi, LIVE_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
+import { type Api, type ApiOptions, anApi, LIVE_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
 import { NOON } from '../../../test/fixture/build.ts'
 
 const PATH = '/api/v1/templates'
@@ -26,18 +27,51 @@ describe('a key', () => {
     ['sent in two headers', { authorization: [`Bearer ${LIVE_KEY}`, `Bearer ${LIVE_KEY}`] }, {}],
     ['suspended', { authorization: `Bearer ${LIVE_KEY}` }, { key: { suspended: true } }],
     ['expired', { authorization: `Bearer ${LIVE_KEY}` }, { key: { expiresAt: NOON } }],
+    [
+      'published for the other environment than its prefix names',
+      { authorization: `Bearer ${LIVE_KEY}` },
+      { key: { environment: 'test' } },
+    ],
+    ['of a tenant that is gone', { authorization: `Bearer ${LIVE_KEY}` }, { key: { tenant: 'gone' as TenantId } }],
   ])('that is %s is refused in the same words', async ([, headers, options]) => {
-    const api = anApi(options)
-    const answer = await api.call({ path: PATH, headers: { ...headers, 'x-request-id': 'r' } })
+    const refusal = async (api: Api, sent: typeof headers) => {
+      const { statusCode, headers, body } = await api.call({ path: PATH, headers: { ...sent, 'x-request-id': 'r' } })
+      return { statusCode, headers: { ...headers, date: '' }, body }
+    }
+    const answer = await refusal(anApi(options), headers)
     expect(answer.statusCode).toBe(401)
     expect(answer.headers['www-authenticate']).toBe('Bearer')
-    expect(answer.json()).toEqual({
+    expect(JSON.parse(answer.body)).toEqual({
       error: {
         code: 'UNAUTHORIZED',
         message: 'Send one valid API key as `Authorization: Bearer <key>`.',
         request_id: 'r',
       },
     })
+    // To the byte, headers and their order included, what whoever sends no key at all is told.
+    const plain = await refusal(anApi(), {})
+    expect(JSON.stringify(answer)).toBe(JSON.stringify(plain))
+  })
+
+  test.for<readonly [string, Record<string, string>]>([
+    ['missing', {}],
+    ['malformed', { authorization: 'Bearer x' }],
+    ['unknown', { authorization: `Bearer ${LIVE_KEY}x` }],
+    ['good', { authorization: `Bearer ${LIVE_KEY}` }],
+  ])('that is %s is looked up once, by a hash', async ([, headers]) => {
+    const asked: unknown[] = []
+    const { directory } = anApi().ports
+    const keys = new Map(directory.current().keys)
+    const get = keys.get.bind(keys)
+    keys.get = (hash) => {
+      asked.push(hash)
+      return get(hash)
+    }
+    await anApi({ ports: { directory: { current: () => ({ ...directory.current(), keys }) } } }).call({
+      path: PATH,
+      headers,
+    })
+    expect(asked).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)])
   })
 
   test('is good until the moment it expires', async () => {

@@ -1,7 +1,7 @@
 /** First station of a request: whose is it? Decided from the headers alone, before a byte of the body is read. */
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
@@ -28,8 +28,8 @@ const AUTHORIZATION_CHARS_MAX = 256
 
 /**
  * Makes the check of one installation. It returns whose key the request carries, and throws the same `UNAUTHORIZED` whatever is
- * wrong: no key, two keys, another brand's, one unknown, expired or suspended. Keys are found by their SHA-256, so the time a
- * look-up takes says nothing about any other key.
+ * wrong: no key, two keys, another brand's, one unknown, expired or suspended, or one whose prefix names another environment than
+ * it was published for. Keys are found by their SHA-256, so the time a look-up takes says nothing about any other key.
  */
 export function authenticator(
   brand: string,
@@ -37,14 +37,15 @@ export function authenticator(
 ): (request: IncomingMessage) => Caller {
   const form = new RegExp(`^${brand}_(live|test)_[0-9A-Za-z]{33,128}$`)
   return (request) => {
-    const text = BEARER.exec(authorizationOf(request))?.[1]
-    if (text === undefined || !form.test(text)) throw unauthorized()
+    const text = BEARER.exec(authorizationOf(request))?.[1] ?? ''
+    const environment = form.exec(text)?.[1]
     const { keys, tenants } = directory.current()
-    // Of this form by being a digest in hexadecimal.
-    const key = keys.get(createHash('sha256').update(text).digest('hex') as KeyHash)
+    // Hashed and looked up whatever was sent, so that the time taken says nothing of what was wrong.
+    // A digest in hexadecimal is of the form of a KeyHash.
+    const key = keys.get(sha256(text) as KeyHash)
     const tenant = key && tenants.get(key.tenant)
-    const isGood = key !== undefined && !key.suspended && (key.expiresAt ?? Number.POSITIVE_INFINITY) > clock.now()
-    if (!isGood || tenant === undefined) throw unauthorized()
+    const isLive = key !== undefined && !key.suspended && (key.expiresAt ?? Number.POSITIVE_INFINITY) > clock.now()
+    if (!isLive || key.environment !== environment || tenant === undefined) throw unauthorized()
     return { tenant, key }
   }
 }

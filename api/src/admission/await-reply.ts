@@ -32,7 +32,8 @@ export async function renderNow(admission: Admission, ports: ApiPorts, departure
   }
 }
 
-async function replyOf({ outcome }: Manifest, { artifacts, clock }: ApiPorts): Promise<Reply> {
+/** The answer that an outcome gives, as the renderer gave it or would have. Throws `Unavailable`. */
+export async function replyOf({ outcome }: Manifest, { artifacts, clock }: ApiPorts): Promise<Reply> {
   const { durationMs } = outcome
   if (outcome.status === 'failed') return { kind: 'failed', error: outcome.error, durationMs }
   const pdf = await artifacts.get(outcome.pdf.address, clock.timeout(PORT_CALL_MS_MAX))

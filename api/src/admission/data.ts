@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { DATA_VALIDATORS_MAX } from '@platen/contract/limit.ts'
-import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
+import type { Validator } from '@platen/contract/schema/validator.ts'
+import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
 import type { Template } from '@platen/contract/tenant.ts'
 
 /** Lets data pass that fits. Throws `VALIDATION_FAILED`, whose details name places in the request body and never a value. */
@@ -18,7 +19,7 @@ export function dataCheck(): RequireFit {
     const known = compiled.get(name)
     // The digest is of the sources: a template published anew with another schema alone may keep it.
     const isKnown = known !== undefined && (known.schema === schema || isDeepStrictEqual(known.schema, schema))
-    const validate = isKnown ? known.validate : compileValidator(schema)
+    const validate = isKnown ? known.validate : compileVariablesSchema(schema)
     compiled.delete(name)
     compiled.set(name, { schema, validate })
     const [oldest] = compiled.keys()

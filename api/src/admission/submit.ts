@@ -18,16 +18,31 @@ import type { Admission } from './admit.ts'
  * Queues an admitted render; resolves when it is durable. Throws `RENDER_UNAVAILABLE` when that failed or cannot be known, having
  * abandoned the render, so that the caller may try again without paying twice.
  */
-export async function submit({ record, input }: Admission, ports: ApiPorts): Promise<void> {
+export async function submit(admission: Admission, ports: ApiPorts): Promise<void> {
+  try {
+    await enqueue(admission, ports)
+  } catch (cause) {
+    await abandon(admission.record, ports)
+    throw unavailable(cause)
+  }
+}
+
+/** Queues a render that may be queued already: behind the queue one id is one render. Throws `Unavailable`, and abandons nothing. */
+export async function enqueue({ record, input }: Admission, ports: ApiPorts): Promise<void> {
   const { queue, artifacts, clock } = ports
   if (input !== undefined && 'stored' in record.data) {
     await artifacts.put(record.data.stored, input, clock.timeout(PORT_CALL_MS_MAX))
   }
+  await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))
+  // Nobody waits for it: whoever claims the render confirms it again, and until then the reservation stands by itself.
+  void confirm(record, ports)
+}
+
+async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts): Promise<void> {
   try {
-    await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))
-  } catch (cause) {
-    await abandon(record, ports)
-    throw unavailable(cause)
+    await limiter.confirm(record, clock.timeout(PORT_CALL_MS_MAX))
+  } catch (err) {
+    log.warn({ ...namesOf(record), err }, 'reservation not confirmed')
   }
 }
 
@@ -37,18 +52,37 @@ export async function submit({ record, input }: Admission, ports: ApiPorts): Pro
  * that stands instead, if there is one and it can be read. Never throws: the caller has its refusal either way.
  */
 export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Manifest | undefined> {
-  const { artifacts, ledger, clock, log, settings } = ports
-  const error = { code: 'canceled', message: 'the request was refused before a renderer began' } as const
-  const manifest = manifestOf(record, 0, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
+  const { artifacts, ledger, limiter, clock, log, settings } = ports
+  const manifest = abandoned(record, ports)
   try {
     const address = manifestAddress(record.id, settings.serviceBucket)
     const isOurs = await artifacts.create(address, encodeManifest(manifest), clock.timeout(PORT_CALL_MS_MAX))
     if (!isOurs) return await readManifest(record.id, ports)
-    await ledger.settle(manifest, clock.timeout(PORT_CALL_MS_MAX))
+    const signal = clock.timeout(PORT_CALL_MS_MAX)
+    await Promise.all([ledger.settle(manifest, signal), limiter.settle(manifest, signal)])
   } catch (err) {
-    log.error({ tenant: record.tenant, render: record.id, requestId: record.requestId, err }, 'render not abandoned')
+    log.error({ ...namesOf(record), err }, 'render not abandoned')
   }
   return undefined
+}
+
+/** Gives back the reservation of a render that never went to the queue. Never throws: what is not given back lapses. */
+export async function release(record: RenderRecord, ports: ApiPorts): Promise<void> {
+  const { limiter, clock, log } = ports
+  try {
+    await limiter.settle(abandoned(record, ports), clock.timeout(PORT_CALL_MS_MAX))
+  } catch (err) {
+    log.warn({ ...namesOf(record), err }, 'reservation not given back')
+  }
+}
+
+function abandoned(record: RenderRecord, { clock }: ApiPorts): Manifest {
+  const error = { code: 'canceled', message: 'the request was refused before a renderer began' } as const
+  return manifestOf(record, 0, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
+}
+
+function namesOf({ tenant, id, requestId }: RenderRecord): object {
+  return { tenant, render: id, requestId }
 }
 
 /** The outcome of a render, once there is one. Throws `Unavailable`. */

@@ -2,26 +2,38 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
-import { POLL_RETRY_AFTER_S, PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX, POLL_RETRY_AFTER_S, PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import { type Accepted, acceptedSchema } from '@platen/contract/schema/answer.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Admission, admit } from '../admission/admit.ts'
-import { callerOf } from '../admission/authenticate.ts'
-import { renderNow } from '../admission/await-reply.ts'
+import { type Caller, callerOf } from '../admission/authenticate.ts'
+import { renderNow, replyOf } from '../admission/await-reply.ts'
 import { dataCheck } from '../admission/data.ts'
-import { submit } from '../admission/submit.ts'
+import { duplicateCheck, type Earlier, type KeyedAttempt } from '../admission/deduplicate.ts'
+import { laneOf, rateHeaders, reserve } from '../admission/limit.ts'
+import { enqueue, submit } from '../admission/submit.ts'
 import { readBody } from '../body.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
+import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
+
+/** What is needed to answer a request whatever comes of it. */
+interface Exchange {
+  readonly ports: ApiPorts
+  readonly headers: HeaderNames
+  readonly caller: Caller
+  readonly request: Pick<FastifyRequest, 'render'>
+  readonly reply: FastifyReply
+}
 
 export function createRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
   const requireFit = dataCheck()
+  const attempt = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 
-  app.post<{ Body: RenderRequest }>(
+  app.post<{ Body: RenderRequest; Headers: { 'idempotency-key'?: string } }>(
     '/render',
     {
       schema: description(headers),
@@ -31,22 +43,59 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
       },
     },
     async (request, reply) => {
-      const application = { caller: callerOf(request), body: request.body, requestId: request.id }
-      const admission = admit(application, ports, requireFit)
-      const { record } = admission
-      request.render = record.id
-      if (record.mode === 'async') return await accept(admission, ports, reply)
-      return sendReply(await renderNow(admission, ports, departureOf(reply)), { record, headers, reply })
+      const { body, id: requestId } = request
+      const caller = callerOf(request)
+      const exchange = { ports, headers, caller, request, reply }
+      const admission = admit({ caller, body, requestId }, ports, requireFit)
+      const key = request.headers['idempotency-key']
+      if (key === undefined) return await begin(admission, exchange)
+      using keyed = attempt({ key, caller, admission, body })
+      const earlier = await keyed.find()
+      if (earlier !== undefined) return await replay(earlier, admission, exchange)
+      return await begin(admission, exchange, keyed)
     },
   )
 }
 
-async function accept(admission: Admission, ports: ApiPorts, reply: FastifyReply): Promise<FastifyReply> {
+/** The rest of admission for a request that is nobody's duplicate: limiter, claim, queue. */
+async function begin(admission: Admission, exchange: Exchange, keyed?: KeyedAttempt): Promise<FastifyReply> {
+  const { ports, caller, reply } = exchange
+  const decision = await reserve(admission.record, caller, ports)
+  // On every answer from here on, whatever it is.
+  reply.headers(rateHeaders(decision.rate))
+  const record = { ...admission.record, lane: laneOf(decision) }
+  await keyed?.claim(record)
+  return await run({ ...admission, record }, exchange)
+}
+
+/** Queues an admitted render and answers it as its mode wants. */
+async function run(admission: Admission, exchange: Exchange): Promise<FastifyReply> {
+  const { ports, request, reply } = exchange
   const { record } = admission
+  request.render = record.id
+  if (record.mode === 'sync') return sendReply(await renderNow(admission, ports, departureOf(reply)), record, exchange)
   await submit(admission, ports)
   await showAsQueued(record, ports)
-  const path = `/api/v1/render/${record.id}`
-  const body: Accepted = { render_id: record.id, status: 'queued', poll_url: path }
+  return sendAccepted(record, exchange)
+}
+
+/** Answers as the first request with this key was answered, or would have been. */
+async function replay(earlier: Earlier, admission: Admission, exchange: Exchange): Promise<FastifyReply> {
+  const { ports, request, reply } = exchange
+  const { record } = earlier
+  request.render = record.id
+  if (earlier.kind === 'interrupted') {
+    await enqueue({ ...admission, record: earlier.record }, ports)
+    await showAsQueued(earlier.record, ports)
+  }
+  const answer = earlier.kind === 'ended' ? await replyOf(earlier.manifest, ports) : undefined
+  reply.header('idempotent-replayed', 'true')
+  return answer === undefined ? sendAccepted(record, exchange) : sendReply(answer, record, exchange)
+}
+
+function sendAccepted({ id }: Pick<RenderRecord, 'id'>, { reply }: Exchange): FastifyReply {
+  const path = `/api/v1/render/${id}`
+  const body: Accepted = { render_id: id, status: 'queued', poll_url: path }
   return reply.code(202).header('location', path).header('retry-after', POLL_RETRY_AFTER_S).send(body)
 }
 
@@ -74,7 +123,8 @@ function headerNames(brand: string): HeaderNames {
 
 function sendReply(
   answer: Reply,
-  { record, headers, reply }: { record: RenderRecord; headers: HeaderNames; reply: FastifyReply },
+  record: Pick<RenderRecord, 'id' | 'template' | 'options'>,
+  { headers, reply }: Exchange,
 ): FastifyReply {
   switch (answer.kind) {
     case 'failed':
@@ -110,6 +160,7 @@ function description(headers: HeaderNames): object {
     summary: 'Render a PDF',
     description: 'In mode `sync` the answer is the PDF; in mode `async` it is an id to poll with.',
     security: KEY_REQUIRED,
+    headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } },
     body: { ...renderRequestSchema, examples: EXAMPLES },
     response: {
       200: {
@@ -120,6 +171,8 @@ function description(headers: HeaderNames): object {
           [headers.renderMs]: { type: 'integer', description: 'Rendering time in milliseconds.' },
           'Content-Disposition': { type: 'string', description: 'Offers `options.filename`, or a name made for it.' },
           ETag: { type: 'string', description: 'SHA-256 of the PDF; `artifact_id` of the webhook.' },
+          ...RATE,
+          ...REPLAYED,
         },
         content: { 'application/pdf': { schema: { type: 'string', format: 'binary' } } },
       },
@@ -129,26 +182,62 @@ function description(headers: HeaderNames): object {
           ...COMMON_HEADERS,
           Location: { type: 'string', description: 'The `poll_url`.' },
           'Retry-After': { type: 'integer', description: 'Seconds after which to poll first.' },
+          ...RATE,
+          ...REPLAYED,
         },
         ...acceptedSchema,
         examples: [ACCEPTED],
       },
-      ...refusals(REFUSALS, { INTERNAL_ERROR: { [headers.renderId]: RENDER_ID } }),
+      ...refusals(REFUSALS, {
+        PAYMENT_REQUIRED: RATE,
+        IDEMPOTENCY_IN_PROGRESS: RATE,
+        RATE_LIMITED: RATE,
+        HTML_RATE_LIMIT_EXCEEDED: RATE,
+        INTERNAL_ERROR: { [headers.renderId]: RENDER_ID, ...RATE, ...REPLAYED },
+        RENDER_UNAVAILABLE: RATE,
+      }),
     },
   }
 }
 
 const RENDER_ID = { type: 'string', description: 'Identifier of the render, once there is one.' } as const
 
+const IDEMPOTENCY_KEY = {
+  type: 'string',
+  pattern: `^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`,
+  description:
+    'A name of your choice for this request. For 24 hours the same body under the same name gives the same answer, and one render.',
+} as const
+
+const RATE: HeaderSchemas = {
+  'X-RateLimit-Limit': {
+    type: 'integer',
+    description: 'Renders a minute in the bucket with the least left. With every answer that looked at the limits.',
+  },
+  'X-RateLimit-Remaining': { type: 'integer', description: 'Renders left in it.' },
+  'X-RateLimit-Reset': { type: 'integer', description: 'Unix seconds by which all of it is free again.' },
+}
+
+const REPLAYED: HeaderSchemas = {
+  'Idempotent-Replayed': {
+    type: 'string',
+    description: '`true` where this is the answer to an earlier request with the same `Idempotency-Key`.',
+  },
+}
+
 const REFUSALS = [
   'INVALID_PAYLOAD',
   'UNAUTHORIZED',
   'PAYMENT_REQUIRED',
   'TEMPLATE_NOT_FOUND',
+  'IDEMPOTENCY_IN_PROGRESS',
   'REQUEST_TIMEOUT',
   'PAYLOAD_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
   'VALIDATION_FAILED',
+  'IDEMPOTENCY_MISMATCH',
+  'RATE_LIMITED',
+  'HTML_RATE_LIMIT_EXCEEDED',
   'HEADERS_TOO_LARGE',
   'INTERNAL_ERROR',
   'RENDER_UNAVAILABLE',

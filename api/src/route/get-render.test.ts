@@ -116,14 +116,38 @@ describe('GET /render/:id', () => {
     ['nothing known, a moment before a day has passed', QUEUE_AGE_MS_MAX - 1, false, 200],
     ['nothing known after a day', QUEUE_AGE_MS_MAX, false, 'RENDER_EXPIRED'],
     ['a manifest after a day', QUEUE_AGE_MS_MAX, true, 200],
-    ['a manifest on the last day of retention', 30 * DAY_MS, true, 200],
-    ['a manifest past retention', 30 * DAY_MS + 1, true, 'RENDER_EXPIRED'],
+    ['a manifest that nobody has removed yet', 31 * DAY_MS, true, 200],
+    ['nothing left of it after its retention', 31 * DAY_MS, false, 'RENDER_EXPIRED'],
   ] as const)('with %s answers %s', async ([, ageMs, hasManifest, answer]) => {
     const api = anApi()
     const record = accepted(api)
     if (hasManifest) await finish(api, record)
     await api.clock.advance(ageMs)
     expect(codeOf(await api.get(`/api/v1/render/${record.id}`))).toBe(answer)
+  })
+
+  test('tells of a render as long as it is kept, though the plan now keeps renders for a day only', async () => {
+    const api = anApi({ tenant: { limits: { retentionDays: 1 } } })
+    const record = accepted(api, { retentionDays: 30 })
+    await finish(api, record)
+    await api.clock.advance(29 * DAY_MS)
+    expect((await api.get(`/api/v1/render/${record.id}`)).json()).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('gives the URL of a PDF where it was stored, though the tenant has moved to another bucket', async () => {
+    const api = anApi({ tenant: { storage: { bucket: 'elsewhere', prefix: 'new/' } } })
+    const record = accepted(api)
+    await finish(api, record)
+    const { pdf_url: url } = (await api.get(`/api/v1/render/${record.id}`)).json()
+    expect(url).toContain(`/platen/acme/${record.id}/`)
+  })
+
+  test('has no URL for a render that is just being removed, its manifest first', async () => {
+    const api = anApi()
+    const record = accepted(api)
+    await api.ports.ledger.settle(aManifest({ record }), NEVER)
+    await api.clock.advance(31 * DAY_MS)
+    expect(codeOf(await api.get(`/api/v1/render/${record.id}`))).toBe('RENDER_EXPIRED')
   })
 
   test('believes no ledger that says running after a day', async () => {

@@ -1,6 +1,8 @@
 /**
  * GET /render/:id: what became of a render. The id itself says whether it was issued to this caller, so a made-up or foreign one
- * touches no store. The ledger tells how far a render has come, the manifest how it ended; where both are silent it waits still.
+ * touches no store. The ledger tells how far a render has come, the manifest how it ended. What is there is told, whatever the
+ * plan says now: each render is kept as long as its plan said when it was accepted, and then removed. Where nothing is there it
+ * waits still, or after the day in which every render ends it is kept no longer.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
@@ -9,30 +11,19 @@ import { type Manifest, type RenderView, viewOf } from '@platen/contract/render.
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/answer.ts'
 import type { FastifyInstance } from 'fastify'
-import { type Caller, callerOf, scopeOf } from '../admission/authenticate.ts'
+import { callerOf, scopeOf } from '../admission/authenticate.ts'
 import { readManifest } from '../admission/submit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable } from '../problem.ts'
 
-const DAY_MS = 24 * 60 * 60 * 1000
-
 export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
   app.get<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
-    const caller = callerOf(request)
-    const id = verifyRenderId(request.params.id, scopeOf(caller), ports.keys)
+    const id = verifyRenderId(request.params.id, scopeOf(callerOf(request)), ports.keys)
     if (id === undefined) throw new ServiceError('RENDER_NOT_FOUND', 'No render of this id was issued to this key.')
     request.render = id
-    refuseExpired(id, caller, ports)
     return await reply.send(await statusOf(id, ports))
   })
-}
-
-function refuseExpired(id: RenderId, { tenant }: Caller, { clock }: ApiPorts): void {
-  const { retentionDays } = tenant.limits
-  if (issuedAt(id) + retentionDays * DAY_MS < clock.now()) {
-    throw new ServiceError('RENDER_EXPIRED', `Renders are kept for ${retentionDays} days.`)
-  }
 }
 
 async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
@@ -45,7 +36,7 @@ async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   const manifest = await readManifest(id, ports)
   if (manifest !== undefined) return await recordOfManifest(manifest, ports)
   if (mayWait) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
-  throw new ServiceError('RENDER_EXPIRED', 'This render was not finished within a day.')
+  throw new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
 }
 
 /** The ledger is a view: without it the answer is found all the same. */

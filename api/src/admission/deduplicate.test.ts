@@ -1,0 +1,389 @@
+import { createHash } from 'node:crypto'
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { seededIds } from '@platen/adapters/memory/ids.ts'
+import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
+import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
+import { encodeClaim, IDEMPOTENCY_PREFIX, idempotencyFolder } from '@platen/contract/idempotency.ts'
+import { IDEMPOTENCY_MS, IDEMPOTENCY_UNDER_WAY_MS, RESERVATION_MS, SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import {
+  encodeManifest,
+  manifestKey,
+  manifestOf,
+  type Outcome,
+  pdfKey,
+  type RenderRecord,
+} from '@platen/contract/render.ts'
+import { mintRenderId } from '@platen/contract/render-id.ts'
+import { describe, expect, test } from 'vitest'
+import { type Api, type ApiOptions, anApi, isQueueEmpty, queued, TEST_KEY } from '../../../test/fixture/api.ts'
+import { aFailure, aRecord, aTemplate, aTenant, NOON } from '../../../test/fixture/build.ts'
+
+const NEVER = new AbortController().signal
+const SYNC = { template: 'invoice', data: { number: 1, rows: [{ a: 1, b: 2 }] } }
+const ASYNC = { ...SYNC, mode: 'async' }
+const KEY = 'order 66/a'
+const KEYED = { 'idempotency-key': KEY }
+const PDF = Buffer.from('%PDF-1.7 …')
+const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
+const FOLDER = idempotencyFolder(SCOPE, KEY)
+/** Longer than any request of the fixture's tenant can be under way. */
+const LAPSED_MS = SYNC_TAKE_MS_MAX + 28_000 + IDEMPOTENCY_UNDER_WAY_MS
+
+const inBucket = (key: string) => ({ bucket: 'platen', key })
+const unreachable = () => Promise.reject(new Unavailable('no answer'))
+
+function keysUnder({ ports }: Api, prefix: string): Promise<string[]> {
+  return Array.fromAsync(ports.artifacts.list('platen', prefix, NEVER), ({ key }) => key)
+}
+
+/** Takes all records that wait, for good. */
+async function drain({ ports }: Api): Promise<readonly RenderRecord[]> {
+  await using consumer = await ports.queue.consume('react_pdf', NEVER)
+  const records = []
+  for (const lane of ['sync', 'async', 'bulk'] as const) {
+    for (let next = consumer.poll(lane); next !== undefined; next = consumer.poll(lane)) {
+      records.push(next.record)
+      await next.done(NEVER)
+    }
+  }
+  return records
+}
+
+/** Writes what a renderer does at the end of a render. */
+async function end({ ports }: Api, record: RenderRecord, outcome: 'succeeded' | Outcome): Promise<void> {
+  const digest = createHash('sha256').update(PDF).digest('hex')
+  const address = inBucket(pdfKey(record, digest))
+  const pdf = { address, bytes: PDF.length, sha256: digest }
+  await ports.artifacts.put(address, PDF, NEVER)
+  const ended: Outcome =
+    outcome === 'succeeded' ? { status: 'succeeded', finishedAt: NOON, durationMs: 77, pdf } : outcome
+  const manifest = manifestOf(record, 1, ended)
+  await ports.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(manifest), NEVER)
+  await ports.limiter.settle(manifest, NEVER)
+}
+
+/** Sends a sync request whose render a renderer ends, and waits for the answer. */
+async function rendered(api: Api, outcome: 'succeeded' | Extract<Outcome, { status: 'failed' }> = 'succeeded') {
+  const answer = api.post(SYNC, KEYED)
+  const record = await queued(api, 'sync')
+  await drain(api)
+  const reply =
+    outcome === 'succeeded'
+      ? ({ kind: 'rendered', pdf: PDF, durationMs: 77 } as const)
+      : ({ kind: 'failed', error: outcome.error, durationMs: outcome.durationMs } as const)
+  await api.ports.replies.answer(record.id, reply, NEVER)
+  await end(api, record, outcome)
+  return { record, answer: await answer }
+}
+
+/** A claim of this key as a process left it that died at noon. */
+async function claimed(api: Api, body: object, fields: Partial<RenderRecord> = {}): Promise<RenderRecord> {
+  const id = mintRenderId(SCOPE, api.ports.keys, { now: NOON, random: Buffer.from('died!') })
+  const mode = 'mode' in body ? 'async' : 'sync'
+  const full = aRecord({ id, mode, lane: mode, data: { inline: SYNC.data }, ...fields })
+  const { data: _data, ...record } = full
+  const claim = encodeClaim({ fingerprint: sha256(canonicalJson(body)), claimedAt: NOON, record })
+  await api.ports.artifacts.create(inBucket(`${FOLDER}1`), claim, NEVER)
+  return full
+}
+
+describe('an Idempotency-Key', () => {
+  test.for([
+    ['empty', ''],
+    ['of 256 characters', 'k'.repeat(256)],
+    ['with a character beyond ASCII', 'é'],
+    ['with a tab', 'a\tb'],
+  ] as const)('%s is refused with 400', async ([, key]) => {
+    const api = anApi()
+    const answer = await api.post(ASYNC, { 'idempotency-key': key })
+    expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'INVALID_PAYLOAD'])
+    expect(answer.json().error.message).toContain('idempotency-key')
+    expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test.for(['k', 'k'.repeat(255), 'a b~!/..%00'])('may be %s', async (key) => {
+    const api = anApi()
+    const first = await api.post(ASYNC, { 'idempotency-key': key })
+    const second = await api.post(ASYNC, { 'idempotency-key': key })
+    expect(first.statusCode).toBe(202)
+    expect(second.json()).toEqual(first.json())
+  })
+
+  test('stands nowhere in the store', async () => {
+    const api = anApi()
+    await api.post(ASYNC, KEYED)
+    expect(await keysUnder(api, IDEMPOTENCY_PREFIX)).toEqual([expect.not.stringContaining('order')])
+  })
+
+  test.for<[string, ApiOptions, Record<string, string>]>([
+    ['another key', {}, { ...KEYED, 'idempotency-key': 'order 67' }],
+    ['the other environment', {}, { ...KEYED, authorization: `Bearer ${TEST_KEY}` }],
+    ['a tenant made anew under the same name', { tenant: { incarnation: 'anew' } }, KEYED],
+  ])('says nothing to a request with %s', async ([, options, headers]) => {
+    const api = anApi()
+    const first = await api.post(ASYNC, KEYED)
+    api.publish(options)
+    const second = await api.post(ASYNC, headers)
+    expect(second.statusCode).toBe(202)
+    expect(second.json().render_id).not.toBe(first.json().render_id)
+    expect(second.headers['idempotent-replayed']).toBeUndefined()
+  })
+})
+
+describe('the same request again', () => {
+  test('is answered 202 with the same id, and makes and costs nothing', async () => {
+    const api = anApi()
+    const first = await api.post(ASYNC, KEYED)
+    const second = await api.post(ASYNC, KEYED)
+    expect(second.statusCode).toBe(202)
+    expect(second.json()).toEqual(first.json())
+    expect(second.headers).toMatchObject({ 'idempotent-replayed': 'true', location: first.headers['location'] })
+    expect(first.headers['idempotent-replayed']).toBeUndefined()
+    expect(await drain(api)).toHaveLength(1)
+    expect(await api.ports.limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
+    expect((await api.post(ASYNC)).headers['x-ratelimit-remaining']).toBe(
+      `${Number(first.headers['x-ratelimit-remaining']) - 1}`,
+    )
+  })
+
+  test('is the same in another order of its fields', async () => {
+    const api = anApi()
+    const first = await api.post(ASYNC, KEYED)
+    const second = await api.post(
+      { mode: 'async', data: { rows: [{ b: 2, a: 1 }], number: 1 }, template: 'invoice' },
+      KEYED,
+    )
+    expect(second.json()).toEqual(first.json())
+  })
+
+  test.for<[string, object]>([
+    ['other data', { ...ASYNC, data: { number: 2 } }],
+    ['a list in another order', { ...ASYNC, data: { number: 1, rows: [{ b: 2 }, { a: 1 }] } }],
+    ['one field more', { ...ASYNC, options: {} }],
+    ['another mode', { ...SYNC, mode: 'sync' }],
+  ])('with %s is another request, and refused with 422', async ([, body]) => {
+    const api = anApi()
+    await api.post(ASYNC, KEYED)
+    const answer = await api.post(body, KEYED)
+    expect([answer.statusCode, answer.json().error.code]).toEqual([422, 'IDEMPOTENCY_MISMATCH'])
+    expect(await drain(api)).toHaveLength(1)
+  })
+
+  test('gets the PDF of a sync render from the store, with the headers of the first', async () => {
+    const api = anApi()
+    const { answer } = await rendered(api)
+    const again = await api.post(SYNC, KEYED)
+    expect(again.rawPayload).toEqual(PDF)
+    const told = ['x-service-render-id', 'x-service-render-ms', 'content-disposition', 'etag', 'content-type']
+    for (const name of told) expect(again.headers[name]).toBe(answer.headers[name])
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test('gets the failure of a sync render', async () => {
+    const api = anApi()
+    const { answer } = await rendered(api, {
+      status: 'failed',
+      finishedAt: NOON,
+      durationMs: 5,
+      error: { code: 'page_limit', message: 'over 2000 pages' },
+    })
+    const again = await api.post(SYNC, { ...KEYED, 'x-request-id': String(answer.headers['x-request-id']) })
+    expect([again.statusCode, again.body]).toEqual([500, answer.body])
+    expect(again.headers).toMatchObject({
+      'idempotent-replayed': 'true',
+      'x-service-render-id': answer.headers['x-service-render-id'],
+    })
+  })
+
+  test.for([
+    [SYNC, 409, 'IDEMPOTENCY_IN_PROGRESS'],
+    [{ ...SYNC, data: {} }, 422, 'IDEMPOTENCY_MISMATCH'],
+  ] as const)('%o while the first waits for its answer is refused with %i', async ([body, status, code]) => {
+    const api = anApi()
+    const first = api.post(SYNC, KEYED)
+    const { id } = await queued(api, 'sync')
+    const second = await api.post(body, KEYED)
+    expect([second.statusCode, second.json().error.code]).toEqual([status, code])
+    expect(second.headers['retry-after']).toBe(status === 409 ? '1' : undefined)
+    await api.ports.replies.answer(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    expect((await first).statusCode).toBe(200)
+  })
+
+  test('fifty times at once, at two processes, is one render and one charge', async () => {
+    const one = anApi({ tenant: { limits: { asyncRateLimitPerMinute: 4 } } })
+    const { artifacts, limiter, queue, ledger, directory } = one.ports
+    const other = anApi({ ports: { artifacts, limiter, queue, ledger, directory, ids: seededIds('other') } })
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => (at % 2 ? one : other).post(ASYNC, KEYED)))
+    const accepted = answers.filter(({ statusCode }) => statusCode === 202)
+    expect(answers.map(({ statusCode }) => statusCode).filter((status) => status !== 409)).toEqual(
+      accepted.map(() => 202),
+    )
+    expect(new Set(accepted.map((answer) => answer.json().render_id)).size).toBe(1)
+    expect(await drain(one)).toHaveLength(1)
+    expect(await limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
+    expect((await one.post(ASYNC)).headers['x-ratelimit-remaining']).toBe('2')
+  })
+
+  test('after a day is a new one', async () => {
+    const api = anApi()
+    const first = await api.post(ASYNC, KEYED)
+    await api.clock.advance(IDEMPOTENCY_MS - 1)
+    expect((await api.post(ASYNC, KEYED)).json()).toEqual(first.json())
+    await api.clock.advance(1)
+    const second = await api.post({ ...ASYNC, data: {} }, KEYED)
+    expect(second.statusCode).toBe(202)
+    expect(second.json().render_id).not.toBe(first.json().render_id)
+    expect(await keysUnder(api, FOLDER)).toHaveLength(1)
+  })
+})
+
+describe('a refusal is not kept:', () => {
+  const picky = aTemplate({ variablesSchema: { type: 'object', required: ['x'] } })
+
+  test.for<[number, ApiOptions]>([
+    [402, { tenant: { suspended: true } }],
+    [404, { templates: [] }],
+    [422, { templates: [picky] }],
+    [429, { tenant: { limits: { asyncRateLimitPerMinute: 0 } } }],
+    [402, { tenant: { limits: { renderLimitMonthly: 0 } } }],
+  ])('a request that was answered %i for %o may succeed later', async ([status, options]) => {
+    const api = anApi(options)
+    expect((await api.post(ASYNC, KEYED)).statusCode).toBe(status)
+    expect(await keysUnder(api, IDEMPOTENCY_PREFIX)).toEqual([])
+    api.publish({})
+    const answer = await api.post({ ...ASYNC, data: {} }, KEYED)
+    expect(answer.statusCode).toBe(202)
+    expect(answer.headers['idempotent-replayed']).toBeUndefined()
+  })
+
+  test('one that the queue did not take is begun anew, under another id', async () => {
+    const queue = memoryRenderQueue()
+    const enqueue = queue.enqueue.bind(queue)
+    let failures = 2
+    queue.enqueue = (...call) => (failures-- > 0 ? unreachable() : enqueue(...call))
+    const api = anApi({ ports: { queue } })
+    expect((await api.post(ASYNC, KEYED)).statusCode).toBe(503)
+    expect((await api.post(ASYNC, KEYED)).statusCode).toBe(503)
+    expect((await api.post(ASYNC, KEYED)).statusCode).toBe(202)
+    expect(await drain(api)).toHaveLength(1)
+    expect(await keysUnder(api, FOLDER)).toHaveLength(1)
+    expect(await api.ports.limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
+  })
+
+  test('one that no renderer took in time is begun anew', async () => {
+    const api = anApi()
+    const first = api.post(SYNC, KEYED)
+    const { id } = await queued(api, 'sync')
+    await api.clock.advance(SYNC_TAKE_MS_MAX)
+    expect((await first).statusCode).toBe(503)
+    await drain(api)
+    const { record, answer } = await rendered(api)
+    expect(answer.statusCode).toBe(200)
+    expect(record.id).not.toBe(id)
+  })
+
+  test('one whose caller left is begun anew', async () => {
+    const api = anApi()
+    const left = await claimed(api, SYNC)
+    await end(api, left, aFailure({ error: { code: 'canceled', message: 'the caller closed the connection' } }))
+    const { record, answer } = await rendered(api)
+    expect(answer.statusCode).toBe(200)
+    expect(record.id).not.toBe(left.id)
+  })
+
+  test('one whose claim may or may not have been written costs nothing in the end', async () => {
+    const artifacts: ArtifactStore = { ...memoryArtifactStore(), create: unreachable }
+    const api = anApi({ ports: { artifacts } })
+    expect((await api.post(ASYNC, KEYED)).statusCode).toBe(503)
+    expect(await isQueueEmpty(api)).toBe(true)
+    await api.clock.advance(RESERVATION_MS)
+    expect(await api.ports.limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 0 })
+  })
+})
+
+describe('after the death of the process that had the first request', () => {
+  test.for([ASYNC, SYNC])('%o is in progress for as long as it might be', async (body) => {
+    const api = anApi()
+    await claimed(api, body)
+    expect((await api.post(body, KEYED)).statusCode).toBe(409)
+    await api.clock.advance((body === ASYNC ? IDEMPOTENCY_UNDER_WAY_MS : LAPSED_MS) - 1)
+    expect((await api.post(body, KEYED)).statusCode).toBe(409)
+    expect((await api.post({ ...body, data: {} }, KEYED)).statusCode).toBe(422)
+    expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test.for<[string, (api: Api, record: RenderRecord) => Promise<unknown>]>([
+    ['the ledger', ({ ports }, record) => ports.ledger.open(record, NEVER)],
+    ['its manifest', (api, record) => end(api, record, 'succeeded')],
+    ['its manifest, failed,', (api, record) => end(api, record, aFailure())],
+  ])('an async render that %s knows was accepted', async ([, leave]) => {
+    const api = anApi()
+    const record = await claimed(api, ASYNC)
+    await leave(api, record)
+    const answer = await api.post(ASYNC, KEYED)
+    expect(answer.statusCode).toBe(202)
+    expect(answer.json().render_id).toBe(record.id)
+    expect(answer.headers['idempotent-replayed']).toBe('true')
+    expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test('an async render that left no trace is queued under the id it had, as it was admitted', async () => {
+    const api = anApi({ tenant: { limits: { asyncRateLimitPerMinute: 0 } } })
+    const record = await claimed(api, ASYNC, { lane: 'bulk', units: 3, requestId: 'the first' })
+    await api.clock.advance(IDEMPOTENCY_UNDER_WAY_MS)
+    const answer = await api.post(ASYNC, KEYED)
+    expect(answer.statusCode).toBe(202)
+    expect(answer.json().render_id).toBe(record.id)
+    expect(await drain(api)).toEqual([record])
+    expect(await api.ports.limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 3 })
+    expect((await api.post(ASYNC, KEYED)).json()).toEqual(answer.json())
+    expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test('one that cannot be queued then is not given up: it may be in the queue already', async () => {
+    const api = anApi({ ports: { queue: { ...memoryRenderQueue(), enqueue: unreachable } } })
+    const record = await claimed(api, ASYNC)
+    await api.clock.advance(IDEMPOTENCY_UNDER_WAY_MS)
+    const answer = await api.post(ASYNC, KEYED)
+    expect(answer.statusCode).toBe(503)
+    expect(answer.headers['idempotent-replayed']).toBeUndefined()
+    expect(await keysUnder(api, 'manifest/')).toEqual([])
+    await api.ports.ledger.open(record, NEVER)
+    expect((await api.post(ASYNC, KEYED)).json().render_id).toBe(record.id)
+  })
+
+  test('data too large for the record is stored again under the id the render had', async () => {
+    const big = { ...ASYNC, data: { ballast: 'x'.repeat(300_000) } }
+    const api = anApi()
+    const record = await claimed(api, big)
+    await api.clock.advance(IDEMPOTENCY_UNDER_WAY_MS)
+    expect((await api.post(big, KEYED)).statusCode).toBe(202)
+    const [again] = await drain(api)
+    const stored = inBucket(`acme/${record.id}/input`)
+    expect(again?.data).toEqual({ stored })
+    expect(JSON.parse(Buffer.from((await api.ports.artifacts.get(stored, NEVER)) ?? []).toString())).toEqual(big.data)
+  })
+
+  test('a sync render that has ended is answered', async () => {
+    const api = anApi()
+    const record = await claimed(api, SYNC)
+    await end(api, record, 'succeeded')
+    const answer = await api.post(SYNC, KEYED)
+    expect(answer.rawPayload).toEqual(PDF)
+    expect(answer.headers).toMatchObject({ 'x-service-render-id': record.id, 'x-service-render-ms': '77' })
+  })
+
+  test('a sync render that left no trace is abandoned and begun anew', async () => {
+    const api = anApi()
+    const lost = await claimed(api, SYNC)
+    await api.clock.advance(LAPSED_MS)
+    const { record, answer } = await rendered(api)
+    expect(answer.statusCode).toBe(200)
+    expect(record.id).not.toBe(lost.id)
+    expect(await keysUnder(api, manifestKey(lost.id).replace(/[^/]*$/, ''))).toContain(manifestKey(lost.id))
+    expect((await api.post(SYNC, KEYED)).headers['x-service-render-id']).toBe(record.id)
+  })
+})

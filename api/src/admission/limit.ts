@@ -1,0 +1,52 @@
+/** Seventh station: is there room for one more in the rates, the quota, and the tenant's share of the async lane? One call decides. */
+import { ServiceError } from '@platen/contract/error.ts'
+import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import type { Decision, RateState } from '@platen/contract/port/limiter.ts'
+import type { Lane, RenderRecord } from '@platen/contract/render.ts'
+import type { ApiPorts } from '../ports.ts'
+import type { Caller } from './authenticate.ts'
+
+/** Reserves what a render needs. A refusal has changed nothing, and an admission lapses by itself unless it is confirmed. Throws `Unavailable`. */
+export async function reserve(record: RenderRecord, { tenant, key }: Caller, ports: ApiPorts): Promise<Decision> {
+  const { id, account, environment, mode, engine, units, period } = record
+  const request = { id, account, environment, mode, engine, units, period, key: key.hash, limits: tenant.limits }
+  return await ports.limiter.reserve(request, ports.clock.timeout(PORT_CALL_MS_MAX))
+}
+
+/** The lane a render was given. Throws `RATE_LIMITED`, `HTML_RATE_LIMIT_EXCEEDED` or `PAYMENT_REQUIRED` where it was refused. */
+export function laneOf(decision: Decision): Lane {
+  if (decision.kind === 'admitted') return decision.lane
+  switch (decision.reason) {
+    case 'rate':
+      throw tooMany('RATE_LIMITED', 'Too many requests', decision)
+    case 'html_rate':
+      throw tooMany('HTML_RATE_LIMIT_EXCEEDED', 'Too many html renders', decision)
+    case 'quota': {
+      const { limit, usage } = decision
+      const used = `${usage.charged} are used and ${usage.reserved} reserved`
+      throw new ServiceError('PAYMENT_REQUIRED', `The monthly quota is exhausted: of ${limit} units ${used}.`)
+    }
+  }
+}
+
+type RateRefusal = Exclude<Extract<Decision, { kind: 'refused' }>, { reason: 'quota' }>
+
+function tooMany(
+  code: 'RATE_LIMITED' | 'HTML_RATE_LIMIT_EXCEEDED',
+  what: string,
+  { rate, retryAfterMs }: RateRefusal,
+): ServiceError {
+  const seconds = Math.ceil(retryAfterMs / 1000)
+  return new ServiceError(code, `${what}: ${rate.limit} a minute are allowed; try again in ${seconds} s.`, {
+    headers: { 'retry-after': `${seconds}` },
+  })
+}
+
+/** The tightest bucket as every answer shows it that comes after the limiter. */
+export function rateHeaders({ limit, remaining, resetAt }: RateState): Readonly<Record<string, string>> {
+  return {
+    'x-ratelimit-limit': `${limit}`,
+    'x-ratelimit-remaining': `${remaining}`,
+    'x-ratelimit-reset': `${Math.ceil(resetAt / 1000)}`,
+  }
+}
