@@ -13,22 +13,23 @@ import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
+import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { type ApiPorts, buildApp } from '@platen/api/app.ts'
-import type { Instant } from '@platen/contract/brand.ts'
-import { FACTS_KEPT_MS, PRUNE_EVERY_MS } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import { serveArtifacts } from './artifact-route.ts'
-import { ledgerByLane, queueByLane } from './by-lane.ts'
 import type { Config } from './config.ts'
+import { SERVICE_BUCKET } from './manifest/compile-folder.ts'
 import { openManifests } from './manifests.ts'
 import { type EmbeddedRenderer, openRenderer } from './renderer.ts'
 import { loadOrCreateKeyFile } from './secrets.ts'
+import { ledgerByLane, queueByLane } from './store/by-lane.ts'
+import { recover } from './store/recovery.ts'
+import { keepRetention } from './store/retention.ts'
 
 export interface EmbeddedService extends AsyncDisposable {
   /** Where it listens: `http://127.0.0.1:8080`. */
@@ -37,8 +38,6 @@ export interface EmbeddedService extends AsyncDisposable {
   readonly failed: AbortSignal
 }
 
-/** Manifests, templates and, unless a tenant says otherwise, PDFs. */
-const SERVICE_BUCKET = 'platen'
 const KEY_BYTES = 32
 
 /** Starts the service. Resolves when it accepts requests; throws when it cannot, having closed what it had opened. */
@@ -46,11 +45,12 @@ export async function compose(config: Config, log: Log): Promise<EmbeddedService
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
   let url = config.publicUrl ?? ''
-  const { ports, database } = await openPorts({ config, log, stack, publicUrl: () => url })
+  const { ports, database, ledger } = await openPorts({ config, log, stack, publicUrl: () => url })
+  const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }
   const renderer = stack.use(
     await openRenderer({
       ports,
-      worker: { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] },
+      worker,
       slots: config.renderSlots,
       profileDir: join(config.dataDir, 'chromium'),
       chromium: config.chromium,
@@ -61,6 +61,8 @@ export async function compose(config: Config, log: Log): Promise<EmbeddedService
   const check: EmbeddedRenderer['check'] = (request, signal) => renderer.check(request, signal)
   const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, check }
   stack.use(await openManifests(manifests, starting))
+  await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
+  renderer.begin()
   const app = buildApp({ ...ports, ...health(renderer, database.failed), settings })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())
@@ -91,11 +93,13 @@ async function openPorts({ config, log, stack, publicUrl }: Opening) {
   const artifacts = await openFileArtifactStore({ root: join(dataDir, 'artifacts'), publicUrl, urlKey, clock })
   const ledger = sqliteRenderLedger(database, clock)
   const events = sqliteEventLog(database)
-  stack.use(keepPruned({ stores: [ledger, events], clock, log }))
+  const limiter = await openSqliteLimiter(database, clock, starting)
+  stack.use(keepRetention({ ledger, artifacts, serviceBucket: SERVICE_BUCKET, facts: [events, limiter], clock, log }))
   const queue = queueByLane({ memory: memoryRenderQueue(), disk: sqliteRenderQueue(database) })
   const ports = {
     artifacts,
     events,
+    limiter,
     queue,
     clock,
     ids,
@@ -105,7 +109,7 @@ async function openPorts({ config, log, stack, publicUrl }: Opening) {
     replies: memoryReplyChannel(),
     directory: memoryDirectory(),
   }
-  return { ports, database }
+  return { ports, database, ledger }
 }
 
 function health(
@@ -116,33 +120,5 @@ function health(
     isEngineAvailable: (engine) => ['starting', 'running'].includes(renderer.states()[engine]),
     isReady: () => ({ ready: !databaseFailed.aborted, detail: { engines: renderer.states() } }),
     isAlive: () => !databaseFailed.aborted && !Object.values(renderer.states()).includes('dead'),
-  }
-}
-
-interface Pruning {
-  readonly stores: readonly { prune(before: Instant, signal: AbortSignal): Promise<void> }[]
-  readonly clock: Clock
-  readonly log: Log
-}
-
-/** Removes what is past its time, now and every hour, until it is closed. */
-function keepPruned({ stores, clock, log }: Pruning): AsyncDisposable {
-  const closing = new AbortController()
-  const { signal } = closing
-  const run = async () => {
-    while (!signal.aborted) {
-      const before = clock.now() - FACTS_KEPT_MS
-      for (const store of stores) await store.prune(before, signal)
-      await clock.sleep(PRUNE_EVERY_MS, signal)
-    }
-  }
-  const ended = run().catch((err: unknown) => {
-    if (!signal.aborted) log.error({ err }, 'pruning stopped')
-  })
-  return {
-    async [Symbol.asyncDispose]() {
-      closing.abort()
-      await ended
-    },
   }
 }

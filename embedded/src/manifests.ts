@@ -5,7 +5,8 @@
  */
 
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { MANIFEST_RETRY_MS, TEMPLATE_CHECK_MS_MAX, TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
+import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
@@ -14,19 +15,13 @@ import type { Log } from '@platen/contract/port/log.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource.ts'
-import { DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
-import { type Compiled, compile } from '@platen/operator/compile/compile.ts'
-import { canonicalJson } from '@platen/operator/compile/digest.ts'
-import {
-  type CheckAnswers,
-  type CheckFault,
-  type CheckRequest,
-  type ConfigMaps,
-  checksOf,
-} from '@platen/operator/compile/template.ts'
+import type { KeyHash } from '@platen/contract/tenant.ts'
+import { type Compiled, NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
+import type { CheckAnswers } from '@platen/operator/compile/template.ts'
+import { compileFolder, type PublishCheck } from './manifest/compile-folder.ts'
 import { EMPTY_FOLDER, type FolderState, type FolderWatch, readFolder, watchFolder } from './manifest/folder.ts'
 import { type Identities, identify, loadIdentities, storeIdentities } from './manifest/identity.ts'
-import { type ManifestDocument, NAMESPACE_DEFAULT } from './manifest/parse.ts'
+import { loadLastGood, storeLastGood } from './manifest/last-good.ts'
 import { report } from './manifest/report.ts'
 import { loadOrCreateApiKey } from './secrets.ts'
 
@@ -39,8 +34,7 @@ export interface ManifestOptions {
   readonly brand: string
   /** Where template sources go, and the PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
-  /** The renderer's publish check. A rejection is a fault of the template, and asked again at the next change. */
-  readonly check: (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
+  readonly check: PublishCheck
   readonly artifacts: ArtifactStore
   readonly publisher: DirectoryPublisher
   readonly clock: Clock
@@ -56,10 +50,11 @@ export interface ManifestOptions {
 export async function openManifests(options: ManifestOptions, signal: AbortSignal): Promise<AsyncDisposable> {
   const closing = new AbortController()
   const either = AbortSignal.any([signal, closing.signal])
-  const load = loader(options, resourceReader())
+  const read = resourceReader()
+  const load = loader(options, read)
   const watch = tryWatch(options)
   try {
-    const state = await firstLoad(options, (first) => load(first, either))
+    const state = await firstLoad({ ...options, read }, (first) => load(first, either))
     const following = follow({ ...options, load, state, watch }, either)
     return {
       async [Symbol.asyncDispose]() {
@@ -78,17 +73,24 @@ interface State {
   readonly folder: FolderState
   readonly identities: Identities
   readonly checks: CheckAnswers
+  /** What was in force, be it before a restart. */
+  readonly previous: Previous
+  /** What is published; absent at first. */
   readonly compiled?: Compiled
 }
 
 type Load = (state: State, signal: AbortSignal) => Promise<State>
 
 async function firstLoad(
-  { dir, dataDir, log }: ManifestOptions,
+  { dir, dataDir, log, read }: ManifestOptions & { readonly read: ReadResource },
   load: (state: State) => Promise<State>,
 ): Promise<State> {
   const identities = await loadIdentities(dataDir)
-  const state = await load({ folder: EMPTY_FOLDER, identities, checks: new Map() }).catch((cause: unknown) => {
+  const kept = await loadLastGood(dataDir, read)
+  if (kept === 'damaged')
+    log.warn({ dataDir }, 'the last good settings cannot be read, so what is refused now has none')
+  const lastGood = kept === undefined || kept === 'damaged' ? { folder: EMPTY_FOLDER, previous: NOTHING } : kept
+  const state = await load({ ...lastGood, identities, checks: new Map() }).catch((cause: unknown) => {
     throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES')
       ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
       : cause
@@ -142,23 +144,17 @@ function loader(options: ManifestOptions, read: ReadResource): Load {
   return async (state, signal) => {
     const folder = await readFolder(dir, state.folder, read)
     if (state.compiled !== undefined && isSame(folder, state.folder)) return { ...state, folder }
+    const { documents } = folder
     const isComplete = folder.faults.length === 0
-    const input = { documents: folder.documents, known: state.identities, isComplete, now: clock.now() }
-    const { resources, identities } = identify(input, ids)
+    const { resources, identities } = identify(
+      { documents, known: state.identities, isComplete, now: clock.now() },
+      ids,
+    )
     // Before anything is published under them.
     if (identities !== state.identities) await storeIdentities(dataDir, identities)
-    const configMaps = configMapsOf(folder.documents)
-    const requests = checksOf(templatesOf(resources), configMaps)
-    const { answers, settled } = await answerChecks({ ...options, requests, known: state.checks }, signal)
-    const compiled = compile({
-      resources,
-      configMaps,
-      keyHashes: await findKeys(options, resources),
-      checks: answers,
-      defaults: DEFAULT_LIMITS,
-      serviceBucket,
-      ...(state.compiled && { previous: state.compiled }),
-    })
+    const keyHashes = await findKeys(options, resources)
+    const given = { documents, resources, keyHashes, previous: state.previous, known: state.checks }
+    const { compiled, settled } = await compileFolder({ ...options, ...given }, signal)
     for (const [digest, source] of compiled.sources) {
       if (state.compiled?.sources.has(digest)) continue
       await artifacts.put(
@@ -170,27 +166,17 @@ function loader(options: ManifestOptions, read: ReadResource): Load {
     if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
       await publisher.publish(compiled.snapshot, signal)
     report(log, { folder, compiled, before: state })
-    return { folder, identities, checks: settled, compiled }
+    // It is in force all the same; what is lost is a comfort after a restart.
+    await storeLastGood(dataDir, { folder, previous: compiled }).catch((err: unknown) =>
+      log.warn({ err }, 'the last good settings could not be kept'),
+    )
+    return { folder, identities, checks: settled, compiled, previous: compiled }
   }
 }
 
 /** The same files with the same bytes. A file that could not be read counts as changed, being worth another try. */
 function isSame(one: FolderState, other: FolderState): boolean {
   return one.files.size === other.files.size && [...one.files].every(([name, file]) => other.files.get(name) === file)
-}
-
-function templatesOf(resources: readonly Resource[]) {
-  return resources.filter((resource) => resource.kind === 'Template')
-}
-
-function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps {
-  const configMaps = new Map<string, Readonly<Record<string, string>>>()
-  for (const { written } of documents) {
-    if (written.kind !== 'ConfigMap') continue
-    const { name, namespace = NAMESPACE_DEFAULT } = written.metadata
-    configMaps.set(`${namespace}/${name}`, written.data ?? {})
-  }
-  return configMaps
 }
 
 /** The hash of every key that stands in the data folder, made there at first. A key that cannot be had is missing in the answer. */
@@ -213,43 +199,4 @@ async function findKeys(options: ManifestOptions, resources: readonly Resource[]
     }
   }
   return hashes
-}
-
-interface Checking extends ManifestOptions {
-  readonly requests: ReadonlyMap<string, CheckRequest>
-  readonly known: CheckAnswers
-}
-
-/** The answer to every request, a few asked at a time; `settled` are those that need not be asked again. */
-async function answerChecks(
-  { requests, known, check, clock }: Checking,
-  signal: AbortSignal,
-): Promise<{ answers: CheckAnswers; settled: CheckAnswers }> {
-  const answers = new Map<string, readonly CheckFault[]>()
-  const settled = new Map<string, readonly CheckFault[]>()
-  const waiting = requests.entries()
-  const ask = async () => {
-    // All askers draw from the one iterator, so each request is asked once.
-    for (const [key, request] of waiting) {
-      try {
-        const faults =
-          known.get(key) ?? (await check(request, AbortSignal.any([signal, clock.timeout(TEMPLATE_CHECK_MS_MAX)])))
-        settled.set(key, faults)
-        answers.set(key, faults)
-      } catch (cause) {
-        signal.throwIfAborted()
-        answers.set(key, [uncheckable(request, cause)])
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: TEMPLATE_CHECKS_AT_ONCE }, ask))
-  return { answers, settled }
-}
-
-function uncheckable({ source }: CheckRequest, cause: unknown): CheckFault {
-  const message = cause instanceof Error ? cause.message : 'it failed'
-  return {
-    engine: source.reactPdf === undefined ? 'html' : 'react_pdf',
-    message: `it could not be checked: ${message}`,
-  }
 }

@@ -26,23 +26,31 @@ export type EngineState = 'starting' | 'running' | 'missing' | 'broken' | 'dead'
 export interface EmbeddedRenderer extends AsyncDisposable {
   /** The publish check of a template. */
   check(request: TemplateCheck, signal: AbortSignal): Promise<readonly TemplateFault[]>
+  /** Takes renders from the queue from now on. Called when the settings they are judged by have been read. */
+  begin(): void
   states(): Readonly<Record<Engine, EngineState>>
 }
 
-/** Starts threads and browser without waiting for them: renders that come first wait in their queue. */
+/** Starts threads and browser without waiting for them. Renders wait in their queue until `begin`, and for their engine. */
 export async function openRenderer(options: RendererOptions): Promise<EmbeddedRenderer> {
   const { ports, slots } = options
   const executablePath = options.chromium === 'none' ? undefined : await findChromium({ configured: options.chromium })
   // One more than the react_pdf slots, so that filling an html template never waits for a long layout.
   const pool = openThreadPool({ size: slots + 1, clock: ports.clock })
-  const reactPdf = serve(options, async () => openReactPdfEngine({ pool, slots }))
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const reactPdf = serve(options, begun, async () => openReactPdfEngine({ pool, slots }))
   const html =
-    executablePath === undefined ? missing(options) : serve(options, () => openHtml(options, { executablePath, pool }))
+    executablePath === undefined
+      ? missing(options)
+      : serve(options, begun, () => openHtml(options, { executablePath, pool }))
   return {
     check: (check, signal) => pool.run({ kind: 'check', check }, signal),
     states: () => ({ react_pdf: reactPdf.state(), html: html.state() }),
+    begin,
     async [Symbol.asyncDispose]() {
-      await Promise.all([reactPdf.stop(), html.stop()])
+      const stopped = Promise.all([reactPdf.stop(), html.stop()])
+      begin()
+      await stopped
       await pool[Symbol.asyncDispose]()
     },
   }
@@ -69,14 +77,15 @@ function missing({ ports }: RendererOptions): Service {
   return { state: () => 'missing', stop: async () => {} }
 }
 
-/** Runs the worker of one engine from when the engine is open until `stop`. */
-function serve({ ports, worker }: RendererOptions, open: () => Promise<RenderEngine>): Service {
+/** Runs the worker of one engine from when the engine is open and `begun` resolved until `stop`. */
+function serve({ ports, worker }: RendererOptions, begun: Promise<void>, open: () => Promise<RenderEngine>): Service {
   const stopping = new AbortController()
   let state: EngineState = 'starting'
   const run = async () => {
     await using engine = await open()
     state = 'running'
-    await runWorker(ports, engine, { settings: worker, signal: stopping.signal })
+    await begun
+    if (!stopping.signal.aborted) await runWorker(ports, engine, { settings: worker, signal: stopping.signal })
   }
   const ended = run().catch((err: unknown) => {
     state = state === 'running' ? 'dead' : 'broken'

@@ -49,6 +49,12 @@ export const DEFECT: Failure = {
 /** A render that no renderer took in time. */
 export const EXPIRED: Failure = { code: 'expired', message: 'no renderer took the render within 24 hours' }
 
+/** A render whose tenant was suspended while it waited. */
+export const SUSPENDED: Failure = {
+  code: 'tenant_suspended',
+  message: 'the subscription was suspended before the render began',
+}
+
 function failed(code: Failure['code'], message: string): Verdict {
   return { kind: 'failed', failure: { code, message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX) } }
 }

@@ -1,12 +1,15 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
+import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
-import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/limit.ts'
+import type { Usage } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
@@ -17,8 +20,9 @@ import {
   type RenderRecord,
   templateKey,
 } from '@platen/contract/render.ts'
+import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aRecord, NOON } from '../../test/fixture/build.ts'
+import { aFailure, aManifest, aRecord, aTenant, NOON } from '../../test/fixture/build.ts'
 import type { RenderEngine, RenderWork } from './engine/engine.ts'
 import { runWorker } from './worker.ts'
 
@@ -37,6 +41,8 @@ async function start(script: Script, records: readonly RenderRecord[]) {
     ledger: memoryRenderLedger(clock),
     events: memoryEventLog(),
     replies: memoryReplyChannel(),
+    limiter: memoryLimiter(clock),
+    directory: memoryDirectory(),
     artifacts,
     clock,
     log: silent,
@@ -66,6 +72,16 @@ function inBucket(key: string): ArtifactAddress {
 }
 
 type Worker = Awaited<ReturnType<typeof start>>
+
+/** Publishes a directory of one tenant, who is suspended. */
+async function suspend({ directory }: Worker, fields: Parameters<typeof aTenant>[0] & { id: TenantId }): Promise<void> {
+  const tenants = new Map([[fields.id, aTenant({ ...fields, suspended: true })]])
+  await directory.publish({ ...directory.current(), revision: 1, tenants }, NEVER)
+}
+
+function usageOf({ limiter }: Worker, { account, period }: RenderRecord): Promise<Usage> {
+  return limiter.usage(account, period, NEVER)
+}
 
 /** Runs the worker until as many events as asked for are in the log, then stops it. */
 async function eventsOf(worker: Worker, count: number): Promise<RenderEvent[]> {
@@ -159,6 +175,29 @@ describe('a render', () => {
     expect(worker.worked).toHaveLength(0)
   })
 
+  test.for(['async', 'sync'] as const)(
+    'of the lane %s whose tenant was suspended while it waited is not rendered',
+    async (lane) => {
+      const record = aRecord({ lane })
+      const worker = await start(async () => PDF, [record])
+      using pending = worker.replies.expect(record.id)
+      await suspend(worker, { id: record.tenant, incarnation: record.account })
+      const [event] = await eventsOf(worker, 1)
+      expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { error: { code: 'tenant_suspended' } } })
+      expect(worker.worked).toHaveLength(0)
+      expect(await usageOf(worker, record)).toEqual({ charged: 0, reserved: 0 })
+      if (lane === 'sync') expect(await pending.reply(NEVER)).toMatchObject({ error: { code: 'tenant_suspended' } })
+    },
+  )
+
+  test('is rendered where the suspended tenant is another one of the same name', async () => {
+    const record = aRecord()
+    const worker = await start(async () => PDF, [record])
+    await suspend(worker, { id: record.tenant, incarnation: 'anew' })
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.type).toBe('render.succeeded')
+  })
+
   test('whose renderer died between manifest and event gets its event, and is not rendered again', async () => {
     const record = aRecord()
     const manifest = aManifest({ record })
@@ -217,6 +256,60 @@ describe('a render', () => {
     }
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { status: 'succeeded' } })
+    expect(worker.worked).toHaveLength(1)
+  })
+})
+
+describe('the quota of a render', () => {
+  test('is held from its claim on, and charged when it has succeeded', async () => {
+    const record = aRecord({ units: 5 })
+    const during: Usage[] = []
+    const worker = await start(async () => {
+      await worker.clock.advance(RESERVATION_MS * 2)
+      during.push(await usageOf(worker, record))
+      return PDF
+    }, [record])
+    await eventsOf(worker, 1)
+    expect(during).toEqual([{ charged: 0, reserved: 5 }])
+    expect(await usageOf(worker, record)).toEqual({ charged: 5, reserved: 0 })
+  })
+
+  test('is free again when it has failed', async () => {
+    const record = aRecord()
+    const worker = await start(() => Promise.reject(new ServiceError('template_error', 'x')), [record])
+    await eventsOf(worker, 1)
+    expect(await usageOf(worker, record)).toEqual({ charged: 0, reserved: 0 })
+  })
+
+  test('is charged once, though the render was delivered again after its end', async () => {
+    const record = aRecord()
+    const worker = await start(async () => PDF, [record])
+    await worker.limiter.settle(aManifest({ record }), NEVER)
+    await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(aManifest({ record })), NEVER)
+    await worker.ledger.settle(aManifest({ record }), NEVER)
+    await eventsOf(worker, 1)
+    expect(await usageOf(worker, record)).toEqual({ charged: 1, reserved: 0 })
+  })
+
+  test('is charged before the render leaves the queue, however long the limiter is away', async () => {
+    const record = aRecord()
+    const worker = await start(async () => PDF, [record])
+    const settle = worker.limiter.settle.bind(worker.limiter)
+    let refusals = 3
+    worker.limiter.settle = async (...request) => {
+      if (refusals-- <= 0) return await settle(...request)
+      setImmediate(() => void worker.clock.advance(30_000))
+      throw new Unavailable('no answer')
+    }
+    const running = worker.run()
+    await using consumer = await worker.queue.consume('react_pdf', NEVER)
+    while ((await usageOf(worker, record)).charged === 0) {
+      expect(consumer.poll('async')).toBeUndefined()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    worker.stop()
+    await running
+    expect(refusals).toBe(-1)
     expect(worker.worked).toHaveLength(1)
   })
 })

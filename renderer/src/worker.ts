@@ -3,8 +3,8 @@
  * announce the event, acknowledge.
  *
  * Delivery is at least once, and every step here may be run twice: the PDF's key is its content, the manifest is created only
- * where none is, the event's id follows from the manifest, and the ledger keeps the first outcome. So a process that dies
- * between any two steps leaves a render that the next one finishes, once. A claim counts the attempt before the work, so a
+ * where none is, the event's id follows from the manifest, the ledger keeps the first outcome, and the limiter charges an id once.
+ * So a process that dies between any two steps leaves a render that the next one finishes, once. A claim counts the attempt before the work, so a
  * render that kills its renderer ends as `render_crashed` instead of circling.
  */
 import assert from 'node:assert/strict'
@@ -15,7 +15,9 @@ import { type EventKey, eventOf } from '@platen/contract/event.ts'
 import { CLAIM_LEASE_MS, CLAIM_RENEW_MS, PDF_BYTES_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Directory } from '@platen/contract/port/directory.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Claim, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
@@ -35,7 +37,7 @@ import {
   type RenderRecord,
 } from '@platen/contract/render.ts'
 import type { RenderEngine } from './engine/engine.ts'
-import { crashed, DEFECT, EXPIRED, judge, type Verdict } from './outcome.ts'
+import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './outcome.ts'
 import { laneOrder, type Turn, turnAfter } from './slots.ts'
 import { openWorkSource, type WorkSource } from './work-source.ts'
 
@@ -45,6 +47,8 @@ export interface WorkerPorts {
   readonly artifacts: ArtifactStore
   readonly events: EventLog
   readonly replies: ReplyChannel
+  readonly limiter: Limiter
+  readonly directory: Directory
   readonly clock: Clock
   readonly log: Log
 }
@@ -155,11 +159,18 @@ async function attempt(worker: Worker, record: RenderRecord, claim: Claim): Prom
   // An earlier attempt may have died between its manifest and its event.
   const earlier = claim.attempt > 1 ? await insist(worker, () => readManifest(worker, record)) : undefined
   if (earlier !== undefined) return await announce(worker, earlier)
-  if (worker.clock.now() - record.acceptedAt > QUEUE_AGE_MS_MAX) {
-    return await conclude(worker, record, { attempt: claim.attempt, failure: EXPIRED, durationMs: 0 })
-  }
+  const failure = refusalOf(worker, record)
+  if (failure !== undefined) return await conclude(worker, record, { attempt: claim.attempt, failure, durationMs: 0 })
   const result = await render(worker, record, claim)
   return result === undefined ? undefined : await conclude(worker, record, { attempt: claim.attempt, ...result })
+}
+
+/** Why a render is not begun: what was admitted may have waited for long. */
+function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure | undefined {
+  if (clock.now() - record.acceptedAt > QUEUE_AGE_MS_MAX) return EXPIRED
+  const tenant = directory.current().tenants.get(record.tenant)
+  // One made anew under the old name is another tenant.
+  return tenant?.incarnation === record.account && tenant.suspended ? SUSPENDED : undefined
 }
 
 type Result =
@@ -170,7 +181,11 @@ type Result =
 async function render(worker: Worker, record: RenderRecord, claim: Claim): Promise<Result | undefined> {
   const { clock, engine, replies } = worker
   // The deadline is the template's: fetching what the render needs is not part of it.
-  const work = await insist(worker, () => worker.source.workOf(record, NEVER))
+  const [work] = await Promise.all([
+    insist(worker, () => worker.source.workOf(record, NEVER)),
+    // The API confirms it too, unless it died or did not reach the limiter.
+    insist(worker, () => worker.limiter.confirm(record, NEVER)),
+  ])
   const over = new AbortController()
   const loss = holdClaim(worker, claim, over.signal)
   const deadline = clock.timeout(record.deadlineMs)
@@ -254,12 +269,15 @@ async function writeManifest(worker: Worker, record: RenderRecord, manifest: Man
   return winner
 }
 
-/** What follows from a manifest: the event, unless the API abandoned the render, and the status view. */
+/**
+ * What follows from a manifest: the event, unless the API abandoned the render, the charge or its refund, and the status view. The
+ * view comes last: a store that keeps all three in order then shows no render as ended that was not charged.
+ */
 async function announce(worker: Worker, manifest: Manifest): Promise<Manifest> {
-  const { events, ledger, settings } = worker
+  const { events, ledger, limiter, settings } = worker
   await insist(worker, async () => {
     const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, settings.eventKey), NEVER)
-    await Promise.all([event, ledger.settle(manifest, NEVER)])
+    await Promise.all([event, limiter.settle(manifest, NEVER), ledger.settle(manifest, NEVER)])
   })
   return manifest
 }

@@ -12,13 +12,15 @@ import { abortable } from '@platen/contract/bell.ts'
 import { MANIFEST_FILE_BYTES_MAX, MANIFEST_QUIET_MS, MANIFEST_QUIET_WAITS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ReadResource } from '@platen/contract/schema/resource.ts'
-import { type ManifestDocument, type ManifestFault, parseManifests } from './parse.ts'
+import { brokenChanges } from '@platen/contract/schema/resource-rule.ts'
+import { type ManifestDocument, type ManifestFault, type ParsedParts, parseManifests } from './parse.ts'
 
 interface FileState {
   /** SHA-256 of the bytes; absent for a file that could not be read. */
   readonly digest?: string
   readonly documents: readonly ManifestDocument[]
   readonly faults: readonly ManifestFault[]
+  readonly parts?: ParsedParts
 }
 
 /** What a folder says, by file, in the order of their names. */
@@ -30,6 +32,13 @@ export interface FolderState {
 }
 
 export const EMPTY_FOLDER: FolderState = { files: new Map(), documents: [], faults: [] }
+
+/** A folder of which no more is known than these documents, each place once. */
+export function folderOf(documents: readonly ManifestDocument[]): FolderState {
+  const byFile = Map.groupBy(documents, ({ file }) => file)
+  const files = [...byFile].map(([name, documents]): [string, FileState] => [name, { documents, faults: [] }])
+  return { files: new Map(files), documents, faults: [] }
+}
 
 /** Reads the folder anew; a file with the bytes it had is not parsed again. Throws the file system's error when the folder cannot be listed. */
 export async function readFolder(dir: string, previous: FolderState, read: ReadResource): Promise<FolderState> {
@@ -48,7 +57,7 @@ export async function readFolder(dir: string, previous: FolderState, read: ReadR
     const digest = createHash('sha256').update(bytes).digest('hex')
     files.set(name, before?.digest === digest ? before : parseFile({ name, bytes, digest, before }, read))
   }
-  return { files, ...merge(files) }
+  return { files, ...merge(files, previous.documents) }
 }
 
 /** The bytes of a file; why they cannot be had; or undefined where there is no file (any more). */
@@ -81,10 +90,15 @@ function parseFile({ name, bytes, digest, before }: ChangedFile, read: ReadResou
     const fault = { file: name, message: 'is not UTF-8' }
     return { digest, documents: before?.documents ?? [], faults: [fault] }
   }
-  const { documents, faults, refused, hasUnknown } = parseManifests(text, name, read)
+  const { documents, faults, refused, hasUnknown, parts } = parseManifests({
+    text,
+    file: name,
+    read,
+    ...(before?.parts && { known: before.parts }),
+  })
   const good = new Set(documents.map(({ place }) => place))
   const kept = (before?.documents ?? []).filter(({ place }) => !good.has(place) && (hasUnknown || refused.has(place)))
-  return { digest, documents: [...documents, ...kept], faults }
+  return { digest, documents: [...documents, ...kept], faults, parts }
 }
 
 function decode(bytes: Uint8Array): string | undefined {
@@ -95,16 +109,30 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The first to declare a resource wins: two files that disagree are a mistake somebody must mend. */
-function merge(files: ReadonlyMap<string, FileState>): Omit<FolderState, 'files'> {
+/**
+ * The first to declare a resource wins: two files that disagree are a mistake somebody must mend. A change that may not be made
+ * leaves the resource as it was, until it is removed and declared anew.
+ */
+function merge(
+  files: ReadonlyMap<string, FileState>,
+  previous: readonly ManifestDocument[],
+): Omit<FolderState, 'files'> {
+  const before = new Map(previous.map((document) => [document.place, document]))
   const byPlace = new Map<string, ManifestDocument>()
   const faults: ManifestFault[] = []
   for (const file of files.values()) {
     faults.push(...file.faults)
     for (const document of file.documents) {
       const first = byPlace.get(document.place)
-      if (first === undefined) byPlace.set(document.place, document)
-      else faults.push(duplicate(document, first))
+      if (first !== undefined) {
+        faults.push(duplicate(document, first))
+        continue
+      }
+      const last = before.get(document.place)
+      const broken = last === undefined ? [] : brokenChanges(last.written, document.written)
+      const { file, line, place } = document
+      for (const { path, message } of broken) faults.push({ file, line, place, path, message })
+      byPlace.set(place, last !== undefined && broken.length > 0 ? last : document)
     }
   }
   return { documents: [...byPlace.values()], faults }

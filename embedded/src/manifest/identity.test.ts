@@ -11,7 +11,7 @@ function look(names: readonly string[], known: Identities, { isComplete = true, 
   const text = names.map(
     (name) => `apiVersion: platen.dev/v1alpha1\nkind: Plan\nmetadata: {name: ${name}}\nspec: ${spec}\n`,
   )
-  const { documents } = parseManifests(text.join('---\n'), 'all.yaml', read)
+  const { documents } = parseManifests({ text: text.join('---\n'), file: 'all.yaml', read })
   return identify({ documents, known, isComplete, now }, ids)
 }
 

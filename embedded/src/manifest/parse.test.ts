@@ -1,10 +1,10 @@
-import { JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
+import { JSON_DEPTH_MAX, MANIFEST_DOCUMENTS_MAX } from '@platen/contract/limit.ts'
 import { resourceReader } from '@platen/contract/schema/resource.ts'
 import { describe, expect, test } from 'vitest'
 import { parseManifests } from './parse.ts'
 
 const read = resourceReader()
-const parse = (text: string) => parseManifests(text, 'all.yaml', read)
+const parse = (text: string) => parseManifests({ text, file: 'all.yaml', read })
 
 const plan = (name: string) => `apiVersion: platen.dev/v1alpha1\nkind: Plan\nmetadata: {name: ${name}}\n`
 
@@ -32,6 +32,49 @@ describe('a file', () => {
     const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: "1"}'
     expect(parse(text).documents.map(({ place }) => place)).toEqual(['ConfigMap default/a'])
   })
+})
+
+describe('a file that was parsed before', () => {
+  const files = [`${plan('one')}spec: {}\n---\n${plan('two')}spec: {}\n---\nkind: [\n`, 'a: 1\n'] as const
+
+  test('gives the same again, its documents where they stand now', () => {
+    const before = parse(files[0])
+    const after = parseManifests({
+      text: `---\n${files[1]}---\n${files[0]}`,
+      file: 'all.yaml',
+      read,
+      known: before.parts,
+    })
+    expect(after.documents.map(({ place, line }) => [place, line])).toEqual([
+      ['Plan one', 4],
+      ['Plan two', 9],
+    ])
+    expect(after.faults.map(({ line }) => line)).toEqual([2, 15])
+  })
+
+  test('is asked only for what is new in it', () => {
+    const { parts } = parse(files[0])
+    const asked: unknown[] = []
+    const counting: typeof read = (value) => {
+      asked.push(value['metadata'])
+      return read(value)
+    }
+    const text = `${files[0]}---\n${plan('three')}spec: {}\n`
+    expect(parseManifests({ text, file: 'all.yaml', read: counting, known: parts }).documents).toHaveLength(3)
+    expect(asked).toEqual([{ name: 'three' }])
+  })
+})
+
+test('three dashes that begin no document are a part of their text', () => {
+  const text =
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: |\n    ---\n    ---- \n  y: "a\n    --- b"\n'
+  expect(parse(text).documents[0]?.written).toMatchObject({ data: { x: '---\n---- \n', y: 'a --- b' } })
+})
+
+test('a file of more documents than anybody looks at is left as it was', () => {
+  const { documents, faults, hasUnknown } = parse('---\n'.repeat(MANIFEST_DOCUMENTS_MAX + 1))
+  expect([documents, hasUnknown]).toEqual([[], true])
+  expect(faults).toEqual([{ file: 'all.yaml', message: `holds more than ${MANIFEST_DOCUMENTS_MAX} documents` }])
 })
 
 describe('a faulty document', () => {
@@ -64,6 +107,7 @@ describe('a faulty document', () => {
     ['a list where a mapping is due', '- a\n', 1],
     ['a word where a mapping is due', 'hello\n', 1],
     ['a billion laughs', laughs(), 1],
+    ['a directive nobody knows', '%YAML 9.9\n---\na: 1\n', 1],
     ['one level too many', `a: ${'['.repeat(JSON_DEPTH_MAX)}${']'.repeat(JSON_DEPTH_MAX)}\n`, 1],
     ['a hundred thousand levels', '['.repeat(100_000), 1],
   ] as const)('of %s is refused as of nobody knows whom', ([, text, line]) => {

@@ -3,7 +3,12 @@
  * and says where it is as a person reading the file would: file, line, field.
  */
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
-import { JSON_DEPTH_MAX, MANIFEST_ALIASES_MAX, MANIFEST_NODES_MAX } from '@platen/contract/limit.ts'
+import {
+  JSON_DEPTH_MAX,
+  MANIFEST_ALIASES_MAX,
+  MANIFEST_DOCUMENTS_MAX,
+  MANIFEST_NODES_MAX,
+} from '@platen/contract/limit.ts'
 import type { ReadResource, Written } from '@platen/contract/schema/resource.ts'
 import { type Document, isCollection, isNode, isScalar, LineCounter, parseAllDocuments } from 'yaml'
 
@@ -32,41 +37,75 @@ export interface ParsedFile {
   readonly refused: ReadonlySet<string>
   /** Is there a faulty document of which not even the place could be read? It may be any of those that are missing. */
   readonly hasUnknown: boolean
+  /** What each part of the text came to, for the next time the file is parsed. */
+  readonly parts: ParsedParts
 }
+
+export interface FileToParse {
+  readonly text: string
+  /** As it is named in faults. */
+  readonly file: string
+  readonly read: ReadResource
+  /** Of the file as it was. A part that is still the same is not parsed again: of ten thousand tenants few change at a time. */
+  readonly known?: ParsedParts
+}
+
+/** By the text from one document's start to the next one's. */
+export type ParsedParts = ReadonlyMap<string, readonly DocumentResult[]>
 
 /** Where a resource without a namespace stands, as with kubectl. */
 export const NAMESPACE_DEFAULT = 'default'
 
 /** Reads every document of a file. Never throws. */
-export function parseManifests(text: string, file: string, read: ReadResource): ParsedFile {
-  const lines = new LineCounter()
-  const parsed = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: true, logLevel: 'error' })
+export function parseManifests({ text, file, read, known }: FileToParse): ParsedFile {
   const documents: ManifestDocument[] = []
   const faults: ManifestFault[] = []
   const refused = new Set<string>()
   let hasUnknown = false
+  const parts = new Map<string, readonly DocumentResult[]>()
+  const split = splitText(text)
+  const isTooLong = split.length > MANIFEST_DOCUMENTS_MAX
+  for (const { part, linesBefore } of isTooLong ? [] : split) {
+    const results = parts.get(part) ?? known?.get(part) ?? readPart(part, read)
+    parts.set(part, results)
+    for (const result of results) {
+      if ('written' in result) {
+        const { written, line } = result
+        documents.push({ file, line: linesBefore + line, place: placeOf(written), written })
+        continue
+      }
+      for (const { line, ...fault } of result.faults) faults.push({ file, line: linesBefore + line, ...fault })
+      if (result.place === undefined) hasUnknown = true
+      else refused.add(result.place)
+    }
+  }
+  if (documents.length > 0 || faults.length > 0) return { documents, faults, refused, hasUnknown, parts }
+  const message = isTooLong
+    ? `holds more than ${MANIFEST_DOCUMENTS_MAX} documents`
+    : // What a writer leaves between truncating a file and filling it.
+      'holds no document: remove it if that is meant'
+  return { documents, faults: [{ file, message }], refused, hasUnknown: true, parts }
+}
+
+/** The text from each document marker to the next; YAML knows it for one wherever it stands at the start of a line. */
+function splitText(text: string): readonly { readonly part: string; readonly linesBefore: number }[] {
+  // A directive belongs to the marker after it. Nobody writes any.
+  const isDirected = /^%/m.test(text)
+  let linesBefore = 0
+  return (isDirected ? [text] : text.split(/^(?=---(?:\s|$))/m)).map((part) => {
+    const before = linesBefore
+    linesBefore += part.split('\n').length - 1
+    return { part, linesBefore: before }
+  })
+}
+
+function readPart(part: string, read: ReadResource): readonly DocumentResult[] {
+  const lines = new LineCounter()
+  const parsed = parseAllDocuments(part, { lineCounter: lines, uniqueKeys: true, logLevel: 'error' })
   // A text without documents comes back as an empty list with properties of its own.
-  for (const document of Array.isArray(parsed) ? parsed : []) {
-    if (document.errors.length === 0 && isEmpty(document)) continue
-    const result = readDocument(document, lines, read)
-    if ('written' in result) {
-      documents.push({ file, line: result.line, place: placeOf(result.written), written: result.written })
-      continue
-    }
-    for (const fault of result.faults) faults.push({ file, ...fault })
-    if (result.place === undefined) hasUnknown = true
-    else refused.add(result.place)
-  }
-  // What a writer leaves between truncating a file and filling it.
-  if (documents.length === 0 && faults.length === 0) {
-    return {
-      documents,
-      faults: [{ file, message: 'holds no document: remove it if that is meant' }],
-      refused,
-      hasUnknown: true,
-    }
-  }
-  return { documents, faults, refused, hasUnknown }
+  return (Array.isArray(parsed) ? parsed : [])
+    .filter((document) => document.errors.length > 0 || !isEmpty(document))
+    .map((document) => readDocument(document, lines, read))
 }
 
 /** Between two `---` there may be nothing, or comments. */
@@ -74,8 +113,9 @@ function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.value === null)
 }
 
-type Fault = Omit<ManifestFault, 'file'>
-type DocumentResult =
+type Fault = Omit<ManifestFault, 'file' | 'line'> & { readonly line: number }
+/** Its lines are counted from the start of the part. */
+export type DocumentResult =
   | { readonly written: Written; readonly line: number }
   | { readonly faults: readonly Fault[]; readonly place?: string }
 

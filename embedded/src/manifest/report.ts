@@ -1,8 +1,9 @@
 /** What a look at the folder came to, as log lines: only what is new, so that a folder with one old fault does not fill the log. */
 import type { Log } from '@platen/contract/port/log.ts'
-import type { Condition } from '@platen/contract/resource.ts'
+import type { Condition, Resource } from '@platen/contract/resource.ts'
 import { type Compiled, outcomesOf } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
+import { inertFieldsOf } from '@platen/operator/compile/inert.ts'
 import type { FolderState } from './folder.ts'
 import type { ManifestFault } from './parse.ts'
 
@@ -18,19 +19,17 @@ export function report(log: Log, { folder, compiled, before }: Look): void {
   const known = new Set(before.folder.faults.map(spell))
   for (const fault of folder.faults) if (!known.has(spell(fault))) warn(log, fault)
   const files = new Map(folder.documents.map(({ place, file }) => [place, file]))
-  const told = new Map(
-    (before.compiled ? outcomesOf(before.compiled) : []).map(({ resource, conditions }) => [
-      resource.metadata.uid,
-      conditions,
-    ]),
+  const last = new Map(
+    (before.compiled ? outcomesOf(before.compiled) : []).map((outcome) => [outcome.resource.metadata.uid, outcome]),
   )
   for (const { resource, conditions } of outcomesOf(compiled)) {
     const place = labelOf(resource)
-    const file = files.get(place)
-    const old = told.get(resource.metadata.uid) ?? []
+    const where = { resource: place, file: files.get(place) }
+    const old = last.get(resource.metadata.uid)
+    if (old?.resource.metadata.generation !== resource.metadata.generation) reportInert(log, resource, where)
     for (const condition of conditions) {
-      const last = old.find(({ type }) => type === condition.type)
-      if (!isSame(condition, last)) announce(log, condition, { last, where: { resource: place, file } })
+      const last = old?.conditions.find(({ type }) => type === condition.type)
+      if (!isSame(condition, last)) announce(log, condition, { last, where })
     }
   }
   reportSnapshot(log, compiled, before.compiled)
@@ -38,6 +37,12 @@ export function report(log: Log, { folder, compiled, before }: Look): void {
 
 function warn(log: Log, { message, ...where }: ManifestFault): void {
   log.warn({ ...where, detail: message }, 'manifest refused')
+}
+
+/** Once for each generation: what the resource asks for that the service does not do yet. */
+function reportInert(log: Log, resource: Resource, where: object): void {
+  const fields = inertFieldsOf(resource)
+  if (fields.length > 0) log.warn({ ...where, fields }, 'fields have no effect yet')
 }
 
 function reportSnapshot(log: Log, { snapshot, templates, apiKeys }: Compiled, before: Compiled | undefined): void {

@@ -1,11 +1,10 @@
 /**
- * Sync renders live in memory, all others on disk: no disk flush may stand before a sync answer, and a sync render that dies
- * with its process has no caller left. Its manifest tells a later GET how it ended.
+ * Sync renders live in memory until they have ended, all others on disk from the start: no disk flush may stand before a sync
+ * answer, and a sync render that dies with its process has no caller left.
  */
-
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import type { Lane } from '@platen/contract/render.ts'
+import { isTerminal, type Lane } from '@platen/contract/render.ts'
 
 interface ByLane<Port> {
   /** Serves the `sync` lane. */
@@ -46,14 +45,25 @@ function consumerByLane({ memory, disk }: ByLane<RenderConsumer>): RenderConsume
   }
 }
 
-/** One ledger out of two. Where only an id is known the memory is asked first: it answers at once. */
+/**
+ * One ledger out of two. How a render ended is told by the disk alone, whatever its lane, as the ledger there is the index of what
+ * is kept: it forgets a render when that is removed. A sync render has been answered by the time it is settled.
+ */
 export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedger {
   return {
     open: (record, signal) => (record.lane === 'sync' ? memory : disk).open(record, signal),
     claim: (record, lease, signal) => (record.lane === 'sync' ? memory : disk).claim(record, lease, signal),
     renew: async (claim, lease, signal) =>
       (await memory.renew(claim, lease, signal)) || (await disk.renew(claim, lease, signal)),
-    settle: (manifest, signal) => (manifest.render.mode === 'sync' ? memory : disk).settle(manifest, signal),
-    find: async (id, signal) => (await memory.find(id, signal)) ?? (await disk.find(id, signal)),
+    async settle(manifest, signal) {
+      await disk.settle(manifest, signal)
+      // Ends the claim and keeps it ended, should the render be delivered again.
+      if (manifest.render.mode === 'sync') await memory.settle(manifest, signal)
+    },
+    async find(id, signal) {
+      // Memory answers at once, and of renders under way only one of the two knows.
+      const view = await memory.find(id, signal)
+      return view === undefined || isTerminal(view.state.status) ? await disk.find(id, signal) : view
+    },
   }
 }

@@ -1,0 +1,96 @@
+/** What the documents of a folder come to: the publish checks of their templates, then the same `compile` as in a cluster. */
+import { TEMPLATE_CHECK_MS_MAX, TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Resource } from '@platen/contract/resource.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import type { KeyHashes } from '@platen/operator/compile/api-key.ts'
+import { type Compiled, compile, type Previous } from '@platen/operator/compile/compile.ts'
+import {
+  type CheckAnswers,
+  type CheckFault,
+  type CheckRequest,
+  type ConfigMaps,
+  checksOf,
+} from '@platen/operator/compile/template.ts'
+import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
+
+/** The bucket of manifests, templates and, unless a tenant says otherwise, PDFs. */
+export const SERVICE_BUCKET = 'platen'
+
+/** The renderer's publish check. A rejection is a fault of the template, and asked again at the next change. */
+export type PublishCheck = (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
+
+export interface FolderInput {
+  readonly documents: readonly ManifestDocument[]
+  /** The documents' resources, identified. */
+  readonly resources: readonly Resource[]
+  readonly keyHashes: KeyHashes
+  /** Where the PDFs of tenants go that name no bucket. */
+  readonly serviceBucket: string
+  readonly previous: Previous
+  /** Answers that need not be asked for again. */
+  readonly known: CheckAnswers
+  readonly check: PublishCheck
+  readonly clock: Clock
+}
+
+export interface CompiledFolder {
+  readonly compiled: Compiled
+  /** The answers to remember. */
+  readonly settled: CheckAnswers
+}
+
+/** Compiles a folder. Rejects only when `signal` aborts. */
+export async function compileFolder(input: FolderInput, signal: AbortSignal): Promise<CompiledFolder> {
+  const { documents, resources, keyHashes, serviceBucket, previous } = input
+  const configMaps = configMapsOf(documents)
+  const templates = resources.filter((resource) => resource.kind === 'Template')
+  const { answers, settled } = await answerChecks(checksOf(templates, configMaps), input, signal)
+  const given = { resources, configMaps, keyHashes, checks: answers, serviceBucket, previous }
+  return { compiled: compile({ ...given, defaults: DEFAULT_LIMITS }), settled }
+}
+
+function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps {
+  const configMaps = new Map<string, Readonly<Record<string, string>>>()
+  for (const { written } of documents) {
+    if (written.kind !== 'ConfigMap') continue
+    const { name, namespace = NAMESPACE_DEFAULT } = written.metadata
+    configMaps.set(`${namespace}/${name}`, written.data ?? {})
+  }
+  return configMaps
+}
+
+/** The answer to every request, a few asked at a time; `settled` are those that need not be asked again. */
+async function answerChecks(
+  requests: ReadonlyMap<string, CheckRequest>,
+  { known, check, clock }: Pick<FolderInput, 'known' | 'check' | 'clock'>,
+  signal: AbortSignal,
+): Promise<{ answers: CheckAnswers; settled: CheckAnswers }> {
+  const answers = new Map<string, readonly CheckFault[]>()
+  const settled = new Map<string, readonly CheckFault[]>()
+  const waiting = requests.entries()
+  const ask = async () => {
+    // All askers draw from the one iterator, so each request is asked once.
+    for (const [key, request] of waiting) {
+      try {
+        const faults =
+          known.get(key) ?? (await check(request, AbortSignal.any([signal, clock.timeout(TEMPLATE_CHECK_MS_MAX)])))
+        settled.set(key, faults)
+        answers.set(key, faults)
+      } catch (cause) {
+        signal.throwIfAborted()
+        answers.set(key, [uncheckable(request, cause)])
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: TEMPLATE_CHECKS_AT_ONCE }, ask))
+  return { answers, settled }
+}
+
+function uncheckable({ source }: CheckRequest, cause: unknown): CheckFault {
+  const message = cause instanceof Error ? cause.message : 'it failed'
+  return {
+    engine: source.reactPdf === undefined ? 'html' : 'react_pdf',
+    message: `it could not be checked: ${message}`,
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What outlives the process of a folder's state: the documents and the settings last in force. After a restart a resource that is
+ * refused has its last good state all the same, and a change is held against what was there before. It is a convenience, not the
+ * truth, which is the folder: damaged or of another version, it is left aside.
+ */
+import { join } from 'node:path'
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { sha256 } from '@platen/contract/canonical-json.ts'
+import type { Uid } from '@platen/contract/resource.ts'
+import type { ReadResource } from '@platen/contract/schema/resource.ts'
+import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
+import { NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
+import { readText, writePrivately } from '../secrets.ts'
+import { type FolderState, folderOf } from './folder.ts'
+import type { ManifestDocument } from './parse.ts'
+
+/** Goes up with the shape of what is kept, settings included. */
+const VERSION = 1
+
+interface Kept {
+  /** Without Secrets: what is secret is kept where it is declared and nowhere else. */
+  readonly documents: readonly ManifestDocument[]
+  readonly plans: readonly (readonly [Uid, Limits])[]
+  readonly tenants: readonly (readonly [Uid, Tenant])[]
+  readonly templates: readonly (readonly [Uid, Template])[]
+  readonly apiKeys: readonly (readonly [Uid, ApiKey])[]
+}
+
+export interface LastGood {
+  readonly folder: FolderState
+  readonly previous: Previous
+}
+
+/** What was in force when the service last ran; `undefined` where nothing is kept, and `'damaged'` where it cannot be used. */
+export async function loadLastGood(dataDir: string, read: ReadResource): Promise<LastGood | 'damaged' | undefined> {
+  const text = await readText(pathIn(dataDir))
+  if (text === undefined) return undefined
+  const [digest, json = ''] = text.split('\n', 2)
+  if (digest !== digestOf(json)) return 'damaged'
+  // The digest has just said that this version wrote it.
+  const { documents, plans, tenants, templates, apiKeys } = JSON.parse(json) as Kept
+  const isStillGood = ({ written }: ManifestDocument) => 'written' in read(written as unknown as JsonObject)
+  return {
+    folder: folderOf(documents.filter(isStillGood)),
+    previous: {
+      ...NOTHING,
+      plans: inForce(plans),
+      tenants: inForce(tenants),
+      templates: inForce(templates),
+      apiKeys: inForce(apiKeys),
+    },
+  }
+}
+
+/** Keeps what is in force now; it is on the disk when it resolves. */
+export async function storeLastGood(dataDir: string, { folder, previous }: LastGood): Promise<void> {
+  const kept: Kept = {
+    documents: folder.documents.filter(({ written }) => written.kind !== 'Secret'),
+    plans: settingsOf(previous.plans),
+    tenants: settingsOf(previous.tenants),
+    templates: settingsOf(previous.templates),
+    apiKeys: settingsOf(previous.apiKeys),
+  }
+  const json = JSON.stringify(kept)
+  await writePrivately(pathIn(dataDir), `${digestOf(json)}\n${json}\n`, { isReplacing: true })
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, 'last-good')
+}
+
+function digestOf(json: string): string {
+  return sha256(`${VERSION} ${json}`)
+}
+
+type Settings<Setting> = ReadonlyMap<Uid, { readonly settings?: Setting }>
+
+function settingsOf<Setting>(outcomes: Settings<Setting>): readonly (readonly [Uid, Setting])[] {
+  return [...outcomes].flatMap(([uid, { settings }]) => (settings === undefined ? [] : [[uid, settings] as const]))
+}
+
+function inForce<Setting>(kept: readonly (readonly [Uid, Setting])[]): Settings<Setting> {
+  return new Map(kept.map(([uid, settings]) => [uid, { settings }]))
+}

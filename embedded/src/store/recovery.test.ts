@@ -1,0 +1,120 @@
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
+import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
+import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import type { RenderEvent } from '@platen/contract/event.ts'
+import { RECOVERY_WINDOW_MS } from '@platen/contract/limit.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { encodeManifest, type Manifest, manifestKey } from '@platen/contract/render.ts'
+import { expect, test } from 'vitest'
+import { aFailure, aManifest, anEvent, aRecord, aRenderId, NOON } from '../../../test/fixture/build.ts'
+import { type Recovery, recover } from './recovery.ts'
+
+const NEVER = new AbortController().signal
+const BUCKET = 'platen'
+/** That of the events in the fixtures. */
+const EVENT_KEY = Buffer.alloc(32, 7)
+
+/** A service that is just starting, with manifests that an earlier one has left. */
+async function aStart(manifests: readonly Manifest[]) {
+  const clock = manualClock(NOON)
+  const lines: object[] = []
+  const tell = (fields: object) => void lines.push(fields)
+  const [artifacts, ledger, events, limiter] = [
+    memoryArtifactStore(),
+    memoryRenderLedger(clock),
+    memoryEventLog(),
+    memoryLimiter(clock),
+  ]
+  for (const manifest of manifests) {
+    await artifacts.create({ bucket: BUCKET, key: manifestKey(manifest.render.id) }, encodeManifest(manifest), NEVER)
+  }
+  const log = { debug: tell, info: tell, warn: tell, error: tell }
+  const recovery: Recovery = {
+    artifacts,
+    ledger,
+    events,
+    limiter,
+    log,
+    serviceBucket: BUCKET,
+    eventKey: EVENT_KEY,
+    newest: undefined,
+  }
+  const told = async (): Promise<RenderEvent[]> => {
+    const last = anEvent(aManifest({ outcome: aFailure() }))
+    await events.append(last, NEVER)
+    const before: RenderEvent[] = []
+    for await (const { event } of events.follow('test', NEVER)) {
+      if (event.id === last.id) break
+      before.push(event)
+    }
+    return before
+  }
+  return { artifacts, ledger, events, limiter, recovery, lines, told }
+}
+
+const chargedIn = async ({ limiter }: { limiter: Limiter }) => {
+  const { account, period } = aRecord()
+  return (await limiter.usage(account, period, NEVER)).charged
+}
+
+test('an outcome that nobody was told of is told, charged and shown', async () => {
+  const manifest = aManifest({ record: aRecord({ lane: 'sync', units: 5 }) })
+  const service = await aStart([manifest])
+  await recover(service.recovery, NEVER)
+  expect(await service.told()).toEqual([anEvent(manifest)])
+  expect(await chargedIn(service)).toBe(5)
+  expect((await service.ledger.find(manifest.render.id, NEVER))?.state).toEqual(manifest.outcome)
+})
+
+test('one that failed is told and costs nothing', async () => {
+  const manifest = aManifest({ outcome: aFailure() })
+  const service = await aStart([manifest])
+  await recover(service.recovery, NEVER)
+  expect(await service.told()).toEqual([anEvent(manifest)])
+  expect(await chargedIn(service)).toBe(0)
+})
+
+test('one that the API abandoned is told to nobody, and shown', async () => {
+  const manifest = aManifest({ attempt: 0, outcome: aFailure({ error: { code: 'canceled', message: 'refused' } }) })
+  const service = await aStart([manifest])
+  await recover(service.recovery, NEVER)
+  expect(await service.told()).toEqual([])
+  expect((await service.ledger.find(manifest.render.id, NEVER))?.state).toEqual(manifest.outcome)
+})
+
+test('doing it again changes nothing, nor does an end that was told in part', async () => {
+  const manifests = Array.from({ length: 100 }, () => aManifest())
+  const service = await aStart(manifests)
+  for (const manifest of manifests.slice(0, 60)) await service.events.append(anEvent(manifest), NEVER)
+  for (const manifest of manifests.slice(0, 30)) await service.limiter.settle(manifest, NEVER)
+  for (const manifest of manifests.slice(0, 10)) await service.ledger.settle(manifest, NEVER)
+  await recover(service.recovery, NEVER)
+  await recover(service.recovery, NEVER)
+  const ids = (await service.told()).map(({ manifest }) => manifest.render.id)
+  expect(ids.toSorted()).toEqual(manifests.map(({ render }) => render.id).toSorted())
+  // The ledger's row is the last: the charge of the ten that have one was made before it.
+  expect(await chargedIn(service)).toBe(100)
+  expect(service.lines).toEqual([{ recovered: 90 }])
+})
+
+test.for([
+  ['as long before the last sign of life as a render may take', -RECOVERY_WINDOW_MS, true],
+  ['a moment earlier', -RECOVERY_WINDOW_MS - 1, false],
+  ['after it', 1, true],
+] as const)('a render that was accepted %s is looked at: %s', async ([, at, isLookedAt]) => {
+  const manifest = aManifest({ record: aRecord({ id: aRenderId(NOON + at) }) })
+  const service = await aStart([manifest])
+  await recover({ ...service.recovery, newest: aRenderId(NOON) }, NEVER)
+  expect(await service.told()).toHaveLength(isLookedAt ? 1 : 0)
+})
+
+test('a store that is away stops the start, and what was not charged is not shown as settled', async () => {
+  const manifest = aManifest()
+  const { recovery, ledger } = await aStart([manifest])
+  const settle = () => Promise.reject(new Unavailable('the disk is full'))
+  await expect(recover({ ...recovery, limiter: { settle } }, NEVER)).rejects.toThrow('the disk is full')
+  expect(await ledger.find(manifest.render.id, NEVER)).toBeUndefined()
+})

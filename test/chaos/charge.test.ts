@@ -1,0 +1,151 @@
+/** kill -9 while renders are paid for: what a tenant is charged is what succeeded, to the unit, and every end is told once. */
+import { watch } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { RenderEvent } from '@platen/contract/event.ts'
+import { isAbandoned, type Manifest } from '@platen/contract/render.ts'
+import { expect, test } from 'vitest'
+import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+import { ended, eventually, render, request } from '../topology/service.ts'
+
+const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
+const COUNTED_TEST = `service_test_${'C'.repeat(43)}`
+const MULTIPLIER = 5
+const SENDERS = 6
+
+const PAGE = `
+import { Document, Page, Text } from '@react-pdf/renderer'
+export default function Letter({ data }) { return <Document><Page><Text>{data.text.trim()}</Text></Page></Document> }
+`
+const MANY = 1_000_000
+const RESOURCES = [
+  plan('counted', {
+    htmlEngineEnabled: true,
+    htmlEngineRenderMultiplier: MULTIPLIER,
+    renderLimitMonthly: MANY,
+    syncRateLimitPerMinute: MANY,
+    asyncRateLimitPerMinute: MANY,
+    htmlRateLimitPerMinute: MANY,
+  }),
+  tenant('counted', 'counted'),
+  key('counted', 'live', COUNTED_LIVE),
+  key('counted', 'test', COUNTED_TEST),
+  template('counted', 'letter', { ...tsx(PAGE), ...html('<p>{{ text }}</p>') }),
+]
+
+/** What callers were told before the process died under them. */
+interface Told {
+  /** Renders answered 202. */
+  readonly accepted: { readonly id: string; readonly secret: string }[]
+  /** Renders answered with their PDF. */
+  readonly answered: string[]
+  /** Renders answered with a failure: the data of some does not suit the template. */
+  readonly failed: string[]
+}
+
+/** Sends one render after the other, of every sort in turn, until the connection goes down. */
+async function send(service: EmbeddedService, told: Told, first: number): Promise<void> {
+  for (let index = first; ; index++) {
+    const secret = index % 11 === 0 ? COUNTED_TEST : COUNTED_LIVE
+    const mode = index % 2 === 0 ? 'sync' : 'async'
+    const data = index % 7 === 0 ? { text: 7 } : { text: `letter ${index}` }
+    const body = { template: 'letter', data, mode, engine: index % 3 === 0 ? 'html' : 'react_pdf' }
+    const answer = await render(service, secret, body).catch(() => undefined)
+    // The connection went down with the process: nothing was promised.
+    if (answer === undefined) return
+    const id = answer.headers.get('x-service-render-id') ?? ''
+    if (answer.status === 202) told.accepted.push({ id: String(answer.json()['render_id']), secret })
+    else if (answer.status === 200) told.answered.push(id)
+    else if (answer.status === 500) told.failed.push(id)
+    else throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
+  }
+}
+
+/** Moments at which to kill: each is something that has happened so often, not a time. */
+const MOMENTS: readonly { readonly name: string; until(service: EmbeddedService, told: Told): Promise<void> }[] = [
+  { name: 'a manifest was written', until: (service) => whenWritten(service, 7) },
+  { name: 'a sync caller was answered', until: (_, { answered }) => whenTold(answered, 9) },
+  { name: 'the first manifest was written', until: (service) => whenWritten(service, 1) },
+  { name: 'a render was accepted', until: (_, { accepted }) => whenTold(accepted, 20) },
+  { name: 'many manifests were written', until: (service) => whenWritten(service, 40) },
+  { name: 'a sync render failed', until: (_, { failed }) => whenTold(failed, 2) },
+]
+
+function foldersOf({ dataDir }: EmbeddedService): { manifests: string; database: string } {
+  return { manifests: join(dataDir, 'artifacts/platen/manifest'), database: join(dataDir, 'platen.db') }
+}
+
+/** Resolves in the moment after so many manifests were written: what follows from the last is then still to be done. */
+async function whenWritten(service: EmbeddedService, count: number): Promise<void> {
+  const seen = new Set<string | null>()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const watcher = watch(foldersOf(service).manifests, (_, file) => {
+    if (seen.add(file).size === count) resolve()
+  })
+  await promise
+  watcher.close()
+}
+
+async function whenTold(list: readonly unknown[], more: number): Promise<void> {
+  const count = list.length + more
+  while (list.length < count) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function manifestsOf(service: EmbeddedService): Promise<Map<string, Manifest>> {
+  const folder = foldersOf(service).manifests
+  const read = async (file: string) => JSON.parse(await readFile(join(folder, file), 'utf8')) as Manifest
+  const manifests = await Promise.all((await readdir(folder)).map(read))
+  return new Map(manifests.map((manifest) => [manifest.render.id, manifest]))
+}
+
+test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each end is told once`, async () => {
+  await using service = await startEmbedded()
+  await writeFile(join(service.manifestsDir, 'counted.yaml'), manifestOf(RESOURCES))
+  const look = () => request(service, { key: COUNTED_LIVE, path: '/api/v1/templates' })
+  await eventually(look, ({ status }) => status === 200)
+  // A first of each sort, so that both engines and the folder of manifests are there.
+  for (const engine of ['html', 'react_pdf']) {
+    const { headers } = await render(service, COUNTED_LIVE, { template: 'letter', data: { text: 'first' }, engine })
+    await ended(service, COUNTED_LIVE, String(headers.get('x-service-render-id')))
+  }
+  const told: Told = { accepted: [], answered: [], failed: [] }
+  for (const [round, moment] of MOMENTS.entries()) {
+    const reached = moment.until(service, told)
+    const senders = Array.from({ length: SENDERS }, (_, at) => send(service, told, round * 1000 + at * 100))
+    await Promise.race([reached, Promise.all(senders)])
+    await service.kill()
+    await Promise.all(senders)
+    await service.start()
+  }
+  for (const { id, secret } of told.accepted) await ended(service, secret, id)
+  expect(await service.stop()).toBe(0)
+
+  const manifests = await manifestsOf(service)
+  const succeeded = [...manifests.values()].filter(({ outcome }) => outcome.status === 'succeeded')
+  const paid = succeeded.filter(({ render }) => render.environment === 'live')
+  using database = new DatabaseSync(foldersOf(service).database, { readOnly: true })
+  const charges = database.prepare('SELECT id, units FROM charge').all()
+  expect(charges.map(({ id }) => String(id)).toSorted()).toEqual(paid.map(({ render }) => render.id).toSorted())
+  const units = paid.map(({ render }) => (render.engine === 'html' ? MULTIPLIER : 1))
+  expect(sum(charges.map((row) => Number(row['units'])))).toBe(sum(units))
+
+  const events = database.prepare('SELECT event FROM event').all()
+  const ends = events.map((row) => (JSON.parse(String(row['event'])) as RenderEvent).manifest)
+  const due = [...manifests.values()].filter((manifest) => !isAbandoned(manifest))
+  expect(ends.map(({ render }) => render.id).toSorted()).toEqual(due.map(({ render }) => render.id).toSorted())
+  for (const end of ends) expect(end).toEqual(manifests.get(end.render.id))
+
+  expect(told.accepted.filter(({ id }) => !manifests.has(id))).toEqual([])
+  // Each sort was there: else the sums would say little.
+  for (const engine of ['html', 'react_pdf'])
+    for (const mode of ['sync', 'async'])
+      expect(paid.filter(({ render }) => render.engine === engine && render.mode === mode).length).toBeGreaterThan(5)
+  expect(manifests.size - succeeded.length).toBeGreaterThan(5)
+  expect(succeeded.length - paid.length).toBeGreaterThan(2)
+})
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

@@ -1,0 +1,117 @@
+/** A folder of manifests in a place of its own, followed as the embedded service does it, and what tests look at. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { templateKey } from '@platen/contract/render.ts'
+import type { TenantId } from '@platen/contract/tenant.ts'
+import { openManifests } from '@platen/embedded/manifests.ts'
+import { openTemplateCheck } from '@platen/renderer/template/check.ts'
+
+const signal = new AbortController().signal
+
+const API = 'apiVersion: platen.dev/v1alpha1'
+export const PLAN = `${API}\nkind: Plan\nmetadata: {name: starter}\nspec: {}\n`
+export const TENANT = `${API}\nkind: Tenant\nmetadata: {name: acme}\nspec: {planRef: {name: starter}, namespaces: [team-acme]}\n`
+export const KEY = `${API}\nkind: ApiKey\nmetadata: {name: ci, namespace: team-acme}\nspec: {tenantRef: {name: acme}, secretName: ci-key}\n`
+/** A plan, a tenant on it and a key of it, in one file. */
+export const PLATFORM = [PLAN, TENANT, KEY].join('---\n')
+
+/** A template that greets as told, by an html source. */
+export function letter(text: string): string {
+  return `${API}\nkind: Template\nmetadata: {name: letter, namespace: team-acme}\nspec:\n  tenantRef: {name: acme}\n  html: {template: {inline: "${text}"}}\n`
+}
+
+export interface Line {
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export type Folder = Awaited<ReturnType<typeof makeFolder>>
+
+/** An empty folder of manifests, and one for data beside it. */
+export async function makeFolder() {
+  const root = await mkdtemp(join(tmpdir(), 'platen-manifests-'))
+  const [own, dataDir] = [join(root, 'manifests'), join(root, 'data')]
+  await mkdir(own)
+  // Of every run on this folder, so that one after the other finds the templates of the one before.
+  const artifacts = memoryArtifactStore()
+  return {
+    root,
+    dir: own,
+    dataDir,
+    write: (name: string, text: string | Uint8Array) => writeFile(join(own, name), text),
+    follow: (dir = own) => follow({ dir, dataDir, artifacts }),
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
+  }
+}
+
+interface Followed {
+  readonly dir: string
+  readonly dataDir: string
+  readonly artifacts: ReturnType<typeof memoryArtifactStore>
+}
+
+/** Follows a folder. `logged` resolves with the first line of that message that nobody has asked for yet. */
+async function follow({ dir, dataDir, artifacts }: Followed) {
+  const check = await openTemplateCheck()
+  const lines: Line[] = []
+  let wake = Promise.withResolvers<void>()
+  const record = (fields: object, message: string) => {
+    lines.push({ message, fields: { ...fields } })
+    wake.resolve()
+    wake = Promise.withResolvers<void>()
+  }
+  const directory = memoryDirectory()
+  const manifests = await openManifests(
+    {
+      dir,
+      dataDir,
+      artifacts,
+      publisher: directory,
+      clock: systemClock(),
+      ids: systemIds(),
+      brand: 'service',
+      serviceBucket: 'platen',
+      check: (request) => check(request),
+      log: { debug: record, info: record, warn: record, error: record },
+    },
+    signal,
+  )
+  let asked = lines.length
+  return {
+    lines,
+    artifacts,
+    current: () => directory.current(),
+    async logged(message: string): Promise<Line['fields']> {
+      for (;;) {
+        const at = lines.findIndex((line, index) => index >= asked && line.message === message)
+        const line = lines[at]
+        if (line !== undefined) {
+          asked = at + 1
+          return line.fields
+        }
+        await wake.promise
+      }
+    },
+    [Symbol.asyncDispose]: () => manifests[Symbol.asyncDispose](),
+  }
+}
+
+/** The html sources of acme in force, read back from the artifact store as a renderer does. */
+export async function letters({ current, artifacts }: Awaited<ReturnType<typeof follow>>): Promise<readonly string[]> {
+  const templates = [
+    ...(current()
+      .templates.get('acme' as TenantId)
+      ?.values() ?? []),
+  ]
+  const stored = templates.map(async ({ digest }) => {
+    const bytes = await artifacts.get({ bucket: 'platen', key: templateKey(digest) }, signal)
+    const source: { html: { template: string } } = JSON.parse(Buffer.from(bytes ?? []).toString())
+    return source.html.template
+  })
+  return Promise.all(stored)
+}

@@ -1,0 +1,130 @@
+/** What was in force stays in force: over changes that may not be made, and over restarts. */
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TenantId } from '@platen/contract/tenant.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Folder, KEY, letter, letters, makeFolder, PLAN, PLATFORM, TENANT } from './followed-folder.ts'
+
+const ACME = 'acme' as TenantId
+
+let folder: Folder
+beforeEach(async () => {
+  folder = await makeFolder()
+})
+afterEach(() => folder[Symbol.asyncDispose]())
+
+const versioned = (version: number) => letter('Dear').replace('spec:\n', `spec:\n  version: ${version}\n`)
+const versionOf = ({
+  current,
+}: {
+  current: () => { templates: ReadonlyMap<TenantId, ReadonlyMap<string, { version: number }>> }
+}) => [...(current().templates.get(ACME)?.values() ?? [])].map(({ version }) => version)
+
+describe('a change that may not be made', () => {
+  test('leaves the resource as it was, is told by file, and may be made by removing it first', async () => {
+    await folder.write('platform.yaml', PLATFORM)
+    await folder.write('letter.yaml', versioned(3))
+    await using service = await folder.follow()
+    await folder.write('letter.yaml', versioned(2))
+    expect(await service.logged('manifest refused')).toEqual({
+      file: 'letter.yaml',
+      line: 1,
+      place: 'Template team-acme/letter',
+      path: '/spec/version',
+      detail: 'may not go down: it was 3',
+    })
+    expect(versionOf(service)).toEqual([3])
+    await rm(join(folder.dir, 'letter.yaml'))
+    await service.logged('settings published')
+    await folder.write('letter.yaml', versioned(1))
+    await service.logged('settings published')
+    expect(versionOf(service)).toEqual([1])
+  })
+
+  test('is told in its new file, too', async () => {
+    await folder.write('platform.yaml', PLATFORM)
+    await using service = await folder.follow()
+    const before = service.current()
+    await folder.write('key.yaml', KEY.replace('secretName', 'environment: test, secretName'))
+    await folder.write('platform.yaml', [PLAN, TENANT].join('---\n'))
+    expect(await service.logged('manifest refused')).toMatchObject({ file: 'key.yaml', path: '/spec/environment' })
+    expect(service.current().keys).toEqual(before.keys)
+  })
+
+  test('is refused after a restart as well', async () => {
+    await folder.write('all.yaml', `${PLATFORM}---\n${versioned(3)}`)
+    await (await folder.follow())[Symbol.asyncDispose]()
+    await folder.write('all.yaml', `${PLATFORM}---\n${versioned(2)}`)
+    await using service = await folder.follow()
+    expect(versionOf(service)).toEqual([3])
+  })
+})
+
+describe('after a restart', () => {
+  const broken: readonly (readonly [string, string])[] = [
+    ['a plan that is gone', [TENANT, KEY, letter('one')].join('---\n')],
+    [
+      'limits that contradict each other',
+      `${PLATFORM.replace('spec: {planRef', 'spec: {overrides: {javascriptEnabled: true}, planRef')}---\n${letter('one')}`,
+    ],
+    ['a template that does not compile', `${PLATFORM}---\n${letter('{% if %}')}`],
+    ['a document nobody can read', `${PLATFORM}---\n${letter('one').replace('spec:', 'spec: [')}`],
+    [
+      'a source that is nowhere',
+      `${PLATFORM}---\n${letter('x').replace('inline: "x"', 'configMapKeyRef: {name: a, key: b}')}`,
+    ],
+  ]
+
+  test.for(broken)('%s leaves what was in force', async ([, text]) => {
+    await folder.write('all.yaml', `${PLATFORM}---\n${letter('one')}`)
+    const before = await (async () => {
+      await using service = await folder.follow()
+      return service.current()
+    })()
+    await folder.write('all.yaml', text)
+    await using service = await folder.follow()
+    expect(service.current()).toEqual(before)
+    expect(await letters(service)).toEqual(['one'])
+    expect(service.lines.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/^(resource|manifest) refused$/),
+    )
+  })
+
+  test('what was removed meanwhile is gone', async () => {
+    await folder.write('all.yaml', PLATFORM)
+    await folder.write('letter.yaml', letter('one'))
+    await (await folder.follow())[Symbol.asyncDispose]()
+    await rm(join(folder.dir, 'letter.yaml'))
+    await folder.write('all.yaml', [PLAN, TENANT].join('---\n'))
+    await using service = await folder.follow()
+    expect(service.current()).toMatchObject({ templates: new Map(), keys: new Map() })
+  })
+
+  test.for([
+    ['emptied', () => ''],
+    ['cut off', (text: string) => text.slice(0, -20)],
+    ['changed by hand', (text: string) => text.replace('acme/', 'evil/')],
+  ] as const)('what was kept and is %s is left aside, with a warning', async ([, damage]) => {
+    await folder.write('all.yaml', PLATFORM)
+    await (await folder.follow())[Symbol.asyncDispose]()
+    const path = join(folder.dataDir, 'last-good')
+    await writeFile(path, damage(await readFile(path, 'utf8')))
+    await using service = await folder.follow()
+    expect(service.lines.map(({ message }) => message)).toContain(
+      'the last good settings cannot be read, so what is refused now has none',
+    )
+    expect(service.current().tenants.get(ACME)?.storage.prefix).toBe('acme/')
+  })
+
+  test('nothing secret was kept', async () => {
+    const secret =
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: hook, namespace: team-acme}\nstringData: {secret: hunter2}\n'
+    await folder.write('all.yaml', `${PLATFORM}---\n${secret}`)
+    await (await folder.follow())[Symbol.asyncDispose]()
+    const key = (await readFile(join(folder.dataDir, 'keys/team-acme.ci-key'), 'utf8')).trim()
+    const kept = await readFile(join(folder.dataDir, 'last-good'), 'utf8')
+    expect(kept).toContain('starter')
+    expect(kept).not.toContain('hunter2')
+    expect(kept).not.toContain(key.slice(13))
+  })
+})

@@ -1,0 +1,140 @@
+/** How long a render is there for its caller: as long as was promised when it was accepted, whatever changes; then it is gone, and said to be. */
+import { randomBytes } from 'node:crypto'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
+import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { encodeManifest, type Manifest, manifestKey } from '@platen/contract/render.ts'
+import { type IdScope, mintRenderId, type RenderId } from '@platen/contract/render-id.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { aManifest, aRecord } from '../fixture/build.ts'
+import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
+import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+import { ended, eventually, render, request, submit } from '../topology/service.ts'
+
+const HOUR_MS = 60 * 60 * 1000
+const DAY_MS = 24 * HOUR_MS
+const ID_KEY = randomBytes(32)
+
+let service: EmbeddedService
+beforeAll(async () => {
+  service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_ID_KEYS: ID_KEY.toString('base64url') })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+const asked = (id: string, secret = ACME_LIVE) => request(service, { key: secret, path: `/api/v1/render/${id}` })
+
+/** An id as this service issued it to acme so long ago. */
+async function issued(agoMs: number, environment: IdScope['environment'] = 'live'): Promise<RenderId> {
+  const identities = JSON.parse(await readFile(join(service.dataDir, 'identities.json'), 'utf8'))
+  const scope = { incarnation: String(identities['Tenant acme'].uid), environment }
+  return mintRenderId(scope, [ID_KEY], { now: Date.now() - agoMs, random: randomBytes(5) })
+}
+
+describe('an id that was issued', () => {
+  test('and of which nothing is there is queued for a day, and then no longer kept', async () => {
+    const young = await asked(await issued(23 * HOUR_MS))
+    expect([young.status, young.json()]).toMatchObject([200, { status: 'queued' }])
+    for (const agoMs of [25 * HOUR_MS, 400 * DAY_MS]) {
+      const old = await asked(await issued(agoMs))
+      expect([old.status, old.json()]).toMatchObject([410, { error: { code: 'RENDER_EXPIRED' } }])
+    }
+  })
+
+  test('is unknown to others, however old it is', async () => {
+    const id = await issued(25 * HOUR_MS)
+    const answers = [await asked(id, GLOBEX_LIVE), await asked(id, ACME_TEST), await asked(id)]
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 410])
+  })
+})
+
+/** Rewrites what the manifests say, as one change. */
+async function rewrite(change: (text: string) => string): Promise<void> {
+  const draft = join(service.manifestsDir, '../all.yaml.draft')
+  await writeFile(draft, change(manifests()))
+  await rename(draft, join(service.manifestsDir, 'all.yaml'))
+}
+
+test('a change of the tenant’s storage and retention breaks no link and no id given out', async () => {
+  const old = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
+  const before = await ended(service, ACME_LIVE, old)
+  const sync = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
+  await rewrite((text) =>
+    text.replace(
+      '"namespaces":["team-acme"]',
+      '"namespaces":["team-acme"],"storage":{"bucket":"acme-own","prefix":"pdf/"},"overrides":{"retentionDays":1}',
+    ),
+  )
+  const moved = await eventually(
+    async () =>
+      await ended(service, ACME_LIVE, await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })),
+    ({ pdf_url: url }) => String(url).includes('/acme-own/pdf/'),
+  )
+  const after = await ended(service, ACME_LIVE, old)
+  const links = [before.pdf_url, after.pdf_url, moved.pdf_url]
+  const statuses = await Promise.all(links.map(async (url) => (await fetch(String(url))).status))
+  expect(statuses).toEqual([200, 200, 200])
+  expect(await ended(service, ACME_LIVE, String(sync.headers.get('x-service-render-id')))).toMatchObject({
+    status: 'succeeded',
+  })
+  await rewrite((text) => text)
+  await eventually(
+    async () =>
+      await ended(service, ACME_LIVE, await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })),
+    ({ pdf_url: url }) => !String(url).includes('/acme-own/'),
+  )
+  expect((await fetch(String((await ended(service, ACME_LIVE, moved.render_id)).pdf_url))).status).toBe(200)
+})
+
+test('a link to a PDF that is no longer kept is answered as gone, in the shape of all errors', async () => {
+  const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
+  const { pdf_url: url } = await ended(service, ACME_LIVE, id)
+  const { bucket, key } = await pdfOf(id)
+  await rm(join(service.dataDir, 'artifacts', bucket, key))
+  const answer = await fetch(String(url))
+  expect([answer.status, await answer.json()]).toMatchObject([410, { error: { code: 'RENDER_EXPIRED' } }])
+})
+
+async function pdfOf(id: string): Promise<{ bucket: string; key: string }> {
+  const path = join(service.dataDir, 'artifacts/platen', manifestKey(id as RenderId))
+  const { outcome } = JSON.parse(await readFile(path, 'utf8')) as Manifest
+  if (outcome.status !== 'succeeded') throw new Error('it did not succeed')
+  return outcome.pdf.address
+}
+
+test('renders past their retention are removed by the service, and then no longer kept', async () => {
+  const [past, kept] = [await issued(2 * DAY_MS), await issued(2 * DAY_MS)]
+  expect(await service.stop()).toBe(0)
+  await rendered(past, 1)
+  await rendered(kept, 30)
+  await service.start()
+  const answer = await eventually(
+    () => asked(past),
+    ({ status }) => status !== 200,
+  )
+  expect([answer.status, answer.json()]).toMatchObject([410, { error: { code: 'RENDER_EXPIRED' } }])
+  await eventually(
+    async () => service.log(),
+    (log) => log.includes('what is past its time was removed'),
+  )
+  const { pdf_url: url, ...record } = (await asked(kept)).json()
+  expect([record['status'], (await fetch(String(url))).status]).toEqual(['succeeded', 200])
+})
+
+/** Leaves a render on the disk as the service does that made it two days ago. */
+async function rendered(id: RenderId, retentionDays: number): Promise<void> {
+  const clock = systemClock()
+  const signal = AbortSignal.timeout(10_000)
+  const urls = { publicUrl: () => '', urlKey: Buffer.alloc(32) }
+  const artifacts = await openFileArtifactStore({ root: join(service.dataDir, 'artifacts'), clock, ...urls })
+  await using database = await openDatabase({ path: join(service.dataDir, 'platen.db'), signal })
+  const acceptedAt = Date.now() - 2 * DAY_MS
+  const made = aManifest({ record: aRecord({ id, acceptedAt, retentionDays }) })
+  const manifest: Manifest = { ...made, outcome: { ...made.outcome, finishedAt: acceptedAt } }
+  if (manifest.outcome.status === 'succeeded')
+    await artifacts.put(manifest.outcome.pdf.address, Buffer.from('%PDF-'), signal)
+  await artifacts.create({ bucket: 'platen', key: manifestKey(id) }, encodeManifest(manifest), signal)
+  await sqliteRenderLedger(database, clock).settle(manifest, signal)
+}
