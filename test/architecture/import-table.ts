@@ -56,7 +56,20 @@ export const IMPORT_TABLE: readonly Row[] = [
     ],
   },
 
-  { from: 'test', mayImport: [CONTRACT, ADAPTERS, 'operator', 'api', 'renderer', 'embedded'] },
+  // Does what the service does with a folder of manifests, by the same code, and starts no service.
+  {
+    from: 'cli/src',
+    mayImport: [
+      CONTRACT,
+      ADAPTERS,
+      'operator/src/compile',
+      'renderer/src/engine',
+      'renderer/src/template',
+      'embedded/src/manifest',
+    ],
+  },
+
+  { from: 'test', mayImport: [CONTRACT, ADAPTERS, 'operator', 'api', 'renderer', 'embedded', 'cli'] },
 ]
 
 /** What unit tests beside their module may use besides what the module may. */

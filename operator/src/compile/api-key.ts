@@ -2,7 +2,7 @@
 import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
 import type { ApiKey, KeyHash, Tenant } from '@platen/contract/tenant.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
-import type { Outcome, Outcomes } from './outcome.ts'
+import type { InForce, Outcome } from './outcome.ts'
 import { findTenant, type TenantsByName } from './tenant.ts'
 
 export type ApiKeyOutcome = Outcome<ApiKeyResource, ApiKey>
@@ -15,7 +15,7 @@ interface ApiKeyInput {
   readonly apiKeys: readonly ApiKeyResource[]
   readonly tenants: TenantsByName
   readonly keyHashes: KeyHashes
-  readonly previous: Outcomes<ApiKeyResource, ApiKey>
+  readonly previous: InForce<ApiKey>
 }
 
 /**

@@ -24,7 +24,7 @@ import type {
 } from '@platen/contract/tenant.ts'
 import { type ApiKeyOutcome, compileApiKeys, type KeyHashes } from './api-key.ts'
 import { canonicalJson } from './digest.ts'
-import { byAge, type Outcome, type Outcomes, outcomesByUid } from './outcome.ts'
+import { byAge, type InForce, type Outcome, type Outcomes, outcomesByUid } from './outcome.ts'
 import { type CheckAnswers, type ConfigMaps, compileTemplates, type TemplateOutcome } from './template.ts'
 import { compilePlans, compileTenants, type TenantOutcome } from './tenant.ts'
 
@@ -39,14 +39,24 @@ export interface CompileInput {
   readonly defaults: Limits
   /** Where the PDFs of tenants go that name no bucket. */
   readonly serviceBucket: string
-  /** What the last call returned; absent at the first. */
-  readonly previous?: Compiled
+  /** What the last call returned, or what is left of it after a restart; absent at the very first. */
+  readonly previous?: Previous
+}
+
+/** What compiling asks of the past. */
+export interface Previous {
+  readonly snapshot: DirectorySnapshot
+  readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
+  readonly plans: InForce<Limits>
+  readonly tenants: InForce<Tenant>
+  readonly templates: InForce<Template>
+  readonly apiKeys: InForce<ApiKey>
 }
 
 export interface Compiled {
   /** Of the revision of `previous` where nothing changed, else of the next. */
   readonly snapshot: DirectorySnapshot
-  /** The source of every template in the snapshot; they must stand in the artifact store before the snapshot is published. */
+  /** The source of every template in the snapshot but those of before a restart; they must stand in the artifact store before the snapshot is published. */
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
   readonly plans: Outcomes<PlanResource, Limits>
   readonly tenants: Outcomes<TenantResource, Tenant>
@@ -89,7 +99,8 @@ export function outcomesOf({ plans, tenants, templates, apiKeys }: Compiled): re
   return [...plans.values(), ...tenants.values(), ...templates.values(), ...apiKeys.values()]
 }
 
-const NOTHING: Compiled = {
+/** What was before anything was. */
+export const NOTHING: Previous = {
   snapshot: { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() },
   sources: new Map(),
   plans: new Map(),

@@ -1,23 +1,11 @@
-/** Content addresses. Equal content has equal bytes and so an equal digest, in whatever order its fields were written. */
-import { createHash } from 'node:crypto'
+/** The content address of a template's source. */
+import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
 
-/** JSON with the fields of every object sorted by UTF-16 code units and without white space, as RFC 8785 has it. Its input is JSON, nested no deeper than `JSON_DEPTH_MAX`. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== undefined)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`
-}
+export { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 
 /** Lower-case hex SHA-256 of a template's source, as `canonicalJson` spells it: the bytes stored under `templateKey(digest)`. */
 export function digestOf(source: TemplateSource): TemplateDigest {
   // Lower-case hex SHA-256 is what the type means.
   return sha256(canonicalJson(source)) as TemplateDigest
-}
-
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

@@ -10,6 +10,9 @@ export interface Outcome<Kind extends Resource, Settings> {
 
 export type Outcomes<Kind extends Resource, Settings> = ReadonlyMap<Uid, Outcome<Kind, Settings>>
 
+/** What was in force, which is all that compiling asks of the past. */
+export type InForce<Settings> = ReadonlyMap<Uid, { readonly settings?: Settings }>
+
 export function outcomesByUid<Kind extends Resource, Settings>(
   outcomes: readonly Outcome<Kind, Settings>[],
 ): Outcomes<Kind, Settings> {

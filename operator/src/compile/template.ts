@@ -4,7 +4,7 @@ import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type { SourceSpec } from '@platen/contract/schema/resource.ts'
-import { compileValidator } from '@platen/contract/schema/validator.ts'
+import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
 import type {
   Template,
   TemplateCode,
@@ -15,7 +15,7 @@ import type {
 } from '@platen/contract/tenant.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { canonicalJson, digestOf, sha256 } from './digest.ts'
-import type { Outcome, Outcomes } from './outcome.ts'
+import type { InForce, Outcome } from './outcome.ts'
 import { findTenant, type TenantsByName } from './tenant.ts'
 
 export type TemplateOutcome = Outcome<TemplateResource, Template>
@@ -67,7 +67,7 @@ interface TemplateInput {
   readonly tenants: TenantsByName
   readonly configMaps: ConfigMaps
   readonly checks: CheckAnswers
-  readonly previous: Outcomes<TemplateResource, Template>
+  readonly previous: InForce<Template>
   readonly previousSources: ReadonlyMap<TemplateDigest, TemplateSource>
 }
 
@@ -156,7 +156,7 @@ function faultOfSchema(schema: JsonObject, before: Template | undefined): string
   if (before !== undefined && canonicalJson(schema) === canonicalJson(before.variablesSchema)) return undefined
   if (schema['type'] !== 'object') return 'needs type: object, as data is an object'
   try {
-    compileValidator(schema)
+    compileVariablesSchema(schema)
     return undefined
   } catch (fault) {
     return fault instanceof Error ? fault.message : 'is no JSON Schema'

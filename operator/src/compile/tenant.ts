@@ -1,9 +1,10 @@
 /** Plans and tenants in, the tenants in force out; and who may name a tenant. */
+import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource } from '@platen/contract/resource.ts'
 import type { Limits, Tenant, TenantId } from '@platen/contract/tenant.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { limitLayerOf, overlay } from './limit.ts'
-import type { Outcome, Outcomes } from './outcome.ts'
+import type { InForce, Outcome } from './outcome.ts'
 
 export type PlanOutcome = Outcome<PlanResource, Limits>
 export type TenantOutcome = Outcome<TenantResource, Tenant>
@@ -12,7 +13,7 @@ interface PlanInput {
   readonly plans: readonly PlanResource[]
   readonly tenants: readonly TenantResource[]
   readonly defaults: Limits
-  readonly previous: Outcomes<PlanResource, Limits>
+  readonly previous: InForce<Limits>
 }
 
 /** The limits each plan gives. A plan that contradicts itself gives those it gave before. */
@@ -38,7 +39,7 @@ interface TenantInput {
   /** The oldest first. */
   readonly tenants: readonly TenantResource[]
   readonly plans: readonly PlanOutcome[]
-  readonly previous: Outcomes<TenantResource, Tenant>
+  readonly previous: InForce<Tenant>
   readonly serviceBucket: string
 }
 
@@ -102,7 +103,7 @@ function suspension({ spec }: TenantResource): Finding {
 }
 
 /** What the service itself keeps in its bucket, which no tenant may write over. */
-const SERVICE_PREFIXES = ['manifest/', 'template/', 'delivery/']
+const SERVICE_PREFIXES = ['manifest/', 'template/', 'delivery/', IDEMPOTENCY_PREFIX]
 
 /**
  * Who is refused the storage it asks for. Those that stay where they are claim before those that move, and the older before the
@@ -114,27 +115,47 @@ function claimStorage({
   serviceBucket,
 }: Omit<TenantInput, 'plans'>): ReadonlyMap<TenantResource, Finding> {
   const refusals = new Map<TenantResource, Finding>()
-  const claimed = SERVICE_PREFIXES.map((prefix) => ({ bucket: serviceBucket, prefix, owner: 'the service' }))
+  const claim = storageClaims()
+  for (const prefix of SERVICE_PREFIXES) claim({ bucket: serviceBucket, prefix }, 'the service')
   const stays = (resource: TenantResource) => {
     const before = previous.get(resource.metadata.uid)?.settings?.storage
     const wanted = storageOf(resource, serviceBucket)
     return before?.bucket === wanted.bucket && before.prefix === wanted.prefix
   }
   for (const resource of [...tenants.filter(stays), ...tenants.filter((tenant) => !stays(tenant))]) {
-    const wanted = storageOf(resource, serviceBucket)
-    const taken = claimed.find((claim) => overlaps(claim, wanted))
-    if (taken === undefined) claimed.push({ ...wanted, owner: labelOf(resource) })
-    else refusals.set(resource, fails('Accepted', 'PrefixTaken', `storage.prefix overlaps that of ${taken.owner}`))
+    const owner = claim(storageOf(resource, serviceBucket), labelOf(resource))
+    if (owner !== undefined)
+      refusals.set(resource, fails('Accepted', 'PrefixTaken', `storage.prefix overlaps that of ${owner}`))
   }
   return refusals
 }
 
-function storageOf({ metadata, spec }: TenantResource, serviceBucket: string): Tenant['storage'] {
-  return { bucket: spec.storage?.bucket ?? serviceBucket, prefix: spec.storage?.prefix ?? `${metadata.name}/` }
+type Claim = (storage: Tenant['storage'], owner: string) => string | undefined
+
+/** Claims storage for one owner after the other, and tells who has it already, or a part of it, or what it is a part of. */
+function storageClaims(): Claim {
+  const owners = new Map<string, string>()
+  /** Who first claimed something inside a folder. */
+  const inside = new Map<string, string>()
+  return ({ bucket, prefix }, owner) => {
+    const folders = foldersOf(prefix).map((folder) => `${bucket} ${folder}`)
+    const whole = `${bucket} ${prefix}`
+    const taken = folders.map((folder) => owners.get(folder)).find((known) => known !== undefined) ?? inside.get(whole)
+    if (taken !== undefined) return taken
+    owners.set(whole, owner)
+    for (const folder of folders) if (!inside.has(folder)) inside.set(folder, owner)
+    return undefined
+  }
 }
 
-function overlaps(one: Tenant['storage'], other: Tenant['storage']): boolean {
-  return one.bucket === other.bucket && (one.prefix.startsWith(other.prefix) || other.prefix.startsWith(one.prefix))
+/** `a/b/` lies in `a/` and is `a/b/`. */
+function foldersOf(prefix: string): readonly string[] {
+  const names = prefix.split('/').slice(0, -1)
+  return names.map((_, at) => `${names.slice(0, at + 1).join('/')}/`)
+}
+
+function storageOf({ metadata, spec }: TenantResource, serviceBucket: string): Tenant['storage'] {
+  return { bucket: spec.storage?.bucket ?? serviceBucket, prefix: spec.storage?.prefix ?? `${metadata.name}/` }
 }
 
 export type TenantsByName = ReadonlyMap<string, TenantOutcome>

@@ -1,0 +1,56 @@
+/** Fields that are checked and kept, and change nothing yet: better said than found out. A field leaves this file when it has an effect. */
+import type {
+  ApiKeyResource,
+  PlanResource,
+  Resource,
+  TemplateResource,
+  TenantResource,
+} from '@platen/contract/resource.ts'
+
+/** The fields of a resource that ask for what the service does not do yet, as paths below `spec`. */
+export function inertFieldsOf(resource: Resource): readonly string[] {
+  return Object.entries(asked(resource)).flatMap(([field, isAsked]) => (isAsked ? [field] : []))
+}
+
+function asked(resource: Resource): Readonly<Record<string, boolean>> {
+  switch (resource.kind) {
+    case 'Plan':
+      return ofPlan(resource)
+    case 'Tenant':
+      return ofTenant(resource)
+    case 'Template':
+      return ofTemplate(resource)
+    case 'ApiKey':
+      return ofApiKey(resource)
+  }
+}
+
+function ofPlan({ spec }: PlanResource) {
+  return { javascriptEnabled: spec.javascriptEnabled === true }
+}
+
+function ofTenant({ spec }: TenantResource) {
+  return {
+    'overrides.javascriptEnabled': spec.overrides?.javascriptEnabled === true,
+    'webhooks.allowCidrs': isFilled(spec.webhooks?.allowCidrs),
+    webhookSecretRef: spec.webhookSecretRef !== undefined,
+    deletionPolicy: spec.deletionPolicy === 'Delete',
+  }
+}
+
+function ofTemplate({ spec }: TemplateResource) {
+  return {
+    'html.javascript': spec.html?.javascript === true,
+    assets: isFilled(spec.assets),
+    fonts: isFilled(spec.fonts),
+    'egress.allowedHosts': isFilled(spec.egress?.allowedHosts),
+  }
+}
+
+function ofApiKey({ spec }: ApiKeyResource) {
+  return { overlapHours: spec.overlapHours !== undefined }
+}
+
+function isFilled(list: readonly unknown[] | undefined): boolean {
+  return list !== undefined && list.length > 0
+}

@@ -1,0 +1,144 @@
+/** docs/resources.md explains every field there is, as it is: its range, its default and every reason a condition can have. */
+import { CONDITION_REASONS, CONDITION_TYPES } from '@platen/contract/resource.ts'
+import { SPEC_SCHEMAS } from '@platen/contract/schema/resource.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { describe, expect, test } from 'vitest'
+import { readText } from './architecture/source-tree.ts'
+
+const FILE = 'docs/resources.md'
+const BEGIN = '<!-- reasons: written by `npx vitest run test/resources.test.ts -u` -->'
+const END = '<!-- end of reasons -->'
+
+interface Row {
+  readonly range: string
+  readonly fallback: string
+}
+
+interface Field {
+  readonly name: string
+  readonly schema: Schema
+  readonly isRequired: boolean
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+const text = readText(FILE)
+const kinds = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const
+
+/** Explained in one place for all of theirs: the limits of a plan, and sources. */
+const ELSEWHERE = /^overrides\.|^(reactPdf\.source|html\.(template|header|footer))\.|^assets\.configMapKeyRef\./
+
+describe.for(kinds)('of a %s', (kind) => {
+  const rows = rowsOf(`## ${kind}`)
+  const fields = fieldsOf(SPEC_SCHEMAS[kind]).filter(({ name }) => !ELSEWHERE.test(name))
+
+  test('every field has a row, and every row a field', () => {
+    expect([...rows.keys()].sort()).toEqual(fields.map(({ name }) => name).sort())
+  })
+
+  test('every field has the range it has', () => {
+    const wrong = fields.flatMap(({ name, schema }) =>
+      boundsOf(schema)
+        .filter((spellings) => !spellings.some((spelling) => rows.get(name)?.range.includes(spelling)))
+        .map(([spelling]) => `${name}: ${spelling}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('every field that is required says so, and no other', () => {
+    const told = [...rows].filter(([, { fallback }]) => fallback === 'required').map(([name]) => name)
+    expect(told.sort()).toEqual(
+      fields
+        .filter(({ isRequired }) => isRequired)
+        .map(({ name }) => name)
+        .sort(),
+    )
+  })
+
+  test('every field says what it is where nothing is said', () => {
+    expect([...rows].filter(([, { fallback, range }]) => fallback === '' || range === '')).toEqual([])
+  })
+})
+
+test('the limits of a plan have the defaults they have', () => {
+  const told = [...rowsOf('## Plan')].filter(([name]) => name !== 'displayName')
+  const defaults: Readonly<Record<string, unknown>> = { ...DEFAULT_LIMITS }
+  const wanted = told.map(([name, { fallback }]) => [
+    name,
+    fallback.startsWith('none: ') ? fallback : JSON.stringify(defaults[name]),
+  ])
+  expect(told.map(([name, { fallback }]) => [name, fallback])).toEqual(wanted)
+  expect(
+    told.filter(([name, { fallback }]) => fallback.startsWith('none: ') !== (defaults[name] === undefined)),
+  ).toEqual([])
+})
+
+test('a source is explained as it is', () => {
+  const { source } = SPEC_SCHEMAS.Template.properties.reactPdf.properties
+  expect([...rowsOf('### Sources').keys()]).toEqual(fieldsOf(source).map(({ name }) => name))
+})
+
+test('every type of condition has a row', () => {
+  const types = [...section('## Conditions').matchAll(/^\| `(\w+)` \|/gm)].map(([, type]) => type)
+  expect(types.slice(0, CONDITION_TYPES.length)).toEqual(CONDITION_TYPES)
+})
+
+test('every reason of a condition has a row', async () => {
+  const rows = Object.entries(CONDITION_REASONS).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |\n`)
+  const [before = '', rest = ''] = text.split(BEGIN)
+  const [, after = ''] = rest.split(END)
+  const table = ['| reason | meaning |\n', '| --- | --- |\n', ...rows].join('')
+  await expect(`${before}${BEGIN}\n\n${table}\n${END}${after}`).toMatchFileSnapshot(`../${FILE}`)
+})
+
+/** What stands under a heading, up to the next one. */
+function section(heading: string): string {
+  const [, after = ''] = text.split(`\n${heading}\n`)
+  return after.split(/^#/m, 1)[0] ?? ''
+}
+
+function rowsOf(heading: string): ReadonlyMap<string, Row> {
+  const cells = section(heading).matchAll(/^\| `([^`]+)` \| (.*?) ?\| (.*?) ?\| (.*?) ?\|$/gm)
+  return new Map(
+    [...cells].map(([, name = '', range = '', fallback = '']) => [
+      name,
+      { range, fallback: fallback.replaceAll('`', '') },
+    ]),
+  )
+}
+
+/** Every field below a schema, as `storage.prefix`; of a list, those of its items. */
+function fieldsOf(schema: unknown, place = ''): readonly Field[] {
+  if (!isSchema(schema)) return []
+  if (Array.isArray(schema['anyOf'])) return schema['anyOf'].flatMap((branch) => fieldsOf(branch, place))
+  if ('items' in schema) return fieldsOf(schema['items'], place)
+  const properties = isSchema(schema['properties']) ? schema['properties'] : {}
+  const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
+  return Object.entries(properties).flatMap(([name, inner]) => [
+    { name: `${place}${name}`, schema: isSchema(inner) ? inner : {}, isRequired: required.includes(name) },
+    ...fieldsOf(inner, `${place}${name}.`),
+  ])
+}
+
+/** What a range must tell of a schema, each in one of its spellings. */
+function boundsOf(schema: Schema): readonly (readonly string[])[] {
+  if (isSchema(schema['items'])) return [...boundsOf(schema['items']), ...boundsOf({ maximum: schema['maxItems'] })]
+  const numbers = ['minimum', 'maximum', 'maxLength', 'minLength'].map((name) => schema[name])
+  const values: readonly unknown[] = Array.isArray(schema['enum']) ? schema['enum'] : []
+  return [
+    // The name of another resource is as long as names are.
+    ...numbers
+      .filter((value) => typeof value === 'number' && value < Number.MAX_SAFE_INTEGER)
+      .map((value) => spellings(Number(value))),
+    ...values.map((value) => [`\`${String(value)}\``]),
+    ...(schema['type'] === 'boolean' ? [['true or false']] : []),
+  ]
+}
+
+function spellings(value: number): readonly string[] {
+  return [value.toLocaleString('en'), ...(value >= 1024 && value % 1024 === 0 ? [`${value / 1024} KiB`] : [])]
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
