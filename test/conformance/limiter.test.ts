@@ -3,7 +3,7 @@ import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
-import { PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
+import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NOON, recordOf } from '../fixture/build.ts'
 import { memoryHarness, sqliteHarness } from './harness.ts'
@@ -42,6 +42,17 @@ async function inSqlite(): Promise<LimiterHarness> {
 
 describeLimiter('memory', inMemory)
 describeLimiter('sqlite', inSqlite)
+
+test('the limiter in memory knows a render again that ended as many as LEDGER_SETTLED_MAX ends ago', async () => {
+  const limiter = memoryLimiter(manualClock(NOON))
+  const manifests = Array.from({ length: 2.5 * LEDGER_SETTLED_MAX }, () => aManifest())
+  const { account, period } = aRecord()
+  for (const [i, manifest] of manifests.entries()) {
+    await limiter.settle(manifest, NEVER)
+    await limiter.settle(manifests[i - LEDGER_SETTLED_MAX + 1] ?? manifest, NEVER)
+  }
+  expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: manifests.length, reserved: 0 })
+})
 
 describe('the limiter in SQLite', () => {
   const limiterIn = (database: Database) => openSqliteLimiter(database, manualClock(NOON), NEVER)
