@@ -39,6 +39,7 @@ test.for<[string, { admitted: number[]; limit: number; at: number; remaining: nu
 
 test('is all free again when the newest second has gone', () => {
   expect(lookAt(windowOf(), 2, NOON).resetAt).toBe(NOON)
+  expect(lookAt(windowOf(5000, 3000), 2, NOON + 3000).resetAt).toBe(NOON + 66_000)
   const look = lookAt(windowOf(0, 1500), 9, NOON + 2000)
   expect(look.resetAt).toBe(NOON + 62_000)
   expect(afterCounting(look, NOON + 2000)).toStrictEqual({ limit: 9, remaining: 6, resetAt: NOON + 63_000 })

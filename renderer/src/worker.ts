@@ -4,8 +4,8 @@
  *
  * Delivery is at least once, and every step here may be run twice: the PDF's key is its content, the manifest is created only
  * where none is, the event's id follows from the manifest, the ledger keeps the first outcome, and the limiter charges an id once.
- * So a process that dies between any two steps leaves a render that the next one finishes, once. A claim counts the attempt before the work, so a
- * render that kills its renderer ends as `render_crashed` instead of circling.
+ * So a process that dies between any two steps leaves a render that the next one finishes, once. A claim counts the attempt before
+ * the work, so a render that kills its renderer ends as `render_crashed` instead of circling.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
