@@ -16,6 +16,9 @@ export default defineConfig({
           name: 'unit',
           include: ['*/src/**/*.test.ts', 'test/*.test.ts'],
           sequence: { groupOrder: 1 },
+          // Property tests take seconds where the machine is shared: a limit is there to end what hangs, not to judge speed.
+          testTimeout: 60 * SECOND_MS,
+          hookTimeout: 60 * SECOND_MS,
         },
       },
       {
