@@ -17,7 +17,8 @@ export interface Limiter {
   reserve(request: Reservation, signal: AbortSignal): Promise<Decision>
   /**
    * Makes a reservation last until it is settled, or should nobody ever tell, for `QUEUE_AGE_MS_MAX` from now; one that has lapsed
-   * is made anew, and this never refuses. Called when the queue has the record, and again by whoever claims it.
+   * is made anew, and this never refuses. Does nothing for a render that was settled: the word of the queue may come after its
+   * end. Called when the queue has the record, and again by whoever claims it.
    */
   confirm(record: RenderRecord, signal: AbortSignal): Promise<void>
   /**
