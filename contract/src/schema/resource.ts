@@ -11,7 +11,7 @@ import { renderOptionsSchema, TEMPLATE_CODE_PATTERN } from './render-request.ts'
 import { brokenRules } from './resource-rule.ts'
 import { compileValidator } from './validator.ts'
 
-export const API_VERSION = 'platen.dev/v1alpha1'
+const API_VERSION = 'platen.dev/v1alpha1'
 
 /** The kinds of `API_VERSION`. */
 export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'

@@ -147,7 +147,7 @@ export const PRIMITIVES = {
 } as const satisfies Record<string, Primitive>
 
 /** `<Text>` within `<Svg>` is another element of the same name. */
-export const SVG_TEXT: Primitive = {
+const SVG_TEXT: Primitive = {
   tag: 'TEXT',
   within: ['svg'],
   holds: 'text',
