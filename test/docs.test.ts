@@ -1,5 +1,5 @@
 /** Reference documents that are made from the code: they can be read without it and cannot fall behind. `vitest -u` writes them. */
-import { type ErrorEntry, FAILURES, HTTP_ERRORS } from '@platen/contract/error.ts'
+import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
 import { SETTINGS } from '@platen/embedded/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
@@ -41,6 +41,14 @@ A sync render that fails is answered with \`INTERNAL_ERROR\`, and one of these c
 ${table(
   ['code', 'retry', 'fault', 'meaning'],
   rowsOf(FAILURES).map(([code, , ...rest]) => [code, ...rest]),
+)}
+## What a render warns of
+
+These stand in \`warnings\` of the status record of a render that succeeded.
+
+${table(
+  ['code', 'meaning'],
+  Object.entries(WARNINGS).map(([code, summary]) => [`\`${code}\``, summary]),
 )}`
 }
 

@@ -11,7 +11,7 @@ export function canonicalJson(value: unknown): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`
 }
 
-/** Lower-case hex SHA-256 of a text. */
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+/** Lower-case hex SHA-256 of bytes, or of a text in UTF-8. */
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
 }

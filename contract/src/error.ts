@@ -1,6 +1,7 @@
 /**
  * The error catalog. The HTTP answer, the retry decision of the renderer, the failed status record, the webhook body and
- * docs/errors.md are all read from it. Upper-case codes are answers to a request; lower-case codes are how a render failed.
+ * docs/errors.md are all read from it. Upper-case codes are answers to a request; lower-case codes are how a render failed, or
+ * what it warns of.
  */
 
 type Fault = 'caller' | 'tenant' | 'operator'
@@ -140,6 +141,15 @@ export const FAILURES = {
   },
   internal: { retryable: false, fault: 'operator', summary: 'A defect of the service.' },
 } as const satisfies Record<string, ErrorEntry>
+
+/** What a render that succeeded may warn of, and what it means. */
+export const WARNINGS = {
+  missing_glyph: 'The document has characters that none of its fonts has; the message names the first of them.',
+  javascript_disabled: 'The template asks for page JavaScript and the plan does not allow it, so none was run.',
+} as const satisfies Record<string, string>
+
+/** `code` of an entry of `warnings` in a status record. */
+export type WarningCode = keyof typeof WARNINGS
 
 export type HttpErrorCode = keyof typeof HTTP_ERRORS
 /** How a render ended that did not succeed: `error.code` of a status record, `error_code` of a webhook. */

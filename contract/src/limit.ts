@@ -165,6 +165,15 @@ export const SLOT_RECOVERY_MS_MAX = 2 * SECOND_MS
 /** Template source, inline or from a ConfigMap (etcd and kubectl cap objects). */
 export const TEMPLATE_SOURCE_BYTES_MAX = 128 * KIB
 
+/** The assets of one template together, as bytes: what a renderer holds at hand for each template it serves. */
+export const ASSETS_BYTES_MAX = 10 * MIB
+
+/** Assets one renderer process keeps at hand, the least recently used given up first. */
+export const ASSETS_KEPT_BYTES_MAX = 128 * MIB
+
+/** Characters a `missing_glyph` warning names: enough to know the script, few enough to read. */
+export const MISSING_GLYPHS_NAMED_MAX = 10
+
 /** One manifest file, and all documents of a folder. */
 export const MANIFEST_FILE_BYTES_MAX = 16 * MIB
 

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import type { Instant, JsonObject } from './brand.ts'
-import type { FailureCode } from './error.ts'
+import type { FailureCode, WarningCode } from './error.ts'
 import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
 import type { RenderId } from './render-id.ts'
-import type { Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
+import type { AssetDigest, Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -62,6 +62,8 @@ export interface RenderRecord {
   readonly options: RenderOptions
   /** Covers template, layout and print, from the claim on. */
   readonly deadlineMs: number
+  /** May the template run page JavaScript, should it ask for it? By the plan at acceptance. */
+  readonly javascriptEnabled: boolean
   /** Where its PDF goes; `prefix` ends in `/`. */
   readonly storage: { readonly bucket: string; readonly prefix: string }
   readonly webhookUrl?: string
@@ -87,14 +89,28 @@ export interface Failure {
   readonly message: string
 }
 
+/** What is wrong with a document that was made all the same. */
+export interface Warning {
+  readonly code: WarningCode
+  /** For people; at most `FAILURE_MESSAGE_CHARS_MAX` characters. */
+  readonly message: string
+}
+
 /** How a render ended. `durationMs` is rendering time, without queueing; 0 when nothing was rendered. */
 export type Outcome =
-  | { readonly status: 'succeeded'; readonly finishedAt: Instant; readonly durationMs: number; readonly pdf: Pdf }
+  | {
+      readonly status: 'succeeded'
+      readonly finishedAt: Instant
+      readonly durationMs: number
+      readonly pdf: Pdf
+      /** Each code at most once; absent = none. */
+      readonly warnings?: readonly Warning[]
+    }
   | { readonly status: 'failed'; readonly finishedAt: Instant; readonly durationMs: number; readonly error: Failure }
 
 /** The truth about a finished render: one object in the artifact store, created if absent, never changed. */
 export interface Manifest {
-  readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs'>
+  readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs' | 'javascriptEnabled'>
   /** 1 for the first start; 0 when it never started. */
   readonly attempt: number
   readonly outcome: Outcome
@@ -123,7 +139,7 @@ export function isTerminal(status: Status): status is Outcome['status'] {
 
 /** The manifest of a render that ended; the same for every writer, so that a repeated write changes nothing but the time. */
 export function manifestOf(record: RenderRecord, attempt: number, outcome: Outcome): Manifest {
-  const { data: _data, lane: _lane, deadlineMs: _deadlineMs, ...render } = record
+  const { data: _data, lane: _lane, deadlineMs: _deadlineMs, javascriptEnabled: _javascript, ...render } = record
   return { render, attempt, outcome }
 }
 
@@ -188,6 +204,11 @@ export function expiryOf({ retentionDays }: Pick<RenderRecord, 'retentionDays'>,
 /** Where a template's sources stand, in the service's own bucket. */
 export function templateKey(digest: TemplateDigest): string {
   return `template/${digest}.json`
+}
+
+/** Where an asset stands, in the service's own bucket, whichever templates use it. */
+export function assetKey(digest: AssetDigest): string {
+  return `asset/${digest}`
 }
 
 const ARTIFACT_NAME = /^[A-Za-z0-9._-]+$/

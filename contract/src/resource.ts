@@ -86,11 +86,13 @@ export const CONDITION_REASONS = {
   KeyNotFound: 'The ConfigMap has no such key.',
   SourceEmpty: 'A source of the template is empty.',
   SourceTooLarge: 'A source of the template is over 128 KiB.',
+  AssetsTooLarge: 'The assets of the template are over 10 MiB together.',
   Compiled: 'The sources compile, and fill or evaluate with the sample data where there is any.',
   SchemaInvalid: '`variablesSchema` is no JSON Schema of an object.',
   CompileError: 'A source does not compile, or fails with the sample data.',
   NotChecked: 'The sources were not checked yet.',
   EngineAllowed: 'The plan allows every engine the template has a source for.',
+  JavaScriptNotInPlan: 'The plan has no page JavaScript: html renders of this template run none.',
   EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
   SecretMissing: 'The key this resource names cannot be read; a key published earlier stays valid.',
 } as const

@@ -9,6 +9,9 @@ export type KeyHash = Brand<'KeyHash'>
 /** Lower-case hex SHA-256 of a template's canonical source. */
 export type TemplateDigest = Brand<'TemplateDigest'>
 
+/** Lower-case hex SHA-256 of an asset's bytes. */
+export type AssetDigest = Brand<'AssetDigest'>
+
 /** `live` keys begin with `service_live_`, `test` keys (sandbox) with `service_test_`. */
 export type Environment = 'live' | 'test'
 
@@ -92,4 +95,30 @@ export interface TemplateSource {
     readonly javascript: boolean
   }
   readonly options: RenderOptions
+  /** BCP 47; what `Intl`, the filters and the document's language take where the source names none. Absent = en-US. */
+  readonly locale?: string
+  /** The files beside the sources, which call them `asset:<name>`; their bytes stand under `digest` in the artifact store. */
+  readonly assets?: readonly AssetReference[]
+  /** The faces of its own, beside those every template has. */
+  readonly fonts?: readonly FontReference[]
+}
+
+export interface AssetReference {
+  /** Unique within the template. */
+  readonly name: string
+  readonly digest: AssetDigest
+}
+
+export interface FontReference {
+  readonly family: string
+  /** 1–1000. */
+  readonly weight: number
+  readonly style: 'normal' | 'italic'
+  /** The name of one of the template's assets. */
+  readonly asset: string
+}
+
+/** An asset with its bytes, wherever they were kept. */
+export interface Asset extends AssetReference {
+  readonly bytes: Uint8Array
 }

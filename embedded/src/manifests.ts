@@ -12,7 +12,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { templateKey } from '@platen/contract/render.ts'
+import { assetKey, templateKey } from '@platen/contract/render.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
@@ -140,7 +140,7 @@ async function follow(options: Following, signal: AbortSignal): Promise<void> {
 }
 
 function loader(options: ManifestOptions, read: ReadResource): Load {
-  const { dir, dataDir, artifacts, publisher, serviceBucket, clock, ids, log } = options
+  const { dir, dataDir, publisher, clock, ids, log } = options
   return async (state, signal) => {
     const folder = await readFolder(dir, state.folder, read)
     if (state.compiled !== undefined && isSame(folder, state.folder)) return { ...state, folder }
@@ -155,14 +155,7 @@ function loader(options: ManifestOptions, read: ReadResource): Load {
     const keyHashes = await findKeys(options, resources)
     const given = { documents, resources, keyHashes, previous: state.previous, known: state.checks }
     const { compiled, settled } = await compileFolder({ ...options, ...given }, signal)
-    for (const [digest, source] of compiled.sources) {
-      if (state.compiled?.sources.has(digest)) continue
-      await artifacts.put(
-        { bucket: serviceBucket, key: templateKey(digest) },
-        Buffer.from(canonicalJson(source)),
-        signal,
-      )
-    }
+    await storeSources(options, { compiled, stored: state.compiled }, signal)
     if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
       await publisher.publish(compiled.snapshot, signal)
     report(log, { folder, compiled, before: state })
@@ -172,6 +165,22 @@ function loader(options: ManifestOptions, read: ReadResource): Load {
     )
     return { folder, identities, checks: settled, compiled, previous: compiled }
   }
+}
+
+/** Writes what renderers will need of the templates, before any is published. What is named by its content need not be written twice. */
+async function storeSources(
+  { artifacts, serviceBucket }: ManifestOptions,
+  { compiled, stored }: { compiled: Compiled; stored: Compiled | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const put = async (key: string, bytes: Uint8Array) => {
+    const address = { bucket: serviceBucket, key }
+    if (!(await artifacts.has(address, signal))) await artifacts.put(address, bytes, signal)
+  }
+  for (const [digest, bytes] of compiled.assets)
+    if (stored?.assets.has(digest) !== true) await put(assetKey(digest), bytes)
+  for (const [digest, source] of compiled.sources)
+    if (stored?.sources.has(digest) !== true) await put(templateKey(digest), Buffer.from(canonicalJson(source)))
 }
 
 /** The same files with the same bytes. A file that could not be read counts as changed, being worth another try. */

@@ -1,9 +1,10 @@
-/** What a queue record points to, brought together for an engine: the template by its digest, and data too large to travel in the record. */
+/** What a queue record points to, brought together for an engine: the template by its digest, its assets, and data too large to travel in the record. */
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@platen/contract/brand.ts'
+import { ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import { type RenderRecord, templateKey } from '@platen/contract/render.ts'
-import type { TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
+import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
+import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
 import type { RenderWork } from './engine/engine.ts'
 
 export interface WorkSource {
@@ -17,32 +18,38 @@ export interface WorkSource {
 const TEMPLATES_MAX = 200
 
 export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string): WorkSource {
-  const templates = new Map<TemplateDigest, TemplateSource>()
+  const templates = keptAtHand<TemplateSource>(TEMPLATES_MAX, () => 1)
+  const assets = keptAtHand<Uint8Array>(ASSETS_KEPT_BYTES_MAX, ({ byteLength }) => byteLength)
 
   async function templateOf(digest: TemplateDigest, signal: AbortSignal): Promise<TemplateSource> {
-    const template =
-      templates.get(digest) ??
-      (await read<TemplateSource>(artifacts, { bucket: serviceBucket, key: templateKey(digest) }, signal))
-    templates.delete(digest)
-    templates.set(digest, template)
-    const [oldest] = templates.keys()
-    if (templates.size > TEMPLATES_MAX && oldest !== undefined) templates.delete(oldest)
-    return template
+    const address = { bucket: serviceBucket, key: templateKey(digest) }
+    return await templates(digest, () => readJson<TemplateSource>(artifacts, address, signal))
+  }
+
+  async function assetOf({ name, digest }: AssetReference, signal: AbortSignal): Promise<Asset> {
+    const address = { bucket: serviceBucket, key: assetKey(digest) }
+    const bytes = await assets(digest, async () => shared(await read(artifacts, address, signal)))
+    return { name, digest, bytes }
   }
 
   return {
     async workOf(record, signal) {
       const { digest } = record.template
       const template = await templateOf(digest, signal)
-      const data =
-        'inline' in record.data ? record.data.inline : await read<JsonObject>(artifacts, record.data.stored, signal)
+      const [data, ...found] = await Promise.all([
+        'inline' in record.data ? record.data.inline : readJson<JsonObject>(artifacts, record.data.stored, signal),
+        ...(template.assets ?? []).map((asset) => assetOf(asset, signal)),
+      ])
       return {
         render: record.id,
         tenant: record.tenant,
         digest,
         template,
+        assets: found,
         data,
         options: { ...template.options, ...record.options },
+        javascriptEnabled: record.javascriptEnabled,
+        isSandbox: record.environment === 'test',
       }
     },
     async sweep(record, signal) {
@@ -51,13 +58,38 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
   }
 }
 
+/** Gives what is kept under a key, else what `make` gives. Past `sizeMax` the least recently used is given up. */
+function keptAtHand<Value>(sizeMax: number, sizeOf: (value: Value) => number) {
+  const kept = new Map<string, Value>()
+  let size = 0
+  return async (key: string, make: () => Promise<Value>): Promise<Value> => {
+    const value = kept.get(key) ?? (await make())
+    // Set anew, so that the first key is the one used longest ago.
+    if (!kept.delete(key)) size += sizeOf(value)
+    kept.set(key, value)
+    for (const [oldest, given] of kept) {
+      if (size <= sizeMax) break
+      kept.delete(oldest)
+      size -= sizeOf(given)
+    }
+    return value
+  }
+}
+
+/** A copy in memory that render threads read without a copy of their own. */
+function shared(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.byteLength))
+  copy.set(bytes)
+  return copy
+}
+
 /** An object that this service wrote itself, before the record that names it. */
-async function read<T>(
-  artifacts: ArtifactStore,
-  address: Parameters<ArtifactStore['get']>[0],
-  signal: AbortSignal,
-): Promise<T> {
+async function readJson<T>(artifacts: ArtifactStore, address: ArtifactAddress, signal: AbortSignal): Promise<T> {
+  return JSON.parse(Buffer.from(await read(artifacts, address, signal)).toString()) as T
+}
+
+async function read(artifacts: ArtifactStore, address: ArtifactAddress, signal: AbortSignal): Promise<Uint8Array> {
   const bytes = await artifacts.get(address, signal)
   assert(bytes !== undefined, `no object at ${address.bucket}/${address.key}`)
-  return JSON.parse(Buffer.from(bytes).toString()) as T
+  return bytes
 }

@@ -51,9 +51,9 @@ async function start(script: Script, records: readonly RenderRecord[]) {
   const engine: RenderEngine = {
     name: 'react_pdf',
     slots: 1,
-    render(work, signal) {
+    async render(work, signal) {
       worked.push(work)
-      return script(work, signal)
+      return { pdf: await script(work, signal), warnings: [] }
     },
     async [Symbol.asyncDispose]() {},
   }

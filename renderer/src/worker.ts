@@ -36,7 +36,7 @@ import {
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/render.ts'
-import type { RenderEngine } from './engine/engine.ts'
+import type { RenderEngine, Rendering } from './engine/engine.ts'
 import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './outcome.ts'
 import { laneOrder, type Turn, turnAfter } from './slots.ts'
 import { openWorkSource, type WorkSource } from './work-source.ts'
@@ -173,9 +173,7 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
   return tenant?.incarnation === record.account && tenant.suspended ? SUSPENDED : undefined
 }
 
-type Result =
-  | { readonly pdf: Uint8Array; readonly durationMs: number }
-  | { readonly failure: Failure; readonly durationMs: number }
+type Result = (Rendering & { readonly durationMs: number }) | { readonly failure: Failure; readonly durationMs: number }
 
 /** Runs the engine under the render's deadline, holding the claim. Undefined = try again. */
 async function render(worker: Worker, record: RenderRecord, claim: Claim): Promise<Result | undefined> {
@@ -196,9 +194,9 @@ async function render(worker: Worker, record: RenderRecord, claim: Claim): Promi
     if (record.mode === 'sync') replies.announce(record.id)
     worker.log.debug({ render: record.id, tenant: record.tenant, attempt: claim.attempt }, 'render begun')
     const signal = AbortSignal.any([deadline, departure, loss])
-    const pdf = await engine.render(work, signal)
-    refuseOversize(pdf)
-    return { pdf, durationMs: durationMs() }
+    const rendering = await engine.render(work, signal)
+    refuseOversize(rendering.pdf)
+    return { ...rendering, durationMs: durationMs() }
   } catch (error) {
     const verdict = judge(error, { deadline, departure, loss }, record.deadlineMs)
     logVerdict(worker, record, { verdict, attempt: claim.attempt, err: error })
@@ -251,10 +249,12 @@ async function store(
 ): Promise<Outcome> {
   const { finishedAt, durationMs } = end
   if ('failure' in end) return { status: 'failed', finishedAt, durationMs, error: end.failure }
+  const { warnings } = end
   const sha256 = createHash('sha256').update(end.pdf).digest('hex')
   const address: ArtifactAddress = { bucket: record.storage.bucket, key: pdfKey(record, sha256) }
   await artifacts.put(address, end.pdf, NEVER)
-  return { status: 'succeeded', finishedAt, durationMs, pdf: { address, bytes: end.pdf.byteLength, sha256 } }
+  const pdf = { address, bytes: end.pdf.byteLength, sha256 }
+  return { status: 'succeeded', finishedAt, durationMs, pdf, ...(warnings.length > 0 && { warnings }) }
 }
 
 /** The manifest that counts: this one, or the one that was quicker. Then this attempt's PDF is taken away again. */

@@ -88,7 +88,6 @@ describe('platen check', () => {
     expect(code).toBe(0)
     expect(out.split('\n')).toEqual([
       expect.stringContaining('all.yaml:11: warning: Template team-acme/letter: EngineNotInPlan: '),
-      `${folder}/all.yaml:11: warning: Template team-acme/letter: html.javascript: has no effect yet`,
       '1 file, 3 resources: no faults',
       '',
     ])

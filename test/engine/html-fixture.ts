@@ -4,15 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import type { RenderOptions } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import type { RenderWork } from '@platen/renderer/engine/engine.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from '@platen/renderer/engine/html.ts'
 import { fillHtml } from '@platen/renderer/template/fill.ts'
+import { aRenderWork, type RenderWorkFields } from '../fixture/render-work.ts'
 
 export const NEVER = new AbortController().signal
 
@@ -41,7 +38,8 @@ export async function anEngine(settings: Partial<HtmlEngineSettings> = {}) {
   return {
     engine,
     profileDir,
-    render: (work: RenderWork, signal: AbortSignal = NEVER) => engine.render(work, signal),
+    /** The PDF alone. */
+    render: async (work: RenderWork, signal: AbortSignal = NEVER) => (await engine.render(work, signal)).pdf,
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]()
       rmSync(profileDir, { recursive: true, force: true })
@@ -49,32 +47,16 @@ export async function anEngine(settings: Partial<HtmlEngineSettings> = {}) {
   }
 }
 
-export interface WorkParts {
-  readonly tenant?: string
-  readonly data?: JsonObject
-  readonly options?: RenderOptions
+export interface WorkParts extends RenderWorkFields {
   readonly header?: string
   readonly footer?: string
+  readonly javascript?: boolean
 }
 
-export function aWork(
-  template: string,
-  { tenant = 'acme', data = {}, options = {}, ...parts }: WorkParts = {},
-): RenderWork {
-  return {
-    render: '01KAJ1V2Q0000000000000000A' as RenderId,
-    tenant: tenant as TenantId,
-    digest: '0'.repeat(64) as TemplateDigest,
-    template: {
-      code: 'invoice' as TemplateCode,
-      name: 'The template’s name',
-      version: 1,
-      html: { template, javascript: false, ...parts },
-      options: {},
-    },
-    data,
-    options,
-  }
+export function aWork(template: string, { header, footer, javascript = false, ...fields }: WorkParts = {}): RenderWork {
+  const edges = { ...(header !== undefined && { header }), ...(footer !== undefined && { footer }) }
+  const html = { template, javascript, ...edges }
+  return aRenderWork({ ...fields, template: { name: 'The template’s name', html, ...fields.template } })
 }
 
 /** Runs a program that reads a PDF. Throws when it fails, so `qpdf --check` is an assertion. */

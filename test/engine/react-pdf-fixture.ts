@@ -1,32 +1,17 @@
 /** Work for the react_pdf engine: a whole template from the part a test is about. */
-import { createHash } from 'node:crypto'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { RenderOptions } from '@platen/contract/render.ts'
-import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '@platen/renderer/engine/engine.ts'
-import { aRenderId } from '../fixture/build.ts'
+import { aRenderWork, type RenderWorkFields } from '../fixture/render-work.ts'
 
-export interface WorkFields {
+export interface WorkFields extends RenderWorkFields {
   /** The whole module. */
   readonly source?: string
   /** What stands in the document, in a module that imports every common primitive and has `Rows`. */
   readonly document?: string
-  readonly data?: JsonObject
-  readonly options?: RenderOptions
 }
 
 /** A document of one page with one word, unless said otherwise. */
-export function aWork({ document = '<Page><Text>word</Text></Page>', ...fields }: WorkFields = {}): RenderWork {
-  const reactPdf = fields.source ?? moduleOf(document)
-  return {
-    render: aRenderId(),
-    // Brands are put on by what validates input; fixtures are valid by being written here.
-    tenant: 'acme' as TenantId,
-    digest: createHash('sha256').update(reactPdf).digest('hex') as TemplateDigest,
-    template: { code: 'invoice' as TemplateCode, name: 'Invoice', version: 3, reactPdf, options: {} },
-    data: fields.data ?? {},
-    options: fields.options ?? {},
-  }
+export function aWork({ document = '<Page><Text>word</Text></Page>', source, ...fields }: WorkFields = {}): RenderWork {
+  return aRenderWork({ ...fields, template: { reactPdf: source ?? moduleOf(document), ...fields.template } })
 }
 
 function moduleOf(document: string): string {

@@ -14,8 +14,9 @@ afterAll(() => pool[Symbol.asyncDispose]())
 /** Past it a render hangs: all of these take a fraction of a second. */
 const DEADLINE_MS = 20_000
 
-function render(fields: WorkFields): Promise<Uint8Array> {
-  return engine.render(aWork(fields), AbortSignal.timeout(DEADLINE_MS))
+/** The PDF alone. */
+async function render(fields: WorkFields): Promise<Uint8Array> {
+  return (await engine.render(aWork(fields), AbortSignal.timeout(DEADLINE_MS))).pdf
 }
 
 /** A PNG of one half-transparent red pixel. */

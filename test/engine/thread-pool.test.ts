@@ -37,7 +37,7 @@ describe('a task that never ends', () => {
     // Long enough to be well inside, short beside the deadline of any render.
     setTimeout(() => ended.abort(reason), 300)
     await expect(running).rejects.toBe(reason)
-    const pdf = await pool.run(task(), AbortSignal.timeout(SLOT_RECOVERY_MS_MAX))
+    const { pdf } = await pool.run(task(), AbortSignal.timeout(SLOT_RECOVERY_MS_MAX))
     expect(pdf.byteLength).toBeGreaterThan(1000)
   })
 
@@ -45,7 +45,8 @@ describe('a task that never ends', () => {
     const pool = aPool({ size: 2 })
     const ended = new AbortController()
     const endless = pool.run(task({ source: 'for (;;);' }), ended.signal)
-    for (let round = 0; round < 3; round += 1) expect((await pool.run(task(), NEVER)).byteLength).toBeGreaterThan(1000)
+    for (let round = 0; round < 3; round += 1)
+      expect((await pool.run(task(), NEVER)).pdf.byteLength).toBeGreaterThan(1000)
     ended.abort(new Error('enough'))
     await expect(endless).rejects.toThrow('enough')
   })
@@ -74,7 +75,7 @@ describe('a task', () => {
       code: 'template_error',
       message: 'the document needs more than 128 MiB of memory',
     })
-    expect((await pool.run(task(), NEVER)).byteLength).toBeGreaterThan(1000)
+    expect((await pool.run(task(), NEVER)).pdf.byteLength).toBeGreaterThan(1000)
   })
 
   test('may be to fill html', async () => {
@@ -86,7 +87,7 @@ describe('a task', () => {
 
   test('may be to check a template', async () => {
     const { template } = aWork({ source: 'export const a = 1' })
-    expect(await aPool().run({ kind: 'check', check: { source: template } }, NEVER)).toEqual([
+    expect(await aPool().run({ kind: 'check', check: { source: template, assets: [] } }, NEVER)).toEqual([
       { engine: 'react_pdf', message: 'template.tsx: the template has no component as its default export' },
     ])
   })
@@ -95,7 +96,8 @@ describe('a task', () => {
 describe('a pool', () => {
   test('replaces a thread after its last render without missing a task', async () => {
     const pool = aPool({ rendersMax: 2 })
-    for (let round = 0; round < 7; round += 1) expect((await pool.run(task(), NEVER)).byteLength).toBeGreaterThan(1000)
+    for (let round = 0; round < 7; round += 1)
+      expect((await pool.run(task(), NEVER)).pdf.byteLength).toBeGreaterThan(1000)
   })
 
   test('that is closed rejects what runs, what waits and what comes', async () => {

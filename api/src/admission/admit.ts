@@ -80,6 +80,7 @@ function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, dec
     data: isInline ? { inline: data } : { stored: address },
     options: body.options ?? {},
     deadlineMs: tenant.limits.renderTimeoutSeconds * 1000,
+    javascriptEnabled: tenant.limits.javascriptEnabled,
     storage: tenant.storage,
     ...(webhookUrl !== undefined && { webhookUrl }),
     requestId,

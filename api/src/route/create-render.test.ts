@@ -63,6 +63,7 @@ describe('POST /render in async mode', () => {
       data: { inline: data },
       options,
       deadlineMs: 25_000,
+      javascriptEnabled: false,
       storage: { bucket: 'platen', prefix: 'acme/' },
       webhookUrl: webhook,
       requestId: 'order 66',

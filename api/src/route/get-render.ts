@@ -66,8 +66,11 @@ function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord
     case 'queued':
     case 'running':
       return record
-    case 'succeeded':
-      return { ...record, pdf_size_bytes: state.pdf.bytes, finished_at: timeOf(state.finishedAt) }
+    case 'succeeded': {
+      const { pdf, finishedAt, warnings } = state
+      const ended = { ...record, pdf_size_bytes: pdf.bytes, finished_at: timeOf(finishedAt) }
+      return warnings === undefined ? ended : { ...ended, warnings: [...warnings] }
+    }
     case 'failed':
       return { ...record, finished_at: timeOf(state.finishedAt), error: state.error }
   }

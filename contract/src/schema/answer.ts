@@ -1,6 +1,6 @@
 /** What the API answers, as JSON Schemas for the OpenAPI document and for the tests that hold answers against it. */
 import type { FromSchema } from 'json-schema-to-ts'
-import { FAILURES, HTTP_ERRORS } from '../error.ts'
+import { FAILURES, HTTP_ERRORS, WARNINGS } from '../error.ts'
 
 const renderId = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$', description: 'ULID.' } as const
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
@@ -45,6 +45,19 @@ export const statusRecordSchema = {
         message: { type: 'string' },
       },
       description: 'Only while status is failed.',
+    },
+    warnings: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['code', 'message'],
+        properties: {
+          code: { type: 'string', enum: Object.keys(WARNINGS) },
+          message: { type: 'string' },
+        },
+      },
+      description: 'What is wrong with the document all the same. Absent where nothing is.',
     },
   },
 } as const

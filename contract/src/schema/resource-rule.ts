@@ -76,15 +76,24 @@ function isIpv4(text: string): boolean {
 }
 
 function templateRules({ name }: Written['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
-  const { code = name, engine, reactPdf, html } = spec
+  const { code = name, engine, reactPdf, html, locale = 'en-US' } = spec
   const hasSource = engine === undefined || (engine === 'html' ? html : reactPdf) !== undefined
   return [
     ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
     ...rule('/spec/engine', 'names an engine the template has no source for', { isBroken: !hasSource }),
+    ...rule('/spec/locale', 'is no language tag such as pl-PL', { isBroken: !isLocale(locale) }),
     ...rule('/spec/code', 'is required, as the metadata.name is no template code', {
       isBroken: !new RegExp(TEMPLATE_CODE_PATTERN).test(code) || code.length > TEMPLATE_CODE_CHARS_MAX,
     }),
   ]
+}
+
+function isLocale(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1
+  } catch {
+    return false
+  }
 }
 
 function assetRules({ assets = [] }: TemplateSpec): readonly ErrorDetail[] {

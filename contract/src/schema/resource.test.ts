@@ -152,6 +152,7 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     ),
     ['html.javascript', BOOLEANS, NO_BOOLEANS, html],
     ['options', [{}], [{ filename: 'a.pdf' }, { pageSize: 'A4' }, null]],
+    ['locale', ['pl', 'pl-PL', 'zh-Hant-TW'], ['', 'p', 'pl_PL', 'en-', 'a-b', 7]],
     ['options.page_size', ['A3', 'LETTER', { width: 28, height: 14_400 }], ['A7', 'a4', { width: 100 }, 595]],
     ['options.page_size.width', [28, 14_400], [27, 14_401, '100'], sized],
     ['options.page_size.height', [28, 14_400], [27, 14_401, '100'], sized],

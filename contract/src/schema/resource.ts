@@ -172,6 +172,8 @@ const templateSpec = {
       properties: { template: source, header: source, footer: source, javascript: { type: 'boolean' } },
     },
     options: { type: 'object', additionalProperties: false, properties: templateOptions },
+    // BCP 47; whether it is one, a rule says.
+    locale: { type: 'string', minLength: 2, maxLength: 35, pattern: '^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$' },
     assets: { type: 'array', maxItems: 64, items: asset },
     fonts: { type: 'array', maxItems: 64, items: font },
     egress: {
@@ -275,7 +277,13 @@ export type Written =
   | { readonly kind: 'Tenant'; readonly metadata: WrittenMetadata; readonly spec: TenantSpec }
   | { readonly kind: 'Template'; readonly metadata: WrittenMetadata; readonly spec: TemplateSpec }
   | { readonly kind: 'ApiKey'; readonly metadata: WrittenMetadata; readonly spec: ApiKeySpec }
-  | { readonly kind: 'ConfigMap'; readonly metadata: WrittenMetadata; readonly data?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'ConfigMap'
+      readonly metadata: WrittenMetadata
+      readonly data?: Readonly<Record<string, string>>
+      /** Base64. */
+      readonly binaryData?: Readonly<Record<string, string>>
+    }
   | { readonly kind: 'Secret'; readonly metadata: WrittenMetadata }
 
 export type WrittenKind = Written['kind']

@@ -5,13 +5,8 @@ import type { Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { KeyHashes } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, compile, type Previous } from '@platen/operator/compile/compile.ts'
-import {
-  type CheckAnswers,
-  type CheckFault,
-  type CheckRequest,
-  type ConfigMaps,
-  checksOf,
-} from '@platen/operator/compile/template.ts'
+import type { ConfigMaps } from '@platen/operator/compile/source.ts'
+import { type CheckAnswers, type CheckFault, type CheckRequest, checksOf } from '@platen/operator/compile/template.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
 
 /** The bucket of manifests, templates and, unless a tenant says otherwise, PDFs. */
@@ -51,11 +46,12 @@ export async function compileFolder(input: FolderInput, signal: AbortSignal): Pr
 }
 
 function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps {
-  const configMaps = new Map<string, Readonly<Record<string, string>>>()
+  const configMaps = new Map<string, NonNullable<ReturnType<ConfigMaps['get']>>>()
   for (const { written } of documents) {
     if (written.kind !== 'ConfigMap') continue
     const { name, namespace = NAMESPACE_DEFAULT } = written.metadata
-    configMaps.set(`${namespace}/${name}`, written.data ?? {})
+    const { data, binaryData } = written
+    configMaps.set(`${namespace}/${name}`, { ...(data && { data }), ...(binaryData && { binaryData }) })
   }
   return configMaps
 }

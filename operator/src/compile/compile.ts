@@ -13,6 +13,7 @@ import type {
 } from '@platen/contract/resource.ts'
 import type {
   ApiKey,
+  AssetDigest,
   KeyHash,
   Limits,
   Template,
@@ -25,7 +26,8 @@ import type {
 import { type ApiKeyOutcome, compileApiKeys, type KeyHashes } from './api-key.ts'
 import { canonicalJson } from './digest.ts'
 import { byAge, type InForce, type Outcome, type Outcomes, outcomesByUid } from './outcome.ts'
-import { type CheckAnswers, type ConfigMaps, compileTemplates, type TemplateOutcome } from './template.ts'
+import type { ConfigMaps } from './source.ts'
+import { type CheckAnswers, compileTemplates, type TemplateOutcome } from './template.ts'
 import { compilePlans, compileTenants, type TenantOutcome } from './tenant.ts'
 
 export interface CompileInput {
@@ -47,6 +49,7 @@ export interface CompileInput {
 export interface Previous {
   readonly snapshot: DirectorySnapshot
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
+  readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
   readonly plans: InForce<Limits>
   readonly tenants: InForce<Tenant>
   readonly templates: InForce<Template>
@@ -58,6 +61,8 @@ export interface Compiled {
   readonly snapshot: DirectorySnapshot
   /** The source of every template in the snapshot but those of before a restart; they must stand in the artifact store before the snapshot is published. */
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
+  /** The assets of these sources, which must stand there as well. */
+  readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
   readonly plans: Outcomes<PlanResource, Limits>
   readonly tenants: Outcomes<TenantResource, Tenant>
   readonly templates: Outcomes<TemplateResource, Template>
@@ -77,6 +82,7 @@ export function compile(input: CompileInput): Compiled {
     tenants: tenantsByName,
     previous: previous.templates,
     previousSources: previous.sources,
+    previousAssets: previous.assets,
   })
   const keyOutcomes = compileApiKeys({ ...input, apiKeys, tenants: tenantsByName, previous: previous.apiKeys })
   const content = {
@@ -87,6 +93,7 @@ export function compile(input: CompileInput): Compiled {
   return {
     snapshot: nextSnapshot(content, previous.snapshot),
     sources: compiledTemplates.sources,
+    assets: compiledTemplates.assets,
     plans: outcomesByUid(planOutcomes),
     tenants: outcomesByUid(tenantOutcomes),
     templates: outcomesByUid(compiledTemplates.outcomes),
@@ -103,6 +110,7 @@ export function outcomesOf({ plans, tenants, templates, apiKeys }: Compiled): re
 export const NOTHING: Previous = {
   snapshot: { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() },
   sources: new Map(),
+  assets: new Map(),
   plans: new Map(),
   tenants: new Map(),
   templates: new Map(),

@@ -1,11 +1,5 @@
 /** Fields that are checked and kept, and change nothing yet: better said than found out. A field leaves this file when it has an effect. */
-import type {
-  ApiKeyResource,
-  PlanResource,
-  Resource,
-  TemplateResource,
-  TenantResource,
-} from '@platen/contract/resource.ts'
+import type { ApiKeyResource, Resource, TemplateResource, TenantResource } from '@platen/contract/resource.ts'
 
 /** The fields of a resource that ask for what the service does not do yet, as paths below `spec`. */
 export function inertFieldsOf(resource: Resource): readonly string[] {
@@ -15,7 +9,7 @@ export function inertFieldsOf(resource: Resource): readonly string[] {
 function asked(resource: Resource): Readonly<Record<string, boolean>> {
   switch (resource.kind) {
     case 'Plan':
-      return ofPlan(resource)
+      return {}
     case 'Tenant':
       return ofTenant(resource)
     case 'Template':
@@ -25,13 +19,8 @@ function asked(resource: Resource): Readonly<Record<string, boolean>> {
   }
 }
 
-function ofPlan({ spec }: PlanResource) {
-  return { javascriptEnabled: spec.javascriptEnabled === true }
-}
-
 function ofTenant({ spec }: TenantResource) {
   return {
-    'overrides.javascriptEnabled': spec.overrides?.javascriptEnabled === true,
     'webhooks.allowCidrs': isFilled(spec.webhooks?.allowCidrs),
     webhookSecretRef: spec.webhookSecretRef !== undefined,
     deletionPolicy: spec.deletionPolicy === 'Delete',
@@ -39,12 +28,7 @@ function ofTenant({ spec }: TenantResource) {
 }
 
 function ofTemplate({ spec }: TemplateResource) {
-  return {
-    'html.javascript': spec.html?.javascript === true,
-    assets: isFilled(spec.assets),
-    fonts: isFilled(spec.fonts),
-    'egress.allowedHosts': isFilled(spec.egress?.allowedHosts),
-  }
+  return { 'egress.allowedHosts': isFilled(spec.egress?.allowedHosts) }
 }
 
 function ofApiKey({ spec }: ApiKeyResource) {

@@ -1,10 +1,11 @@
-import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
+import { ASSETS_BYTES_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ConditionType, TemplateResource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type TemplateCode, type TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTemplateResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { type Compiled, compile } from './compile.ts'
-import { type CheckFault, type ConfigMaps, checksOf } from './template.ts'
+import type { ConfigMaps } from './source.ts'
+import { type CheckFault, checksOf } from './template.ts'
 
 const ACME = 'acme' as TenantId
 
@@ -153,7 +154,7 @@ describe('a source in a ConfigMap', () => {
   const template = aTemplateResource({
     spec: { reactPdf: { source: { configMapKeyRef: { name: 'sources', key: 'invoice.tsx' } } } },
   })
-  const configMaps = (text: string) => new Map([['team-acme/sources', { 'invoice.tsx': text }]])
+  const configMaps = (text: string) => new Map([['team-acme/sources', { data: { 'invoice.tsx': text } }]])
 
   test('is published like one that stands in the template', () => {
     expect(published(compiled([template], { configMaps: configMaps('from afar') }))).toEqual(['invoice: from afar'])
@@ -164,10 +165,10 @@ describe('a source in a ConfigMap', () => {
     [
       'in the ConfigMap of another namespace',
       'ConfigMapNotFound',
-      new Map([['team-globex/sources', { 'invoice.tsx': 'x' }]]),
+      new Map([['team-globex/sources', { data: { 'invoice.tsx': 'x' } }]]),
     ],
-    ['under no such key', 'KeyNotFound', new Map([['team-acme/sources', { 'invoice.html': 'x' }]])],
-    ['under the name of something every object has', 'KeyNotFound', new Map([['team-acme/sources', {}]])],
+    ['under no such key', 'KeyNotFound', new Map([['team-acme/sources', { data: { 'invoice.html': 'x' } }]])],
+    ['under the name of something every object has', 'KeyNotFound', new Map([['team-acme/sources', { data: {} }]])],
     ['and empty', 'SourceEmpty', configMaps(' \n')],
     ['and one byte too large', 'SourceTooLarge', configMaps('é'.repeat(TEMPLATE_SOURCE_BYTES_MAX / 2) + 'x')],
   ] as const)('%s leaves the last good one published', ([, reason, missing]) => {
@@ -181,4 +182,80 @@ describe('a source in a ConfigMap', () => {
     const full = 'é'.repeat(TEMPLATE_SOURCE_BYTES_MAX / 2)
     expect(published(compiled([template], { configMaps: configMaps(full) }))).toEqual([`invoice: ${full}`])
   })
+})
+
+describe('the assets of a template', () => {
+  const ref = { name: 'images', key: 'logo.png' }
+  const template = aTemplateResource({
+    spec: {
+      reactPdf: inline('good'),
+      locale: 'pl-PL',
+      assets: [
+        { name: 'dot.png', inline: 'QUJD' },
+        { name: 'logo.png', configMapKeyRef: ref },
+      ],
+      fonts: [{ family: 'Brand', asset: 'dot.png' }],
+    },
+  })
+  const images = (content: object): ConfigMaps => new Map([['team-acme/images', content]])
+  const inBase64 = (bytes: Uint8Array) => ({ binaryData: { 'logo.png': Buffer.from(bytes).toString('base64') } })
+
+  function sourceOf(result: Compiled) {
+    const [source] = result.sources.values()
+    return source
+  }
+
+  test.for([
+    ['bytes', inBase64(Buffer.from([0, 255]))],
+    ['text', { data: { 'logo.png': 'text' } }],
+  ] as const)('are named by their content, be it %s', ([kind, content]) => {
+    const result = compiled([template], { configMaps: images(content) })
+    const source = sourceOf(result)
+    const bytes = source?.assets?.map(({ digest }) => Buffer.from(result.assets.get(digest) ?? []))
+    expect(source?.assets?.map(({ name }) => name)).toEqual(['dot.png', 'logo.png'])
+    expect(bytes).toEqual([Buffer.from('ABC'), kind === 'text' ? Buffer.from('text') : Buffer.from([0, 255])])
+    expect(source).toMatchObject({
+      locale: 'pl-PL',
+      fonts: [{ family: 'Brand', weight: 400, style: 'normal', asset: 'dot.png' }],
+    })
+  })
+
+  test.for([
+    ['in no ConfigMap', 'ConfigMapNotFound', new Map()],
+    ['under no such key', 'KeyNotFound', images({ data: { 'logo.svg': 'x' } })],
+    ['and one byte too large in all', 'AssetsTooLarge', images(inBase64(new Uint8Array(ASSETS_BYTES_MAX - 2)))],
+  ] as const)('%s leave the last good template published', ([, reason, missing]) => {
+    const previous = compiled([template], { configMaps: images({ data: { 'logo.png': 'text' } }) })
+    const result = compiled([template], { configMaps: missing, previous })
+    expect([...result.assets]).toEqual([...previous.assets])
+    expect(sourceOf(result)).toEqual(sourceOf(previous))
+    expect(condition(result, template, 'SourceResolved')).toMatchObject({
+      status: 'False',
+      reason,
+      message: expect.stringContaining(reason === 'AssetsTooLarge' ? `${ASSETS_BYTES_MAX}` : 'asset logo.png'),
+    })
+  })
+
+  test('are taken up to the last byte', () => {
+    const full = compiled([template], { configMaps: images(inBase64(new Uint8Array(ASSETS_BYTES_MAX - 3))) })
+    expect(condition(full, template, 'Ready')).toMatchObject({ status: 'True' })
+  })
+
+  test('change the digest of the template with every byte', () => {
+    const [one, other] = ['a', 'b'].map((text) =>
+      compiled([template], { configMaps: images({ data: { 'logo.png': text } }) }),
+    )
+    expect([...(one?.sources.keys() ?? [])]).not.toEqual([...(other?.sources.keys() ?? [])])
+  })
+})
+
+test('a template that asks for page JavaScript its plan has not is ready, and says so', () => {
+  const template = aTemplateResource({ spec: { html: { template: { inline: '<p>' }, javascript: true } } })
+  const plan = aPlanResource({ spec: { htmlEngineEnabled: true } })
+  const resources = [plan, aTenantResource(), template]
+  const checks = new Map([...checksOf([template], new Map()).keys()].map((key) => [key, []]))
+  const settings = { configMaps: new Map(), keyHashes: new Map(), defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
+  const result = compile({ resources, checks, ...settings })
+  expect(condition(result, template, 'Ready')).toMatchObject({ status: 'True' })
+  expect(condition(result, template, 'EngineAllowed')).toMatchObject({ status: 'False', reason: 'JavaScriptNotInPlan' })
 })

@@ -1,13 +1,12 @@
 /** Templates in, what is listed and rendered of them out. */
 import type { JsonObject } from '@platen/contract/brand.ts'
-import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
-import type { SourceSpec } from '@platen/contract/schema/resource.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
 import type {
+  Asset,
+  AssetDigest,
   Template,
-  TemplateCode,
   TemplateDigest,
   TemplateSource,
   Tenant,
@@ -16,16 +15,15 @@ import type {
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { canonicalJson, digestOf, sha256 } from './digest.ts'
 import type { InForce, Outcome } from './outcome.ts'
+import { type ConfigMaps, codeOf, type Resolved, resolveSource } from './source.ts'
 import { findTenant, type TenantsByName } from './tenant.ts'
 
 export type TemplateOutcome = Outcome<TemplateResource, Template>
 
-/** The data of ConfigMaps by `namespace/name`. */
-export type ConfigMaps = ReadonlyMap<string, Readonly<Record<string, string>>>
-
 /** What the publish check is asked: do these sources compile, and evaluate with the sample data? */
 export interface CheckRequest {
   readonly source: TemplateSource
+  readonly assets: readonly Asset[]
   readonly sampleData?: JsonObject
 }
 
@@ -47,18 +45,19 @@ export function checksOf(
   for (const template of templates) {
     const resolved = resolveSource(template, configMaps)
     if (!('source' in resolved)) continue
-    const request = checkOf(template, resolved.source)
+    const request = checkOf(template, resolved)
     checks.set(keyOf(request), request)
   }
   return checks
 }
 
-function checkOf({ spec }: TemplateResource, source: TemplateSource): CheckRequest {
-  return { source, ...(spec.sampleData !== undefined && { sampleData: spec.sampleData }) }
+function checkOf({ spec }: TemplateResource, { source, assets }: Resolved): CheckRequest {
+  return { source, assets, ...(spec.sampleData !== undefined && { sampleData: spec.sampleData }) }
 }
 
-function keyOf(request: CheckRequest): string {
-  return sha256(canonicalJson(request))
+/** The bytes of the assets need not be looked at: the source names their digests. */
+function keyOf({ source, sampleData }: CheckRequest): string {
+  return sha256(canonicalJson({ source, ...(sampleData !== undefined && { sampleData }) }))
 }
 
 interface TemplateInput {
@@ -69,12 +68,15 @@ interface TemplateInput {
   readonly checks: CheckAnswers
   readonly previous: InForce<Template>
   readonly previousSources: ReadonlyMap<TemplateDigest, TemplateSource>
+  readonly previousAssets: ReadonlyMap<AssetDigest, Uint8Array>
 }
 
 interface CompiledTemplates {
   readonly outcomes: readonly TemplateOutcome[]
   /** The sources of everything in force. */
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
+  /** Their assets; those of before a restart are left out. */
+  readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
 }
 
 /**
@@ -86,19 +88,25 @@ export function compileTemplates(input: TemplateInput): CompiledTemplates {
   const judged = input.templates.map((resource) => judge(resource, input, claims))
   const taken = new Set(judged.flatMap(({ settings }) => (settings === undefined ? [] : [placeOf(settings)])))
   const sources = new Map<TemplateDigest, TemplateSource>()
-  const outcomes = judged.map(({ resource, conditions, settings, source, lastGood }): TemplateOutcome => {
+  const assets = new Map<AssetDigest, Uint8Array>()
+  const outcomes = judged.map(({ resource, conditions, settings, resolved, lastGood }): TemplateOutcome => {
     const live = settings ?? (lastGood !== undefined && !taken.has(placeOf(lastGood)) ? lastGood : undefined)
     if (live === undefined) return { resource, conditions }
     taken.add(placeOf(live))
-    const text = settings === undefined ? input.previousSources.get(live.digest) : source
-    if (text !== undefined) sources.set(live.digest, text)
+    const source = settings === undefined ? input.previousSources.get(live.digest) : resolved?.source
+    if (source !== undefined) sources.set(live.digest, source)
+    const found = new Map(resolved?.assets.map(({ digest, bytes }) => [digest, bytes]))
+    for (const { digest } of source?.assets ?? []) {
+      const bytes = found.get(digest) ?? input.previousAssets.get(digest)
+      if (bytes !== undefined) assets.set(digest, bytes)
+    }
     return { resource, conditions, settings: live }
   })
-  return { outcomes, sources }
+  return { outcomes, sources, assets }
 }
 
 interface Judgement extends TemplateOutcome {
-  readonly source?: TemplateSource
+  readonly resolved?: Resolved
   readonly lastGood?: Template
 }
 
@@ -110,18 +118,18 @@ function judge(resource: TemplateResource, input: TemplateInput, claims: Map<str
   const before = input.previous.get(resource.metadata.uid)?.settings
   const needed =
     'source' in resolved
-      ? [accepted, holds('SourceResolved', 'SourceResolved'), examine(resource, resolved.source, { ...input, before })]
+      ? [accepted, holds('SourceResolved', 'SourceResolved'), examine(resource, resolved, { ...input, before })]
       : [accepted, resolved.refusal]
   const engines = enginesOf(resource)
-  const engineAllowed = allowEngines(engines, found.tenant)
+  const engineAllowed = allowEngines(resource, found.tenant)
   // With another engine to offer, the template is ready all the same; the API answers 402 to who asks for html.
-  const conditions =
-    engines.length > 1
-      ? conditionsOf(resource, { needed, told: [engineAllowed] })
-      : conditionsOf(resource, { needed: [...needed, engineAllowed] })
+  const isNeeded = engines.length === 1 && engineAllowed.reason === 'EngineNotInPlan'
+  const conditions = isNeeded
+    ? conditionsOf(resource, { needed: [...needed, engineAllowed] })
+    : conditionsOf(resource, { needed, told: [engineAllowed] })
   if (resource.spec.published === false) return { resource, conditions }
   if ('source' in resolved && needed.every(({ isTrue }) => isTrue))
-    return { resource, conditions, source: resolved.source, settings: settingsOf(resource, resolved.source) }
+    return { resource, conditions, resolved, settings: settingsOf(resource, resolved.source) }
   return { resource, conditions, ...(before?.tenant === found.tenant.id && { lastGood: before }) }
 }
 
@@ -140,12 +148,12 @@ function claimCode(resource: TemplateResource, claims: Map<string, TemplateResou
 
 function examine(
   resource: TemplateResource,
-  source: TemplateSource,
+  resolved: Resolved,
   { checks, before }: { checks: CheckAnswers; before: Template | undefined },
 ): Finding {
   const schemaFault = faultOfSchema(schemaOf(resource), before)
   if (schemaFault !== undefined) return fails('Compiled', 'SchemaInvalid', `variablesSchema: ${schemaFault}`)
-  const faults = checks.get(keyOf(checkOf(resource, source)))
+  const faults = checks.get(keyOf(checkOf(resource, resolved)))
   if (faults === undefined) return fails('Compiled', 'NotChecked', 'the sources were not checked yet')
   if (faults.length > 0) return fails('Compiled', 'CompileError', faults.map(({ message }) => message).join('; '))
   return holds('Compiled', 'Compiled')
@@ -163,14 +171,20 @@ function faultOfSchema(schema: JsonObject, before: Template | undefined): string
   }
 }
 
-function allowEngines(engines: readonly Engine[], { id, limits }: Tenant): Finding {
-  return engines.includes('html') && !limits.htmlEngineEnabled
-    ? fails(
-        'EngineAllowed',
-        'EngineNotInPlan',
-        `the limits of Tenant ${id} have no htmlEngineEnabled: html renders are refused`,
-      )
-    : holds('EngineAllowed', 'EngineAllowed')
+function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Finding {
+  if (spec.html !== undefined && !limits.htmlEngineEnabled)
+    return fails(
+      'EngineAllowed',
+      'EngineNotInPlan',
+      `the limits of Tenant ${id} have no htmlEngineEnabled: html renders are refused`,
+    )
+  if (spec.html?.javascript === true && !limits.javascriptEnabled)
+    return fails(
+      'EngineAllowed',
+      'JavaScriptNotInPlan',
+      `the limits of Tenant ${id} have no javascriptEnabled: the template's page JavaScript is not run`,
+    )
+  return holds('EngineAllowed', 'EngineAllowed')
 }
 
 function settingsOf(resource: TemplateResource, source: TemplateSource): Template {
@@ -187,66 +201,12 @@ function settingsOf(resource: TemplateResource, source: TemplateSource): Templat
   }
 }
 
-function resolveSource(
-  resource: TemplateResource,
-  configMaps: ConfigMaps,
-): { readonly source: TemplateSource } | { readonly refusal: Finding } {
-  const { reactPdf, html, options = {}, version = 1, name = codeOf(resource) } = resource.spec
-  const wanted = { reactPdf: reactPdf?.source, template: html?.template, header: html?.header, footer: html?.footer }
-  const texts: { [Name in keyof typeof wanted]?: string } = {}
-  for (const part of ['reactPdf', 'template', 'header', 'footer'] as const) {
-    const spec = wanted[part]
-    if (spec === undefined) continue
-    const text = readSource(spec, { part, namespace: resource.metadata.namespace, configMaps })
-    if (typeof text !== 'string') return { refusal: text }
-    texts[part] = text
-  }
-  const { reactPdf: tsx, template, ...edges } = texts
-  return {
-    source: {
-      code: codeOf(resource),
-      name,
-      version,
-      ...(tsx !== undefined && { reactPdf: tsx }),
-      ...(template !== undefined && { html: { template, ...edges, javascript: html?.javascript ?? false } }),
-      options,
-    },
-  }
-}
-
-function readSource(
-  { inline, configMapKeyRef: ref }: SourceSpec,
-  { part, namespace, configMaps }: { part: string; namespace: string; configMaps: ConfigMaps },
-): string | Finding {
-  const refuse = (reason: Finding['reason'], message: string) => fails('SourceResolved', reason, message)
-  const configMap = ref === undefined ? undefined : configMaps.get(`${namespace}/${ref.name}`)
-  if (ref !== undefined && configMap === undefined)
-    return refuse('ConfigMapNotFound', `there is no ConfigMap ${namespace}/${ref.name}`)
-  const hasKey = ref === undefined || Object.hasOwn(configMap ?? {}, ref.key)
-  const text = ref === undefined ? inline : configMap?.[ref.key]
-  if (!hasKey || text === undefined)
-    return refuse('KeyNotFound', `ConfigMap ${namespace}/${ref?.name} has no key ${ref?.key}`)
-  if (text.trim() === '') return refuse('SourceEmpty', `the source of ${part} is empty`)
-  const bytes = Buffer.byteLength(text)
-  if (bytes > TEMPLATE_SOURCE_BYTES_MAX)
-    return refuse(
-      'SourceTooLarge',
-      `the source of ${part} has ${bytes} bytes; at most ${TEMPLATE_SOURCE_BYTES_MAX} are taken`,
-    )
-  return text
-}
-
 function enginesOf({ spec }: TemplateResource): readonly Engine[] {
   return [...(spec.reactPdf ? (['react_pdf'] as const) : []), ...(spec.html ? (['html'] as const) : [])]
 }
 
 function schemaOf({ spec }: TemplateResource): JsonObject {
   return spec.variablesSchema ?? { type: 'object' }
-}
-
-function codeOf({ metadata, spec }: TemplateResource): TemplateCode {
-  // Both spellings have passed the pattern of codes.
-  return (spec.code ?? metadata.name) as TemplateCode
 }
 
 function tenantIdOf({ spec }: TemplateResource): TenantId {

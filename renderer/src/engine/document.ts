@@ -13,13 +13,13 @@ import { translate } from '../template/elements.ts'
 import { openSandbox } from '../template/evaluate.ts'
 import { fontFaces, plainText } from '../template/fonts.ts'
 import { type Program, transpile } from '../template/transpile.ts'
-import type { RenderWork } from './engine.ts'
+import type { Rendering, RenderWork } from './engine.ts'
 
 /** Transpiled templates kept by a thread; a tenant in a hurry uses one or two. */
 const PROGRAMS_MAX = 32
 
 /** Makes the PDF of `work`; one call at a time. Throws `ServiceError` with `template_error`, `asset_unavailable` or `page_limit`. */
-export type RenderDocument = (work: RenderWork) => Promise<Uint8Array<ArrayBuffer>>
+export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<ArrayBuffer>>>
 
 /** Loads fonts and QuickJS; what it returns is ready to work. */
 export async function openDocumentRenderer(): Promise<RenderDocument> {
@@ -34,7 +34,7 @@ export async function openDocumentRenderer(): Promise<RenderDocument> {
     programs.set(digest, program)
     for (const oldest of programs.keys()) if (programs.size > PROGRAMS_MAX) programs.delete(oldest)
     const { nodes, call } = await evaluate(program, { data, options })
-    return print(translate(nodes, { template, options, call }))
+    return { pdf: await print(translate(nodes, { template, options, call })), warnings: [] }
   }
 }
 

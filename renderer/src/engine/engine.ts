@@ -1,8 +1,8 @@
 /** What a rendering engine is. `react-pdf.ts` and `html.ts` implement it; `worker.ts` drives it. */
 import type { JsonObject } from '@platen/contract/brand.ts'
-import type { Engine, RenderOptions } from '@platen/contract/render.ts'
+import type { Engine, RenderOptions, Warning } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import type { TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
+import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 
 /** One document to make. */
 export interface RenderWork {
@@ -10,9 +10,22 @@ export interface RenderWork {
   readonly tenant: TenantId
   readonly digest: TemplateDigest
   readonly template: TemplateSource
+  /** The template's assets. Their bytes are shared with others and never written to. */
+  readonly assets: readonly Asset[]
   readonly data: JsonObject
   /** The request's options laid over the template's. */
   readonly options: RenderOptions
+  /** May the template's page JavaScript run, if it asks for it? */
+  readonly javascriptEnabled: boolean
+  /** A render of the sandbox: every page carries the TEST watermark. */
+  readonly isSandbox: boolean
+}
+
+/** A finished document. */
+export interface Rendering<Bytes extends Uint8Array = Uint8Array> {
+  readonly pdf: Bytes
+  /** Each code at most once. */
+  readonly warnings: readonly Warning[]
 }
 
 export interface RenderEngine extends AsyncDisposable {
@@ -25,5 +38,5 @@ export interface RenderEngine extends AsyncDisposable {
    * Throws `ServiceError` with `template_error`, `page_limit` or `asset_unavailable` for what the template did, and with
    * `render_crashed` when the thread or browser died under it (which a further attempt may survive).
    */
-  render(work: RenderWork, signal: AbortSignal): Promise<Uint8Array>
+  render(work: RenderWork, signal: AbortSignal): Promise<Rendering>
 }

@@ -16,7 +16,7 @@ import { openPage, type PrintDocument } from '../browser/page.ts'
 import { openPagePool } from '../browser/pool.ts'
 import { openBrowserSupply } from '../browser/supply.ts'
 import type { FilledHtml } from '../template/fill.ts'
-import type { RenderEngine, RenderWork } from './engine.ts'
+import type { RenderEngine, Rendering, RenderWork } from './engine.ts'
 
 export interface HtmlEngineSettings {
   /** Chromium itself, no wrapper script: see `findChromium`. */
@@ -68,13 +68,14 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   const turns = gate(slots)
   const closing = new AbortController()
 
-  async function attempt(work: RenderWork, signal: AbortSignal): Promise<Uint8Array> {
+  async function attempt(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
     const filled = await settings.fill(work, signal)
     // The cluster's queue has no bound and outlives its jobs' deadlines, so it is never given more than it has slots.
     using _turn = await turns.enter(signal)
-    return await cluster.execute(({ page }: { page: Page }) =>
+    const pdf = await cluster.execute(({ page }: { page: Page }) =>
       jobOf(page).print(work.tenant, documentOf(work, filled), signal),
     )
+    return { pdf, warnings: [] }
   }
 
   return {

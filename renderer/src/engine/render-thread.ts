@@ -55,8 +55,8 @@ function perform(
 
 function say(port: MessagePort, reply: ThreadReply): void {
   // A PDF changes hands without being copied.
-  const isPdf = reply.kind === 'done' && reply.value instanceof Uint8Array
-  port.postMessage(reply, isPdf ? [reply.value.buffer] : [])
+  const isRendering = reply.kind === 'done' && 'pdf' in reply.value
+  port.postMessage(reply, isRendering ? [reply.value.pdf.buffer] : [])
 }
 
 function failureOf(error: unknown): ThreadReply {
@@ -94,8 +94,11 @@ export default ({ data }) => (
   </Document>
 )`,
   },
+  assets: [],
   data: { rows: Array.from({ length: 50 }, (_, index) => index) },
   options: {},
+  javascriptEnabled: false,
+  isSandbox: false,
 }
 
 // Last, when everything above is there.

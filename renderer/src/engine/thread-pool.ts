@@ -8,7 +8,7 @@ import { RENDER_THREAD_HEAP_MIB_MAX, RENDER_THREAD_RENDERS_MAX } from '@platen/c
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { TemplateCheck, TemplateFault } from '../template/check.ts'
 import type { FilledHtml } from '../template/fill.ts'
-import type { RenderWork } from './engine.ts'
+import type { Rendering, RenderWork } from './engine.ts'
 
 export type RenderTask =
   | { readonly kind: 'react_pdf'; readonly work: RenderWork }
@@ -18,8 +18,7 @@ export type RenderTask =
 type TaskKind = RenderTask['kind']
 
 export interface TaskResults {
-  /** The PDF. */
-  readonly react_pdf: Uint8Array<ArrayBuffer>
+  readonly react_pdf: Rendering<Uint8Array<ArrayBuffer>>
   readonly fill: FilledHtml
   readonly check: readonly TemplateFault[]
 }

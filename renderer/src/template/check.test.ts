@@ -18,8 +18,8 @@ const HTML = { template: '{% for row in rows %}<p>{{ row }}</p>{% endfor %}', ja
 
 test('finds nothing wrong with sound sources', async () => {
   const source = aSource({ reactPdf: REACT_PDF, html: HTML })
-  expect(await check({ source, sampleData: { rows: ['a'] } })).toEqual([])
-  expect(await check({ source })).toEqual([])
+  expect(await check({ source, assets: [], sampleData: { rows: ['a'] } })).toEqual([])
+  expect(await check({ source, assets: [] })).toEqual([])
 })
 
 test.for([
@@ -69,11 +69,15 @@ test.for([
     /^footer\.html:1:\d+: /,
   ],
 ] as const)('reports a source that %s', { timeout: 60_000 }, async ([, fields, sampleData, engine, message]) => {
-  const faults = await check({ source: aSource(fields), ...(sampleData === undefined ? {} : { sampleData }) })
+  const faults = await check({
+    source: aSource(fields),
+    assets: [],
+    ...(sampleData === undefined ? {} : { sampleData }),
+  })
   expect(faults).toEqual([{ engine, message: expect.stringMatching(message) }])
 })
 
 test('reports both sources', async () => {
   const source = aSource({ reactPdf: 'const = 1', html: { ...HTML, template: '{% if %}' } })
-  expect((await check({ source })).map(({ engine }) => engine)).toEqual(['react_pdf', 'html'])
+  expect((await check({ source, assets: [] })).map(({ engine }) => engine)).toEqual(['react_pdf', 'html'])
 })

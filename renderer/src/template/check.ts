@@ -10,7 +10,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { SANDBOX_CHECK_INTERRUPTS_MAX } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import type { TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
+import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../engine/engine.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
@@ -25,6 +25,8 @@ export interface TemplateFault {
 
 export interface TemplateCheck {
   readonly source: TemplateSource
+  /** The assets of the source, with their bytes. */
+  readonly assets: readonly Asset[]
   /** Data to try the template with. Without it the component is loaded but not called, and Liquid is filled with nothing. */
   readonly sampleData?: JsonObject
 }
@@ -64,10 +66,11 @@ async function checkReactPdf(evaluate: Evaluate, { source, sampleData }: Templat
   if (sampleData !== undefined) translate(nodes, { template: source, options, call })
 }
 
-function checkHtml({ source, sampleData }: TemplateCheck): void {
+function checkHtml({ source, assets, sampleData }: TemplateCheck): void {
   if (source.html === undefined) return
   // Filling looks at the source, the data and the options of its work; the ids of a render there is none of are left empty.
   const ids = { render: '' as RenderId, tenant: '' as TenantId, digest: '' as TemplateDigest }
-  const work: RenderWork = { ...ids, template: source, data: sampleData ?? {}, options: source.options }
+  const asked = { data: sampleData ?? {}, options: source.options, javascriptEnabled: false, isSandbox: false }
+  const work: RenderWork = { ...ids, ...asked, template: source, assets }
   fillHtml(work)
 }

@@ -1,35 +1,19 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { RenderOptions } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
+import { aRenderWork, type RenderWorkFields } from '../../../test/fixture/render-work.ts'
 import type { RenderWork } from '../engine/engine.ts'
 import { fillHtml } from './fill.ts'
 
-interface Source {
-  readonly data?: JsonObject
-  readonly options?: RenderOptions
+interface Source extends RenderWorkFields {
   readonly header?: string
   readonly footer?: string
 }
 
-function aWork(template: string, { data = {}, options = {}, ...parts }: Source = {}): RenderWork {
-  return {
-    render: '01KAJ1V2Q0000000000000000A' as RenderId,
-    tenant: 'acme' as TenantId,
-    digest: '0'.repeat(64) as TemplateDigest,
-    template: {
-      code: 'invoice' as TemplateCode,
-      name: 'Invoice',
-      version: 1,
-      html: { template, javascript: false, ...parts },
-      options: {},
-    },
-    data,
-    options,
-  }
+function aWork(template: string, { header, footer, ...fields }: Source = {}): RenderWork {
+  const edges = { ...(header !== undefined && { header }), ...(footer !== undefined && { footer }) }
+  return aRenderWork({ ...fields, template: { html: { template, javascript: false, ...edges } } })
 }
 
 function fill(template: string, source?: Source): string {

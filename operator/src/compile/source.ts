@@ -1,0 +1,119 @@
+/** The sources and assets of a template, inline or from ConfigMaps, brought together. */
+import { ASSETS_BYTES_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { TemplateResource } from '@platen/contract/resource.ts'
+import type { SourceSpec } from '@platen/contract/schema/resource.ts'
+import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
+import { type Finding, fails } from './condition.ts'
+import { sha256 } from './digest.ts'
+
+/** What ConfigMaps hold, by `namespace/name`; `binaryData` in base64. */
+export type ConfigMaps = ReadonlyMap<string, ConfigMapContent>
+
+interface ConfigMapContent {
+  readonly data?: Readonly<Record<string, string>>
+  readonly binaryData?: Readonly<Record<string, string>>
+}
+
+/** A template's own texts and files, wherever they were written. */
+export interface Resolved {
+  readonly source: TemplateSource
+  readonly assets: readonly Asset[]
+}
+
+/** Finds every source and asset of a template. The first that is missing, empty or too large is the refusal. */
+export function resolveSource(
+  resource: TemplateResource,
+  configMaps: ConfigMaps,
+): Resolved | { readonly refusal: Finding } {
+  const { reactPdf, html, options = {}, version = 1, name = codeOf(resource), locale } = resource.spec
+  const wanted = { reactPdf: reactPdf?.source, template: html?.template, header: html?.header, footer: html?.footer }
+  const texts: { [Name in keyof typeof wanted]?: string } = {}
+  for (const part of ['reactPdf', 'template', 'header', 'footer'] as const) {
+    const spec = wanted[part]
+    if (spec === undefined) continue
+    const text = readSource(spec, { part, namespace: resource.metadata.namespace, configMaps })
+    if (typeof text !== 'string') return { refusal: text }
+    texts[part] = text
+  }
+  const { reactPdf: tsx, template, ...edges } = texts
+  const assets = resolveAssets(resource, configMaps)
+  if ('refusal' in assets) return assets
+  const fonts = (resource.spec.fonts ?? []).map(({ family, weight = 400, style = 'normal', asset }) => ({
+    family,
+    weight,
+    style,
+    asset,
+  }))
+  return {
+    assets,
+    source: {
+      code: codeOf(resource),
+      name,
+      version,
+      ...(tsx !== undefined && { reactPdf: tsx }),
+      ...(template !== undefined && { html: { template, ...edges, javascript: html?.javascript ?? false } }),
+      options,
+      ...(locale !== undefined && { locale }),
+      ...(assets.length > 0 && { assets: assets.map((asset) => ({ name: asset.name, digest: asset.digest })) }),
+      ...(fonts.length > 0 && { fonts }),
+    },
+  }
+}
+
+function readSource(
+  { inline, configMapKeyRef: ref }: SourceSpec,
+  { part, namespace, configMaps }: { part: string; namespace: string; configMaps: ConfigMaps },
+): string | Finding {
+  const refuse = (reason: Finding['reason'], message: string) => fails('SourceResolved', reason, message)
+  const configMap = ref === undefined ? undefined : configMaps.get(`${namespace}/${ref.name}`)
+  if (ref !== undefined && configMap === undefined)
+    return refuse('ConfigMapNotFound', `there is no ConfigMap ${namespace}/${ref.name}`)
+  const texts = configMap?.data ?? {}
+  const hasKey = ref === undefined || Object.hasOwn(texts, ref.key)
+  const text = ref === undefined ? inline : texts[ref.key]
+  if (!hasKey || text === undefined)
+    return refuse('KeyNotFound', `ConfigMap ${namespace}/${ref?.name} has no key ${ref?.key}`)
+  if (text.trim() === '') return refuse('SourceEmpty', `the source of ${part} is empty`)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > TEMPLATE_SOURCE_BYTES_MAX)
+    return refuse(
+      'SourceTooLarge',
+      `the source of ${part} has ${bytes} bytes; at most ${TEMPLATE_SOURCE_BYTES_MAX} are taken`,
+    )
+  return text
+}
+
+function resolveAssets(
+  { metadata, spec }: TemplateResource,
+  configMaps: ConfigMaps,
+): readonly Asset[] | { readonly refusal: Finding } {
+  const refuse = (reason: Finding['reason'], message: string) => ({ refusal: fails('SourceResolved', reason, message) })
+  const assets: Asset[] = []
+  let bytesInAll = 0
+  for (const { name, inline, configMapKeyRef: ref } of spec.assets ?? []) {
+    const configMap = ref === undefined ? undefined : configMaps.get(`${metadata.namespace}/${ref.name}`)
+    if (ref !== undefined && configMap === undefined)
+      return refuse('ConfigMapNotFound', `asset ${name}: there is no ConfigMap ${metadata.namespace}/${ref.name}`)
+    const bytes = inline === undefined ? bytesIn(configMap, ref?.key ?? '') : Buffer.from(inline, 'base64')
+    if (bytes === undefined)
+      return refuse('KeyNotFound', `asset ${name}: ConfigMap ${metadata.namespace}/${ref?.name} has no key ${ref?.key}`)
+    bytesInAll += bytes.byteLength
+    // Lower-case hex SHA-256 is what the type means.
+    assets.push({ name, bytes, digest: sha256(bytes) as AssetDigest })
+  }
+  return bytesInAll > ASSETS_BYTES_MAX
+    ? refuse('AssetsTooLarge', `the assets have ${bytesInAll} bytes; at most ${ASSETS_BYTES_MAX} are taken`)
+    : assets
+}
+
+function bytesIn({ data = {}, binaryData = {} }: ConfigMapContent = {}, key: string): Uint8Array | undefined {
+  const [text, base64] = [data, binaryData].map((values) => (Object.hasOwn(values, key) ? values[key] : undefined))
+  if (base64 !== undefined) return Buffer.from(base64, 'base64')
+  return text === undefined ? undefined : Buffer.from(text)
+}
+
+/** The API's `template`. */
+export function codeOf({ metadata, spec }: TemplateResource): TemplateCode {
+  // Both spellings have passed the pattern of codes.
+  return (spec.code ?? metadata.name) as TemplateCode
+}

@@ -1,0 +1,25 @@
+/** What is said of characters that no font of a document has. Pure. */
+import { MISSING_GLYPHS_NAMED_MAX } from '@platen/contract/limit.ts'
+import type { Warning } from '@platen/contract/render.ts'
+
+/** Controls, blanks and what Unicode calls ignorable (joiners, variation selectors, soft hyphens): there is nothing to see of them. */
+const INVISIBLE = /[\p{Cc}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
+
+/** Has a reader missed something where this character was not drawn? */
+export function isVisible(character: string): boolean {
+  return !INVISIBLE.test(character)
+}
+
+/** The warning about `characters`, each one code point, in the order they are met; undefined where there is nothing to warn of. */
+export function missingGlyphs(characters: Iterable<string>): Warning | undefined {
+  const distinct = Array.from(new Set(characters)).filter(isVisible)
+  if (distinct.length === 0) return undefined
+  const named = distinct.slice(0, MISSING_GLYPHS_NAMED_MAX).map((character) => `${character} (${nameOf(character)})`)
+  const more = distinct.length > named.length ? ` and ${distinct.length - named.length} more` : ''
+  return { code: 'missing_glyph', message: `no font of the document has ${named.join(', ')}${more}` }
+}
+
+/** As Unicode writes it: `U+1F600`. */
+function nameOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+}
