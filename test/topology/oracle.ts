@@ -19,6 +19,8 @@ export interface PdfFacts {
   /** Width and height of the first page, in points. */
   readonly size: readonly [number, number]
   readonly title: string | undefined
+  /** What pdfinfo lists, by its names. */
+  readonly info: Readonly<Record<string, string>>
   /** All text, laid out as on the page. */
   readonly text: string
   readonly fonts: readonly PdfFont[]
@@ -41,6 +43,9 @@ export async function inspectPdf(bytes: Uint8Array): Promise<PdfFacts> {
       pages: Number(/^Pages:\s+(\d+)/m.exec(info.stdout)?.[1]),
       size: [Number(width), Number(height)],
       title: /^Title:\s+(.*)$/m.exec(info.stdout)?.[1],
+      info: Object.fromEntries(
+        Array.from(info.stdout.matchAll(/^([^:\n]+):[ \t]*(.*)$/gm), ([, name, value]) => [name, value]),
+      ),
       text: text.stdout,
       fonts: fonts.stdout.split('\n').slice(2).filter(Boolean).map(readFont),
     }

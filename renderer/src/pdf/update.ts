@@ -1,0 +1,108 @@
+/**
+ * An incremental update (ISO 32000-1, 7.5.6): objects appended to a finished PDF, which stays as it is, byte for byte, before them.
+ * For files our own engines wrote, whose cross-reference table is one plain section: it is looked into, never read as a whole, so
+ * an update costs what it changes and not what the document has.
+ */
+import assert from 'node:assert/strict'
+import { type Dictionary, dictionaryAt, dictionaryOf, referenceOf, skipBlank, write } from './syntax.ts'
+
+export interface PdfUpdate {
+  /** The catalog's object number. */
+  readonly root: number
+  /** The object number of the document information, where there is one. */
+  readonly info: number | undefined
+  /** A dictionary given directly or as a reference. */
+  dictionary(value: string): Dictionary
+  /** The dictionary of an object. */
+  read(object: number): Dictionary
+  /** Writes an object anew. */
+  replace(object: number, dictionary: Dictionary): void
+  /** Adds an object; returns a reference to it. With `content` it is a stream. */
+  add(dictionary: Dictionary, content?: string): string
+  /** The whole file with what was replaced and added, in memory of its own. */
+  finish(): Uint8Array<ArrayBuffer>
+}
+
+/** Bytes of an entry of the table, whatever it says. */
+const ENTRY_BYTES = 20
+
+/** Opens a file for changes. Fails on a file that neither engine would write. */
+export function openUpdate(pdf: Uint8Array): PdfUpdate {
+  const bytes = Buffer.from(pdf.buffer, pdf.byteOffset, pdf.byteLength)
+  const tableAt = Number(
+    bytes
+      .toString('latin1', bytes.lastIndexOf('startxref') + 'startxref'.length)
+      .trim()
+      .split(/\s/)[0],
+  )
+  // `xref`, the first object and the number of objects; then an entry for each.
+  const head = /^xref\s+0\s+(\d+)\s*?\r?\n/.exec(bytes.toString('latin1', tableAt, tableAt + 64))
+  assert(head?.[1] !== undefined, 'a PDF of ours has one plain cross-reference table')
+  const entriesAt = tableAt + head[0].length
+  const objects = Number(head[1])
+  const trailer = dictionaryAt(bytes, bytes.indexOf('trailer', entriesAt + objects * ENTRY_BYTES) + 'trailer'.length)
+  const root = referenceOf(trailer.get('Root') ?? '')
+  assert(root !== undefined, 'a PDF has a catalog')
+  const changed = new Map<number, string>()
+  let size = objects
+
+  function read(object: number): Dictionary {
+    const entryAt = entriesAt + object * ENTRY_BYTES
+    const objectAt = Number(bytes.toString('latin1', entryAt, entryAt + 10))
+    const opening = /^\d+\s+\d+\s+obj/.exec(bytes.toString('latin1', objectAt, objectAt + 32))
+    assert(opening !== null, 'the table says where each object is')
+    return dictionaryAt(bytes, skipBlank(bytes, objectAt + opening[0].length))
+  }
+
+  return {
+    root,
+    info: referenceOf(trailer.get('Info') ?? ''),
+    read,
+    dictionary(value) {
+      const object = referenceOf(value)
+      return object === undefined ? dictionaryOf(value) : read(object)
+    },
+    replace(object, dictionary) {
+      changed.set(object, write(dictionary))
+    },
+    add(dictionary, content) {
+      const object = size
+      size += 1
+      changed.set(object, content === undefined ? write(dictionary) : streamOf(dictionary, content))
+      return `${object} 0 R`
+    },
+    finish() {
+      const entries = new Map([...trailer, ['Size', `${size}`], ['Prev', `${tableAt}`]])
+      const tail = tailOf(changed, { at: bytes.length, trailer: entries })
+      const whole = new Uint8Array(bytes.length + tail.length)
+      whole.set(bytes)
+      whole.set(tail, bytes.length)
+      return whole
+    },
+  }
+}
+
+function streamOf(dictionary: Dictionary, content: string): string {
+  return `${write(new Map([...dictionary, ['Length', `${content.length}`]]))}\nstream\n${content}\nendstream`
+}
+
+/** The objects, a table of them, and a trailer, as they stand from `at` on. */
+function tailOf(objects: ReadonlyMap<number, string>, { at, trailer }: { at: number; trailer: Dictionary }): Buffer {
+  const parts: string[] = []
+  let here = at
+  const put = (text: string) => {
+    parts.push(text)
+    here += text.length
+  }
+  put('\n')
+  const rows = [...objects]
+    .sort(([one], [other]) => one - other)
+    .map(([object, body]) => {
+      const row = `${object} 1\n${String(here).padStart(10, '0')} 00000 n \n`
+      put(`${object} 0 obj\n${body}\nendobj\n`)
+      return row
+    })
+  const tableAt = here
+  put(`xref\n${rows.join('')}trailer\n${write(trailer)}\nstartxref\n${tableAt}\n%%EOF\n`)
+  return Buffer.from(parts.join(''), 'latin1')
+}
