@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test
+.PHONY: help run check test bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -28,6 +28,10 @@ test: node_modules/.package-lock.json ## run every test
 	@renderer/install-chromium.sh
 	@qpdf --version >/dev/null 2>&1 && pdftotext -v >/dev/null 2>&1 || .ci/apt-install qpdf poppler-utils || true
 	npm test --silent
+
+bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth)
+	@renderer/install-chromium.sh
+	@exec $(NODE) test/bench/main.ts
 
 # npm writes this file last, so it is as old as the last installation that went through.
 node_modules/.package-lock.json: package-lock.json

@@ -1,0 +1,115 @@
+/** How the benchmark measures: side by side in turns, so that whatever else the machine does falls on both, and in ratios. */
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** So many documents of one kind, with so many under way at any time. */
+export interface Batch {
+  readonly rows: number
+  readonly count: number
+  readonly concurrency: number
+}
+
+export interface Timing {
+  /** Of the whole batch, in milliseconds. */
+  readonly elapsedMs: number
+  /** Of each document, in the order they came out. */
+  readonly latenciesMs: readonly number[]
+  /** One of the documents. */
+  readonly sample: Uint8Array
+}
+
+/** Something that makes documents, in processes of its own. */
+export interface Contender extends AsyncDisposable {
+  /** The roots of its process trees. */
+  readonly pids: readonly number[]
+  run(batch: Batch): Promise<Timing>
+}
+
+export interface Result {
+  readonly documentsPerSecond: number
+  readonly cpuMsPerDocument: number
+  readonly latenciesMs: readonly number[]
+  readonly sample: Uint8Array
+}
+
+/** Lets contenders make the same batch in turns, after one unmeasured batch each. Results in their order. */
+export async function race<const Contenders extends readonly Contender[]>(
+  contenders: Contenders,
+  { rounds, warmUp, ...batch }: Batch & { readonly rounds: number; readonly warmUp?: number },
+): Promise<{ readonly [At in keyof Contenders]: Result }> {
+  const tallies = contenders.map((contender) => ({ contender, timings: new Array<Timing>(), cpuMs: 0 }))
+  for (const contender of contenders) await contender.run({ ...batch, count: warmUp ?? batch.count })
+  for (let round = 0; round < rounds; round += 1) {
+    for (const tally of tallies) {
+      const before = cpuMsOf(tally.contender.pids)
+      tally.timings.push(await tally.contender.run(batch))
+      tally.cpuMs += cpuMsOf(tally.contender.pids) - before
+    }
+  }
+  const results = tallies.map(({ timings, cpuMs }): Result => {
+    const latenciesMs = timings.flatMap((timing) => timing.latenciesMs)
+    const elapsedMs = timings.reduce((sum, timing) => sum + timing.elapsedMs, 0)
+    return {
+      documentsPerSecond: (latenciesMs.length / elapsedMs) * 1000,
+      cpuMsPerDocument: cpuMs / latenciesMs.length,
+      latenciesMs,
+      sample: timings.at(-1)?.sample ?? new Uint8Array(),
+    }
+  })
+  // One result was made of each contender.
+  return results as unknown as { readonly [At in keyof Contenders]: Result }
+}
+
+/** Runs `count` tasks, `concurrency` at a time, and takes the time of each. */
+export async function timed(
+  { count, concurrency }: Pick<Batch, 'count' | 'concurrency'>,
+  task: (lane: number) => Promise<Uint8Array>,
+): Promise<Timing> {
+  const latenciesMs: number[] = []
+  let begun = 0
+  let sample: Uint8Array = new Uint8Array()
+  const startedAt = performance.now()
+  const work = async (_: unknown, lane: number) => {
+    while (begun < count) {
+      begun += 1
+      const taskAt = performance.now()
+      sample = await task(lane)
+      latenciesMs.push(performance.now() - taskAt)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, work))
+  return { elapsedMs: performance.now() - startedAt, latenciesMs, sample }
+}
+
+/** The value below which `share` (0 to 1) of the values lie. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
+}
+
+/** CPU time that processes and all their descendants have used, in milliseconds; those that ended count where they were waited for. */
+function cpuMsOf(roots: readonly number[]): number {
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statOf(Number(name)) ?? [])
+  const wanted = new Set(roots)
+  // Parents are listed before their children only mostly: walk until nobody is found.
+  for (let found = -1; found !== wanted.size; ) {
+    found = wanted.size
+    for (const { pid, parent } of processes) if (wanted.has(parent)) wanted.add(pid)
+  }
+  return processes.filter(({ pid }) => wanted.has(pid)).reduce((sum, { cpuMs }) => sum + cpuMs, 0)
+}
+
+/** Clock ticks of Linux are hundredths of a second to all programs. */
+const TICK_MS = 10
+
+function statOf(pid: number): { pid: number; parent: number; cpuMs: number } | undefined {
+  try {
+    // The name, in parentheses, may hold anything; the rest is numbers.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ').map(Number) ?? []
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + field, 0)
+    return { pid, parent: fields[1] ?? 0, cpuMs: ticks * TICK_MS }
+  } catch {
+    return undefined
+  }
+}

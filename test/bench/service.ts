@@ -1,0 +1,58 @@
+/** The service as a contender: the embedded topology in its own process, asked over HTTP from this one. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Engine } from '@platen/contract/render.ts'
+import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+import { eventually, render, request } from '../topology/service.ts'
+import { HTML, invoiceData, TSX } from './invoice.ts'
+import { type Contender, timed } from './measure.ts'
+
+export const MEASURED_LIVE = `service_live_${'B'.repeat(43)}`
+/** The key of a tenant whose renders are in the other's way. */
+export const CROWDING_LIVE = `service_live_${'C'.repeat(43)}`
+
+const LIMITS = {
+  htmlEngineEnabled: true,
+  renderTimeoutSeconds: 60,
+  syncRateLimitPerMinute: 1_000_000,
+  asyncRateLimitPerMinute: 1_000_000,
+  htmlRateLimitPerMinute: 1_000_000,
+}
+
+/** Starts the service with the invoice as a template of two tenants. */
+export async function startMeasured(slots: number): Promise<EmbeddedService> {
+  const service = await startEmbedded({ PLATEN_LOG_LEVEL: 'warn', PLATEN_RENDER_SLOTS: `${slots}` })
+  const invoice = { ...tsx(TSX), ...html(HTML) }
+  const documents = [
+    plan('measured', LIMITS),
+    ...(['measured', 'crowding'] as const).flatMap((name) => [
+      tenant(name, 'measured'),
+      key(name, 'live', name === 'measured' ? MEASURED_LIVE : CROWDING_LIVE),
+      template(name, 'invoice', invoice),
+    ]),
+  ]
+  await writeFile(join(service.manifestsDir, 'bench.yaml'), manifestOf(documents))
+  const isThere = () => request(service, { key: CROWDING_LIVE, path: '/api/v1/templates' })
+  await eventually(isThere, ({ status }) => status === 200)
+  return service
+}
+
+/** Sync renders in one engine. The service stays its opener's to close. */
+export function syncRenders(service: EmbeddedService, engine: Engine): Contender {
+  return {
+    get pids() {
+      return [service.pid()]
+    },
+    async run({ rows, ...batch }) {
+      // As a client would have it ready: what is measured is the service and not this process.
+      const body = JSON.stringify({ template: 'invoice', engine, data: invoiceData(rows) })
+      return await timed(batch, async () => {
+        const answer = await render(service, MEASURED_LIVE, body)
+        if (answer.status !== 200) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
+        return answer.body
+      })
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
