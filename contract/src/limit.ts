@@ -153,6 +153,9 @@ export const RENDER_THREAD_HEAP_MIB_MAX = 1024
 /** Renders after which a render thread is replaced. */
 export const RENDER_THREAD_RENDERS_MAX = 500
 
+/** Heap of the scripts of one page, in MiB as V8 counts it: the page crashes past it. Canvases and buffers are beside it, and only the container bounds them. */
+export const PAGE_HEAP_MIB_MAX = 1024
+
 /** Renders after which a browser is replaced. */
 export const BROWSER_RENDERS_MAX = 2000
 
@@ -170,6 +173,21 @@ export const ASSETS_BYTES_MAX = 10 * MIB
 
 /** Assets one renderer process keeps at hand, the least recently used given up first. */
 export const ASSETS_KEPT_BYTES_MAX = 128 * MIB
+
+/** Requests for assets one document may make. Chromium asks once for each name, or for each size of a document's memory: it is scripts that ask again and again. */
+export const ASSET_REQUESTS_MAX = 1000
+
+/** Fonts of templates whose characters a render thread keeps in mind, a megabyte each at most. */
+export const FONT_COVERAGES_MAX = 32
+
+/** Distinct characters that are counted as missing in one document; a text in a script no font has is thousands. */
+export const MISSING_GLYPHS_COUNTED_MAX = 1000
+
+/** Dialogs (`alert` and its like) of one document that are answered; a loop of them keeps this process as busy as the page. */
+export const PAGE_DIALOGS_MAX = 20
+
+/** Characters of each text of a PDF's metadata that comes out of a document. */
+export const METADATA_CHARS_MAX = 1000
 
 /** Characters a `missing_glyph` warning names: enough to know the script, few enough to read. */
 export const MISSING_GLYPHS_NAMED_MAX = 10

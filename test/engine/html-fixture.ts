@@ -8,7 +8,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import type { RenderWork } from '@platen/renderer/engine/engine.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from '@platen/renderer/engine/html.ts'
-import { fillHtml } from '@platen/renderer/template/fill.ts'
+import { openHtmlFiller } from '@platen/renderer/template/html/fill.ts'
 import { aRenderWork, type RenderWorkFields } from '../fixture/render-work.ts'
 
 export const NEVER = new AbortController().signal
@@ -25,10 +25,11 @@ export async function anEngine(settings: Partial<HtmlEngineSettings> = {}) {
   const profileDir = settings.profileDir ?? aFolder()
   const executablePath = settings.executablePath ?? (await findChromium({}))
   if (executablePath === undefined) throw new Error('these tests need Chromium')
+  const fill = openHtmlFiller()
   const engine = await openHtmlEngine({
     executablePath,
     slots: 2,
-    fill: async (work) => fillHtml(work),
+    fill: async (work) => fill(work),
     clock: systemClock(),
     log: SILENT,
     isSandboxed: process.getuid?.() !== 0,
@@ -126,3 +127,33 @@ export function membersOf(group: number): Process[] {
 
 /** A document whose layout goes on for minutes, without a script. */
 export const ENDLESS = `<!doctype html>${'<div style="columns:2;height:10px">'.repeat(25)}${'word '.repeat(2000)}`
+
+/** The colour of the first page of a PDF at a place, in points from its upper left corner. */
+export function colourAt(pdf: Uint8Array, x: number, y: number): readonly number[] {
+  const folder = aFolder()
+  const file = join(folder, 'document.pdf')
+  writeFileSync(file, pdf)
+  try {
+    const size = ['-r', '72', '-x', `${x}`, '-y', `${y}`, '-W', '1', '-H', '1']
+    const image = execFileSync('pdftoppm', [...size, '-f', '1', '-l', '1', file])
+    return Array.from(image.subarray(-3))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Where each word of a PDF begins, in whole points from the upper left corner of its page. */
+export function placesOf(pdf: Uint8Array): ReadonlyMap<string, { readonly x: number; readonly y: number }> {
+  const words = inspect(pdf, 'pdftotext', '-bbox', 'FILE', '-').matchAll(
+    /<word xMin="([\d.]+)" yMin="([\d.]+)"[^>]*>([^<]*)</g,
+  )
+  return new Map(
+    Array.from(words, ([, x, y, word = '']) => [word, { x: Math.round(Number(x)), y: Math.round(Number(y)) }]),
+  )
+}
+
+/** The names of the fonts in a PDF, without what tells subsets apart. */
+export function fontsOf(pdf: Uint8Array): string[] {
+  const lines = inspect(pdf, 'pdffonts').split('\n').slice(2).filter(Boolean)
+  return lines.map((line) => /^(?:[A-Z]{6}\+)?(\S+)/.exec(line)?.[1] ?? '').sort()
+}

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { RenderOptions } from '@platen/contract/render.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { anEngine, aWork, infoOf, inspect, sizeOf, textOf, type WorkParts } from './html-fixture.ts'
+import { anEngine, aWork, colourAt, infoOf, inspect, placesOf, sizeOf, textOf, type WorkParts } from './html-fixture.ts'
 
 const FONT = '../../node_modules/dejavu-fonts-ttf/ttf/DejaVuSansMono-Oblique.ttf'
 
@@ -91,6 +91,30 @@ describe('a document', () => {
     expect(textOf(await render('<p>one</p>', { footer: 'foot' }))).toBe('one foot')
   })
 
+  test('says who made it and what it is about', async () => {
+    const meta =
+      '<meta name="Author" content=" Ada Lovelace "><meta name=description content="Öl"><meta name="keywords" content="a, b">'
+    const pdf = await render(`<html lang="de-AT">${meta}x`, { template: { locale: 'pl-PL' } })
+    const fields = ['Author', 'Subject', 'Keywords', 'Creator', 'Title'].map((field) => infoOf(pdf, field))
+    expect(fields).toEqual(['Ada Lovelace', 'Öl', 'a, b, template:invoice, version:3', 'Platen', 'The template’s name'])
+    expect(languageOf(pdf)).toBe('de-AT')
+  })
+
+  test('is in the language of the template where it names none, and of an author nobody has to name', async () => {
+    const pdf = await render('x', { template: { locale: 'pl-PL' } })
+    expect([languageOf(pdf), infoOf(pdf, 'Author')]).toEqual(['pl-PL', undefined])
+    expect(infoOf(pdf, 'Keywords')).toBe('template:invoice, version:3')
+  })
+
+  test('has metadata of bounded length, whatever it says', async () => {
+    const pdf = await render(`<meta name="author" content="${'x'.repeat(5000)}"><form name="querySelectorAll"></form>x`)
+    expect(infoOf(pdf, 'Author')).toBe('x'.repeat(1000))
+  })
+
+  test('of the sandbox carries the word TEST', async () => {
+    expect(textOf(await render('x', { isSandbox: true }))).toContain('TEST')
+  })
+
   test('may not have more pages than allowed', async () => {
     const pages = '<p style="break-after:page">x</p>'.repeat(2001)
     await expect(render(pages)).rejects.toMatchObject({ code: 'page_limit' })
@@ -136,22 +160,101 @@ describe('the page', () => {
     expect(sizeOf(await render(`${html}<p>x`, { options }))).toBe(size)
   })
 
-  test.for<[string, RenderOptions, string, number]>([
-    ['1 cm when nobody says anything', {}, '', 28.3],
-    ['the source’s', {}, '<style>@page { margin: 50pt }</style>', 50],
-    ['the options’', { margin: 80 }, '<style>@page { margin: 50pt }</style>', 80],
-    ['the options’ where they name the side', { margin: { left: '1in' } }, '<style>@page { margin: 50pt }</style>', 72],
-    [
-      'the source’s where the options name another side',
-      { margin: { top: 0 } },
-      '<style>@page { margin: 50pt }</style>',
-      50,
-    ],
-  ])('has for its left margin %s', async ([, options, html, margin]) => {
-    const pdf = await render(`${html}<style>body { margin: 0 }</style>Left`, { options })
-    const left = /<word xMin="([\d.]+)"[^>]*>Left</.exec(inspect(pdf, 'pdftotext', '-bbox', 'FILE', '-'))?.[1]
-    expect(Number(left)).toBeGreaterThan(margin - 1)
-    expect(Number(left)).toBeLessThan(margin + 1)
+  const own = '<style>@page { margin: 20pt 30pt 40pt 50pt }</style>'
+  // Upper left and lower right corner of what there is room for on A6, 298 by 420 points.
+  test.for<[string, RenderOptions, string, [left: number, top: number, right: number, bottom: number]]>([
+    ['1 cm when nobody says anything', {}, '', [28, 28, 269, 392]],
+    ['the source’s', {}, own, [50, 20, 268, 380]],
+    ['the options’', { margin: 50 }, own, [50, 50, 248, 370]],
+    ['the options’ on top', { margin: { top: 90 } }, own, [50, 90, 268, 380]],
+    ['the options’ on the right', { margin: { right: '1in' } }, own, [50, 20, 226, 380]],
+    ['the options’ at the bottom', { margin: { bottom: '50.8mm' } }, own, [50, 20, 268, 276]],
+    ['the options’ on the left', { margin: { left: '96px' } }, own, [72, 20, 268, 380]],
+    ['none', { margin: 0 }, own, [0, 0, 298, 420]],
+  ])('has for margins %s', async ([, options, html, [left, top, right, bottom]]) => {
+    const box = (at: string) =>
+      `<p style="position:absolute;margin:0;${at};width:10px;height:10px;background:rgb(255 0 0)"></p>`
+    const page = '<style>body { margin: 0 } div { position: relative; height: calc(100vh - 0.1px) }</style>'
+    const corners = `<div>${box('left:0;top:0')}${box('right:0;bottom:0')}</div>`
+    const pdf = await render(html + page + corners, { options: { page_size: 'A6', ...options } })
+    // Two points inside the corner there is ink, two points outside there is none.
+    const colours = [
+      colourAt(pdf, left + 2, top + 2),
+      colourAt(pdf, right - 3, bottom - 3),
+      ...(left > 3 ? [colourAt(pdf, left - 2, top + 2), colourAt(pdf, right + 2, bottom - 3)] : []),
+      ...(top > 3 ? [colourAt(pdf, left + 2, top - 2), colourAt(pdf, right - 3, bottom + 2)] : []),
+    ]
+    const white = [255, 255, 255]
+    expect(colours).toEqual([[255, 0, 0], [255, 0, 0], ...colours.slice(2).map(() => white)])
+    expect(colours).toHaveLength(left > 3 ? 6 : 2)
+  })
+
+  test.for<[string, RenderOptions, string]>([
+    ['the page of the options', { page_size: 'A6', margin: 500 }, '-702 by -580 points of a page of 298 by 420'],
+    ['the page of the source', { margin: { left: 200, right: 200 } }, '20 by 595 points of a page of 420 by 595'],
+  ])('refuses margins that leave no room on %s', async ([, options, left]) => {
+    const message = `options.margin leaves ${left}; at least 28 by 28 must remain`
+    const refused = expect.objectContaining({ code: 'template_error', message })
+    await expect(render(`${a5}x`, { options })).rejects.toEqual(refused)
+  })
+})
+
+describe('header and footer', () => {
+  const edges = {
+    header: '<span>Head</span>',
+    footer: `<style>.line { display: flex; justify-content: space-between }</style>
+      <div class="line"><b class="title"></b><i>End</i></div>`,
+  }
+
+  test('are printed into the margins, with styles and the title, in from the sides as the text is', async () => {
+    const html = '<title>Offer</title><style>@page { margin: 60pt 70pt 80pt 90pt } body { margin: 0 }</style>Text'
+    const places = placesOf(await render(html, edges))
+    const [head, text, offer, end] = ['Head', 'Text', 'Offer', 'End'].map((word) => places.get(word))
+    expect([head?.x, text?.x, offer?.x]).toEqual([90, 90, 90])
+    expect([head?.y, text?.y].map((y) => Number(y) < 60)).toEqual([true, false])
+    expect(Number(offer?.y)).toBeGreaterThan(842 - 80)
+    // Some 17 points wide.
+    expect(595 - 70 - Number(end?.x)).toBeLessThan(25)
+    expect(595 - 70 - Number(end?.x)).toBeGreaterThan(5)
+  })
+
+  test.for<[string, RenderOptions, number]>([
+    ['1 cm', {}, 28],
+    ['the margin of the options', { margin: { left: 100 } }, 100],
+    ['all margins of the options', { margin: '1in' }, 72],
+  ])('begin %s from the side', async ([, options, x]) => {
+    expect(placesOf(await render('Text', { ...edges, options })).get('Head')?.x).toBe(x)
+  })
+})
+
+describe('the style of a document', () => {
+  test('may be a grid and a flexible row', async () => {
+    const grid =
+      'position: absolute; left: 0; top: 0; display: grid; grid-template-columns: 100pt 200pt; grid-template-rows: 40pt 40pt'
+    const row =
+      'position: absolute; left: 0; top: 100pt; width: 400pt; display: flex; justify-content: flex-end; gap: 50pt'
+    const cells = (words: string) => words.replace(/\w+/g, (word) => `<div style="width: 60pt">${word}</div>`)
+    const pdf = await render(
+      `<style>@page { margin: 0 } body { margin: 0 }</style><div style="${grid}">${cells('a b c d')}</div><div style="${row}">${cells('e f')}</div>`,
+    )
+    const places = placesOf(pdf)
+    const columns = Object.fromEntries(Array.from(places, ([word, { x }]) => [word, x]))
+    expect(columns).toEqual({ a: 0, b: 100, c: 0, d: 100, e: 230, f: 340 })
+    const top = (word: string) => Number(places.get(word)?.y)
+    expect([top('c') - top('a'), top('d') - top('b'), top('e') - top('a')]).toEqual([40, 40, 100])
+  })
+
+  test('may set the first page apart, and write into the margins of all', async () => {
+    const style = `@page { size: A5; margin: 50pt; @bottom-right { content: counter(page) "/" counter(pages) } @top-left { content: "Running" } }
+      @page :first { margin-top: 150pt; @top-left { content: "" } } body { margin: 0 }`
+    const pdf = await render(`<style>${style}</style>First<p style="break-before: page; margin: 0">Second</p>`)
+    expect(textOf(pdf)).toBe('First 1/2 Running Second 2/2')
+    const places = placesOf(pdf)
+    const [first, second, running] = ['First', 'Second', 'Running'].map((word) => Number(places.get(word)?.y))
+    expect(Number(first) - Number(second)).toBe(100)
+    expect(Number(running)).toBeLessThan(50)
+    expect(Number(places.get('2/2')?.x)).toBeGreaterThan(300)
+    expect(Number(places.get('2/2')?.y)).toBeGreaterThan(595 - 50)
   })
 })
 
@@ -209,6 +312,11 @@ describe('isolation', () => {
     expect([textOf(pdf), infoOf(pdf, 'Title')]).toEqual(['New styled', 'The template’s name'])
   })
 })
+
+/** The language in the catalog of a PDF. */
+function languageOf(pdf: Uint8Array): string | undefined {
+  return /"\/Lang": "(?:u:)?([^"]*)"/.exec(inspect(pdf, 'qpdf', '--json', '--json-key=qpdf', 'FILE'))?.[1]
+}
 
 /** Every way a document without scripts can refer to something. */
 function references(url: string): Record<string, string> {

@@ -7,13 +7,14 @@
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Page } from 'puppeteer'
 import type { ClusterOptions } from 'puppeteer-cluster'
-import type { PrintDocument, PrintPage } from './page.ts'
+import type { PrintDocument } from './document/load.ts'
+import type { PrintedDocument, PrintPage } from './page.ts'
 import type { PagePool } from './pool.ts'
 
 /** What a job of the cluster gets for a page: the cluster does not say whose job it is, so the job itself says so. */
 export interface PrintJob {
-  /** Prints on a page only this tenant's documents have been on. As `PrintPage.print`; once per job. */
-  print(tenant: TenantId, document: PrintDocument, signal: AbortSignal): Promise<Uint8Array>
+  /** Prints on a page only this tenant's documents have been on, and one with scripts on a page of its own. As `PrintPage.print`; once per job. */
+  print(tenant: TenantId, document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
 }
 
 /** The class to give to `Cluster.launch`. */
@@ -51,10 +52,10 @@ function openJob(pool: PagePool) {
   let isSound = false
   const job = {
     async print(tenant: TenantId, document: PrintDocument, signal: AbortSignal) {
-      page = await pool.take(tenant, signal)
-      const pdf = await page.print(document, signal)
+      page = await pool.take({ tenant, isLone: document.isScripted }, signal)
+      const printed = await page.print(document, signal)
       isSound = true
-      return pdf
+      return printed
     },
     /** The cluster listens for a page's crash, and only takes note of it. `print` ends by it. */
     on: () => {},

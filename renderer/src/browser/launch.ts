@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@platen/contract/error.ts'
+import { PAGE_HEAP_MIB_MAX } from '@platen/contract/limit.ts'
 import type { Browser, PuppeteerNode } from 'puppeteer'
 
 export interface RunningBrowser {
@@ -39,7 +40,7 @@ const PROFILE_PREFIX = 'browser-'
 
 const FLAGS = [
   // No name and no address resolves. Interception in the page fails each request before it comes to that; this is for what
-  // it does not see, such as preconnect.
+  // it does not see, such as preconnect, WebSockets, and TURN over TCP.
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--no-proxy-server',
   '--disable-quic',
@@ -47,7 +48,11 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-domain-reliability',
   '--no-pings',
+  // WebRTC sends UDP to addresses nobody resolves, unless it may do so through a proxy only; and there is none.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  // A page that scripts open would be nobody's, without interception and beyond its opener's life.
+  '--block-new-web-contents',
+  `--js-flags=--max-old-space-size=${PAGE_HEAP_MIB_MAX}`,
   '--disable-gpu',
   '--disable-extensions',
   // Hinting moves glyphs to the pixels of a screen nobody looks at.

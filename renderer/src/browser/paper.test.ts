@@ -1,6 +1,6 @@
 import type { RenderOptions } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
-import { pageRules, turnsSourcePage } from './paper.ts'
+import { needsSourcePage, pageRules, roomFaultOf, sideMargins } from './paper.ts'
 
 /** The declarations in force on every page. */
 function declarations(options: RenderOptions, sourceSize?: string): string {
@@ -47,11 +47,44 @@ describe('pageRules', () => {
   })
 })
 
-test.for<[RenderOptions, boolean]>([
-  [{}, false],
-  [{ page_size: 'A4' }, false],
-  [{ page_size: 'A4', orientation: 'landscape' }, false],
-  [{ orientation: 'landscape' }, true],
-])('%j turns the page of the source: %s', ([options, isTurned]) => {
-  expect(turnsSourcePage(options)).toBe(isTurned)
+test.for<[RenderOptions, boolean, boolean]>([
+  [{}, false, false],
+  [{ page_size: 'A4' }, false, false],
+  [{ page_size: 'A4', orientation: 'landscape', margin: 1 }, true, false],
+  [{ orientation: 'landscape' }, false, true],
+  [{ margin: 1 }, false, true],
+  [{}, true, true],
+  [{ page_size: 'A4', margin: { left: 1 } }, true, true],
+  [{ page_size: 'A4', margin: { left: 1, right: 1 } }, true, false],
+])('%j, with header or footer (%s), needs the page of the source: %s', ([options, hasEdges, isNeeded]) => {
+  expect(needsSourcePage(options, hasEdges)).toBe(isNeeded)
+})
+
+test.for<[RenderOptions, string, string, string]>([
+  [{}, '', '', '1cm 1cm'],
+  [{ margin: '1in' }, '3cm', '4cm', '72pt 72pt'],
+  [{ margin: { left: 5 } }, '3cm', '4.5cm', '5pt 4.5cm'],
+  [{}, 'auto', '10%', '1cm 1cm'],
+  [{}, 'calc(1cm + 1px)', '1px;color:red', '1cm 1cm'],
+])('%j beside %s and %s of the source give the side margins %s', ([options, left, right, sides]) => {
+  const margins = sideMargins(options, { size: '', left, right })
+  expect(`${margins.left} ${margins.right}`).toBe(sides)
+})
+
+test.for<[RenderOptions, string | undefined, string | undefined]>([
+  [{ page_size: 'A6' }, undefined, undefined],
+  [{ page_size: 'A6', margin: 100 }, undefined, undefined],
+  [{ page_size: 'A6', margin: 500 }, undefined, '-702 by -580 points of a page of 298 by 420'],
+  [{ page_size: 'A6', margin: { left: '10cm' } }, undefined, '14 by 420 points of a page of 298 by 420'],
+  [{ page_size: 'A6', orientation: 'landscape', margin: { left: '10cm' } }, undefined, undefined],
+  [{ page_size: { width: 128, height: 128 }, margin: 50 }, undefined, undefined],
+  [{ page_size: { width: 127, height: 128 }, margin: 50 }, undefined, '27 by 28 points of a page of 127 by 128'],
+  [{ margin: 300 }, undefined, '-5 by 242 points of a page of 595 by 842'],
+  [{ margin: 150 }, 'a5', undefined],
+  [{ margin: 150 }, 'a6', '-2 by 120 points of a page of 298 by 420'],
+  [{ margin: { top: 250, bottom: 145 } }, 'a6', '298 by 25 points of a page of 298 by 420'],
+  [{ margin: { left: 250, right: 145 } }, 'a6 landscape', '25 by 298 points of a page of 420 by 298'],
+])('says of %j on %s: %s', ([options, sourceSize, left]) => {
+  const rest = '; at least 28 by 28 must remain'
+  expect(roomFaultOf(options, sourceSize)).toBe(left === undefined ? undefined : `options.margin leaves ${left}${rest}`)
 })

@@ -1,6 +1,7 @@
 /** The page a document is printed on: what the options say, as CSS that beats the source's own `@page`. Pure. */
 import type { Orientation, PageSize, RenderOptions, Sides } from '@platen/contract/render.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
+import { roomFault } from '../template/room.ts'
 
 interface Size {
   /** Points. */
@@ -31,9 +32,39 @@ export const PAPER_DEFAULT = {
   marginLeft: 1 / 2.54,
 }
 
-/** Do the options turn a page whose size they leave to the source? Then `pageRules` needs to know that size. */
-export function turnsSourcePage({ page_size, orientation }: RenderOptions): boolean {
-  return page_size === undefined && orientation !== undefined
+/** What a document itself says of its pages, as CSS has it, and '' where it says nothing. */
+export interface SourcePage {
+  readonly size: string
+  readonly left: string
+  readonly right: string
+}
+
+/** Is the document's own page needed to put the options into force, or to place its header and footer, where it has any? */
+export function needsSourcePage({ page_size, orientation, margin }: RenderOptions, hasEdges: boolean): boolean {
+  const sides = typeof margin === 'object' ? [margin.left, margin.right] : [margin]
+  const needsSides = hasEdges && sides.includes(undefined)
+  return needsSides || (page_size === undefined && (orientation !== undefined || margin !== undefined))
+}
+
+/** The margins at the sides of the pages, as CSS: those of the options, else the document's own, else what is printed without either. */
+export function sideMargins({ margin }: RenderOptions, source?: SourcePage): { left: string; right: string } {
+  const given = typeof margin === 'object' ? margin : { left: margin, right: margin }
+  const sideOf = (side: 'left' | 'right') => {
+    const length = given[side]
+    if (length !== undefined) return points(pointsOf(length))
+    // What else CSS may say there, `auto` or a share, is not for another document to repeat.
+    return /^[\d.]+[a-z]{2}$/.exec(source?.[side] ?? '')?.[0] ?? '1cm'
+  }
+  return { left: sideOf('left'), right: sideOf('right') }
+}
+
+/** Why the margins of the options leave no room on their page, as a sentence; undefined where they do. A side they leave to the source counts as nothing. */
+export function roomFaultOf(options: RenderOptions, sourceSize?: string): string | undefined {
+  const { margin } = options
+  if (margin === undefined) return undefined
+  const on = (side: keyof Sides) => pointsOf((typeof margin === 'object' ? margin[side] : margin) ?? 0)
+  const sides = { top: on('top'), right: on('right'), bottom: on('bottom'), left: on('left') }
+  return roomFault(sizeOf(options, sourceSize), sides)
 }
 
 /**
@@ -42,18 +73,22 @@ export function turnsSourcePage({ page_size, orientation }: RenderOptions): bool
  * `sourceSize` is the source's own `size` as CSS has it.
  */
 export function pageRules(options: RenderOptions, sourceSize?: string): string {
-  const declarations = [...sizeOf(options, sourceSize), ...marginsOf(options.margin)]
+  const declarations = [...sizeRule(options, sourceSize), ...marginsOf(options.margin)]
   if (declarations.length === 0) return ''
   const block = `{${declarations.map((declaration) => `${declaration} !important`).join(';')}}`
   return ['', ' :blank', ' :left', ' :right', ' :first'].map((page) => `@page${page}${block}`).join('')
 }
 
-function sizeOf({ page_size, orientation }: RenderOptions, sourceSize: string | undefined): string[] {
-  if (page_size === undefined && orientation === undefined) return []
+function sizeRule(options: RenderOptions, sourceSize: string | undefined): string[] {
+  if (options.page_size === undefined && options.orientation === undefined) return []
+  const { width, height } = sizeOf(options, sourceSize)
+  return [`size:${points(width)} ${points(height)}`]
+}
+
+function sizeOf({ page_size, orientation }: RenderOptions, sourceSize: string | undefined): Size {
   const size = page_size === undefined ? parseSize(sourceSize ?? '') : named(page_size)
   // A width and height given as numbers are meant as they are, unless the orientation is given too.
-  const { width, height } = orientation === undefined ? size : turn(size, orientation)
-  return [`size:${points(width)} ${points(height)}`]
+  return orientation === undefined ? size : turn(size, orientation)
 }
 
 function named(size: PageSize): Size {
@@ -65,9 +100,14 @@ function turn({ width, height }: Size, orientation: Orientation): Size {
   return orientation === 'portrait' ? { width: short, height: long } : { width: long, height: short }
 }
 
-/** The size of an `@page` rule; A4 for what says none, such as `auto` or `landscape`. */
+/** The size of an `@page` rule; A4 for what says none, such as `auto`. */
 function parseSize(css: string): Size {
   const words = css.toUpperCase().split(/\s+/)
+  const size = parseSides(words)
+  return words.includes('LANDSCAPE') ? turn(size, 'landscape') : size
+}
+
+function parseSides(words: readonly string[]): Size {
   const name = words.find((word): word is keyof typeof SIZES => Object.hasOwn(SIZES, word))
   if (name !== undefined) return SIZES[name]
   if (words.includes('LEDGER')) return SIZES.TABLOID

@@ -33,13 +33,13 @@ function aPool(settings: Partial<PoolSettings> = {}) {
     },
     { warmPagesMax: 2, ...settings },
   )
-  const render = async (tenant: TenantId) => {
-    const page = await pool.take(tenant, NEVER)
+  const render = async (tenant: TenantId, isLone = false) => {
+    const page = await pool.take({ tenant, isLone }, NEVER)
     await pool.release(page, true)
     return page
   }
   return {
-    take: (tenant: TenantId, signal: AbortSignal) => pool.take(tenant, signal),
+    take: (tenant: TenantId, signal: AbortSignal) => pool.take({ tenant, isLone: false }, signal),
     release: (page: PrintPage, isSound: boolean) => pool.release(page, isSound),
     render,
     opened,
@@ -63,7 +63,7 @@ function aPage(browser: RunningBrowser, clear = async () => {}): PrintPage {
   return {
     browser,
     gone: AbortSignal.any([gone.signal, browser.gone]),
-    print: async () => new Uint8Array(),
+    print: () => Promise.reject(new Error('nobody prints here')),
     clear,
     close: async () => gone.abort(),
   }
@@ -86,6 +86,16 @@ test('never gives a tenant the page of another', async () => {
   const [first, other, again] = [await render(ACME), await render(ROAD), await render(ACME)]
   expect(other).not.toBe(first)
   expect(again).toBe(first)
+})
+
+test('gives a document that is to be alone a page no other has been on, and nobody that page after it', async () => {
+  const { render } = aPool()
+  const warm = await render(ACME)
+  const lone = await render(ACME, true)
+  expect(lone).not.toBe(warm)
+  expect(lone.gone.aborted).toBe(true)
+  expect(await render(ACME, true)).not.toBe(warm)
+  expect(await render(ACME)).toBe(warm)
 })
 
 test('gives two documents of one tenant at once a page each', async () => {

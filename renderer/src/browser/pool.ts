@@ -1,6 +1,6 @@
 /**
  * The pages of the html engine. A page is warm for the tenant whose documents it has printed and for nobody else: another
- * tenant gets a context no document has been in, one of which is made ahead of time. Pages and browsers retire after so many
+ * tenant, and a document that is to be alone, gets a context no document has been in, one of which is made ahead of time. Pages and browsers retire after so many
  * documents, and a page on which a document failed is never used again.
  */
 import assert from 'node:assert/strict'
@@ -12,9 +12,16 @@ import type { RunningBrowser } from './launch.ts'
 import type { PrintPage } from './page.ts'
 import type { BrowserSupply } from './supply.ts'
 
+/** Whom a page is for. */
+export interface PageRequest {
+  readonly tenant: TenantId
+  /** Must no other document have been on the page, nor come after? */
+  readonly isLone: boolean
+}
+
 export interface PagePool {
-  /** A page for one document of `tenant`. To be released. Throws `render_crashed` when no browser gives one. */
-  take(tenant: TenantId, signal: AbortSignal): Promise<PrintPage>
+  /** A page for one document. To be released. Throws `render_crashed` when no browser gives one. */
+  take(request: PageRequest, signal: AbortSignal): Promise<PrintPage>
   /** Gives a page back; `isSound` when its document came out. Resolves when nothing of that document is at work any more. Never rejects. */
   release(page: PrintPage, isSound: boolean): Promise<void>
 }
@@ -34,8 +41,7 @@ interface PoolPorts {
 }
 
 /** What the pool knows of a page that was taken at least once. */
-interface Use {
-  readonly tenant: TenantId
+interface Use extends PageRequest {
   renders: number
 }
 
@@ -65,18 +71,19 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
 
   nursery.fill()
   return {
-    async take(tenant, signal) {
-      const page = warm(tenant) ?? (await nursery.take(signal))
+    async take({ tenant, isLone }, signal) {
+      const page = (isLone ? undefined : warm(tenant)) ?? (await nursery.take(signal))
       idle.delete(page)
-      const use = uses.get(page) ?? { tenant, renders: 0 }
-      assert(use.tenant === tenant, 'a page serves one tenant')
+      const use = uses.get(page) ?? { tenant, isLone, renders: 0 }
+      assert(use.tenant === tenant && use.isLone === isLone, 'a page serves one tenant, or one document')
       use.renders += 1
       uses.set(page, use)
       fleet.count(page.browser)
       return page
     },
     async release(page, isSound) {
-      const isWorn = (uses.get(page)?.renders ?? 0) >= pageRendersMax
+      const use = uses.get(page)
+      const isWorn = use === undefined || use.isLone || use.renders >= pageRendersMax
       if (isSound && !isWorn && fleet.isFit(page) && (await isCleared(page))) idle.add(page)
       else await fleet.close(page)
       sweep()

@@ -1,21 +1,25 @@
 /**
  * The html engine: a tenant's Liquid template becomes HTML in a render thread, and a PDF in Chromium, on a slot of
- * puppeteer-cluster. One browser serves all slots; it has no network, runs no script of a page, and is replaced when it is
- * worn, crashed or disobedient. What happens to a render is told to its caller at once, and to the slot when it is free again.
+ * puppeteer-cluster. One browser serves all slots; it has no network, runs scripts of a page only where template and plan say so,
+ * and is replaced when it is worn, crashed or disobedient. What happens to a render is told to its caller at once, and to the slot when it is free again.
  */
 import { join } from 'node:path'
 import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { Warning } from '@platen/contract/render.ts'
 import type { Page } from 'puppeteer'
 import { jobOf, pooledConcurrency } from '../browser/concurrency.ts'
+import type { PrintDocument } from '../browser/document/load.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
 import { launchBrowser, sweepProfiles } from '../browser/launch.ts'
-import { openPage, type PrintDocument } from '../browser/page.ts'
+import { openPage, type PrintedDocument } from '../browser/page.ts'
 import { openPagePool } from '../browser/pool.ts'
 import { openBrowserSupply } from '../browser/supply.ts'
-import type { FilledHtml } from '../template/fill.ts'
+import { finishPdf, type Metadata } from '../pdf/finish.ts'
+import { missingGlyphs } from '../template/glyph.ts'
+import type { ScannedHtml } from '../template/html/fill.ts'
 import type { RenderEngine, Rendering, RenderWork } from './engine.ts'
 
 export interface HtmlEngineSettings {
@@ -23,7 +27,7 @@ export interface HtmlEngineSettings {
   readonly executablePath: string
   readonly slots: number
   /** Fills the template, where a deadline can end it. */
-  readonly fill: (work: RenderWork, signal: AbortSignal) => Promise<FilledHtml>
+  readonly fill: (work: RenderWork, signal: AbortSignal) => Promise<ScannedHtml>
   readonly clock: Clock
   readonly log: Log
   /** A folder of this engine's alone; what browsers of an earlier process left there is removed. */
@@ -72,10 +76,11 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     const filled = await settings.fill(work, signal)
     // The cluster's queue has no bound and outlives its jobs' deadlines, so it is never given more than it has slots.
     using _turn = await turns.enter(signal)
-    const pdf = await cluster.execute(({ page }: { page: Page }) =>
+    const printed = await cluster.execute(({ page }: { page: Page }) =>
       jobOf(page).print(work.tenant, documentOf(work, filled), signal),
     )
-    return { pdf, warnings: [] }
+    const pdf = finishPdf(printed.pdf, { metadata: metadataOf(work, printed), isSandbox: work.isSandbox })
+    return { pdf, warnings: warningsOf(work, printed.missing + filled.missing) }
   }
 
   return {
@@ -93,8 +98,30 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   }
 }
 
-function documentOf(work: RenderWork, filled: FilledHtml): PrintDocument {
-  return { ...filled, options: work.options, title: work.template.name }
+function documentOf(work: RenderWork, filled: ScannedHtml): PrintDocument {
+  const isScripted = work.javascriptEnabled && asksForScripts(work)
+  return { ...filled, options: work.options, title: work.template.name, assets: work.assets, isScripted }
+}
+
+function asksForScripts({ template }: RenderWork): boolean {
+  return template.html?.javascript === true
+}
+
+/** What Chromium does not write itself, and template and version, as react_pdf has them. */
+function metadataOf({ template }: RenderWork, { author, subject, keywords, language }: PrintedDocument): Metadata {
+  const own = { author, subject, language: language || template.locale }
+  const given = Object.entries(own).filter(([, text]) => text !== undefined && text !== '')
+  const words = [keywords, `template:${template.code}`, `version:${template.version}`].filter((word) => word !== '')
+  return { ...Object.fromEntries(given), keywords: words.join(', '), creator: 'Platen' }
+}
+
+function warningsOf(work: RenderWork, missing: string): readonly Warning[] {
+  const glyphs = missingGlyphs(missing)
+  const message = 'the template asks for page JavaScript, which the plan does not allow: its scripts did not run'
+  return [
+    ...(glyphs === undefined ? [] : [glyphs]),
+    ...(asksForScripts(work) && !work.javascriptEnabled ? [{ code: 'javascript_disabled', message } as const] : []),
+  ]
 }
 
 /** Lets `slots` in at a time, first come, first served. A turn ends when it is disposed of. */

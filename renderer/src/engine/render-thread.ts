@@ -7,7 +7,7 @@ import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
-import { fillHtml } from '../template/fill.ts'
+import { openHtmlFiller } from '../template/html/fill.ts'
 import { openDocumentRenderer, type RenderDocument } from './document.ts'
 import type { RenderWork } from './engine.ts'
 import type { RenderTask, TaskResults, ThreadReply } from './thread-pool.ts'
@@ -15,7 +15,11 @@ import type { RenderTask, TaskResults, ThreadReply } from './thread-pool.ts'
 async function serve(port: MessagePort): Promise<void> {
   // react-pdf warns on the console, quoting the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
-  const tools: Tools = { renderDocument: await openDocumentRenderer(), checkTemplate: await openTemplateCheck() }
+  const tools: Tools = {
+    renderDocument: await openDocumentRenderer(),
+    checkTemplate: await openTemplateCheck(),
+    fillHtml: openHtmlFiller(),
+  }
   // The first render of a thread compiles most of what a render runs, and takes five times as long as the next.
   await tools.renderDocument(WARM_UP)
   port.on('message', (task: RenderTask) => void answer(port, tools, task))
@@ -25,6 +29,7 @@ async function serve(port: MessagePort): Promise<void> {
 interface Tools {
   readonly renderDocument: RenderDocument
   readonly checkTemplate: CheckTemplate
+  readonly fillHtml: ReturnType<typeof openHtmlFiller>
 }
 
 /** The pool sends the next task only after the answer to the last. */
@@ -40,7 +45,7 @@ async function answer(port: MessagePort, tools: Tools, task: RenderTask): Promis
 }
 
 function perform(
-  { renderDocument, checkTemplate }: Tools,
+  { renderDocument, checkTemplate, fillHtml }: Tools,
   task: RenderTask,
 ): Promise<TaskResults[RenderTask['kind']]> | TaskResults['fill'] {
   switch (task.kind) {

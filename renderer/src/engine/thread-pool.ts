@@ -7,7 +7,7 @@ import { type FailureCode, ServiceError } from '@platen/contract/error.ts'
 import { RENDER_THREAD_HEAP_MIB_MAX, RENDER_THREAD_RENDERS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { TemplateCheck, TemplateFault } from '../template/check.ts'
-import type { FilledHtml } from '../template/fill.ts'
+import type { ScannedHtml } from '../template/html/fill.ts'
 import type { Rendering, RenderWork } from './engine.ts'
 
 export type RenderTask =
@@ -19,7 +19,7 @@ type TaskKind = RenderTask['kind']
 
 export interface TaskResults {
   readonly react_pdf: Rendering<Uint8Array<ArrayBuffer>>
-  readonly fill: FilledHtml
+  readonly fill: ScannedHtml
   readonly check: readonly TemplateFault[]
 }
 

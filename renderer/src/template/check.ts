@@ -14,7 +14,7 @@ import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/co
 import type { RenderWork } from '../engine/engine.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
-import { fillHtml } from './fill.ts'
+import { fillHtml } from './html/fill.ts'
 import { transpile } from './transpile.ts'
 
 export interface TemplateFault {

@@ -12,8 +12,12 @@ import {
   TEMPLATE_SOURCE_BYTES_MAX,
 } from '@platen/contract/limit.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
-import type { RenderWork } from '../engine/engine.ts'
+import { roomFaultOf } from '../../browser/paper.ts'
+import type { RenderWork } from '../../engine/engine.ts'
+import { suggestion } from '../element/primitive.ts'
+import { type Coverage, openGlyphScan } from './coverage.ts'
 import { IMPURE_FILTERS, localeFilters } from './filter.ts'
+import { checkReferences, type Part, withAssetsInside, withFonts } from './reference.ts'
 
 /** What goes to the browser. Header and footer are Chromium's print templates: `class="pageNumber"` and the like are filled by it. */
 export interface FilledHtml {
@@ -22,44 +26,88 @@ export interface FilledHtml {
   readonly footer?: string
 }
 
+/** With what is to be known of its characters. */
+export interface ScannedHtml extends FilledHtml {
+  /** Absent where the document has no character that could be missing. */
+  readonly coverage?: Coverage
+  /** The characters of header and footer that no font has. */
+  readonly missing: string
+}
+
 /** Tags that would read another file: a template is one file, whatever stands around it. */
 const FILE_TAGS = ['include', 'render', 'layout', 'block']
+
+/** Gives a function that fills as `fillHtml` does, and looks for characters that no font has. It keeps what it has read of fonts. */
+export function openHtmlFiller(): (work: RenderWork) => ScannedHtml {
+  const scan = openGlyphScan()
+  return (work) => {
+    const parts = fillParts(work)
+    const coverage = scan.coverageFor(parts.body.html, work)
+    const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
+    return { ...finish(parts, work), missing, ...(coverage === undefined ? {} : { coverage }) }
+  }
+}
 
 /**
  * Fills the html source of `work`. The fields of its data are the top-level variables; `options` beside them are the render's
  * options, and hide a field of that name. Every value is escaped unless the filter `raw` ends its expression.
- * Throws `ServiceError` with `template_error`, the message opening with the place: `template.html:3:14: …`.
+ * Throws `ServiceError` with `template_error`, the message opening with the place: `template.html:3:14: …`, and with
+ * `asset_unavailable` for an asset the template has not.
  */
 export function fillHtml(work: RenderWork): FilledHtml {
+  return finish(fillParts(work), work)
+}
+
+interface Parts {
+  readonly body: Part
+  readonly edges: readonly (Part & { readonly edge: 'header' | 'footer' })[]
+}
+
+function fillParts(work: RenderWork): Parts {
   const source = work.template.html
   if (source === undefined) throw new ServiceError('template_error', 'the template has no html source')
-  const liquid = openLiquid()
+  // Before anything that takes time. Where the size is the source's, only Chromium knows it.
+  const fault = work.options.page_size === undefined ? undefined : roomFaultOf(work.options)
+  if (fault !== undefined) throw new ServiceError('template_error', fault)
+  const liquid = openLiquid(work.template.locale)
   const scope = { ...work.data, options: work.options }
-  const fill = (text: string, name: string) => fillOne(liquid, { text, name, scope })
+  const fill = (text: string, name: string): Part => {
+    const html = fillOne(liquid, { text, name, scope })
+    checkReferences({ name, html }, work.assets)
+    return { name, html }
+  }
   return {
-    html: fill(source.template, 'template.html'),
-    ...(source.header === undefined ? {} : { header: fill(source.header, 'header.html') }),
-    ...(source.footer === undefined ? {} : { footer: fill(source.footer, 'footer.html') }),
+    body: fill(source.template, 'template.html'),
+    edges: (['header', 'footer'] as const).flatMap((edge) => {
+      const text = source[edge]
+      return text === undefined ? [] : [{ edge, ...fill(text, `${edge}.html`) }]
+    }),
   }
 }
 
-interface Part {
+/** Puts in what the template brings along. */
+function finish({ body, edges }: Parts, { template, assets }: RenderWork): FilledHtml {
+  const inside = edges.map((part) => [part.edge, withAssetsInside(part, assets)])
+  return { html: withFonts(body, assets, template.fonts ?? []), ...Object.fromEntries(inside) }
+}
+
+interface Source {
   readonly text: string
   readonly name: string
   readonly scope: object
 }
 
-function fillOne(liquid: Liquid, { text, name, scope }: Part): string {
+function fillOne(liquid: Liquid, { text, name, scope }: Source): string {
   try {
     const html = String(liquid.renderSync(liquid.parse(text), scope))
     if (Buffer.byteLength(html) > HTML_BYTES_MAX) throw new RangeError(tooLong)
     return html
   } catch (cause) {
-    throw new ServiceError('template_error', `${placeOf(cause, name)}: ${reasonOf(cause)}`, { cause })
+    throw new ServiceError('template_error', `${placeOf(cause, name)}: ${reasonOf(cause, liquid)}`, { cause })
   }
 }
 
-function openLiquid(): Liquid {
+function openLiquid(locale: string | undefined): Liquid {
   const liquid = new Liquid({
     // An empty set of named templates: nothing here reaches a file system even if a tag were forgotten below.
     templates: {},
@@ -72,7 +120,7 @@ function openLiquid(): Liquid {
     renderLimit: LIQUID_MS_MAX,
     memoryLimit: LIQUID_ALLOCATIONS_MAX,
   })
-  for (const [name, filter] of Object.entries(localeFilters())) liquid.registerFilter(name, filter)
+  for (const [name, filter] of Object.entries(localeFilters(locale))) liquid.registerFilter(name, filter)
   for (const name of IMPURE_FILTERS) liquid.unregisterFilter(name)
   for (const name of FILE_TAGS) {
     liquid.registerTag(name, {
@@ -130,7 +178,17 @@ const LIMIT_REASONS: Readonly<Record<string, string>> = {
   'Maximum call stack size exceeded': 'tags are nested too deeply',
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, { filters, tags }: Liquid): string {
   const message = error instanceof Error ? error.message.replace(/, line:\d+, col:\d+$/, '') : 'the template failed'
+  const [, filter] = /^undefined filter: (.+)$/.exec(message) ?? []
+  if (filter !== undefined) return `there is no filter ${filter}${suggestion(filter, Object.keys(filters))}`
+  const [, tag] = /^tag "(.+)" not found$/.exec(message) ?? []
+  if (tag !== undefined) return `there is no tag ${tag}${suggestion(tag, known(tags))}`
   return LIMIT_REASONS[message] ?? message
+}
+
+/** LiquidJS counts what stands inside and at the end of a tag as a part of that tag. */
+function known(tags: object): string[] {
+  const names = Object.keys(tags).filter((tag) => !FILE_TAGS.includes(tag))
+  return [...names, 'else', 'elsif', 'when', ...names.map((name) => `end${name}`)]
 }

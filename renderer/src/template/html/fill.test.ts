@@ -2,8 +2,8 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
-import { aRenderWork, type RenderWorkFields } from '../../../test/fixture/render-work.ts'
-import type { RenderWork } from '../engine/engine.ts'
+import { aRenderWork, type RenderWorkFields } from '../../../../test/fixture/render-work.ts'
+import type { RenderWork } from '../../engine/engine.ts'
 import { fillHtml } from './fill.ts'
 
 interface Source extends RenderWorkFields {
@@ -13,7 +13,7 @@ interface Source extends RenderWorkFields {
 
 function aWork(template: string, { header, footer, ...fields }: Source = {}): RenderWork {
   const edges = { ...(header !== undefined && { header }), ...(footer !== undefined && { footer }) }
-  return aRenderWork({ ...fields, template: { html: { template, javascript: false, ...edges } } })
+  return aRenderWork({ ...fields, template: { html: { template, javascript: false, ...edges }, ...fields.template } })
 }
 
 function fill(template: string, source?: Source): string {
@@ -83,8 +83,19 @@ describe('fillHtml', () => {
   })
 
   test.for([
-    ['an unknown filter', 'a\n{{ x | nope }}', 'template.html:2:1: undefined filter: nope'],
-    ['an unknown tag', 'a\n\n {% foo %}', 'template.html:3:2: tag "foo" not found'],
+    ['an unknown filter', 'a\n{{ x | nope }}', 'template.html:2:1: there is no filter nope'],
+    [
+      'a misspelt filter',
+      '{{ x | curency: "EUR" }}',
+      'template.html:1:1: there is no filter curency (did you mean currency?)',
+    ],
+    ['a misspelt end', '{% if x %}{% endiff %}', 'template.html:1:11: there is no tag endiff (did you mean endif?)'],
+    [
+      'a misspelt branch',
+      '{% if x %}{% elseif y %}{% endif %}',
+      'template.html:1:11: there is no tag elseif (did you mean elsif?)',
+    ],
+    ['an unknown tag', 'a\n\n {% foo %}', 'template.html:3:2: there is no tag foo (did you mean for?)'],
     ['an open tag', '{% if x %}', 'template.html:1:1: tag {% if x %} not closed'],
     ['an open output', 'é {{ x', 'template.html:1:3: output "{{ x" not closed'],
     ['a file', '\n{% include "a" %}', 'template.html:2:1: the tag include is not available: a template is one file'],
@@ -100,7 +111,7 @@ describe('fillHtml', () => {
   })
 
   test('names the header as the place of an error in the header', () => {
-    expect(refusal('x', { header: '\n{% foo %}' })).toBe('header.html:2:1: tag "foo" not found')
+    expect(refusal('x', { header: '\n{% foo %}' })).toBe('header.html:2:1: there is no tag foo (did you mean for?)')
   })
 
   test.for([
@@ -125,6 +136,19 @@ describe('fillHtml', () => {
 
 describe('locale filters', () => {
   test.for([
+    ['{{ 1234.5 | currency: "EUR" }}', '1.234,50 €', '$1,234.50'],
+    ['{{ 1234.5 | number }}', '1.234,5', '1,234.5'],
+    ['{{ 1234.5 | number: nothing, 2 }}', '1.234,50', '1,234.50'],
+    ['{{ "2026-11-21" | date }}', '21.11.2026', 'Nov 21, 2026'],
+    ['{{ "2026-11-21" | date: nothing, "long" }}', '21. November 2026', 'November 21, 2026'],
+    ['{{ "2026-11-21" | date: "%Y" }}', '2026', '2026'],
+    ['{{ 1234.5 | number: "fr-FR" }}', '1 234,5', '1 234,5'],
+  ])('print %s in the locale of the template', ([template = '', german, american]) => {
+    const locale = (name: string) => plain(fill(template, { template: { locale: name } }))
+    expect([locale('de-DE'), plain(fill(template)).replace('€', '$')]).toEqual([german, american])
+  })
+
+  test.for([
     ['{{ 1234.5 | currency: "EUR", "de-DE" }}', '1.234,50 €'],
     ['{{ 1234.5 | currency: "USD" }}', '$1,234.50'],
     ['{{ "99.9" | currency: "PLN", "pl-PL" }}', '99,90 zł'],
@@ -148,7 +172,7 @@ describe('locale filters', () => {
     ['{{ 1 | number: "en", 999 }}', 'minimumFractionDigits value is out of range.'],
     ['{{ "soon" | date: "en" }}', 'the value is not a date'],
     ['{{ "now" | date: "%Y" }}', 'now is not known here: pass the date in the data'],
-    ['{{ "2026-11-21" | date_to_string }}', 'undefined filter: date_to_string'],
+    ['{{ "2026-11-21" | date_to_string }}', 'there is no filter date_to_string'],
     ['{{ "2026-11-21" | date: "en", "huge" }}', 'the date style must be one of full, long, medium, short'],
     ['{{ "2026-11-21" | date: "en", "long", "Mars/Base" }}', 'Invalid time zone specified: Mars/Base'],
   ])('refuses %s', ([template, reason]) => {

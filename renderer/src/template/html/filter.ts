@@ -14,14 +14,14 @@ const DATE_STYLES = ['full', 'long', 'medium', 'short'] as const
 type DateStyle = (typeof DATE_STYLES)[number]
 
 /**
- * The filters of one document, by name:
+ * The filters of one document, by name, `locale` being what they write in where they are given none:
  * - `currency: code, locale` with an ISO 4217 code;
  * - `number: locale, digits`, digits being the decimals, at least and at most (locale's own rule when left out);
  * - `date: locale, style, zone` with style full, long, medium (default) or short; and `date: "%d.%m.%Y"`, Liquid's own, for any argument with a `%`.
  *
  * Nothing in, nothing out, as everywhere in Liquid. What is not a number or a date is an error and never printed.
  */
-export function localeFilters(): Record<'currency' | 'number' | 'date', FilterImplOptions> {
+export function localeFilters(locale = LOCALE_DEFAULT): Record<'currency' | 'number' | 'date', FilterImplOptions> {
   const liquidDate = typeof filters['date'] === 'function' ? filters['date'] : undefined
   const formats = new Map<string, { format(value: number): string }>()
   const kept = (key: string, make: () => { format(value: number): string }) => {
@@ -33,15 +33,15 @@ export function localeFilters(): Record<'currency' | 'number' | 'date', FilterIm
   }
 
   return {
-    currency(value: unknown, code: unknown, locale: unknown = LOCALE_DEFAULT) {
+    currency(value: unknown, code: unknown, named: unknown = locale) {
       if (isNothing(value)) return ''
-      const [currency, tag] = [textOf(code, 'the currency code'), textOf(locale, 'the locale')]
+      const [currency, tag] = [textOf(code, 'the currency code'), textOf(named, 'the locale')]
       const make = () => new Intl.NumberFormat(tag, { style: 'currency', currency })
       return kept(`currency ${tag} ${currency}`, make).format(numberOf(value))
     },
-    number(value: unknown, locale: unknown = LOCALE_DEFAULT, digits?: unknown) {
+    number(value: unknown, named: unknown = locale, digits?: unknown) {
       if (isNothing(value)) return ''
-      const tag = textOf(locale, 'the locale')
+      const tag = textOf(named, 'the locale')
       const decimals = isNothing(digits) ? undefined : numberOf(digits)
       const make = () =>
         new Intl.NumberFormat(
@@ -50,7 +50,7 @@ export function localeFilters(): Record<'currency' | 'number' | 'date', FilterIm
         )
       return kept(`number ${tag} ${decimals}`, make).format(numberOf(value))
     },
-    date(value: unknown, ...[format = LOCALE_DEFAULT, style = 'medium', zone = ZONE_DEFAULT]: readonly unknown[]) {
+    date(value: unknown, ...[format = locale, style = 'medium', zone = ZONE_DEFAULT]: readonly unknown[]) {
       if (isNothing(value)) return ''
       const tag = textOf(format, 'the locale')
       // Liquid counts in seconds.

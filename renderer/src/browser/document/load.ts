@@ -1,0 +1,121 @@
+/** A document into a page: its HTML with everything it shows, the options in force over it, and what it turns out to hold. */
+import { abortable } from '@platen/contract/bell.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { RenderOptions } from '@platen/contract/render.ts'
+import type { Asset } from '@platen/contract/tenant.ts'
+import type { CDPSession } from 'puppeteer'
+import type { Coverage } from '../../template/html/coverage.ts'
+import type { FilledHtml } from '../../template/html/fill.ts'
+import { needsSourcePage, pageRules, roomFaultOf, type SourcePage, sideMargins } from '../paper.ts'
+import { type Findings, finishing, inspecting, SOURCE_PAGE } from './script.ts'
+
+export interface PrintDocument extends FilledHtml {
+  readonly options: RenderOptions
+  /** The PDF's title where the document has none. */
+  readonly title: string
+  /** What it may show. */
+  readonly assets: readonly Asset[]
+  /** Do its scripts run? Then it must be the first document of its page, and is to be the last. */
+  readonly isScripted: boolean
+  /** What its fonts have, where it may hold characters that none has. */
+  readonly coverage?: Coverage
+}
+
+/** The frame a document is loaded into. */
+export interface Frame {
+  readonly session: CDPSession
+  readonly frameId: string
+  readonly clock: Clock
+}
+
+/** A document that can be printed. */
+export interface LoadedDocument {
+  /** Margins at the sides of its pages, as CSS has them. */
+  readonly sides: { readonly left: string; readonly right: string }
+  /** Looks it over. Throws `asset_unavailable` where an asset it shows as an image is none. */
+  inspect(): Promise<Omit<Findings, 'broken'>>
+}
+
+/** Everything a document needs is in it or at hand, so it has loaded in milliseconds or never will; then it is printed as it is. */
+const LOAD_MS_MAX = 5_000
+
+/** 1. Scripts run, images and fonts load; 2. the options come into force and what fonts they ask for are loaded. Throws `template_error` and `asset_unavailable`. */
+export async function load(frame: Frame, document: PrintDocument, ended: AbortSignal): Promise<LoadedDocument> {
+  const { session, frameId, clock } = frame
+  const { html, options, title, isScripted } = document
+  const patience = clock.timeout(LOAD_MS_MAX)
+  const loaded = nextLoad(session)
+  await abortable(session.send('Page.setDocumentContent', { frameId, html }), ended)
+  await atMost(loaded, patience, ended)
+
+  const world = isScripted ? await abortable(openWorld(frame), ended) : undefined
+  const run = <Result>(expression: string) => evaluate<Result>(session, expression, world)
+  const hasEdges = document.header !== undefined || document.footer !== undefined
+  const source = needsSourcePage(options, hasEdges) ? await abortable(run<SourcePage>(SOURCE_PAGE), ended) : undefined
+  const fault = roomFaultOf(options, source?.size)
+  if (fault !== undefined) throw new ServiceError('template_error', fault)
+
+  const css = pageRules(options, source?.size)
+  if (css !== '' || !HAS_TITLE.test(html) || NAMES_FONTS.test(html) || isScripted) {
+    const finish = { title, css, isScripted, needsAllFonts: HAS_MARGIN_BOXES.test(html) }
+    const [family] = (await atMost(run<readonly string[]>(finishing(finish)), patience, ended)) ?? []
+    if (family !== undefined) throw notShown(`the font ${family.slice(0, 100)} could not be loaded`)
+  }
+  return {
+    sides: sideMargins(options, source),
+    async inspect() {
+      const { broken, ...findings } = await run<Findings>(inspecting(document.coverage))
+      if (broken !== '') throw notShown(`the asset ${broken.slice(0, 100)} is damaged: it cannot be shown as an image`)
+      return findings
+    },
+  }
+}
+
+function notShown(reason: string): ServiceError {
+  return new ServiceError('asset_unavailable', `the document: ${reason}`)
+}
+
+/** Resolves when what is being loaded has come to its end. */
+export function nextLoad(session: CDPSession): Promise<void> {
+  return new Promise((resolve) => {
+    session.once('Page.loadEventFired', () => resolve())
+  })
+}
+
+/** A world in which scripts of the document cannot change what ours call. */
+async function openWorld({ session, frameId }: Frame): Promise<number> {
+  return (await session.send('Page.createIsolatedWorld', { frameId })).executionContextId
+}
+
+/** Waits for `work` while patience lasts, and goes on without it then. */
+async function atMost<Result>(
+  work: Promise<Result>,
+  patience: AbortSignal,
+  ended: AbortSignal,
+): Promise<Result | undefined> {
+  try {
+    return await abortable(work, AbortSignal.any([ended, patience]))
+  } catch (error) {
+    if (ended.aborted || !patience.aborted) throw error
+    return undefined
+  }
+}
+
+/** Runs one of our scripts, each of which gives its result as JSON. */
+async function evaluate<Result>(session: CDPSession, expression: string, world: number | undefined): Promise<Result> {
+  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+    expression,
+    awaitPromise: true,
+    returnByValue: true,
+    ...(world === undefined ? {} : { contextId: world }),
+  })
+  if (exceptionDetails !== undefined) throw new Error(`a script of ours failed in the page: ${exceptionDetails.text}`)
+  // The scripts are ours, and where a document's own might meddle they run in a world of their own.
+  return JSON.parse(String(result.value)) as Result
+}
+
+// The expressions are linear in the length of the HTML, which is hostile and up to 20 MiB long.
+const HAS_TITLE = /<title>\s{0,9}[^<\s]/i
+const NAMES_FONTS = /@font-face/i
+const HAS_MARGIN_BOXES = /@(?:top|right|bottom|left)-/i

@@ -1,0 +1,66 @@
+/** What is in a page, as a PDF. */
+import { abortable } from '@platen/contract/bell.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
+import type { CDPSession } from 'puppeteer'
+import type { FilledHtml } from '../../template/html/fill.ts'
+import { PAPER_DEFAULT } from '../paper.ts'
+import { countPages, fixDates } from '../pdf.ts'
+import type { LoadedDocument } from './load.ts'
+
+export type PrintEdges = Pick<FilledHtml, 'header' | 'footer'> & Pick<LoadedDocument, 'sides'>
+
+/** Bytes in one answer of the protocol. */
+const CHUNK_BYTES = 4 * 1024 * 1024
+
+/** Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and `template_error`. */
+export async function print(session: CDPSession, edges: PrintEdges, ended: AbortSignal): Promise<Uint8Array> {
+  const { header, footer } = edges
+  const { stream } = await abortable(
+    session.send('Page.printToPDF', {
+      ...PAPER_DEFAULT,
+      preferCSSPageSize: true,
+      printBackground: true,
+      generateTaggedPDF: false,
+      generateDocumentOutline: false,
+      // One page more than allowed tells that there are more, and the rest is not made.
+      pageRanges: `1-${PDF_PAGES_MAX + 1}`,
+      displayHeaderFooter: header !== undefined || footer !== undefined,
+      headerTemplate: marginBox(header, edges),
+      footerTemplate: marginBox(footer, edges),
+      transferMode: 'ReturnAsStream',
+    }),
+    ended,
+  )
+  if (stream === undefined) throw new Error('Chromium printed without giving a stream')
+  const pdf = await read(session, stream, ended)
+  const pages = countPages(pdf)
+  if (pages > PDF_PAGES_MAX) {
+    throw new ServiceError('page_limit', `the document has more than the ${PDF_PAGES_MAX} pages that are allowed`)
+  }
+  return fixDates(pdf)
+}
+
+/** Chromium prints date and address where it is given no template, and text of size 0 where the template names no size. */
+function marginBox(template: string | undefined, { sides: { left, right } }: PrintEdges): string {
+  if (template === undefined) return '<span></span>'
+  return `<div style="width: 100%; margin: 0 ${right} 0 ${left}; font: 9px sans-serif">${template}</div>`
+}
+
+/** In chunks, as one answer would be one string, and the longest there can be is in reach of a hostile document. */
+async function read(session: CDPSession, handle: string, ended: AbortSignal): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for (let eof = false; !eof; ) {
+    const chunk = await abortable(session.send('IO.read', { handle, size: CHUNK_BYTES }), ended)
+    const data = Buffer.from(chunk.data, chunk.base64Encoded === true ? 'base64' : 'latin1')
+    bytes += data.length
+    if (bytes > PDF_BYTES_MAX) {
+      throw new ServiceError('template_error', `the PDF is larger than ${PDF_BYTES_MAX / 1024 / 1024} MiB`)
+    }
+    chunks.push(data)
+    eof = chunk.eof
+  }
+  session.send('IO.close', { handle }).catch(() => undefined)
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+}

@@ -1,0 +1,141 @@
+/**
+ * Scripts of ours for the page a document is in, as expressions to evaluate there; each gives JSON as a text. They call the
+ * prototypes, as `<img name="title">` would stand for `document.title` otherwise.
+ */
+import { METADATA_CHARS_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
+import type { Coverage } from '../../template/html/coverage.ts'
+import { FONT_ORIGIN } from '../../template/html/reference.ts'
+
+/** Calls a function with every rule of every style sheet. */
+const EACH_RULE = `(visit) => {
+  const look = (rules) => {
+    for (const rule of rules) {
+      visit(rule)
+      if (rule.cssRules) look(rule.cssRules)
+    }
+  }
+  for (const sheet of Object.getOwnPropertyDescriptor(Document.prototype, 'styleSheets').get.call(document)) {
+    try { look(sheet.cssRules) } catch { /* a sheet from elsewhere, which did not load either */ }
+  }
+}`
+
+/** Gives the `SourcePage`: size and margins of the last `@page` rules that are for all pages. */
+export const SOURCE_PAGE = `(() => {
+  const page = { size: '', left: '', right: '' };
+  (${EACH_RULE})((rule) => {
+    if (!(rule instanceof CSSPageRule) || rule.selectorText !== '') return
+    page.size = rule.style.size || page.size
+    page.left = rule.style.marginLeft || page.left
+    page.right = rule.style.marginRight || page.right
+  })
+  return JSON.stringify(page)
+})()`
+
+export interface Finish {
+  /** The title where the document has none. */
+  readonly title: string
+  /** Rules to lay over its own, or ''. */
+  readonly css: string
+  /** Are fonts to be loaded that no text on the pages asks for? Boxes in the margins ask too late. */
+  readonly needsAllFonts: boolean
+  /** Do scripts of its own draw on it? */
+  readonly isScripted: boolean
+}
+
+/** Makes a document ready to print, and gives the families of those fonts of the template that it could not load. */
+export function finishing(finish: Finish): string {
+  return `(${FINISH})(${JSON.stringify({ ...finish, fontOrigin: FONT_ORIGIN })})`
+}
+
+/**
+ * The rules stand first and last: of two important declarations in `@page`, Chromium takes the first, where CSS has it that the
+ * last wins. The layout is what asks for fonts, so it is made before they are waited for.
+ */
+const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin }) => {
+  const own = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name)
+  const root = Document.prototype.querySelector.call(document, ':root')
+  if (own('title').get.call(document) === '') own('title').set.call(document, title)
+  const styles = css === '' ? [] : [0, 1].map(() => Document.prototype.createElement.call(document, 'style'))
+  for (const style of styles) style.textContent = css
+  if (css !== '') root.prepend(styles[0]), root.append(styles[1])
+  root.getBoundingClientRect()
+  const fonts = own('fonts').get.call(document)
+  if (needsAllFonts) await Promise.allSettled(Array.from(fonts, (font) => font.load()))
+  await fonts.ready
+  // What is drawn frame by frame is drawn in the first of these, and on the page in the second.
+  const frame = () => new Promise((drawn) => requestAnimationFrame(drawn))
+  if (isScripted) await frame(), await frame()
+  const bare = (family) => family.replace(/^["']|["']$/g, '')
+  const failed = new Set(Array.from(fonts).filter((font) => font.status === 'error').map((font) => bare(font.family)))
+  const families = new Set()
+  if (failed.size > 0) (${EACH_RULE})((rule) => {
+    if (!(rule instanceof CSSFontFaceRule) || !rule.style.getPropertyValue('src').includes(fontOrigin)) return
+    const family = bare(rule.style.getPropertyValue('font-family'))
+    if (failed.has(family)) families.add(family)
+  })
+  return JSON.stringify(Array.from(families))
+}`
+
+/** What a document turns out to hold. */
+export interface Findings {
+  readonly author: string
+  readonly subject: string
+  readonly keywords: string
+  readonly language: string
+  /** The name of an asset that is shown as an image and is none, or ''. */
+  readonly broken: string
+  /** The characters no font has. */
+  readonly missing: string
+}
+
+/** Gives the `Findings`, and changes nothing. Without coverage it looks for no missing characters. */
+export function inspecting(coverage: Coverage | undefined): string {
+  const missing = coverage === undefined ? `''` : `(${FIND_MISSING})(${JSON.stringify(coverage)})`
+  return `(${INSPECT})(${missing})`
+}
+
+const INSPECT = `(missing) => {
+  const all = (selector) => Array.from(Document.prototype.querySelectorAll.call(document, selector))
+  const meta = (name) => (all('meta[name="' + name + '" i]')[0]?.content ?? '').trim().slice(0, ${METADATA_CHARS_MAX})
+  const images = Array.from(Object.getOwnPropertyDescriptor(Document.prototype, 'images').get.call(document))
+  const broken = images.find((image) => image.complete && image.naturalWidth === 0 && /^asset:/i.test(image.currentSrc))
+  return JSON.stringify({
+    author: meta('author'),
+    subject: meta('description'),
+    keywords: meta('keywords'),
+    language: (all(':root')[0]?.getAttribute('lang') ?? '').trim().slice(0, ${METADATA_CHARS_MAX}),
+    broken: broken === undefined ? '' : broken.currentSrc.slice('asset:'.length),
+    missing,
+  })
+}`
+
+/**
+ * Looks at the text on the pages, and not at what CSS makes (\`::before\`, markers), nor into frames. A family that a document brings along in
+ * a rule of its own is not known here, and taken to have everything.
+ */
+const FIND_MISSING = `({ defaults, families }) => {
+  const strange = new RegExp('[^' + defaults + ']', 'gu')
+  const bare = (family) => family.trim().replace(/^["']|["']$/g, '').toLowerCase()
+  const had = new Map()
+  for (const { family, characters } of families) {
+    const patterns = had.get(bare(family)) ?? []
+    had.set(bare(family), [...patterns, new RegExp('^[' + characters + ']', 'u')])
+  }
+  const brought = new Set(
+    Array.from(Object.getOwnPropertyDescriptor(Document.prototype, 'fonts').get.call(document), ({ family }) => bare(family)),
+  )
+  const root = Document.prototype.querySelector.call(document, ':root')
+  const walker = Document.prototype.createTreeWalker.call(document, root, NodeFilter.SHOW_TEXT)
+  const missing = new Set()
+  while (missing.size < ${MISSING_GLYPHS_COUNTED_MAX} && walker.nextNode()) {
+    const text = walker.currentNode
+    const strangers = Array.from(text.data.matchAll(strange), ([character]) => character).filter((character) => !missing.has(character))
+    const parent = text.parentElement
+    if (strangers.length === 0 || parent === null || !parent.checkVisibility({ visibilityProperty: true })) continue
+    const listed = getComputedStyle(parent).fontFamily.split(',').map(bare)
+    if (listed.some((family) => brought.has(family) && !had.has(family))) continue
+    const has = listed.flatMap((family) => had.get(family) ?? [])
+    for (const stranger of strangers) if (!has.some((pattern) => pattern.test(stranger))) missing.add(stranger)
+  }
+  return Array.from(missing).slice(0, ${MISSING_GLYPHS_COUNTED_MAX}).join('')
+}`

@@ -1,0 +1,122 @@
+/**
+ * Which characters the fonts of a document have. Chromium draws what a family lacks with any other font it knows, so a character
+ * is missing when neither the fonts of the service nor a font the text itself names has it. What no font has is rare: the
+ * documents that hold nothing else are told from the others by one expression, and cost no more than that.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
+import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
+import * as fontkit from 'fontkit'
+import type { RenderWork } from '../../engine/engine.ts'
+import { fontFolder } from '../fonts.ts'
+
+/** Sets of characters, each as the inside of a class in an expression with the flag `u`. */
+export interface Coverage {
+  /** What the fonts of the service have. */
+  readonly defaults: string
+  /** What each family of the template has of its own. */
+  readonly families: readonly { readonly family: string; readonly characters: string }[]
+}
+
+export interface GlyphScan {
+  /** The characters of `html`, a header or footer, that no font of the service has. */
+  missingIn(html: string): string
+  /** What is needed to look for missing characters in the page; undefined where `html` has none that could be missing. */
+  coverageFor(html: string, work: RenderWork): Coverage | undefined
+}
+
+/**
+ * Every one of these is in DejaVu that is anything at all, and most documents hold no other. Larger entities than these stand
+ * outside; the named ones count as plain.
+ */
+export const PLAIN =
+  '\\0-\\u024f\\u0370-\\u03ff\\u0400-\\u0525\\u2000-\\u206f\\u20a0-\\u20b5\\u2116\\u2122\\u2190-\\u2315\\u2500-\\u269c\\u2706-\\u2709\\u270c-\\u2727\\ufeff'
+
+const NOT_PLAIN = new RegExp(`[^${PLAIN}]|&#(?:0*[1-9]\\d{3}|[xX]0*[1-9a-fA-F][\\da-fA-F]{2})`, 'u')
+
+/** Reads no font before the first document that has something to look for. */
+export function openGlyphScan(): GlyphScan {
+  const known = new Map<AssetDigest, string>()
+  let defaults: string | undefined
+  let outside: RegExp | undefined
+
+  const ofDefaults = () => {
+    defaults ??= classOf(defaultCharacters())
+    return defaults
+  }
+  const strangers = (html: string): ReadonlySet<string> => {
+    const found = new Set<string>()
+    if (!NOT_PLAIN.test(html)) return found
+    outside ??= new RegExp(`[^${ofDefaults()}]`, 'gu')
+    for (const [character] of decodeEntities(html).matchAll(outside)) {
+      if (found.size === MISSING_GLYPHS_COUNTED_MAX) break
+      found.add(character)
+    }
+    return found
+  }
+  const ofFont = (asset: Asset): string => {
+    const characters = known.get(asset.digest) ?? classOf(charactersOf(Buffer.from(asset.bytes)))
+    // Set anew, so that the first key is the one used longest ago.
+    known.delete(asset.digest)
+    known.set(asset.digest, characters)
+    for (const oldest of known.keys()) if (known.size > FONT_COVERAGES_MAX) known.delete(oldest)
+    return characters
+  }
+
+  return {
+    missingIn: (html) => Array.from(strangers(html)).join(''),
+    coverageFor(html, { template, assets, javascriptEnabled }) {
+      const isScripted = javascriptEnabled && template.html?.javascript === true
+      // What scripts will write, nobody knows here.
+      if (!isScripted && strangers(html).size === 0) return undefined
+      const families = (template.fonts ?? []).flatMap(({ family, asset: name }) => {
+        const asset = assets.find((candidate) => candidate.name === name)
+        return asset === undefined ? [] : [{ family, characters: ofFont(asset) }]
+      })
+      return { defaults: ofDefaults(), families }
+    },
+  }
+}
+
+/** Numeric entities only; what a named one stands for, DejaVu has, but for a few letters of formulas. */
+function decodeEntities(html: string): string {
+  return html.replace(/&#(?:(\d{1,7})|x([\da-f]{1,6}));?/gi, (entity, decimal?: string, hex?: string) => {
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
+    return code <= 0x10ffff ? String.fromCodePoint(code) : entity
+  })
+}
+
+/** A font of formulas is kept from Chromium, see `font-config.ts`. */
+function defaultCharacters(): number[] {
+  const folder = fontFolder()
+  const files = readdirSync(folder).filter((file) => file.startsWith('DejaVu') && !file.includes('Math'))
+  return files.flatMap((file) => charactersOf(readFileSync(join(folder, file))))
+}
+
+/** A font that cannot be read has no characters; Chromium will say what is wrong with it. */
+function charactersOf(file: Buffer): readonly number[] {
+  try {
+    const font = fontkit.create(file)
+    return 'characterSet' in font ? font.characterSet : []
+  } catch {
+    return []
+  }
+}
+
+/** Nothing is to be seen of what stands here, whichever font has it. */
+const UNSEEN = '\\p{Cc}\\p{Cs}\\p{Z}\\p{Default_Ignorable_Code_Point}'
+
+function classOf(characters: readonly number[]): string {
+  const ranges: { first: number; last: number }[] = []
+  for (const code of Array.from(new Set(characters)).sort((left, right) => left - right)) {
+    const range = ranges.at(-1)
+    if (range?.last === code - 1) range.last = code
+    else ranges.push({ first: code, last: code })
+  }
+  return UNSEEN + ranges.map(({ first, last }) => `${escaped(first)}-${escaped(last)}`).join('')
+}
+
+function escaped(code: number): string {
+  return `\\u{${code.toString(16)}}`
+}

@@ -1,0 +1,97 @@
+import { ServiceError } from '@platen/contract/error.ts'
+import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
+import { describe, expect, test } from 'vitest'
+import { anAsset, aPng, RED } from '../../../../test/fixture/asset.ts'
+import { assetNamed, checkReferences, FONT_ORIGIN, withAssetsInside, withFonts } from './reference.ts'
+
+const LOGO = anAsset('logo.png', aPng(RED))
+const FONT = anAsset('font.ttf', Buffer.from('\0\x01\0\0', 'latin1'))
+const ASSETS = [LOGO, FONT]
+const part = (html: string) => ({ name: 'template.html', html })
+const face = { family: 'Brand', weight: 400, style: 'normal', asset: 'font.ttf' } as const
+const RULE = `<style>@font-face{font-family:"Brand";font-weight:400;font-style:normal;src:url(${FONT_ORIGIN}${FONT.digest});font-display:block}</style>`
+
+test.for([
+  ['lgoo.png', 'x: the template has no asset lgoo.png (did you mean logo.png?)'],
+  ['nothing-like-it', 'x: the template has no asset nothing-like-it'],
+  ['y'.repeat(200), `x: the template has no asset ${'y'.repeat(80)}…`],
+])('of %s it says what the template has', ([name = '', message]) => {
+  expect(() => assetNamed(ASSETS, name, 'x')).toThrow(new ServiceError('asset_unavailable', message ?? ''))
+})
+
+describe('a document', () => {
+  test.for([
+    ['<img src="asset:logo.png"> <img src = asset:logo.png> <p style="background:url( \'asset:logo.png\' )">', true],
+    ['<a href="asset:logo.png#part">', true],
+    ['we have three assets: asset:4711, (asset:4712) and "asset:4713"', true],
+    ['<img src="asset:x">', false],
+    ['<img SRC=ASSET:x>', false],
+    ['<p style="background:url(asset:x)">', false],
+  ])('%s names what there is: %s', ([html, isSound]) => {
+    const check = () => checkReferences(part(`${html}`), ASSETS)
+    if (isSound === true) check()
+    else expect(check).toThrow('template.html: the template has no asset x')
+  })
+
+  test.for([
+    ['<!doctype html><p>x', '<!doctype html>', '<p>x'],
+    [' <!-- a > b --> <!DOCTYPE html>\n<html lang="de">', ' <!-- a > b --> <!DOCTYPE html>\n', '<html lang="de">'],
+    ['<p>x', '', '<p>x'],
+    ['', '', ''],
+    ['<!-- no end', '', '<!-- no end'],
+    ['<?xml version="1.0"?><!doctype html>x', '<?xml version="1.0"?><!doctype html>', 'x'],
+  ])('%j has the fonts of the template after its doctype', ([html = '', before, after]) => {
+    expect(withFonts(part(html), ASSETS, [face])).toBe(`${before}${RULE}${after}`)
+  })
+
+  test('takes fonts it names itself from where Chromium takes them', () => {
+    const html =
+      "<style>@font-face { font-family: x; src: local(y), url( 'asset:font.ttf' ) } p { background: url(asset:logo.png) }</style>"
+    expect(withFonts(part(html), ASSETS, [])).toBe(html.replace('asset:font.ttf', FONT_ORIGIN + FONT.digest))
+  })
+
+  test('cannot be left by the name of a font', () => {
+    const family = '"}</style><script>\\'
+    const [, name] = /font-family:"(.*?)";font-weight/.exec(withFonts(part(''), ASSETS, [{ ...face, family }])) ?? []
+    expect(name).toBe('\\22 \\7d \\3c \\2f style\\3e \\3c script\\3e \\5c ')
+  })
+})
+
+describe('a header', () => {
+  test('holds its assets', () => {
+    const url = `data:image/png;base64,${Buffer.from(LOGO.bytes).toString('base64')}`
+    const html =
+      '<img src="asset:logo.png"><img srcset=\'asset:logo.png 1x, asset:logo.png 2x\'><p style="background:url(asset:logo.png#x)">asset:logo.png'
+    const filled = `<img src="${url}"><img srcset='${url} 1x, ${url} 2x'><p style="background:url(${url}#x)">asset:logo.png`
+    expect(withAssetsInside(part(html), ASSETS)).toBe(filled)
+  })
+
+  test('has a length with its assets, too', () => {
+    const large = anAsset('large.png', Buffer.concat([aPng(RED), Buffer.alloc(HTML_BYTES_MAX / 4)]))
+    const image = '<img src="asset:large.png">'
+    expect(withAssetsInside(part(image), [large]).length).toBeGreaterThan(HTML_BYTES_MAX / 4)
+    const refused = new ServiceError('template_error', 'template.html: with its assets it is longer than 20 MiB')
+    expect(() => withAssetsInside(part(image.repeat(4)), [large])).toThrow(refused)
+  })
+
+  test('shows nothing that is neither image nor font', () => {
+    const text = anAsset('x.txt', Buffer.from('x'))
+    const refused = new ServiceError(
+      'asset_unavailable',
+      'template.html: the asset x.txt is no image and no font that can be shown',
+    )
+    expect(() => withAssetsInside(part('<img src="asset:x.txt">'), [text])).toThrow(refused)
+  })
+})
+
+test.for([
+  ['mentions', '="asset:'],
+  ['open rules', '@font-face {'],
+  ['comments without end', '<!--'],
+  ['blanks', 'src =          '],
+])('takes time in proportion to hostile HTML: %s', ([, piece = '']) => {
+  const html = piece.repeat(HTML_BYTES_MAX / piece.length)
+  checkReferences(part(html), ASSETS)
+  withAssetsInside(part(html), ASSETS)
+  expect(withFonts(part(html), ASSETS, [face])).toHaveLength(html.length + RULE.length)
+})

@@ -1,0 +1,121 @@
+/**
+ * How filled HTML refers to the template's own files. In the body of a document Chromium asks for `asset:logo.png` itself, and
+ * is answered in `browser/document/request.ts`; here is what it does not ask for by that name: fonts, which it takes from an
+ * origin only, and everything in header and footer, which have no requests at all. Pure.
+ */
+import { ServiceError } from '@platen/contract/error.ts'
+import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { Asset, AssetReference, FontReference } from '@platen/contract/tenant.ts'
+import { suggestion } from '../element/primitive.ts'
+import { mediaTypeOf } from './media-type.ts'
+
+/** What a font's address begins with, its digest following: an origin that is nowhere, so that no two files ever share an address. */
+export const FONT_ORIGIN = 'https://asset.invalid/'
+
+/** Some filled HTML, by the name its errors are to have. */
+export interface Part {
+  readonly name: string
+  readonly html: string
+}
+
+/** The asset called `name`. Throws `asset_unavailable`, with the nearest name there is; `place` opens the message. */
+export function assetNamed<Found extends AssetReference>(assets: readonly Found[], name: string, place: string): Found {
+  const found = assets.find((asset) => asset.name === name)
+  if (found !== undefined) return found
+  const names = assets.map((asset) => asset.name)
+  const known = names.length === 0 ? ': it has none' : suggestion(name, names)
+  throw new ServiceError('asset_unavailable', `${place}: the template has no asset ${shortened(name)}${known}`)
+}
+
+/** Names come from HTML, and are as long as it likes. */
+function shortened(name: string): string {
+  return name.length > 80 ? `${name.slice(0, 80)}…` : name
+}
+
+/** Throws `asset_unavailable` where an attribute or a style names an asset the template has not: before Chromium is asked to print a document with a hole. */
+export function checkReferences({ name: place, html }: Part, assets: readonly Asset[]): void {
+  for (const [, name = ''] of html.matchAll(REFERENCE)) assetNamed(assets, name, place)
+}
+
+// All expressions here are linear in the length of the HTML, which is hostile and up to 20 MiB long.
+const REFERENCE = /(?:\b(?:src|href|srcset)\s{0,9}=\s{0,9}["']?|\burl\(\s{0,9}["']?)asset:([^\s"'()<>,#]*)/gi
+
+/** The document with the template's fonts as `@font-face` rules, and its own such rules taking assets from where Chromium takes fonts. */
+export function withFonts(
+  { name: place, html }: Part,
+  assets: readonly Asset[],
+  fonts: readonly FontReference[],
+): string {
+  const rules = fonts.map((font) => faceRule(font, assetNamed(assets, font.asset, `font ${font.family}`)))
+  const own = html.replace(FACE_RULE, (rule) =>
+    rule.replace(FACE_SOURCE, (_, opening: string, name: string) => opening + fontUrl(assetNamed(assets, name, place))),
+  )
+  if (rules.length === 0) return own
+  // After the doctype, as a document without one in front is laid out by other rules; what follows still makes root and head.
+  const at = prologueEnd(own)
+  return `${own.slice(0, at)}<style>${rules.join('')}</style>${own.slice(at)}`
+}
+
+const FACE_RULE = /@font-face\s{0,9}\{[^{}]*\}/gi
+const FACE_SOURCE = /(\burl\(\s{0,9}["']?)asset:([^\s"'()<>,#]*)/gi
+
+function fontUrl({ digest }: Asset): string {
+  return FONT_ORIGIN + digest
+}
+
+/** `block`, as a page that is printed is never looked at before its fonts are there. */
+function faceRule({ family, weight, style }: FontReference, asset: Asset): string {
+  const source = `src:url(${fontUrl(asset)});font-display:block`
+  return `@font-face{font-family:"${escapeCss(family)}";font-weight:${weight};font-style:${style};${source}}`
+}
+
+function escapeCss(text: string): string {
+  return text.replace(/[^\w -]/gu, (character) => `\\${character.codePointAt(0)?.toString(16)} `)
+}
+
+/** Where the doctype of a document ends, with the comments around it; 0 where there is none. */
+function prologueEnd(html: string): number {
+  for (let at = 0; ; ) {
+    while (/\s/.test(html.charAt(at))) at += 1
+    const closing = html.startsWith('<!--', at) ? '-->' : /^<[!?]/.test(html.slice(at, at + 2)) ? '>' : undefined
+    const end = closing === undefined ? -1 : html.indexOf(closing, at)
+    if (closing === undefined || end === -1) return at
+    at = end + closing.length
+  }
+}
+
+/**
+ * A header or footer with its assets written out as data: URLs. Throws `asset_unavailable` for one Chromium cannot show there,
+ * and `template_error` when it becomes too long.
+ */
+export function withAssetsInside({ name: place, html }: Part, assets: readonly Asset[]): string {
+  const urls = new Map<string, string>()
+  let length = html.length
+  return html.replace(MENTION, (mention, opening: string, name: string) => {
+    const asset = assets.find((known) => known.name === name)
+    if (asset === undefined) return mention
+    const url = urls.get(name) ?? dataUrl(asset, place)
+    urls.set(name, url)
+    length += url.length
+    if (length > HTML_BYTES_MAX) throw tooLong(place)
+    return opening + url
+  })
+}
+
+function tooLong(place: string): ServiceError {
+  const limit = `${HTML_BYTES_MAX / 1024 / 1024} MiB`
+  return new ServiceError('template_error', `${place}: with its assets it is longer than ${limit}`)
+}
+
+const MENTION = /(["'(=,]\s{0,9})asset:([^\s"'()<>,#]*)/gi
+
+function dataUrl({ name, bytes }: Asset, place: string): string {
+  const type = mediaTypeOf(bytes)
+  if (type === undefined) throw unusable(name, place)
+  return `data:${type};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}`
+}
+
+/** The refusal of an asset whose bytes are nothing Chromium shows. */
+export function unusable(name: string, place: string): ServiceError {
+  return new ServiceError('asset_unavailable', `${place}: the asset ${name} is no image and no font that can be shown`)
+}
