@@ -189,3 +189,16 @@ test('retires a browser that has no page any more when its successor runs', asyn
   await rest()
   expect(browsers).toHaveLength(2)
 })
+
+test('ends a browser that retires while its next page is still opening', async () => {
+  const { take, release, browsers, opening } = aPool({ browserRendersMax: 2 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const page = await take(ACME, NEVER)
+  opening.hold = promise
+  await release(page, true)
+  await release(await take(ACME, NEVER), true)
+  await rest()
+  resolve()
+  await rest()
+  expect(browsers[0]?.gone.aborted).toBe(true)
+})

@@ -114,10 +114,20 @@ function openNursery({ supply }: PoolPorts, fleet: Fleet): Nursery {
     spare = kept
     try {
       kept.page = await opening
+      // Its browser may have retired meanwhile, and would live until somebody asks for a page.
+      if (spare === kept) fill()
     } catch {
       // Whoever takes the next one is told, if it does no better.
       if (spare === kept) spare = undefined
     }
+  }
+
+  function fill(): void {
+    if (spare?.page !== undefined && !fleet.isFit(spare.page)) {
+      void fleet.close(spare.page)
+      spare = undefined
+    }
+    if (spare === undefined) void keep(make())
   }
 
   async function takeNext(signal: AbortSignal): Promise<PrintPage> {
@@ -141,13 +151,7 @@ function openNursery({ supply }: PoolPorts, fleet: Fleet): Nursery {
         void fleet.close(page)
       }
     },
-    fill() {
-      if (spare?.page !== undefined && !fleet.isFit(spare.page)) {
-        void fleet.close(spare.page)
-        spare = undefined
-      }
-      if (spare === undefined) void keep(make())
-    },
+    fill,
   }
 }
 
