@@ -74,7 +74,7 @@ describe('at start', () => {
     expect(service.current().tenants.size).toBe(1)
     expect(service.lines).toContainEqual({
       message: 'manifest refused',
-      fields: { file: 'a.yaml', line: 1, detail: expect.any(String) },
+      fields: { file: 'a.yaml', line: 1, column: 8, detail: expect.any(String) },
     })
   })
 

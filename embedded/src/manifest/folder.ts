@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { constants, watch } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { abortable } from '@platen/contract/bell.ts'
 import { MANIFEST_FILE_BYTES_MAX, MANIFEST_QUIET_MS, MANIFEST_QUIET_WAITS_MAX } from '@platen/contract/limit.ts'
@@ -20,6 +20,8 @@ interface FileState {
   readonly digest?: string
   readonly documents: readonly ManifestDocument[]
   readonly faults: readonly ManifestFault[]
+  /** As it was read; absent where it is not UTF-8. */
+  readonly text?: string
   readonly parts?: ParsedParts
 }
 
@@ -40,9 +42,22 @@ export function folderOf(documents: readonly ManifestDocument[]): FolderState {
   return { files: new Map(files), documents, faults: [] }
 }
 
+/** A folder of which only the texts are known: read after it, what is refused is not in force, and what is as before is not parsed again. */
+export function textsOf({ files }: FolderState): FolderState {
+  const parsed = [...files].map(([name, { parts }]): [string, FileState] => {
+    return [name, { documents: [], faults: [], ...(parts && { parts }) }]
+  })
+  return { files: new Map(parsed), documents: [], faults: [] }
+}
+
+/** Is this the name of a manifest file? */
+export function isManifest(name: string): boolean {
+  return /^[^.].*\.ya?ml$/.test(name)
+}
+
 /** Reads the folder anew; a file with the bytes it had is not parsed again. Throws the file system's error when the folder cannot be listed. */
 export async function readFolder(dir: string, previous: FolderState, read: ReadResource): Promise<FolderState> {
-  const names = (await readdir(dir)).filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort()
+  const names = (await readdir(dir)).filter(isManifest).sort()
   const files = new Map<string, FileState>()
   let bytesLeft = MANIFEST_FILE_BYTES_MAX
   for (const name of names) {
@@ -98,7 +113,7 @@ function parseFile({ name, bytes, digest, before }: ChangedFile, read: ReadResou
   })
   const good = new Set(documents.map(({ place }) => place))
   const kept = (before?.documents ?? []).filter(({ place }) => !good.has(place) && (hasUnknown || refused.has(place)))
-  return { digest, documents: [...documents, ...kept], faults, parts }
+  return { digest, documents: [...documents, ...kept], faults, text, parts }
 }
 
 function decode(bytes: Uint8Array): string | undefined {
@@ -147,11 +162,22 @@ export interface FolderWatch extends Disposable {
   settled(signal: AbortSignal): Promise<void>
 }
 
+export interface WatchOptions {
+  /** Only files of such names count, and the folder itself; absent = all. */
+  readonly isOfInterest?: (name: string) => boolean
+  /** Does the process live for as long as the watch? */
+  readonly isPersistent?: boolean
+}
+
 /**
  * Watches a folder from now on. One watch is for one change: the next begins before the folder is read, so that nothing is missed,
  * and finds the folder again that was removed and made anew. Throws the file system's error.
  */
-export function watchFolder(dir: string, clock: Clock): FolderWatch {
+export function watchFolder(
+  dir: string,
+  clock: Clock,
+  { isOfInterest = () => true, isPersistent = false }: WatchOptions = {},
+): FolderWatch {
   const changed = Promise.withResolvers<void>()
   let changes = 0
   const onChange = () => {
@@ -159,7 +185,11 @@ export function watchFolder(dir: string, clock: Clock): FolderWatch {
     changed.resolve()
   }
   // A watch that breaks is a change, too: the next look at the folder says what became of it.
-  const watcher = watch(dir, { persistent: false }).on('change', onChange).on('error', onChange)
+  const watcher = watch(dir, { persistent: isPersistent }).on('error', onChange)
+  watcher.on('change', (_kind, name) => {
+    // Not every system tells the name; of the folder itself it is the folder's own.
+    if (typeof name !== 'string' || isOfInterest(name) || name === basename(dir)) onChange()
+  })
   return {
     async settled(signal) {
       await abortable(changed.promise, signal)

@@ -86,7 +86,14 @@ describe('a faulty document', () => {
 
   test('is told by file, line, resource and field', () => {
     expect(parse(`\n\n${plan('bad')}spec:\n  retentionDays: 30\n  asyncFairShare: 0\n`).faults).toEqual([
-      { file: 'all.yaml', line: 8, place: 'Plan bad', path: '/spec/asyncFairShare', message: 'must be >= 1' },
+      {
+        file: 'all.yaml',
+        line: 8,
+        column: 19,
+        place: 'Plan bad',
+        path: '/spec/asyncFairShare',
+        message: 'must be >= 1',
+      },
     ])
   })
 
@@ -113,7 +120,7 @@ describe('a faulty document', () => {
   ] as const)('of %s is refused as of nobody knows whom', ([, text, line]) => {
     const { documents, faults, hasUnknown } = parse(text)
     expect(documents).toEqual([])
-    expect(faults).toEqual([{ file: 'all.yaml', line, message: expect.any(String) }])
+    expect(faults).toEqual([{ file: 'all.yaml', line, column: expect.any(Number), message: expect.any(String) }])
     expect(hasUnknown).toBe(true)
   })
 

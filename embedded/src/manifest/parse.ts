@@ -10,7 +10,8 @@ import {
   MANIFEST_NODES_MAX,
 } from '@platen/contract/limit.ts'
 import type { ReadResource, Written } from '@platen/contract/schema/resource.ts'
-import { type Document, isCollection, isNode, isScalar, LineCounter, parseAllDocuments } from 'yaml'
+import type { Document, LineCounter } from 'yaml'
+import { type Position, parsePart, positionAt, positionOf, splitText } from './yaml-text.ts'
 
 /** A good document. `place` is what no two may share: `Template team-acme/invoice`. */
 export interface ManifestDocument {
@@ -23,6 +24,7 @@ export interface ManifestDocument {
 export interface ManifestFault {
   readonly file: string
   readonly line?: number
+  readonly column?: number
   /** Which resource, where that much could be read. */
   readonly place?: string
   /** JSON pointer into the document. */
@@ -87,53 +89,32 @@ export function parseManifests({ text, file, read, known }: FileToParse): Parsed
   return { documents, faults: [{ file, message }], refused, hasUnknown: true, parts }
 }
 
-/** The text from each document marker to the next; YAML knows it for one wherever it stands at the start of a line. */
-function splitText(text: string): readonly { readonly part: string; readonly linesBefore: number }[] {
-  // A directive belongs to the marker after it. Nobody writes any.
-  const isDirected = /^%/m.test(text)
-  let linesBefore = 0
-  return (isDirected ? [text] : text.split(/^(?=---(?:\s|$))/m)).map((part) => {
-    const before = linesBefore
-    linesBefore += part.split('\n').length - 1
-    return { part, linesBefore: before }
-  })
-}
-
 function readPart(part: string, read: ReadResource): readonly DocumentResult[] {
-  const lines = new LineCounter()
-  const parsed = parseAllDocuments(part, { lineCounter: lines, uniqueKeys: true, logLevel: 'error' })
-  // A text without documents comes back as an empty list with properties of its own.
-  return (Array.isArray(parsed) ? parsed : [])
-    .filter((document) => document.errors.length > 0 || !isEmpty(document))
-    .map((document) => readDocument(document, lines, read))
+  const { documents, lines } = parsePart(part)
+  return documents.map((document) => readDocument(document, lines, read))
 }
 
-/** Between two `---` there may be nothing, or comments. */
-function isEmpty({ contents }: Document): boolean {
-  return contents === null || (isScalar(contents) && contents.value === null)
-}
-
-type Fault = Omit<ManifestFault, 'file' | 'line'> & { readonly line: number }
+type Fault = Omit<ManifestFault, 'file' | 'line' | 'column'> & Position
 /** Its lines are counted from the start of the part. */
 export type DocumentResult =
   | { readonly written: Written; readonly line: number }
   | { readonly faults: readonly Fault[]; readonly place?: string }
 
 function readDocument(document: Document, lines: LineCounter, read: ReadResource): DocumentResult {
-  const line = lineOf(document, [], lines)
+  const start = positionOf(document, '', lines)
   const [broken] = [...document.errors, ...document.warnings]
   // Only the first: the others follow from it. Its message goes on with an excerpt of the file, which may hold a secret.
   if (broken !== undefined) {
-    const at = lines.linePos(broken.pos[0]).line
-    return { faults: [{ line: at, message: broken.message.split(/ at line \d|\n/, 1)[0] ?? 'is not YAML' }] }
+    const message = broken.message.split(/ at line \d|\n/, 1)[0] ?? 'is not YAML'
+    return { faults: [{ ...positionAt(broken.pos[0], lines), message }] }
   }
   const value = valueOf(document)
-  if ('fault' in value) return { faults: [{ line, message: value.fault }] }
+  if ('fault' in value) return { faults: [{ ...start, message: value.fault }] }
   const result = read(value.json)
-  if ('written' in result) return { written: result.written, line }
+  if ('written' in result) return { written: result.written, line: start.line }
   const place = claimedPlace(value.json)
   const faults = result.faults.map(({ path, message }) => ({
-    line: lineOf(document, segmentsOf(path), lines),
+    ...positionOf(document, path, lines),
     ...(place !== undefined && { place }),
     path,
     message,
@@ -191,23 +172,4 @@ function claimedPlace({ kind, metadata }: JsonObject): string | undefined {
 
 function spellPlace(kind: string, name: string, namespace = NAMESPACE_DEFAULT): string {
   return CLUSTER_KINDS.includes(kind) ? `${kind} ${name}` : `${kind} ${namespace}/${name}`
-}
-
-function segmentsOf(pointer: string): readonly string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
-}
-
-/** The line of the value at `path`, or of the nearest that is there around it; of the document where there is none. */
-function lineOf(document: Document, path: readonly string[], lines: LineCounter): number {
-  let node: unknown = document.contents
-  let range = isNode(node) ? node.range : document.range
-  for (const segment of path) {
-    node = isCollection(node) ? node.get(segment, true) : undefined
-    if (!isNode(node)) break
-    range = node.range ?? range
-  }
-  return lines.linePos(range?.[0] ?? 0).line
 }
