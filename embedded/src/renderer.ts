@@ -1,10 +1,7 @@
 /** The renderer inside the embedded service: a pool of render threads, a browser where there is one, and a worker for each engine. */
 import type { Engine } from '@platen/contract/render.ts'
-import { findChromium } from '@platen/renderer/browser/executable.ts'
 import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
-import { openHtmlEngine } from '@platen/renderer/engine/html.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import type { TemplateCheck, TemplateFault } from '@platen/renderer/template/check.ts'
 import { runWorker, type WorkerPorts, type WorkerSettings } from '@platen/renderer/worker.ts'
 
@@ -34,37 +31,22 @@ export interface EmbeddedRenderer extends AsyncDisposable {
 /** Starts threads and browser without waiting for them. Renders wait in their queue until `begin`, and for their engine. */
 export async function openRenderer(options: RendererOptions): Promise<EmbeddedRenderer> {
   const { ports, slots } = options
-  const executablePath = options.chromium === 'none' ? undefined : await findChromium({ configured: options.chromium })
   // One more than the react_pdf slots, so that filling an html template never waits for a long layout.
-  const pool = openThreadPool({ size: slots + 1, clock: ports.clock })
+  const engines = await openEngines({ ...options, ...ports, threads: slots + 1 })
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-  const reactPdf = serve(options, begun, async () => openReactPdfEngine({ pool, slots }))
-  const html =
-    executablePath === undefined
-      ? missing(options)
-      : serve(options, begun, () => openHtml(options, { executablePath, pool }))
+  const reactPdf = serve(options, begun, async () => engines.openReactPdf())
+  const html = engines.openHtml === undefined ? missing(options) : serve(options, begun, engines.openHtml)
   return {
-    check: (check, signal) => pool.run({ kind: 'check', check }, signal),
+    check: engines.check,
     states: () => ({ react_pdf: reactPdf.state(), html: html.state() }),
     begin,
     async [Symbol.asyncDispose]() {
       const stopped = Promise.all([reactPdf.stop(), html.stop()])
       begin()
       await stopped
-      await pool[Symbol.asyncDispose]()
+      await engines[Symbol.asyncDispose]()
     },
   }
-}
-
-function openHtml(
-  { ports, slots, profileDir }: RendererOptions,
-  { executablePath, pool }: { executablePath: string; pool: ReturnType<typeof openThreadPool> },
-): Promise<RenderEngine> {
-  const isSandboxed = process.getuid?.() !== 0
-  if (!isSandboxed) ports.log.warn({}, 'running as root: chromium runs without its sandbox')
-  const { clock, log } = ports
-  const fill: Parameters<typeof openHtmlEngine>[0]['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
-  return openHtmlEngine({ executablePath, slots, fill, clock, profileDir, isSandboxed, log })
 }
 
 interface Service {

@@ -52,7 +52,6 @@ export const IMPORT_TABLE: readonly Row[] = [
       'renderer/src/worker.ts',
       'renderer/src/engine',
       'renderer/src/template',
-      'renderer/src/browser/executable.ts',
     ],
   },
 

@@ -1,0 +1,54 @@
+/** The engines of one process: the threads they share, and a browser where there is one. */
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { findChromium } from '../browser/executable.ts'
+import type { TemplateCheck, TemplateFault } from '../template/check.ts'
+import type { RenderEngine } from './engine.ts'
+import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
+import { openReactPdfEngine } from './react-pdf.ts'
+import { openThreadPool, type ThreadPool } from './thread-pool.ts'
+
+export interface EnginesOptions {
+  /** Renders at once, per engine. */
+  readonly slots: number
+  /** Threads at work at once, for renders of both engines and publish checks. */
+  readonly threads: number
+  /** Where browsers keep their profiles. */
+  readonly profileDir: string
+  /** Path of the browser to use; `none` for no html engine; absent = the one found. */
+  readonly chromium: string | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Closing it ends the threads; engines are closed before, by whoever opened them. */
+export interface Engines extends AsyncDisposable {
+  /** The publish check of a template. */
+  readonly check: (request: TemplateCheck, signal: AbortSignal) => Promise<readonly TemplateFault[]>
+  readonly openReactPdf: () => RenderEngine
+  /** Starts a browser. Absent where there is none to start. */
+  readonly openHtml?: () => Promise<RenderEngine>
+}
+
+/** Starts the threads without waiting for them. Throws where the configured browser is no executable file. */
+export async function openEngines(options: EnginesOptions): Promise<Engines> {
+  const { slots, threads, chromium, clock } = options
+  const executablePath = chromium === 'none' ? undefined : await findChromium({ configured: chromium })
+  const pool = openThreadPool({ size: threads, clock })
+  return {
+    check: (check, signal) => pool.run({ kind: 'check', check }, signal),
+    openReactPdf: () => openReactPdfEngine({ pool, slots }),
+    ...(executablePath !== undefined && { openHtml: () => openHtml(options, { executablePath, pool }) }),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  }
+}
+
+function openHtml(
+  { slots, profileDir, clock, log }: EnginesOptions,
+  { executablePath, pool }: { executablePath: string; pool: ThreadPool },
+): Promise<RenderEngine> {
+  const isSandboxed = process.getuid?.() !== 0
+  if (!isSandboxed) log.warn({}, 'running as root: chromium runs without its sandbox')
+  const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
+  return openHtmlEngine({ executablePath, slots, fill, clock, profileDir, isSandboxed, log })
+}
