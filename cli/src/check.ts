@@ -1,40 +1,30 @@
 /**
- * A folder of manifests as the service would read it, without the service: the same reading, compiling and publish check, and
- * nothing written. Keys that the service would generate are taken as there.
+ * A folder of manifests as the service would read it, without the service: the same reading, compiling and publish check, then
+ * every template rendered with its sample data, and nothing written. Keys that the service would generate are taken as there.
  */
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
-import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { systemIds } from '@platen/adapters/system/ids.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
-import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
-import { resourceReader } from '@platen/contract/schema/resource.ts'
+import type { Engine } from '@platen/contract/render.ts'
+import type { Condition, Resource, TemplateResource, Uid } from '@platen/contract/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
-import { compileFolder, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
-import { EMPTY_FOLDER, type FolderState, readFolder } from '@platen/embedded/manifest/folder.ts'
-import { identify } from '@platen/embedded/manifest/identity.ts'
+import { compileFolder, configMapsOf, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
+import type { FolderState } from '@platen/embedded/manifest/folder.ts'
 import { type Compiled, NOTHING, outcomesOf } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import { inertFieldsOf } from '@platen/operator/compile/inert.ts'
-import { openThreadPool, type ThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import type { ConfigMaps } from '@platen/operator/compile/source.ts'
+import { type CheckAnswers, checksOf } from '@platen/operator/compile/template.ts'
+import { byPlace, count, type Finding, spell } from './finding/finding.ts'
+import { type Places, placesIn } from './finding/place.ts'
+import { conditionFinding, faultsOf, folderReader, resourcesOf } from './folder.ts'
+import { NO_CHROMIUM, openRenderer, type Renderer, type RendererPorts } from './renderer.ts'
+import { enginesOf, previewFindings, sampleFindings, schemaFinding, sourceFinding, subjectOf } from './template.ts'
 
-/** The folder cannot be listed; `message` names it. */
-export class FolderUnreadable extends Error {
-  override readonly name = 'FolderUnreadable'
-}
-
-interface Finding {
-  readonly file: string
-  readonly line?: number
-  /** As `Template team-acme/invoice`. */
-  readonly resource?: string
-  /** The place in the resource, or the reason of the condition. */
-  readonly place?: string
-  readonly message: string
-  /** Worth knowing, and nothing wrong. */
-  readonly isWarning: boolean
+export interface CheckOptions {
+  readonly dir: string
+  /** Are templates rendered, too? */
+  readonly isRendering: boolean
 }
 
 export interface Report {
@@ -42,65 +32,73 @@ export interface Report {
   readonly findings: readonly Finding[]
   readonly files: number
   readonly resources: number
-  /** The findings that are no warnings. */
-  readonly faults: number
+  /** Documents made of sample data; absent when none were to be. */
+  readonly previews?: number
+  /** Were html sources left out, as there is no browser? */
+  readonly isWithoutHtml: boolean
 }
 
-/** Checks a folder. Throws `FolderUnreadable`. */
-export async function checkFolder(dir: string): Promise<Report> {
-  const folder = await readFolder(dir, EMPTY_FOLDER, resourceReader()).catch((cause: unknown) => {
-    throw isErrno(cause) ? new FolderUnreadable(`the folder ${dir} cannot be read (${cause.code})`, { cause }) : cause
-  })
-  const compiled = await compileAll(folder)
-  const findings = [...faultsOf(folder), ...findingsOf(folder, compiled)].sort(byPlace)
+/** Checks a folder. Throws `CalledWrongly`; rejects with the signal's reason. */
+export async function checkFolder(
+  { dir, isRendering }: CheckOptions,
+  ports: RendererPorts,
+  signal: AbortSignal,
+): Promise<Report> {
+  const folder = await folderReader(dir)()
+  const slots = Math.min(availableParallelism(), TEMPLATE_CHECKS_AT_ONCE)
+  await using renderer = openRenderer(isRendering ? ports : { ...ports, chromium: 'none' }, { slots })
+  const configMaps = configMapsOf(folder.documents)
+  const { compiled, answers } = await compileAll({ folder, renderer, ports }, signal)
+  const places = placesIn(folder, dir)
+  const look: Look = { configMaps, compiled, answers, places, renderer }
+  const previewed = isRendering ? await previewAll(look, slots, signal) : undefined
+  const told = outcomesOf(compiled).flatMap(({ resource, conditions }) => tellAll(resource, conditions, look))
+  const findings = [...faultsOf(folder, places, dir), ...told, ...(previewed?.findings ?? [])]
   return {
-    findings,
+    findings: findings.sort(byPlace),
     files: folder.files.size,
     resources: outcomesOf(compiled).length,
-    faults: findings.filter(({ isWarning }) => !isWarning).length,
+    isWithoutHtml: previewed?.isWithoutHtml ?? false,
+    ...(previewed && { previews: previewed.previews }),
   }
+}
+
+/** What is wrong with it: the findings that are no warnings. */
+export function faultsIn({ findings }: Report): number {
+  return findings.filter(({ isWarning }) => !isWarning).length
 }
 
 /** A report as lines of text, the last of which sums it up. */
-export function spell({ findings, files, resources, faults }: Report, dir: string): string {
-  const lines = findings.map(({ file, line, resource, place, message, isWarning }) => {
-    const at = line === undefined ? join(dir, file) : `${join(dir, file)}:${line}`
-    const parts = [at, isWarning ? 'warning' : undefined, resource, place, message]
-    // Messages may hold what a template's author threw.
-    return parts
-      .filter((part) => part !== undefined)
-      .join(': ')
-      .replace(/\p{Cc}+/gu, ' ')
-  })
-  const sum = `${count(files, 'file')}, ${count(resources, 'resource')}: ${faults === 0 ? 'no faults' : count(faults, 'fault')}`
-  return `${[...lines, sum].join('\n')}\n`
+export function spellReport(report: Report): string {
+  const { findings, files, resources, previews, isWithoutHtml } = report
+  const faults = faultsIn(report)
+  const note = isWithoutHtml ? [`note: ${NO_CHROMIUM}`] : []
+  const counts = [count(files, 'file'), count(resources, 'resource')]
+  if (previews !== undefined) counts.push(count(previews, 'preview'))
+  const sum = `${counts.join(', ')}: ${faults === 0 ? 'no faults' : count(faults, 'fault')}`
+  return `${[...spell(findings), ...note, sum].join('\n')}\n`
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
+interface Look {
+  readonly configMaps: ConfigMaps
+  readonly compiled: Compiled
+  readonly answers: CheckAnswers
+  readonly places: Places
+  readonly renderer: Renderer
 }
 
-async function compileAll({ documents }: FolderState): Promise<Compiled> {
-  const clock = systemClock()
-  const { resources } = identify({ documents, known: {}, isComplete: false, now: clock.now() }, systemIds())
-  await using stack = new AsyncDisposableStack()
-  let pool: ThreadPool | undefined
-  // Without a template there is nothing to start threads for.
-  const open = () =>
-    stack.use(openThreadPool({ size: Math.min(availableParallelism(), TEMPLATE_CHECKS_AT_ONCE), clock }))
-  const input = {
-    documents,
-    resources,
-    keyHashes: assumedKeys(resources),
-    serviceBucket: SERVICE_BUCKET,
-    previous: NOTHING,
-  }
-  const check: Parameters<typeof compileFolder>[0]['check'] = (request, signal) => {
-    pool ??= open()
-    return pool.run({ kind: 'check', check: request }, signal)
-  }
-  const { compiled } = await compileFolder({ ...input, known: new Map(), check, clock }, new AbortController().signal)
-  return compiled
+async function compileAll(
+  { folder, renderer, ports }: { folder: FolderState; renderer: Renderer; ports: RendererPorts },
+  signal: AbortSignal,
+): Promise<{ compiled: Compiled; answers: CheckAnswers }> {
+  const { documents } = folder
+  const resources = resourcesOf(documents, ports)
+  // Asked before anything is checked, as a browser that is named wrongly is no fault of a template.
+  if (resources.some(({ kind }) => kind === 'Template')) await renderer.hasHtml()
+  const input = { documents, resources, keyHashes: assumedKeys(resources), serviceBucket: SERVICE_BUCKET }
+  const asked = { previous: NOTHING, known: new Map(), check: renderer.check, clock: ports.clock }
+  const { compiled, settled } = await compileFolder({ ...input, ...asked }, signal)
+  return { compiled, answers: settled }
 }
 
 /** Keys stand in files by namespace and name; two ApiKeys that name the same file have the same key. */
@@ -116,42 +114,87 @@ function assumedKeys(resources: readonly Resource[]): ReadonlyMap<Uid, KeyHash> 
   )
 }
 
-function faultsOf({ files, faults }: FolderState): readonly Finding[] {
-  const found = faults.map(({ place, path, ...fault }) => ({
-    ...fault,
-    ...(place !== undefined && { resource: place }),
-    ...(path !== undefined && { place: path }),
-    isWarning: false,
-  }))
-  const nothing = { file: '', message: 'the folder holds no *.yaml', isWarning: false }
-  return files.size === 0 ? [nothing] : found
-}
-
-function findingsOf({ documents }: FolderState, compiled: Compiled): readonly Finding[] {
-  const places = new Map(documents.map(({ place, file, line }) => [place, { file, line }]))
-  return outcomesOf(compiled).flatMap(({ resource, conditions }) => {
-    const label = labelOf(resource)
-    const where = { file: '', ...places.get(label), resource: label }
-    const inert = inertFieldsOf(resource).map((field) => ({
-      ...where,
-      place: field,
-      message: 'has no effect yet',
-      isWarning: true,
-    }))
-    return [...conditions.flatMap((condition) => told(condition, where)), ...inert]
+function tellAll(resource: Resource, conditions: readonly Condition[], look: Look): readonly Finding[] {
+  const label = labelOf(resource)
+  const ready = conditions.find(({ type }) => type === 'Ready')
+  const told = conditions.flatMap((condition): readonly Finding[] => {
+    const { type, status, reason, message } = condition
+    const isFault = type === 'Ready'
+    const isWarning = type === 'EngineAllowed' && reason !== ready?.reason
+    if (status === 'True' || !(isFault || isWarning)) return []
+    if (resource.kind === 'Template' && isFault && reason === 'CompileError')
+      return compileFindings(resource, message, look)
+    if (resource.kind === 'Template' && reason === 'SchemaInvalid')
+      return [schemaFinding(resource, message, look.places)]
+    return [{ ...conditionFinding(resource, condition, look.places), isWarning }]
   })
+  const inert = inertFieldsOf(resource).map((field) => ({
+    ...look.places.ofField(label, `/spec/${field.replaceAll('.', '/')}`),
+    resource: label,
+    subject: field,
+    message: 'has no effect yet',
+    isWarning: true,
+  }))
+  return [...told, ...inert]
 }
 
-function told(
-  { type, status, reason, message }: Condition,
-  where: Pick<Finding, 'file' | 'resource'>,
+/** The faults of each engine by themselves; what could not be checked has only the message of its condition. */
+function compileFindings(
+  template: TemplateResource,
+  message: string,
+  { configMaps, answers, places }: Look,
 ): readonly Finding[] {
-  if (type === 'Ready' && status === 'False') return [{ ...where, place: reason, message, isWarning: false }]
-  const isReady = type === 'EngineAllowed' && status === 'False'
-  return isReady ? [{ ...where, place: reason, message, isWarning: true }] : []
+  const [key = ''] = checksOf([template], configMaps).keys()
+  const [engine] = enginesOf(template)
+  const faults = answers.get(key) ?? [{ message, engine: engine ?? 'react_pdf' }]
+  return faults.map((fault) => sourceFinding(template, { ...fault, subject: 'CompileError' }, places))
 }
 
-function byPlace(one: Finding, other: Finding): number {
-  if (one.file !== other.file) return one.file < other.file ? -1 : 1
-  return (one.line ?? 0) - (other.line ?? 0)
+interface PreviewedFolder {
+  readonly findings: readonly Finding[]
+  readonly previews: number
+  readonly isWithoutHtml: boolean
+}
+
+/** Renders the sample data of every template that compiles, in every engine it has a source for, a few at a time. */
+async function previewAll(look: Look, slots: number, signal: AbortSignal): Promise<PreviewedFolder> {
+  const findings: Finding[] = []
+  let previews = 0
+  let isWithoutHtml = false
+  const waiting = jobsOf(look, (found) => findings.push(...found))
+  const work = async () => {
+    // All workers draw from the one iterator, so each job is done once.
+    for (const { template, engine } of waiting) {
+      if (engine === 'html' && !(await look.renderer.hasHtml())) {
+        isWithoutHtml = true
+        continue
+      }
+      const subject = subjectOf(template.resource, look)
+      // It compiled, so its sources were found.
+      if ('refusal' in subject) continue
+      const data = template.resource.spec.sampleData ?? {}
+      const preview = await look.renderer.render({ ...subject, data }, engine, signal)
+      previews += 1
+      findings.push(...previewFindings({ ...template, engine, preview }, look.places))
+    }
+  }
+  await Promise.all(Array.from({ length: slots }, work))
+  return { findings, previews, isWithoutHtml }
+}
+
+interface Job {
+  readonly template: { readonly resource: TemplateResource; readonly conditions: readonly Condition[] }
+  readonly engine: Engine
+}
+
+function* jobsOf({ compiled, places }: Look, report: (findings: readonly Finding[]) => void): Generator<Job> {
+  for (const template of compiled.templates.values()) {
+    const { resource, conditions } = template
+    const isCompiled = conditions.some(({ type, status }) => type === 'Compiled' && status === 'True')
+    if (!isCompiled || resource.spec.sampleData === undefined) continue
+    const misfits = sampleFindings(resource, places)
+    report(misfits)
+    if (misfits.length > 0) continue
+    for (const engine of enginesOf(resource)) yield { template, engine }
+  }
 }

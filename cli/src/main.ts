@@ -1,48 +1,159 @@
 #!/usr/bin/env node
 /** `platen`, the command line. It exits with 0 when all is well, 1 when what it looked at is not, and 2 when it was called wrongly. */
+import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
-import { checkFolder, FolderUnreadable, spell } from './check.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { ENGINES, type Engine } from '@platen/contract/render.ts'
+import { type CheckOptions, checkFolder, faultsIn, spellReport } from './check.ts'
+import { CalledWrongly, withoutControls } from './finding/finding.ts'
+import { openPreview, type PreviewOptions } from './preview.ts'
+import type { RendererPorts } from './renderer.ts'
+import { watchPreview } from './watch.ts'
 
-const USAGE = `usage: platen check <folder>
+const USAGE = `usage: platen check <folder> [--no-render]
+       platen preview <folder> <template> [--data <file>] [--engine <engine>] [-o <file>] [--watch]
 
-  check <folder>   read a folder of manifests as the service would, and print what is wrong with it;
-                   nothing is written, and no service needs to run
+  check     read a folder of manifests as the service would, render every template with its sample
+            data, and print what is wrong; nothing is written, and no service needs to run
+    --no-render        compile and check the templates, and render none
+
+  preview   render one template of a folder, by its code, its name or namespace/name, to a PDF
+    --data <file>      JSON to render in place of the template's sampleData; - reads standard input
+    --engine <engine>  react_pdf or html, in place of the template's own
+    -o <file>          where the PDF goes; <code>.pdf in the current folder where not said
+    --watch            render again whenever a manifest or the data is saved, until Ctrl-C
+
+PLATEN_CHROMIUM is the path of the browser to render html with, none to go without, and the one that
+is found where not set.
 
 The exit code is 0 when nothing is wrong, 1 when something is, and 2 when the command was called wrongly.
 `
 
+const HELP = { help: { type: 'boolean', short: 'h' } } as const
+
 if (import.meta.main) process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
-  const called = parse(args)
-  if (called === 'help') {
-    process.stdout.write(USAGE)
-    return 0
-  }
-  if (called === undefined) {
+  const call = parse(args)
+  if (call === undefined) {
     process.stderr.write(USAGE)
     return 2
   }
+  const stop = new AbortController()
+  let stoppedBy: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | undefined
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // Once: who asks a second time does not want to wait for things to be closed.
+    process.once(name, () => {
+      stoppedBy ??= name
+      stop.abort()
+    })
+  }
   try {
-    const report = await checkFolder(called.folder)
-    process.stdout.write(spell(report, called.folder))
-    return report.faults === 0 ? 0 : 1
+    return await run(call, stop.signal)
   } catch (error) {
-    if (!(error instanceof FolderUnreadable)) throw error
-    process.stderr.write(`platen: ${error.message}\n`)
+    // As a shell says it of what a signal has ended.
+    if (stoppedBy !== undefined) return 128 + constants.signals[stoppedBy]
+    if (!(error instanceof CalledWrongly)) throw error
+    process.stderr.write(`platen: ${withoutControls(error.message)}\n`)
     return 2
   }
 }
 
-/** What was asked for; undefined when that cannot be told. */
-function parse(args: readonly string[]): { readonly folder: string } | 'help' | undefined {
-  try {
-    const options = { help: { type: 'boolean', short: 'h' } } as const
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const [command, folder, ...more] = positionals
-    if (values.help === true || (command === 'help' && folder === undefined)) return 'help'
-    return command === 'check' && folder !== undefined && more.length === 0 ? { folder } : undefined
-  } catch {
-    return undefined
+async function run(call: Call, signal: AbortSignal): Promise<number> {
+  const chromium = process.env['PLATEN_CHROMIUM'] || undefined
+  const ports: RendererPorts = { clock: systemClock(), ids: systemIds(), log: troubleLog(), chromium }
+  switch (call.command) {
+    case 'help':
+      print(USAGE)
+      return 0
+    case 'check': {
+      const report = await checkFolder(call.options, ports, signal)
+      print(spellReport(report))
+      return faultsIn(report) === 0 ? 0 : 1
+    }
+    case 'preview': {
+      await using previewer = openPreview(call.options, { ...ports, stdin: process.stdin }, signal)
+      if (call.isWatching) {
+        await watchPreview(call.options, { ...ports, previewer, print }, signal)
+        return 0
+      }
+      const { isRendered, text } = await previewer.round(signal)
+      print(text)
+      return isRendered ? 0 : 1
+    }
   }
+}
+
+function print(text: string): void {
+  process.stdout.write(text)
+}
+
+/** What engines have to say beside what becomes of a document: only that something of theirs does not work. */
+function troubleLog(): Log {
+  const nothing = () => undefined
+  return {
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error(fields, message) {
+      const cause = 'err' in fields && fields.err instanceof Error ? `: ${fields.err.message}` : ''
+      process.stderr.write(`platen: ${withoutControls(`${message}${cause}`)}\n`)
+    },
+  }
+}
+
+type Call =
+  | { readonly command: 'help' }
+  | { readonly command: 'check'; readonly options: CheckOptions }
+  | { readonly command: 'preview'; readonly options: PreviewOptions; readonly isWatching: boolean }
+
+/** What was asked for; undefined when that cannot be told. */
+function parse([command, ...args]: readonly string[]): Call | undefined {
+  try {
+    if (command === 'check') return parseCheck(args)
+    if (command === 'preview') return parsePreview(args)
+    return ['help', '--help', '-h'].includes(command ?? '') && args.length === 0 ? { command: 'help' } : undefined
+  } catch (error) {
+    // An option there is not, or one without its value.
+    const code = error instanceof TypeError && 'code' in error ? error.code : undefined
+    if (typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS_')) return undefined
+    throw error
+  }
+}
+
+function parseCheck(args: readonly string[]): Call | undefined {
+  const options = { ...HELP, 'no-render': { type: 'boolean' } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const [dir, ...more] = positionals
+  if (values.help === true) return { command: 'help' }
+  if (dir === undefined || more.length > 0) return undefined
+  return { command: 'check', options: { dir, isRendering: values['no-render'] !== true } }
+}
+
+function parsePreview(args: readonly string[]): Call | undefined {
+  const options = {
+    ...HELP,
+    data: { type: 'string' },
+    engine: { type: 'string' },
+    output: { type: 'string', short: 'o' },
+    watch: { type: 'boolean' },
+  } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const { help, data, engine, output, watch = false } = values
+  const [dir, template, ...more] = positionals
+  if (help === true) return { command: 'help' }
+  if (dir === undefined || template === undefined || more.length > 0) return undefined
+  if (engine !== undefined && !isEngine(engine)) return undefined
+  const given = {
+    ...(data !== undefined && { data }),
+    ...(engine && { engine }),
+    ...(output !== undefined && { output }),
+  }
+  return { command: 'preview', options: { dir, template, ...given }, isWatching: watch }
+}
+
+function isEngine(name: string): name is Engine {
+  return ENGINES.some((engine) => engine === name)
 }

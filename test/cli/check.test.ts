@@ -1,19 +1,11 @@
 /** `platen check` as people run it, in a process of its own. */
-import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { block, KEY, LETTER, MAIN, PLAN, platen, ROOT, run, TENANT, templateHead } from './command.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const MAIN = join(ROOT, 'cli/src/main.ts')
-
-const API = 'apiVersion: platen.dev/v1alpha1'
-const PLAN = `${API}\nkind: Plan\nmetadata: {name: starter}\nspec: {}\n`
-const TENANT = `${API}\nkind: Tenant\nmetadata: {name: acme}\nspec: {planRef: {name: starter}, namespaces: [team-acme]}\n`
-const KEY = `${API}\nkind: ApiKey\nmetadata: {name: ci, namespace: team-acme}\nspec: {tenantRef: {name: acme}, secretName: ci-key}\n`
-const template = (source: string) =>
-  `${API}\nkind: Template\nmetadata: {name: letter, namespace: team-acme}\nspec:\n  tenantRef: {name: acme}\n  reactPdf: {source: {inline: "${source}"}}\n`
+const template = (source: string) => `${templateHead('letter')}  reactPdf: {source: {inline: "${source}"}}\n`
 const GOOD = "import { Document } from '@react-pdf/renderer'; export default () => <Document />"
 
 let folder = ''
@@ -22,27 +14,11 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-function run(file: string, args: readonly string[]): Promise<Ended> {
-  const { promise, resolve } = Promise.withResolvers<Ended>()
-  execFile(file, args, { cwd: ROOT }, (error, out, err) => {
-    resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
-  })
-  return promise
-}
-
-const platen = (...args: string[]) => run(process.execPath, [MAIN, ...args])
-
 describe('platen check', () => {
   test('finds no fault with the examples, called as the documents say', async () => {
     const { code, out, err } = await run('npx', ['--no', 'platen', 'check', 'examples'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toMatch(/^\d+ files, \d+ resources: no faults\n$/)
+    expect(out).toMatch(/^\d+ files, \d+ resources, \d+ previews: no faults\n$/)
   })
 
   test('prints every fault with its place, and a sum', async () => {
@@ -58,14 +34,20 @@ describe('platen check', () => {
     const { code, out } = await platen('check', folder)
     expect(code).toBe(1)
     expect(out.split('\n')).toEqual([
-      `${folder}/a.yaml:5: Plan starter: /spec/asyncFairShare: must be >= 1`,
-      `${folder}/a.yaml:6: Plan starter: /spec/retentionDay: is not a known field`,
-      `${folder}/a.yaml:8: Tenant acme: PlanNotFound: there is no Plan starter`,
-      `${folder}/a.yaml:13: ApiKey team-acme/ci: TenantNotReady: Tenant acme is not ready: see its conditions`,
-      `${folder}/b.yaml:5: Template team-acme/letter: /spec/version: must be >= 1`,
-      `${folder}/b.yaml:9: Tenant acme: is declared already in a.yaml, line 8`,
-      expect.stringMatching(/c\.yaml:\d: .*flow sequence/i),
-      '3 files, 2 resources: 7 faults',
+      `${folder}/a.yaml:5:19: Plan starter: /spec/asyncFairShare: must be >= 1`,
+      `${folder}/a.yaml:6:17: Plan starter: /spec/retentionDay: is not a known field`,
+      `${folder}/a.yaml:11:24: Tenant acme: PlanNotFound: there is no Plan starter`,
+      `${folder}/a.yaml:16:26: ApiKey team-acme/ci: TenantNotReady: Tenant acme is not ready: see its conditions`,
+      `${folder}/b.yaml:5:12: Template team-acme/letter: /spec/version: must be >= 1`,
+      '      3 | metadata: {name: letter, namespace: team-acme}',
+      '      4 | spec:',
+      '    > 5 |   version: 0',
+      '        |            ^',
+      '      6 |   tenantRef: {name: acme}',
+      expect.stringContaining('      7 |   reactPdf: '),
+      `${folder}/b.yaml:9:1: Tenant acme: is declared already in a.yaml, line 8`,
+      expect.stringMatching(/c\.yaml:\d:\d: .*flow sequence/i),
+      '3 files, 2 resources, 0 previews: 7 faults',
       '',
     ])
   })
@@ -77,7 +59,7 @@ describe('platen check', () => {
     const { code, out } = await platen('check', folder)
     expect(code).toBe(1)
     expect(out).toMatch(
-      /^.*all\.yaml:\d+: Template team-acme\/broken: CompileError: template\.tsx:\d+:\d+: .*\n.*Template team-acme\/endless: CompileError: .*\n1 file, 5 resources: 2 faults\n$/,
+      /^.*all\.yaml:23:31: Template team-acme\/broken: CompileError: template\.tsx:\d:\d+: .*\n(?: {4}.*\n)+.*all\.yaml:30:31: Template team-acme\/endless: CompileError: template\.tsx: the template ran too long\n1 file, 5 resources, 0 previews: 2 faults\n$/,
     )
   })
 
@@ -87,8 +69,8 @@ describe('platen check', () => {
     const { code, out } = await platen('check', folder)
     expect(code).toBe(0)
     expect(out.split('\n')).toEqual([
-      expect.stringContaining('all.yaml:11: warning: Template team-acme/letter: EngineNotInPlan: '),
-      '1 file, 3 resources: no faults',
+      expect.stringContaining('all.yaml:17:9: warning: Template team-acme/letter: EngineNotInPlan: '),
+      '1 file, 3 resources, 0 previews: no faults',
       '',
     ])
   })
@@ -97,8 +79,62 @@ describe('platen check', () => {
     const rude = template('throw new Error(String.fromCharCode(27, 10, 7) + 1); export default () => null')
     await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, rude].join('---\n'))
     const { out } = await platen('check', folder)
-    expect(out.split('\n')).toHaveLength(3)
+    expect(out.split('\n').filter((line) => !line.startsWith('    '))).toHaveLength(3)
     expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+  })
+
+  test('renders the sample data of every template, in every engine it has a source for', async () => {
+    const crowded = LETTER.replace('<Page>', '<Page style={{ paddingTop: 842 }}>')
+    const endless = '<p>{{ name }}</p>\n<div style="columns:2;height:10px">'.padEnd(
+      900,
+      '<div style="columns:2;height:10px">',
+    )
+    const sample = '  sampleData: {name: Ada}\n'
+    const texts = [
+      PLAN.replace('spec: {}', 'spec: {htmlEngineEnabled: true, renderTimeoutSeconds: 2}'),
+      TENANT,
+      `${templateHead('good')}  reactPdf:\n    source:\n${block('inline', LETTER, 6)}  html: {template: {inline: "<p>"}}\n${sample}`,
+      `${templateHead('crowded')}  reactPdf:\n    source:\n${block('inline', crowded, 6)}${sample}`,
+      `${templateHead('misfit')}  variablesSchema: {type: object, required: [number]}\n  html: {template: {inline: "<p>"}}\n${sample}`,
+      `${templateHead('endless')}  html:\n    template:\n${block('inline', `${endless}${'word '.repeat(2000)}`, 6)}${sample}`,
+      `${templateHead('unknown-data')}  html: {template: {inline: "<p>"}}\n`,
+    ]
+    await writeFile(join(folder, 'all.yaml'), texts.join('---\n'))
+    const { code, out } = await platen('check', folder)
+    expect(code).toBe(1)
+    expect(out.split('\n').filter((line) => !line.startsWith('    '))).toEqual([
+      expect.stringMatching(/all\.yaml:\d+:\d+: Template team-acme\/crowded: template_error: .*no room/),
+      expect.stringMatching(/Template team-acme\/misfit: \/spec\/sampleData\/number: is required$/),
+      expect.stringMatching(
+        /Template team-acme\/endless: render_timeout: html: it was not done by its deadline of 2 s$/,
+      ),
+      '1 file, 7 resources, 4 previews: 3 faults',
+      '',
+    ])
+    const compiledOnly = await platen('check', folder, '--no-render')
+    expect([compiledOnly.code, compiledOnly.out]).toEqual([0, '1 file, 7 resources: no faults\n'])
+  })
+
+  test('tells the faults of both sources of a template, each with its place', async () => {
+    const both = `${templateHead('letter')}  reactPdf:\n    source:\n${block('inline', 'nothing(', 6)}  html:\n    template:\n${block('inline', '<p>\n{{ a | b }}', 6)}`
+    await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, both].join('---\n'))
+    const { out } = await platen('check', folder)
+    expect(out).toMatch(/all\.yaml:19:17: Template team-acme\/letter: CompileError: template\.tsx:\d:\d: /)
+    expect(out).toMatch(
+      /all\.yaml:24:9: Template team-acme\/letter: CompileError: template\.html:2:1: undefined filter: b/,
+    )
+    expect(out).toMatch(/\n1 file, 3 resources, 0 previews: 2 faults\n$/)
+  })
+
+  test('leaves html out with a note where there is no browser', async () => {
+    const html = `${templateHead('letter')}  html: {template: {inline: "<p>"}}\n  sampleData: {}\n`
+    const plan = PLAN.replace('spec: {}', 'spec: {htmlEngineEnabled: true}')
+    await writeFile(join(folder, 'all.yaml'), [plan, TENANT, html].join('---\n'))
+    const { code, out } = await run(process.execPath, [MAIN, 'check', folder], { env: { PLATEN_CHROMIUM: 'none' } })
+    expect([code, out]).toEqual([
+      0,
+      'note: there is no Chromium to render html: renderer/install-chromium.sh installs it\n1 file, 3 resources, 0 previews: no faults\n',
+    ])
   })
 
   test('writes nothing', async () => {
@@ -112,25 +148,39 @@ describe('platen check', () => {
   test('finds fault with a folder without manifests', async () => {
     await mkdir(join(folder, 'empty'))
     const { code, out } = await platen('check', join(folder, 'empty'))
-    expect([code, out]).toEqual([1, `${folder}/empty: the folder holds no *.yaml\n0 files, 0 resources: 1 fault\n`])
+    expect([code, out]).toEqual([
+      1,
+      `${folder}/empty: the folder holds no *.yaml\n0 files, 0 resources, 0 previews: 1 fault\n`,
+    ])
   })
 })
 
 describe('platen', () => {
-  test.for([['--help'], ['-h'], ['help'], ['check', '--help']])('%j says how to call it', async (args) => {
-    const { code, out, err } = await platen(...args)
-    expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toContain('usage: platen check <folder>')
-  })
-
-  test.for([[], ['check'], ['check', 'a', 'b'], ['chekc', 'a'], ['check', 'a', '--fix']])(
-    '%j is called wrongly',
+  test.for([['--help'], ['-h'], ['help'], ['check', '--help'], ['preview', '-h']])(
+    '%j says how to call it',
     async (args) => {
       const { code, out, err } = await platen(...args)
-      expect({ code, out }).toEqual({ code: 2, out: '' })
-      expect(err).toContain('usage: platen check <folder>')
+      expect({ code, err }).toEqual({ code: 0, err: '' })
+      expect(out).toContain('usage: platen check <folder>')
     },
   )
+
+  test.for([
+    [],
+    ['check'],
+    ['check', 'a', 'b'],
+    ['chekc', 'a'],
+    ['check', 'a', '--fix'],
+    ['check', 'a', '--watch'],
+    ['preview', 'a'],
+    ['preview', 'a', 'b', 'c'],
+    ['preview', 'a', 'b', '--engine', 'pdf'],
+    ['preview', 'a', 'b', '--data'],
+  ])('%j is called wrongly', async (args) => {
+    const { code, out, err } = await platen(...args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain('usage: platen check <folder>')
+  })
 
   test.for([
     ['/nowhere/manifests', 'ENOENT'],

@@ -45,7 +45,8 @@ export async function compileFolder(input: FolderInput, signal: AbortSignal): Pr
   return { compiled: compile({ ...given, defaults: DEFAULT_LIMITS }), settled }
 }
 
-function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps {
+/** The ConfigMaps among the documents, by `namespace/name`. */
+export function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps {
   const configMaps = new Map<string, NonNullable<ReturnType<ConfigMaps['get']>>>()
   for (const { written } of documents) {
     if (written.kind !== 'ConfigMap') continue

@@ -176,7 +176,7 @@ function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Findi
     return fails(
       'EngineAllowed',
       'EngineNotInPlan',
-      `the limits of Tenant ${id} have no htmlEngineEnabled: html renders are refused`,
+      `the limits of Tenant ${id} have no htmlEngineEnabled: html renders are refused with 402`,
     )
   if (spec.html?.javascript === true && !limits.javascriptEnabled)
     return fails(

@@ -1,0 +1,93 @@
+/** Data for a preview that is not the template's own: a file of JSON, or what stands on the standard input. */
+import { createReadStream } from 'node:fs'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
+import type { TemplateResource } from '@platen/contract/resource.ts'
+import { documentAt, splitText } from '@platen/embedded/manifest/yaml-text.ts'
+import { CalledWrongly, type Finding, type Place } from './finding/finding.ts'
+import { misfitsOf } from './template.ts'
+
+export interface GivenData {
+  /** As it is named to a person. */
+  readonly file: string
+  readonly text: string
+}
+
+/**
+ * Reads the data anew each time; the standard input (`-`) only once, as it is over then, and no longer than until `signal` aborts.
+ * Throws `CalledWrongly` when it cannot be read.
+ */
+export function dataReader(path: string, stdin: Readable, signal: AbortSignal): () => Promise<GivenData> {
+  if (path !== '-') return async () => ({ file: path, text: await collect(createReadStream(path), path) })
+  let read: Promise<string> | undefined
+  return async () => {
+    read ??= collect(addAbortSignal(signal, stdin), 'stdin')
+    return { file: 'stdin', text: await read }
+  }
+}
+
+/** No more than a request may have. */
+async function collect(chunks: Readable, name: string): Promise<string> {
+  const read: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of chunks) {
+      read.push(chunk)
+      bytes += chunk.byteLength
+      if (bytes > BODY_BYTES_MAX) throw new CalledWrongly(`the data has more than ${BODY_BYTES_MAX} bytes`)
+    }
+  } catch (cause) {
+    throw isErrno(cause) ? new CalledWrongly(`the data ${name} cannot be read (${cause.code})`, { cause }) : cause
+  }
+  return Buffer.concat(read).toString()
+}
+
+/** The data, where it is JSON and fits the template's schema; else what the API would say of it, with the places. */
+export function readData(
+  template: TemplateResource,
+  { file, text }: GivenData,
+): { readonly data: JsonObject } | { readonly findings: readonly Finding[] } {
+  const refuse = (message: string, place: Place = { file }) => ({ findings: [{ ...place, message, isWarning: false }] })
+  let data: unknown
+  try {
+    data = JSON.parse(text)
+  } catch (cause) {
+    const { message } = cause instanceof Error ? cause : new Error('it cannot be read')
+    return refuse(`is not JSON: ${message}`, placeOfSyntax(file, text, message))
+  }
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return refuse('is not a JSON object')
+  if (depthOf(data) > JSON_DEPTH_MAX) return refuse(`is nested more than ${JSON_DEPTH_MAX} levels deep`)
+  // JSON.parse gives nothing but Json.
+  const object = data as JsonObject
+  const misfits = misfitsOf(template, object)
+  if (misfits.length === 0) return { data: object }
+  // JSON is YAML, and its values are found in the same way.
+  const document = documentAt(splitText(text))
+  const findings = misfits.map(({ path, message }) => {
+    const at = document?.positionOf(path)
+    const excerpt = at && { text, firstLine: 1, ...at }
+    return { file, ...at, ...(excerpt && { excerpt }), subject: `/data${path}`, message, isWarning: false }
+  })
+  return { findings }
+}
+
+/** V8 says where only of some faults: `… in JSON at position 20 (line 3 column 1)`. */
+function placeOfSyntax(file: string, text: string, message: string): Place {
+  const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(message) ?? []
+  if (line === undefined) return { file }
+  const at = { line: Number(line), column: Number(column) }
+  return { file, ...at, excerpt: { text, firstLine: 1, ...at } }
+}
+
+function depthOf(value: object): number {
+  let depth = 0
+  for (let level: readonly unknown[] = [value]; level.length > 0; depth++) {
+    if (depth > JSON_DEPTH_MAX) return depth
+    level = level
+      .flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
+      .filter((item) => typeof item === 'object' && item !== null)
+  }
+  return depth
+}

@@ -1,0 +1,74 @@
+/** A folder of manifests as the commands look at it: what it says now, without a history, and resources nobody has given an identity. */
+import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { ConditionReason, Resource } from '@platen/contract/resource.ts'
+import { resourceReader } from '@platen/contract/schema/resource.ts'
+import { EMPTY_FOLDER, type FolderState, readFolder, textsOf } from '@platen/embedded/manifest/folder.ts'
+import { identify } from '@platen/embedded/manifest/identity.ts'
+import type { ManifestDocument } from '@platen/embedded/manifest/parse.ts'
+import { labelOf } from '@platen/operator/compile/condition.ts'
+import { CalledWrongly, type Finding } from './finding/finding.ts'
+import type { Places } from './finding/place.ts'
+
+/** Reads a folder, each time anew; what is as it was the last time is not parsed again. Throws `CalledWrongly` when it cannot be listed. */
+export function folderReader(dir: string): () => Promise<FolderState> {
+  const read = resourceReader()
+  let last = EMPTY_FOLDER
+  return async () => {
+    try {
+      last = await readFolder(dir, textsOf(last), read)
+      return last
+    } catch (cause) {
+      if (!isErrno(cause)) throw cause
+      throw new CalledWrongly(`the folder ${dir} cannot be read (${cause.code})`, { cause })
+    }
+  }
+}
+
+/** The resources among documents, as if all were new. */
+export function resourcesOf(
+  documents: readonly ManifestDocument[],
+  { clock, ids }: { clock: Clock; ids: Ids },
+): readonly Resource[] {
+  return identify({ documents, known: {}, isComplete: false, now: clock.now() }, ids).resources
+}
+
+/** What is wrong with a folder before any of it is compiled. */
+export function faultsOf({ files, faults }: FolderState, places: Places, dir: string): readonly Finding[] {
+  if (files.size === 0) return [{ file: dir, message: 'the folder holds no *.yaml', isWarning: false }]
+  return faults.map((fault) => ({
+    ...places.ofFault(fault),
+    ...(fault.place !== undefined && { resource: fault.place }),
+    ...(fault.path !== undefined && { subject: fault.path }),
+    message: fault.message,
+    isWarning: false,
+  }))
+}
+
+/** The field that a reason is about, where it is not the resource as a whole. */
+const FIELDS: Partial<Record<ConditionReason, string>> = {
+  TenantNotFound: '/spec/tenantRef/name',
+  TenantNotReady: '/spec/tenantRef/name',
+  NamespaceNotAllowed: '/metadata/namespace',
+  CodeTaken: '/spec/code',
+  KeyTaken: '/spec/secretName',
+  PrefixTaken: '/spec/storage/prefix',
+  PlanNotFound: '/spec/planRef/name',
+  PlanNotReady: '/spec/planRef/name',
+  InvalidLimits: '/spec',
+  InvalidEffectiveLimits: '/spec/overrides',
+  AssetsTooLarge: '/spec/assets',
+  EngineNotInPlan: '/spec/html',
+  JavaScriptNotInPlan: '/spec/html/javascript',
+}
+
+/** What stands against a resource, as a fault. */
+export function conditionFinding(
+  resource: Resource,
+  { reason, message }: { reason: ConditionReason; message: string },
+  places: Places,
+): Finding {
+  const label = labelOf(resource)
+  return { ...places.ofField(label, FIELDS[reason] ?? ''), resource: label, subject: reason, message, isWarning: false }
+}

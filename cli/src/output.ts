@@ -1,0 +1,66 @@
+/** The file a preview is written to. It is whole whenever somebody looks, and nothing but a PDF is ever written over. */
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import { CalledWrongly } from './finding/finding.ts'
+
+const PDF_MARK = '%PDF-'
+
+/** Throws `CalledWrongly` unless a PDF may be written to `path`: there is one already, or nothing, in a folder that exists. */
+export async function requireOutput(path: string): Promise<void> {
+  await targetOf(path)
+}
+
+/** Writes a PDF, in one step for whoever reads the file. Throws `CalledWrongly` as `requireOutput` does, and when it cannot be written. */
+export async function writePdf(path: string, pdf: Uint8Array): Promise<void> {
+  const target = await targetOf(path)
+  const temporary = join(dirname(target), `.${basename(target).slice(0, 200)}.${process.pid}`)
+  try {
+    await rm(temporary, { force: true })
+    await using file = await open(temporary, 'wx')
+    await file.writeFile(pdf)
+    await rename(temporary, target)
+  } catch (cause) {
+    await rm(temporary, { force: true })
+    throw isErrno(cause) ? new CalledWrongly(`${path} cannot be written (${cause.code})`, { cause }) : cause
+  }
+}
+
+/** The file behind a name, following links, so that a link stays one. */
+async function targetOf(path: string): Promise<string> {
+  try {
+    const target = await realpath(path)
+    if ((await stat(target)).isFile() && (await beginsAsPdf(target))) return target
+    throw new CalledWrongly(`${path} is there and is no PDF: choose another file with -o`)
+  } catch (cause) {
+    if (!isErrno(cause)) throw cause
+    if (cause.code !== 'ENOENT') throw new CalledWrongly(`${path} cannot be written (${cause.code})`, { cause })
+  }
+  const folder = dirname(path)
+  const isFolder = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (!isFolder) throw new CalledWrongly(`there is no folder ${folder} to write ${basename(path)} into`)
+  return path
+}
+
+async function beginsAsPdf(path: string): Promise<boolean> {
+  await using file = await open(path, 'r')
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(PDF_MARK.length))
+  return buffer.toString('latin1', 0, bytesRead) === PDF_MARK
+}
+
+const PAGES_MARK = '/Type /Pages'
+
+/** The pages of a PDF as either engine writes it, its page tree in plain text: the root of the tree counts all, and its branches less. */
+export function pagesOf(pdf: Uint8Array): number {
+  const bytes = Buffer.from(pdf.buffer, pdf.byteOffset, pdf.byteLength)
+  let pages = 0
+  for (let at = bytes.indexOf(PAGES_MARK); at !== -1; at = bytes.indexOf(PAGES_MARK, at + 1)) {
+    const after = at + PAGES_MARK.length
+    const digits = /^\s+\/Count (\d+)/.exec(bytes.toString('latin1', after, after + 30))?.[1]
+    pages = Math.max(pages, Number(digits ?? 0))
+  }
+  return pages
+}

@@ -1,0 +1,156 @@
+/**
+ * The engines behind the commands, the real ones: opened when first needed, warm before the first deadline begins, and closed
+ * with everything they started.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { Engine, Failure } from '@platen/contract/render.ts'
+import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
+import type { Asset, Limits, TemplateCode, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { digestOf } from '@platen/operator/compile/digest.ts'
+import type { RenderEngine, Rendering, RenderWork } from '@platen/renderer/engine/engine.ts'
+import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
+import { CalledWrongly } from './finding/finding.ts'
+
+export interface RendererPorts {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  /** Path of the browser to use; `none` for none; absent = the one found. */
+  readonly chromium: string | undefined
+}
+
+/** A template with data to show it with. */
+export interface Subject {
+  readonly source: TemplateSource
+  readonly assets: readonly Asset[]
+  readonly tenant: TenantId
+  /** Of the tenant: its deadline holds here, too. */
+  readonly limits: Limits
+  readonly data: JsonObject
+}
+
+export type Preview = (Rendering & { readonly durationMs: number }) | { readonly failure: Failure }
+
+export interface Renderer extends AsyncDisposable {
+  /** The publish check of a template. */
+  readonly check: Engines['check']
+  /** Is there a browser? Throws `CalledWrongly` where the one that was named is none. */
+  hasHtml(): Promise<boolean>
+  /** Renders as the service would, under the tenant's deadline. Rejects with the signal's reason, and for nothing a template does. */
+  render(subject: Subject, engine: Engine, signal: AbortSignal): Promise<Preview>
+}
+
+/** Opens nothing yet. `slots` renders at once, per engine. */
+export function openRenderer(ports: RendererPorts, { slots }: { slots: number }): Renderer {
+  const stack = new AsyncDisposableStack()
+  const closing = new AbortController()
+  const opening = new Map<Engine | 'threads', Promise<unknown>>()
+  const once = <Value>(name: Engine | 'threads', open: () => Promise<Value>): Promise<Value> => {
+    // What stands under a name was opened by the one call that has it.
+    const opened = (opening.get(name) as Promise<Value> | undefined) ?? open()
+    opening.set(name, opened)
+    return opened
+  }
+  const engines = () =>
+    once('threads', async () => {
+      const profileDir = await mkdtemp(join(tmpdir(), 'platen-'))
+      stack.defer(() => rm(profileDir, { recursive: true, force: true }))
+      const options = { ...ports, slots, threads: slots, profileDir }
+      return stack.use(await openEngines(options).catch(refuse))
+    })
+  const engineOf = (engine: Engine) =>
+    once(engine, async () => {
+      const { openReactPdf, openHtml } = await engines()
+      if (engine === 'html' && openHtml === undefined) throw new CalledWrongly(NO_CHROMIUM)
+      const opened = stack.use(engine === 'html' && openHtml !== undefined ? await openHtml() : openReactPdf())
+      // Where even this fails, so does the first document, and says why.
+      await opened.render(workOf(BLANK, ports), closing.signal).catch(() => undefined)
+      return opened
+    })
+  return {
+    check: async (request, signal) => (await engines()).check(request, signal),
+    hasHtml: async () => (await engines()).openHtml !== undefined,
+    render: async (subject, engine, signal) => render({ ...ports, engine: await engineOf(engine) }, subject, signal),
+    async [Symbol.asyncDispose]() {
+      closing.abort(new Error('the renderer was closed'))
+      await Promise.allSettled(opening.values())
+      await stack.disposeAsync()
+    },
+  }
+}
+
+/** Why nothing of html is rendered. */
+export const NO_CHROMIUM = 'there is no Chromium to render html: renderer/install-chromium.sh installs it'
+
+/** All it throws is about the browser that was named. */
+function refuse(cause: unknown): never {
+  throw cause instanceof Error ? new CalledWrongly(cause.message, { cause }) : cause
+}
+
+async function render(
+  { engine, ...ports }: RendererPorts & { readonly engine: RenderEngine },
+  subject: Subject,
+  signal: AbortSignal,
+): Promise<Preview> {
+  const { clock } = ports
+  const seconds = subject.limits.renderTimeoutSeconds
+  const deadline = clock.timeout(seconds * 1000)
+  const begunAt = clock.monotonic()
+  try {
+    const rendering = await engine.render(workOf(subject, ports), AbortSignal.any([signal, deadline]))
+    return { ...rendering, durationMs: clock.monotonic() - begunAt }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (deadline.aborted)
+      return { failure: { code: 'render_timeout', message: `it was not done by its deadline of ${seconds} s` } }
+    return { failure: failureOf(error) }
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof ServiceError && isFailureCode(error.code)) return { code: error.code, message: error.message }
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { code: 'internal', message: `this is a defect of Platen, not of the template: ${message}` }
+}
+
+const KEY_BYTES = 32
+
+function workOf({ source, assets, tenant, limits, data }: Subject, { clock, ids }: RendererPorts): RenderWork {
+  const minted = { now: clock.now(), random: ids.random(RENDER_ID_RANDOM_BYTES) }
+  return {
+    render: mintRenderId({ incarnation: tenant, environment: 'live' }, [ids.random(KEY_BYTES)], minted),
+    tenant,
+    digest: digestOf(source),
+    template: source,
+    assets,
+    data,
+    options: source.options,
+    javascriptEnabled: limits.javascriptEnabled,
+    isSandbox: false,
+  }
+}
+
+/** A document that has the engine start what it will need. Its brands are put on here, as nothing else knows of it. */
+const BLANK: Subject = {
+  source: {
+    code: 'blank' as TemplateCode,
+    name: 'Blank',
+    version: 1,
+    options: {},
+    reactPdf:
+      "import { Document, Page } from '@react-pdf/renderer'\nexport default () => <Document><Page /></Document>\n",
+    html: { template: '<p></p>', javascript: false },
+  },
+  assets: [],
+  tenant: '' as TenantId,
+  limits: DEFAULT_LIMITS,
+  data: {},
+}

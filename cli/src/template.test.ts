@@ -1,0 +1,75 @@
+import type { Warning } from '@platen/contract/render.ts'
+import type { Condition, ConditionReason } from '@platen/contract/resource.ts'
+import { describe, expect, test } from 'vitest'
+import { aTemplateResource } from '../../test/fixture/resource.ts'
+import type { Places } from './finding/place.ts'
+import { enginesOf, previewFindings, schemaFinding } from './template.ts'
+
+const source = { inline: '<p>' }
+const template = aTemplateResource({ spec: { html: { template: source } } })
+
+/** A folder in which every field stands at its own pointer. */
+const places: Places = {
+  ofFault: () => ({ file: 'fault' }),
+  ofField: (_resource, pointer) => ({ file: pointer }),
+  ofValue: (_resource, pointer) => ({ file: pointer }),
+  ofSource: (_template, message) => (message.startsWith('template.') ? { file: 'source' } : undefined),
+}
+
+describe('what a preview comes to', () => {
+  const warnings: readonly Warning[] = [
+    { code: 'javascript_disabled', message: 'not run' },
+    { code: 'missing_glyph', message: 'no font has U+4E00' },
+  ]
+  const preview = { pdf: new Uint8Array(), warnings, durationMs: 1 }
+  const condition = (reason: ConditionReason): Condition => {
+    return { type: 'EngineAllowed', status: 'False', reason, message: '', observedGeneration: 1 }
+  }
+  const spelled = (reason: ConditionReason) =>
+    previewFindings({ resource: template, conditions: [condition(reason)], engine: 'html', preview }, places).map(
+      ({ file, resource, subject, message, isWarning }) => [file, isWarning, resource, subject, message],
+    )
+
+  test('is warned of, engine by engine', () => {
+    expect(spelled('EngineNotInPlan')).toEqual([
+      ['/spec/html', true, 'Template team-acme/invoice', 'javascript_disabled', 'html: not run'],
+      ['/spec/html', true, 'Template team-acme/invoice', 'missing_glyph', 'html: no font has U+4E00'],
+    ])
+  })
+
+  test('is not warned of twice', () => {
+    expect(spelled('JavaScriptNotInPlan').map(([, , , code]) => code)).toEqual(['missing_glyph'])
+  })
+
+  test.for([
+    ['react_pdf', 'template.tsx:1:1: no', 'source', 'template.tsx:1:1: no'],
+    ['react_pdf', 'the document has 3000 pages', '/spec/reactPdf', 'react_pdf: the document has 3000 pages'],
+    ['html', 'the document has 3000 pages', '/spec/html', 'html: the document has 3000 pages'],
+  ] as const)('is a fault of %s when it fails with %j', ([engine, message, file, told]) => {
+    const failed = { failure: { code: 'page_limit', message } } as const
+    expect(previewFindings({ resource: template, conditions: [], engine, preview: failed }, places)).toEqual([
+      { file, resource: 'Template team-acme/invoice', subject: 'page_limit', message: told, isWarning: false },
+    ])
+  })
+})
+
+test.for([
+  [{ html: { template: source } }, ['react_pdf', 'html']],
+  [{ html: { template: source }, engine: 'html' }, ['html', 'react_pdf']],
+  [{ html: { template: source }, engine: 'react_pdf' }, ['react_pdf', 'html']],
+  [{}, ['react_pdf']],
+] as const)('of the engines of %j the first is %j', ([spec, engines]) => {
+  expect(enginesOf(aTemplateResource({ spec }))).toEqual(engines)
+})
+
+test.for([
+  ['data/properties/a/type must be string', '/properties/a/type'],
+  ['/$defs/x: is not a schema', '/$defs/x'],
+  ['/nowhere: is not a schema', ''],
+  ["can't resolve reference #/$defs/none from id #", '/$defs/none'],
+  ['needs type: object', ''],
+] as const)('a schema of which is said %j is wrong at %j', ([message, pointer]) => {
+  const schema = { type: 'object', $defs: {}, properties: {} }
+  const resource = aTemplateResource({ spec: { variablesSchema: schema } })
+  expect(schemaFinding(resource, message, places).file).toBe(`/spec/variablesSchema${pointer}`)
+})

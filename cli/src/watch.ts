@@ -1,0 +1,99 @@
+/** A preview that follows its files. What goes wrong in a round is said, and the next change is waited for. */
+import { basename, dirname } from 'node:path'
+import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { type FolderWatch, isManifest, watchFolder } from '@platen/embedded/manifest/folder.ts'
+import { CalledWrongly } from './finding/finding.ts'
+import type { Previewer, PreviewOptions } from './preview.ts'
+
+interface WatchPorts {
+  readonly previewer: Previewer
+  readonly clock: Clock
+  readonly print: (text: string) => void
+}
+
+/**
+ * Renders, then again after each change of the manifests or the data, until `signal` aborts. A change while a render is under way
+ * ends that render: nobody waits for the deadline of a loop that is mended. Throws `CalledWrongly` when the first round does.
+ */
+export async function watchPreview(
+  options: PreviewOptions,
+  { previewer, clock, print }: WatchPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  let isFirst = true
+  while (!signal.aborted) {
+    // From before anything is read, so that nothing is missed.
+    using change = isFirst ? nextChange(watchAll(options, clock), signal) : await changeOf(options, clock, signal)
+    const ended = AbortSignal.any([signal, change.happened])
+    try {
+      const { text } = await previewer.round(ended)
+      print(isFirst ? `${text}watching ${options.dir}; Ctrl-C ends it\n` : text)
+      isFirst = false
+    } catch (error) {
+      if (ended.aborted) continue
+      if (isFirst || !(error instanceof CalledWrongly)) throw error
+      print(`platen: ${error.message}\n`)
+    }
+    await change.settled
+  }
+}
+
+interface Change extends Disposable {
+  /** Aborts when files have changed and then lain still for a moment. */
+  readonly happened: AbortSignal
+  /** Resolves then, or when nobody waits for it any more. */
+  readonly settled: Promise<void>
+}
+
+function nextChange(watches: readonly FolderWatch[], signal: AbortSignal): Change {
+  const [closing, happened] = [new AbortController(), new AbortController()]
+  const ended = AbortSignal.any([signal, closing.signal])
+  const settled = Promise.race(watches.map((watch) => watch.settled(ended))).then(
+    () => happened.abort(new Error('the files have changed')),
+    (error: unknown) => {
+      if (!ended.aborted) throw error
+    },
+  )
+  return {
+    happened: happened.signal,
+    settled,
+    [Symbol.dispose]() {
+      closing.abort()
+      for (const watch of watches) watch[Symbol.dispose]()
+    },
+  }
+}
+
+/** Watches the manifests and the folder of the data. Throws `CalledWrongly` for one that cannot be watched. */
+function watchAll({ dir, data }: PreviewOptions, clock: Clock): readonly FolderWatch[] {
+  const watches: FolderWatch[] = []
+  const watch = (folder: string, isOfInterest: (name: string) => boolean) => {
+    try {
+      watches.push(watchFolder(folder, clock, { isOfInterest, isPersistent: true }))
+    } catch (cause) {
+      for (const watch of watches) watch[Symbol.dispose]()
+      throw isErrno(cause)
+        ? new CalledWrongly(`the folder ${folder} cannot be watched (${cause.code})`, { cause })
+        : cause
+    }
+  }
+  watch(dir, isManifest)
+  // The folder, since editors put a new file in the place of the old one.
+  if (data !== undefined && data !== '-') watch(dirname(data), (name) => name === basename(data))
+  return watches
+}
+
+/** A folder that is gone is waited for; that it is back is a change by itself. */
+async function changeOf(options: PreviewOptions, clock: Clock, signal: AbortSignal): Promise<Change> {
+  for (;;) {
+    try {
+      return nextChange(watchAll(options, clock), signal)
+    } catch (error) {
+      if (!(error instanceof CalledWrongly)) throw error
+      await clock.sleep(MANIFEST_RETRY_MS, signal).catch(() => undefined)
+      if (signal.aborted) return nextChange([], signal)
+    }
+  }
+}

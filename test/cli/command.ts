@@ -1,0 +1,183 @@
+/** What the tests of the command line share: a folder, manifests to put there, and the command in a process of its own. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '../..')
+export const MAIN = join(ROOT, 'cli/src/main.ts')
+
+const API = 'apiVersion: platen.dev/v1alpha1'
+export const PLAN = `${API}\nkind: Plan\nmetadata: {name: starter}\nspec: {}\n`
+export const TENANT = `${API}\nkind: Tenant\nmetadata: {name: acme}\nspec: {planRef: {name: starter}, namespaces: [team-acme]}\n`
+export const KEY = `${API}\nkind: ApiKey\nmetadata: {name: ci, namespace: team-acme}\nspec: {tenantRef: {name: acme}, secretName: ci-key}\n`
+
+/** The head of a template's document, up to its `spec`, whose fields are indented by two. */
+export function templateHead(name: string, namespace = 'team-acme'): string {
+  return `${API}\nkind: Template\nmetadata: {name: ${name}, namespace: ${namespace}}\nspec:\n  tenantRef: {name: acme}\n`
+}
+
+/** A component that greets, on six lines; its `<Text>` is on the fourth. */
+export const LETTER = `\
+import { Document, Page, Text } from '@react-pdf/renderer'
+export default ({ data }) => (
+  <Document><Page>
+    <Text>Dear {data.name}, this is react_pdf.</Text>
+  </Page></Document>
+)
+`
+
+/** A text as the literal block of a key, indented by as much as asked for. */
+export function block(key: string, text: string, indent: number): string {
+  const rows = text.trimEnd().split('\n')
+  return `${' '.repeat(indent)}${key}: |\n${rows.map((row) => `${' '.repeat(indent + 2)}${row}\n`).join('')}`
+}
+
+/** Parts of a template's spec: a schema of data that has a name, such data, and a source for each engine. */
+export const SCHEMA =
+  '  variablesSchema: {type: object, required: [name], properties: {name: {type: string, maxLength: 9}}, additionalProperties: false}\n'
+export const SAMPLE = '  sampleData:\n    name: Ada\n'
+export const HTML = '<h1>Report</h1>\n<p>Dear {{ name }}, this is html.</p>\n'
+export const reactPdf = (source = LETTER) => `  reactPdf:\n    source:\n${block('inline', source, 6)}`
+export const html = (source = HTML) => `  html:\n    template:\n${block('inline', source, 6)}`
+
+/** A plan with html, and a tenant on it. */
+export const PLATFORM = [PLAN.replace('spec: {}', 'spec: {htmlEngineEnabled: true}'), TENANT].join('---\n')
+
+export interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+export interface RunOptions {
+  readonly stdin?: string
+  /** Beside the test's own environment. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export function run(file: string, args: readonly string[], options: RunOptions & { cwd?: string } = {}) {
+  const { promise, resolve } = Promise.withResolvers<Ended>()
+  const child = execFile(
+    file,
+    args,
+    { cwd: options.cwd ?? ROOT, env: { ...process.env, ...options.env } },
+    (error, out, err) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
+    },
+  )
+  child.stdin?.end(options.stdin)
+  return promise
+}
+
+/** The command, from the root of the repository. */
+export function platen(...args: string[]): Promise<Ended> {
+  return run(process.execPath, [MAIN, ...args])
+}
+
+export type Folder = Awaited<ReturnType<typeof makeFolder>>
+
+/** An empty folder for manifests and whatever else a test needs, and the command called from inside it. */
+export async function makeFolder() {
+  const path = await mkdtemp(join(tmpdir(), 'platen-cli-'))
+  const followed: ReturnType<typeof follow>[] = []
+  return {
+    path,
+    write: (name: string, text: string | Uint8Array) => writeFile(join(path, name), text),
+    read: (name: string) => readFile(join(path, name)),
+    names: async () => (await readdir(path)).sort(),
+    platen: (args: readonly string[], options: RunOptions = {}) =>
+      run(process.execPath, [MAIN, ...args], { ...options, cwd: path }),
+    /** A command that goes on until it is told to end, or the folder is disposed of. */
+    follow(...args: string[]) {
+      const command = follow(path, args)
+      followed.push(command)
+      return command
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(followed.map((command) => command.end('SIGTERM')))
+      await rm(path, { recursive: true })
+    },
+  }
+}
+
+function follow(cwd: string, args: readonly string[]) {
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let out = ''
+  let asked = 0
+  let wake = Promise.withResolvers<void>()
+  const rouse = () => {
+    wake.resolve()
+    wake = Promise.withResolvers()
+  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    rouse()
+  })
+  const exited = once(child, 'exit')
+  child.once('exit', rouse)
+  return {
+    pid: child.pid ?? 0,
+    /** What it prints from now on up to the end of a line that matches. Throws when it exits before. */
+    async printed(line: RegExp): Promise<string> {
+      for (;;) {
+        const found = new RegExp(line, 'm').exec(out.slice(asked))
+        const end = found === null ? -1 : out.indexOf('\n', asked + found.index)
+        if (end !== -1) {
+          const text = out.slice(asked, end + 1)
+          asked = end + 1
+          return text
+        }
+        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}, having printed ${out}`)
+        await wake.promise
+      }
+    },
+    /** The exit code, after this signal if it still runs. */
+    async end(signal: NodeJS.Signals): Promise<number | null> {
+      if (child.exitCode === null) child.kill(signal)
+      await exited
+      return child.exitCode
+    },
+  }
+}
+
+/** The processes whose parents, or parents' parents, are the given one. */
+export async function descendantsOf(pid: number): Promise<readonly number[]> {
+  const parents = new Map<number, number>()
+  for (const name of await readdir('/proc')) {
+    // It may have ended meanwhile. The command may hold blanks, but no more brackets follow it.
+    const stat = /^\d+$/.test(name) ? await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '') : ''
+    const parent = /\) \S (\d+) /.exec(stat)?.[1]
+    if (parent !== undefined) parents.set(Number(name), Number(parent))
+  }
+  const found = new Set([pid])
+  for (let size = 0; size < found.size; ) {
+    size = found.size
+    for (const [child, parent] of parents) if (found.has(parent)) found.add(child)
+  }
+  found.delete(pid)
+  return [...found]
+}
+
+/** Is there still such a process, and alive? */
+export async function isRunning(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return /\) [^ZX] /.test(stat)
+}
+
+/** Resolves when a process has computed for longer than any small document takes. */
+export async function works(pid: number): Promise<void> {
+  const begun = await ticksOf(pid)
+  while ((await ticksOf(pid)) - begun < TICKS_OF_WORK) await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+}
+
+/** A hundred of them are a second. */
+const TICKS_OF_WORK = 100
+const POLL_MS = 50
+
+async function ticksOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  // After the command in brackets: the state, then ten numbers, then the ticks in user mode.
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[11])
+}

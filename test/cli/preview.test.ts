@@ -1,0 +1,324 @@
+/** `platen preview` as people run it, in a process of its own and with the real engines. */
+import { stat, symlink } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { inspectPdf } from '../topology/oracle.ts'
+import {
+  block,
+  type Folder,
+  HTML,
+  html,
+  LETTER,
+  makeFolder,
+  PLAN,
+  PLATFORM,
+  reactPdf,
+  SAMPLE,
+  SCHEMA,
+  TENANT,
+  templateHead,
+  works,
+} from './command.ts'
+
+const head = templateHead('letter')
+
+let folder: Folder
+beforeEach(async () => {
+  folder = await makeFolder()
+  await folder.write('platform.yaml', PLATFORM)
+})
+afterEach(() => folder[Symbol.asyncDispose]())
+
+const preview = (...args: string[]) => folder.platen(['preview', '.', ...args])
+const inodesOf = (...names: string[]) =>
+  Promise.all(names.map(async (name) => (await stat(`${folder.path}/${name}`)).ino))
+const textOf = async (name: string) => (await inspectPdf(await folder.read(name))).text
+
+describe('a preview', () => {
+  test('is a PDF of the sample data, and one line about it', async () => {
+    await folder.write('letter.yaml', `${head}  code: welcome\n${SCHEMA}${reactPdf()}${SAMPLE}`)
+    const { code, out, err } = await preview('welcome')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toMatch(/^welcome\.pdf: 1 page, \d+ KiB, \d+ ms \(react_pdf\)\n$/)
+    expect(await textOf('welcome.pdf')).toContain('Dear Ada, this is react_pdf.')
+    expect(await folder.names()).toEqual(['letter.yaml', 'platform.yaml', 'welcome.pdf'])
+  })
+
+  test('is by the template’s own engine, else by react_pdf, and says how to have the other', async () => {
+    await folder.write('letter.yaml', `${head}${reactPdf()}${html(HTML)}${SAMPLE}`)
+    expect((await preview('letter')).out).toContain('(react_pdf; --engine html renders its other source)')
+    expect((await preview('letter', '--engine', 'html', '-o', 'html.pdf')).out).toContain(' ms (html)\n')
+    await folder.write('letter.yaml', `${head}  engine: html\n${reactPdf()}${html(HTML)}${SAMPLE}`)
+    expect((await preview('letter', '-o', 'own.pdf')).out).toContain(
+      '(html; --engine react_pdf renders its other source)',
+    )
+    expect(await textOf('letter.pdf')).toContain('this is react_pdf')
+    expect(await textOf('html.pdf')).toContain('Dear Ada, this is html.')
+    expect(await textOf('own.pdf')).toContain('this is html')
+  })
+
+  test('counts the pages of either engine, bookmarks and all', async () => {
+    const pages = '<Page bookmark="one" /><Page bookmark="two" /><Page bookmark="three" />'
+    const source = `import { Document, Page } from '@react-pdf/renderer'\nexport default () => <Document>${pages}</Document>\n`
+    const breaks = '<p>page</p>\n'.repeat(23)
+    const style = '<style>p { break-after: page }</style>\n'
+    await folder.write('letter.yaml', `${head}${reactPdf(source)}${html(style + breaks)}${SAMPLE}`)
+    expect((await preview('letter')).out).toContain('letter.pdf: 3 pages')
+    const { pages: counted } = await inspectPdf(await folder.read('letter.pdf'))
+    expect(counted).toBe(3)
+    expect((await preview('letter', '--engine', 'html')).out).toContain('letter.pdf: 23 pages')
+  })
+
+  test('finds a template by its name and namespace, too', async () => {
+    await folder.write('letter.yaml', `${head}${reactPdf()}${SAMPLE}`)
+    expect((await preview('team-acme/letter')).code).toBe(0)
+  })
+
+  test('goes where it is told to, through links, and never over anything but a PDF', async () => {
+    await folder.write('letter.yaml', `${head}${reactPdf()}${SAMPLE}`)
+    expect((await preview('letter', '-o', 'real.pdf')).code).toBe(0)
+    await symlink('real.pdf', `${folder.path}/link.pdf`)
+    await folder.write('letter.yaml', `${head}${reactPdf(LETTER.replace('Dear', 'Hello'))}${SAMPLE}`)
+    const [was] = await inodesOf('real.pdf')
+    expect((await preview('letter', '-o', 'link.pdf')).code).toBe(0)
+    expect(await textOf('real.pdf')).toContain('Hello Ada')
+    // Another file in its place: who has the old one open reads it to its end.
+    expect(await inodesOf('real.pdf', 'link.pdf')).not.toContain(was)
+    const before = await folder.read('letter.yaml')
+    const { code, out, err } = await preview('letter', '-o', 'letter.yaml')
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toBe('platen: letter.yaml is there and is no PDF: choose another file with -o\n')
+    expect(await folder.read('letter.yaml')).toEqual(before)
+  })
+})
+
+describe('data of one’s own', () => {
+  beforeEach(() => folder.write('letter.yaml', `${head}${SCHEMA}${reactPdf()}${SAMPLE}`))
+
+  test('comes from a file', async () => {
+    await folder.write('bob.json', '{"name": "Bob"}')
+    expect((await preview('letter', '--data', 'bob.json')).code).toBe(0)
+    expect(await textOf('letter.pdf')).toContain('Dear Bob')
+  })
+
+  test('comes from the standard input', async () => {
+    const { code } = await folder.platen(['preview', '.', 'letter', '--data', '-'], { stdin: '{"name": "Cleo"}' })
+    expect(code).toBe(0)
+    expect(await textOf('letter.pdf')).toContain('Dear Cleo')
+  })
+
+  test.for([
+    [
+      'does not fit the schema',
+      '{\n  "name": "Bartholomew",\n  "age": 3\n}',
+      `data.json:2:11: /data/name: must NOT have more than 9 characters
+      1 | {
+    > 2 |   "name": "Bartholomew",
+        |           ^
+      3 |   "age": 3
+      4 | }
+data.json:3:10: /data/age: is not a known field
+      1 | {
+      2 |   "name": "Bartholomew",
+    > 3 |   "age": 3
+        |          ^
+      4 | }
+`,
+    ],
+    ['lacks what the schema requires', '{}', 'data.json:1:1: /data/name: is required\n    > 1 | {}\n        | ^\n'],
+    [
+      'is not JSON',
+      '{"name": "Bob",}',
+      `data.json:1:16: is not JSON: Expected double-quoted property name in JSON at position 15 (line 1 column 16)
+    > 1 | {"name": "Bob",}
+        |                ^
+`,
+    ],
+    ['is no object', '[]', 'data.json: is not a JSON object\n'],
+    [
+      'is nested too deeply',
+      `{"name": ${'['.repeat(100)}${']'.repeat(100)}}`,
+      'data.json: is nested more than 64 levels deep\n',
+    ],
+  ] as const)('that %s is refused with the place', async ([, text, told]) => {
+    await folder.write('data.json', text)
+    expect(await preview('letter', '--data', 'data.json')).toEqual({ code: 1, out: told, err: '' })
+    expect(await folder.names()).not.toContain('letter.pdf')
+  })
+
+  test('that cannot be read is named', async () => {
+    const { code, err } = await preview('letter', '--data', 'none.json')
+    expect([code, err]).toEqual([2, 'platen: the data none.json cannot be read (ENOENT)\n'])
+  })
+
+  test('is needed where there is no sample', async () => {
+    await folder.write('letter.yaml', `${head}${reactPdf()}`)
+    const { code, out } = await preview('letter')
+    expect([code, out]).toEqual([
+      1,
+      'letter.yaml:5:3: Template team-acme/letter: has no sampleData: add it, or bring data with --data <file>\n',
+    ])
+  })
+})
+
+describe('a fault', () => {
+  const told = async (text: string, ...args: string[]) => {
+    await folder.write('letter.yaml', text)
+    const { code, out } = await preview('letter', ...args)
+    expect(code).toBe(1)
+    return out
+  }
+
+  test('of a component is told by its place in the YAML file', async () => {
+    const text = `${head}${reactPdf(LETTER.replace('data.name', 'data.name.first.last'))}${SAMPLE}`
+    expect(await told(text)).toBe(`\
+letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32: TypeError: cannot read property 'last' of undefined
+      10 | export default ({ data }) => (
+      11 |   <Document><Page>
+    > 12 |     <Text>Dear {data.name.first.last}, this is react_pdf.</Text>
+         |                                ^
+      13 |   </Page></Document>
+      14 | )
+`)
+  })
+
+  test('of html in a ConfigMap is told by its place there', async () => {
+    const page = block('page', '<p>\n{{ name | upcsae }}\n</p>\n', 2)
+    const map = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: parts, namespace: team-acme}\ndata:\n${page}`
+    await folder.write('parts.yaml', `# parts\n---\n${map}`)
+    expect(await told(`${head}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`)).toMatch(
+      /^parts\.yaml:9:5: Template team-acme\/letter: template_error: template\.html:2:1: undefined filter: upcsae.*\n {7}8 \| <p>\n {4}> {2}9 \| \{\{ name \| upcsae \}\}\n {9}\| \^\n {6}10 \| <\/p>\n$/,
+    )
+  })
+
+  test.for([
+    ['quoted', '"<b>\\n{% nope %}"'],
+    ['folded', '>\n        <b>\n\n        {% nope %}\n'],
+  ] as const)('of a %s source is told by the line of the field, with the source beside it', async ([, source]) => {
+    expect(
+      await told(`${head}  html:\n    template: {}\n${SAMPLE}`.replace('{}', `\n      inline: ${source}`)),
+    ).toMatch(
+      /^letter\.yaml:8:15: Template team-acme\/letter: template_error: template\.html:2:1: .*\n {6}1 \| <b>\n {4}> 2 \| \{% nope %\}\n {8}\| \^\n$/,
+    )
+  })
+
+  test('of the schema is told by its place in it', async () => {
+    const schema = '  variablesSchema:\n    type: object\n    properties:\n      name: {type: strin}\n'
+    const out = await told(`${head}${schema}${reactPdf()}${SAMPLE}`)
+    expect(out).toMatch(/^letter\.yaml:9:20: Template team-acme\/letter: SchemaInvalid: variablesSchema: /)
+    expect(out).toContain('    >  9 |       name: {type: strin}\n         |                    ^\n')
+    await folder.write('platform.yaml', PLAN)
+    expect((await preview('letter')).out).toBe(out)
+  })
+
+  test('of the sample data is told by its place', async () => {
+    expect(await told(`${head}${SCHEMA}${reactPdf()}  sampleData:\n    name: 3\n`)).toMatch(
+      /^letter\.yaml:17:11: Template team-acme\/letter: \/spec\/sampleData\/name: must be string\n/,
+    )
+  })
+
+  test('of the document is told as check does', async () => {
+    expect(await told(`${head}  version: 0\n${reactPdf()}`)).toMatch(
+      /^letter\.yaml:6:12: Template team-acme\/letter: \/spec\/version: must be >= 1\n(?: {4}.*\n)+$/,
+    )
+  })
+
+  test('of a source that is not there is told', async () => {
+    expect(await told(`${head}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`)).toBe(
+      'letter.yaml:1:1: Template team-acme/letter: ConfigMapNotFound: there is no ConfigMap team-acme/parts\n',
+    )
+  })
+
+  test('of an endless template is told by the deadline of its plan', async () => {
+    await folder.write('platform.yaml', PLATFORM.replace('spec: {html', 'spec: {renderTimeoutSeconds: 1, html'))
+    const source = 'for (;;) {}\nexport default () => null\n'
+    expect(await told(`${head}${reactPdf(source)}${SAMPLE}`)).toBe(
+      'letter.yaml:7:5: Template team-acme/letter: render_timeout: react_pdf: it was not done by its deadline of 1 s\n',
+    )
+  })
+
+  test('never brings control characters of an author to the terminal', async () => {
+    const rude = LETTER.replace('data.name', 'data.x.\u0085\u202ey').replace('Dear', '\u001b[31m')
+    const throwing = 'export default () => { throw new Error("\\x1b]0;owned\\x07\\u202e") }\n'
+    const outs = [await told(`${head}${reactPdf(throwing)}${SAMPLE}`), await told(`${head}${reactPdf(rude)}${SAMPLE}`)]
+    expect(outs.join('').replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+  })
+})
+
+describe('what the service would hold against it', () => {
+  test('is a warning: html that the plan has not', async () => {
+    await folder.write('platform.yaml', [PLAN, TENANT].join('---\n'))
+    await folder.write('letter.yaml', `${head}${html(HTML)}${SAMPLE}`)
+    const { code, out } = await preview('letter')
+    expect(code).toBe(0)
+    expect(out.split('\n').slice(1)).toEqual([
+      'letter.yaml:7:5: warning: Template team-acme/letter: EngineNotInPlan: the limits of Tenant acme have no htmlEngineEnabled: html renders are refused with 402',
+      '',
+    ])
+  })
+
+  test('is a warning: page JavaScript that the plan has not', async () => {
+    await folder.write('letter.yaml', `${head}${html(HTML)}    javascript: true\n${SAMPLE}`)
+    const { code, out } = await preview('letter')
+    expect(code).toBe(0)
+    expect(out).toContain('letter.yaml:11:17: warning: Template team-acme/letter: JavaScriptNotInPlan: ')
+    expect(out.trimEnd().split('\n')).toHaveLength(2)
+  })
+
+  test('is a warning: a tenant that there is not', async () => {
+    await folder.write('platform.yaml', PLAN)
+    await folder.write('letter.yaml', `${head}${reactPdf()}${SAMPLE}`)
+    const { code, out } = await preview('letter')
+    expect(code).toBe(0)
+    expect(out).toContain(
+      'letter.yaml:5:21: warning: Template team-acme/letter: TenantNotFound: there is no Tenant acme\n',
+    )
+  })
+})
+
+describe('a template', () => {
+  beforeEach(() => folder.write('letter.yaml', `${head}${reactPdf()}${SAMPLE}`))
+
+  test.for([
+    ['lettre', 'there is no template lettre in . (did you mean letter?)'],
+    ['team-acme/leter', 'there is no template team-acme/leter in . (did you mean team-acme/letter?)'],
+    ['invoice', 'there is no template invoice in .'],
+  ] as const)('%s that is not there is named, with what is near', async ([name, told]) => {
+    expect(await preview(name)).toEqual({ code: 2, out: '', err: `platen: ${told}\n` })
+  })
+
+  test('that is one of several is to be named in full', async () => {
+    await folder.write('other.yaml', `${templateHead('letter', 'team-b')}${reactPdf()}${SAMPLE}`)
+    const told = 'letter is the name of more than one template; say which: team-acme/letter, team-b/letter'
+    expect(await preview('letter')).toEqual({ code: 2, out: '', err: `platen: ${told}\n` })
+    expect((await preview('team-b/letter')).code).toBe(0)
+  })
+
+  test('that is not there beside a file that cannot be read may be in that', async () => {
+    await folder.write('broken.yaml', 'kind: [\n')
+    const { code, out } = await preview('invoice')
+    expect(code).toBe(1)
+    expect(out).toMatch(/^broken\.yaml:\d:\d: .*\n\.: there is no template invoice in \.\n$/)
+  })
+
+  test('is not rendered by an engine it has no source for', async () => {
+    const told = 'Template team-acme/letter has no html source: it has react_pdf'
+    expect(await preview('letter', '--engine', 'html')).toEqual({ code: 2, out: '', err: `platen: ${told}\n` })
+  })
+})
+
+test('a preview that is interrupted cleans up and says so', async () => {
+  await folder.write('letter.yaml', `${head}${reactPdf('for (;;) {}\nexport default () => null\n')}${SAMPLE}`)
+  const command = folder.follow('preview', '.', 'letter')
+  await works(command.pid)
+  expect(await command.end('SIGINT')).toBe(130)
+  expect(await folder.names()).toEqual(['letter.yaml', 'platform.yaml'])
+})
+
+test('without a browser html is not rendered, and the command says what to do', async () => {
+  await folder.write('letter.yaml', `${head}${html(HTML)}${SAMPLE}`)
+  const told = 'there is no Chromium to render html: renderer/install-chromium.sh installs it'
+  const { code, err } = await folder.platen(['preview', '.', 'letter'], { env: { PLATEN_CHROMIUM: 'none' } })
+  expect([code, err]).toEqual([2, `platen: ${told}\n`])
+  const wrong = await folder.platen(['preview', '.', 'letter'], { env: { PLATEN_CHROMIUM: '/nowhere' } })
+  expect([wrong.code, wrong.err]).toEqual([2, 'platen: the configured Chromium is no executable file: /nowhere\n'])
+})
