@@ -1,6 +1,6 @@
 import type { Asset } from '@platen/contract/tenant.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { aFont, aFontOf, anAsset, anSvg, aPng, BLUE, RED, RED_GIF, RED_JPEG, RED_WEBP } from '../fixture/asset.ts'
+import { aDejaVuFont, aFontOf, anAsset, anSvg, aPng, BLUE, RED, RED_GIF, RED_JPEG, RED_WEBP } from '../fixture/asset.ts'
 import { anEngine, aWork, colourAt, fontsOf, infoOf, inspect, NEVER, textOf, type WorkParts } from './html-fixture.ts'
 
 let opened: Awaited<ReturnType<typeof anEngine>>
@@ -110,7 +110,11 @@ describe('an asset', () => {
     ],
     ['is a text', Buffer.from('GIF90a'), 'the document: the asset x.png is no image and no font that can be shown'],
     ['is empty', Buffer.alloc(0), 'the document: the asset x.png is no image and no font that can be shown'],
-    ['is a font', aFont('DejaVuSansMono'), 'the document: the asset x.png is damaged: it cannot be shown as an image'],
+    [
+      'is a font',
+      aDejaVuFont('DejaVuSansMono'),
+      'the document: the asset x.png is damaged: it cannot be shown as an image',
+    ],
   ])('that %s fails a document that shows it', async ([, bytes, message]) => {
     const failed = expect.objectContaining({ code: 'asset_unavailable', message })
     await expect(render('<img src="asset:x.png">', { assets: [anAsset('x.png', bytes)] })).rejects.toEqual(failed)
@@ -157,7 +161,7 @@ function fonts(
 }
 
 describe('a font of the template', () => {
-  const [regular, bold, italic] = ['DejaVuSansMono', 'DejaVuSerif-Bold', 'DejaVuSerif-Italic'].map(aFont)
+  const [regular, bold, italic] = ['DejaVuSansMono', 'DejaVuSerif-Bold', 'DejaVuSerif-Italic'].map(aDejaVuFont)
   if (regular === undefined || bold === undefined || italic === undefined) throw new Error('DejaVu has them')
   const brand = fonts(
     { family: 'Brand', file: regular },

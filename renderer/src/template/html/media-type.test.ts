@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aFont, anSvg, aPng, RED, RED_GIF, RED_JPEG, RED_WEBP } from '../../../../test/fixture/asset.ts'
+import { aDejaVuFont, anSvg, aPng, RED, RED_GIF, RED_JPEG, RED_WEBP } from '../../../../test/fixture/asset.ts'
 import { mediaTypeOf } from './media-type.ts'
 
 const text = (content: string) => Buffer.from(content)
@@ -15,7 +15,7 @@ test.for<[string, Uint8Array, string | undefined]>([
     text('\ufeff<?xml version="1.0"?>\n<!-- x -->\n<svg>'),
     'image/svg+xml',
   ],
-  ['TrueType', aFont('DejaVuSans'), 'font/ttf'],
+  ['TrueType', aDejaVuFont('DejaVuSans'), 'font/ttf'],
   ['OpenType', text('OTTO…'), 'font/otf'],
   ['WOFF', text('wOFF…'), 'font/woff'],
   ['WOFF2', text('wOF2…'), 'font/woff2'],
