@@ -6,6 +6,7 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
 import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
 import type { RenderWork } from './engine/engine.ts'
+import { recentlyUsed } from './recently-used.ts'
 
 export interface WorkSource {
   /** Throws `Unavailable` when the artifact store cannot be reached. */
@@ -18,17 +19,17 @@ export interface WorkSource {
 const TEMPLATES_MAX = 200
 
 export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string): WorkSource {
-  const templates = keptAtHand<TemplateSource>(TEMPLATES_MAX, () => 1)
-  const assets = keptAtHand<Uint8Array>(ASSETS_KEPT_BYTES_MAX, ({ byteLength }) => byteLength)
+  const templates = recentlyUsed<TemplateSource>(TEMPLATES_MAX, () => 1)
+  const assets = recentlyUsed<Uint8Array>(ASSETS_KEPT_BYTES_MAX, ({ byteLength }) => byteLength)
 
   async function templateOf(digest: TemplateDigest, signal: AbortSignal): Promise<TemplateSource> {
     const address = { bucket: serviceBucket, key: templateKey(digest) }
-    return await templates(digest, () => readJson<TemplateSource>(artifacts, address, signal))
+    return templates.get(digest) ?? templates.set(digest, await readJson<TemplateSource>(artifacts, address, signal))
   }
 
   async function assetOf({ name, digest }: AssetReference, signal: AbortSignal): Promise<Asset> {
     const address = { bucket: serviceBucket, key: assetKey(digest) }
-    const bytes = await assets(digest, async () => shared(await read(artifacts, address, signal)))
+    const bytes = assets.get(digest) ?? assets.set(digest, shared(await read(artifacts, address, signal)))
     return { name, digest, bytes }
   }
 
@@ -55,24 +56,6 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
     async sweep(record, signal) {
       if ('stored' in record.data) await artifacts.delete(record.data.stored, signal)
     },
-  }
-}
-
-/** Gives what is kept under a key, else what `make` gives. Past `sizeMax` the least recently used is given up. */
-function keptAtHand<Value>(sizeMax: number, sizeOf: (value: Value) => number) {
-  const kept = new Map<string, Value>()
-  let size = 0
-  return async (key: string, make: () => Promise<Value>): Promise<Value> => {
-    const value = kept.get(key) ?? (await make())
-    // Set anew, so that the first key is the one used longest ago.
-    if (!kept.delete(key)) size += sizeOf(value)
-    kept.set(key, value)
-    for (const [oldest, given] of kept) {
-      if (size <= sizeMax) break
-      kept.delete(oldest)
-      size -= sizeOf(given)
-    }
-    return value
   }
 }
 

@@ -1,0 +1,36 @@
+/** What is kept at hand because it will be needed again soon, up to a size. */
+export interface RecentlyUsed<Value> {
+  /** Using a value keeps it. */
+  get(key: string): Value | undefined
+  /** Past the size the values used longest ago are given up, be it this one. Gives the value back. */
+  set(key: string, value: Value): Value
+}
+
+/** Opens an empty one; `sizeOf` says what a value counts. */
+export function recentlyUsed<Value>(sizeMax: number, sizeOf: (value: Value) => number): RecentlyUsed<Value> {
+  const kept = new Map<string, Value>()
+  let size = 0
+  const drop = (key: string) => {
+    const value = kept.get(key)
+    if (value !== undefined && kept.delete(key)) size -= sizeOf(value)
+    return value
+  }
+  const set = (key: string, value: Value) => {
+    drop(key)
+    // Set anew, so that the first key is the one used longest ago.
+    kept.set(key, value)
+    size += sizeOf(value)
+    for (const oldest of kept.keys()) {
+      if (size <= sizeMax) break
+      drop(oldest)
+    }
+    return value
+  }
+  return {
+    get(key) {
+      const value = drop(key)
+      return value === undefined ? undefined : set(key, value)
+    },
+    set,
+  }
+}
