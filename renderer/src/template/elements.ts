@@ -11,12 +11,12 @@ import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
+import { DEFAULT_FAMILY, plainText } from './asset/fonts.ts'
 import { chromeOf, framedStyle, isPinned } from './element/fixed.ts'
 import { type ImageSource, readImage } from './element/image.ts'
 import { documentProps, pageProps } from './element/page.ts'
 import { type Place, PRIMITIVES, type Primitive, primitiveOf, suggestion, TEXT_PLACES } from './element/primitive.ts'
 import { type Faults, type Props, propValue } from './element/prop.ts'
-import { DEFAULT_FAMILY, plainText } from './fonts.ts'
 import { TEMPLATE_FILE } from './transpile.ts'
 
 export interface Translation {

@@ -2,7 +2,7 @@
 import type { RenderOptions, Sides } from '@platen/contract/render.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
-import { withFallback } from '../fonts.ts'
+import { withFallback } from '../asset/fonts.ts'
 import type { Props } from './prop.ts'
 
 /** Equal input gives equal bytes, so no document knows when it was made. */

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
-import { FAMILIES, withFallback } from '../fonts.ts'
+import { FAMILIES, withFallback } from '../asset/fonts.ts'
 import { type PropKind, STYLES, suggestion } from './primitive.ts'
 
 export type Props = Record<string, unknown>

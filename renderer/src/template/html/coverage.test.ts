@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aFontOf, anAsset } from '../../../../test/fixture/asset.ts'
 import { aRenderWork } from '../../../../test/fixture/render-work.ts'
-import { isVisible } from '../glyph.ts'
+import { isVisible } from '../asset/glyph.ts'
 import { openGlyphScan, PLAIN } from './coverage.ts'
 
 const scan = openGlyphScan()

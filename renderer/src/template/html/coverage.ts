@@ -9,7 +9,7 @@ import { FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
 import * as fontkit from 'fontkit'
 import type { RenderWork } from '../../engine/engine.ts'
-import { fontFolder } from '../fonts.ts'
+import { fontFolder } from '../asset/fonts.ts'
 
 /** Sets of characters, each as the inside of a class in an expression with the flag `u`. */
 export interface Coverage {
