@@ -189,6 +189,9 @@ export const PAGE_DIALOGS_MAX = 20
 /** Characters of each text of a PDF's metadata that comes out of a document. */
 export const METADATA_CHARS_MAX = 1000
 
+/** A font unpacked: the largest faces, of Chinese and Japanese, have some 20 MB, and a packed megabyte of zeros could be gigabytes. */
+export const FONT_BYTES_MAX = 32 * MIB
+
 /** Characters a `missing_glyph` warning names: enough to know the script, few enough to read. */
 export const MISSING_GLYPHS_NAMED_MAX = 10
 

@@ -1,0 +1,72 @@
+/**
+ * The look a template's assets get before it is published: each is what its name says, sound, and within its limits, and what
+ * the template's fonts name are fonts. So no render fails, or prints a gap, for a file that was bad from the start.
+ */
+import { ServiceError } from '@platen/contract/error.ts'
+import type { Asset, TemplateSource } from '@platen/contract/tenant.ts'
+import { inspectFont, unpackFont } from './font/font-file.ts'
+import { checkImage } from './image.ts'
+import { ASSET_KINDS, type AssetKind, collectionOf, isFontKind, kindOf, kindOfName } from './kind.ts'
+
+/** What is wrong with the assets of a template, one sentence a fault, each naming its asset. */
+export function assetFaults(source: TemplateSource, assets: readonly Asset[]): readonly string[] {
+  const fonts = new Set((source.fonts ?? []).map(({ asset }) => asset))
+  const isDrawn = (name: string) => source.reactPdf !== undefined && fonts.has(name)
+  return [
+    ...assets.flatMap((asset) => faultOf(asset, { isDrawn: isDrawn(asset.name) })),
+    ...(source.fonts ?? []).flatMap((font) => faultOfFont(font, assets)),
+  ]
+}
+
+/** `isDrawn`: is it a font of the react_pdf engine's? */
+function faultOf(asset: Asset, { isDrawn }: { isDrawn: boolean }): readonly string[] {
+  try {
+    const unfit = inspect(asset)
+    return unfit !== undefined && isDrawn ? [`asset ${asset.name}: this is ${unfit}`] : []
+  } catch (error) {
+    if (error instanceof ServiceError) return [`asset ${asset.name}: ${error.message}`]
+    throw error
+  }
+}
+
+/** Throws `ServiceError` for what no engine can use, and gives what react_pdf cannot. */
+function inspect({ name, bytes }: Asset): string | undefined {
+  const kind = kindOf(bytes)
+  if (kind === undefined) {
+    const collection = collectionOf(bytes)
+    if (collection !== undefined) throw refusal(`this is ${collection}: extract one face and use that`)
+    const known = Object.values(ASSET_KINDS).flatMap(({ extensions }) => extensions)
+    throw refusal(`this is neither an image nor a font of a known kind (${known.join(', ')})`)
+  }
+  const said = kindOfName(name)
+  if (said !== undefined && said !== kind && !isSfnt(said, kind)) {
+    const [extension] = ASSET_KINDS[kind].extensions
+    throw refusal(
+      `the name says ${ASSET_KINDS[said].name}, but this is ${ASSET_KINDS[kind].name}: call it .${extension}`,
+    )
+  }
+  if (isFontKind(kind)) return inspectFont(unpackFont(bytes, kind)).unfit
+  checkImage(kind, Buffer.from(bytes))
+  return undefined
+}
+
+/** TrueType outlines are as often in an `.otf`, and it makes no difference to anybody. */
+function isSfnt(...kinds: readonly AssetKind[]): boolean {
+  return kinds.every((kind) => kind === 'ttf' || kind === 'otf')
+}
+
+function faultOfFont(
+  { family, asset: name }: NonNullable<TemplateSource['fonts']>[number],
+  assets: readonly Asset[],
+): readonly string[] {
+  const asset = assets.find((candidate) => candidate.name === name)
+  if (asset === undefined) return [`asset ${name}: there is no such asset, and the font ${family} names it`]
+  const kind = kindOf(asset.bytes)
+  // What is no known file at all is a fault of its own.
+  if (kind === undefined || isFontKind(kind)) return []
+  return [`asset ${name}: the font ${family} names it, but this is ${ASSET_KINDS[kind].name}`]
+}
+
+function refusal(reason: string): ServiceError {
+  return new ServiceError('asset_unavailable', reason)
+}

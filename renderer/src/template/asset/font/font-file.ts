@@ -1,0 +1,112 @@
+/**
+ * A font file → a font that react-pdf can lay out and write a part of into a PDF. Everything either will do with it is tried
+ * here, so that a broken file is refused when its template is published, by name, and not in the middle of a render.
+ */
+import { ServiceError } from '@platen/contract/error.ts'
+import { FONT_BYTES_MAX } from '@platen/contract/limit.ts'
+import { create, type Font } from 'fontkit'
+import type { FontKind } from '../kind.ts'
+import { readTables, type Tables } from './sfnt.ts'
+import { unpackWoff } from './woff.ts'
+import { unpackWoff2 } from './woff2.ts'
+
+/** The bytes of a font as TrueType or OpenType, unpacked where they are packed. Throws `ServiceError` with `asset_unavailable`. */
+export function unpackFont(bytes: Uint8Array, kind: FontKind): Buffer {
+  return attempt(() => {
+    // A copy: fontkit does not read shared memory.
+    const data = Buffer.from(bytes)
+    if (data.length > FONT_BYTES_MAX) throw refusal(`the font has more than ${FONT_BYTES_MAX} bytes`)
+    if (kind === 'woff') return unpackWoff(data)
+    return kind === 'woff2' ? unpackWoff2(data) : data
+  })
+}
+
+export interface FontFacts {
+  /** What is left of the PostScript name as a name in a PDF. */
+  readonly name: string
+  /** Why react_pdf cannot draw this font although a browser can. */
+  readonly unfit?: string
+}
+
+/** Tries an unpacked font out. Throws `ServiceError` with `asset_unavailable` when it is damaged. */
+export function inspectFont(sfnt: Buffer): FontFacts {
+  return attempt(() => {
+    const tables = readTables(sfnt)
+    const missing = REQUIRED.filter((tag) => !tables.has(tag))
+    if (missing.length > 0) throw refusal(`${DAMAGED}: it has no table ${missing.join(', ')}`)
+    const font = openFont(sfnt)
+    refuseOddNumbers(font)
+    const unfit = unfitnessOf(tables)
+    if (unfit === undefined) tryOut(font)
+    // An empty name is no name either.
+    const name = font.postscriptName?.replace(/[^\w-]/g, '').slice(0, POSTSCRIPT_NAME_CHARS_MAX) || 'Font'
+    return { name, ...(unfit !== undefined && { unfit }) }
+  })
+}
+
+/** Opens an unpacked font that was tried out. */
+export function openFont(sfnt: Buffer): Font {
+  const font = create(sfnt)
+  if ('fonts' in font) throw refusal(DAMAGED)
+  return font
+}
+
+const DAMAGED = 'the font is damaged'
+/** Glyphs that are written on trial, spread over the font: all of a large one take seconds. */
+const GLYPHS_TRIED = 200
+/** What a PDF takes as a name, with room for what is added to it. */
+const POSTSCRIPT_NAME_CHARS_MAX = 63
+
+function refusal(reason: string, cause?: unknown): ServiceError {
+  return new ServiceError('asset_unavailable', reason, { cause })
+}
+
+function attempt<T>(action: () => T): T {
+  try {
+    return action()
+  } catch (cause) {
+    throw cause instanceof ServiceError ? cause : refusal(DAMAGED, cause)
+  }
+}
+
+/** What neither layout nor a PDF can do without. */
+const REQUIRED = ['cmap', 'head', 'hhea', 'hmtx', 'maxp', 'post']
+
+function unfitnessOf(tables: Tables): string | undefined {
+  const has = (...tags: readonly string[]) => tags.every((tag) => tables.has(tag))
+  if (has('COLR', 'CPAL')) return 'a color font: react_pdf draws fonts of one color'
+  if (!has('glyf', 'loca') && !has('CFF '))
+    return 'a font without outlines of TrueType or CFF, which is what react_pdf draws'
+  // It would be drawn, but in its default weight whatever is asked for.
+  return has('fvar')
+    ? 'a variable font: react_pdf takes each weight as a font of its own (fonttools varLib.instancer makes them)'
+    : undefined
+}
+
+/** Lays out and writes some of the font, as react-pdf does. */
+function tryOut(font: Font): void {
+  const { glyphs, positions } = font.layout(sampleOf(font), undefined, undefined, undefined, 'ltr')
+  if (!positions.every(({ xAdvance }) => Number.isFinite(xAdvance))) throw refusal(DAMAGED)
+  // As the library has it; its types are of an older version, where a subset was a stream.
+  const subset = font.createSubset() as unknown as { includeGlyph(id: number): void; encode(): Uint8Array }
+  for (const { id } of glyphs) subset.includeGlyph(id)
+  for (let step = 0; step < GLYPHS_TRIED; step += 1) {
+    subset.includeGlyph(Math.floor((step * font.numGlyphs) / GLYPHS_TRIED))
+  }
+  if (subset.encode().length === 0) throw refusal(DAMAGED)
+}
+
+function refuseOddNumbers(font: Font): void {
+  const { unitsPerEm, numGlyphs, bbox, ascent, descent, italicAngle } = font
+  const isSound = unitsPerEm >= 16 && unitsPerEm <= 16_384 && numGlyphs > 0
+  const numbers = [ascent, descent, italicAngle, bbox.minX, bbox.minY, bbox.maxX, bbox.maxY]
+  if (!isSound || !numbers.every(Number.isFinite)) throw refusal(DAMAGED)
+}
+
+/** Characters of the font, from all over Unicode. */
+function sampleOf(font: Font): string {
+  const codePoints = Array.from({ length: 2000 }, (_, index) => (index < 500 ? index + 32 : index * 97))
+  return String.fromCodePoint(
+    ...codePoints.filter((point) => (point & ~0x7ff) !== 0xd800 && font.hasGlyphForCodePoint(point)),
+  )
+}

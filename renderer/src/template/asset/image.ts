@@ -1,0 +1,117 @@
+/**
+ * An image file, looked at before anything draws it: react-pdf prints a warning and leaves a gap for what it cannot read,
+ * unpacks whatever size a PNG claims, and throws on a bad one out of anybody's reach.
+ */
+import { ServiceError } from '@platen/contract/error.ts'
+import type { ImageKind } from './kind.ts'
+import { checkPixels, type PixelSize } from './pixel.ts'
+import { checkPng } from './png.ts'
+
+/**
+ * Checks an image and gives its size; that of an SVG is nobody's concern here. PNG and JPEG are looked through, GIF and WebP,
+ * which only a browser draws, by their headers. Throws `ServiceError` with `asset_unavailable`, without a name.
+ */
+export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined {
+  try {
+    switch (kind) {
+      case 'png':
+        return checkPng(data)
+      case 'jpeg':
+        return checkJpeg(data)
+      case 'gif':
+        return checkPixels({ width: data.readUInt16LE(6), height: data.readUInt16LE(8) })
+      case 'webp':
+        return checkWebp(data)
+      case 'svg':
+        checkSvg(data)
+        return undefined
+    }
+  } catch (cause) {
+    throw cause instanceof ServiceError ? cause : refusal('the image is damaged', cause)
+  }
+}
+
+function refusal(reason: string, cause?: unknown): ServiceError {
+  return new ServiceError('asset_unavailable', reason, { cause })
+}
+
+/** Baseline, extended and progressive: the forms a PDF takes. */
+const JPEG_FRAMES = [0xc0, 0xc1, 0xc2]
+/** Frames of other forms; among their numbers are three that are tables. */
+const isOtherFrame = (marker: number) => marker >= 0xc3 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
+const START_OF_SCAN = 0xda
+const END_OF_IMAGE = Buffer.from([0xff, 0xd9])
+
+/** Finds the frame header, the scan behind it, and the end; the pixels are embedded as they are. */
+function checkJpeg(data: Buffer): PixelSize {
+  let size: PixelSize | undefined
+  for (let at = 2; ; ) {
+    if (data.readUInt8(at) !== 0xff) throw refusal('the image is damaged')
+    const marker = data.readUInt8(at + 1)
+    // Any number of these may stand before a marker.
+    if (marker === 0xff) {
+      at += 1
+      continue
+    }
+    if (isOtherFrame(marker)) throw refusal('the JPEG is of a form that a PDF cannot hold: save it as a baseline JPEG')
+    if (JPEG_FRAMES.includes(marker)) size = checkFrame(data.subarray(at))
+    at += 2 + data.readUInt16BE(at + 2)
+    if (marker !== START_OF_SCAN) continue
+    if (size === undefined || data.indexOf(END_OF_IMAGE, at) === -1) throw refusal('the image is damaged')
+    return size
+  }
+}
+
+function checkFrame(frame: Buffer): PixelSize {
+  const [bits, channels] = [frame.readUInt8(4), frame.readUInt8(9)]
+  if (bits !== 8 || ![1, 3, 4].includes(channels)) {
+    throw refusal(`the JPEG has ${channels} channels of ${bits} bits; a PDF takes 1, 3 or 4 of 8`)
+  }
+  return checkPixels({ width: frame.readUInt16BE(7), height: frame.readUInt16BE(5) })
+}
+
+/** The three forms of the format: extended, lossless and lossy. */
+function checkWebp(data: Buffer): PixelSize {
+  // The size that stands in front counts what follows it.
+  if (data.readUInt32LE(4) + 8 > data.length) throw refusal('the image is damaged')
+  switch (data.toString('latin1', 12, 16)) {
+    case 'VP8X':
+      return checkPixels({ width: data.readUIntLE(24, 3) + 1, height: data.readUIntLE(27, 3) + 1 })
+    case 'VP8L': {
+      const bits = data.readUInt32LE(21)
+      return checkPixels({ width: (bits & 0x3fff) + 1, height: ((bits >> 14) & 0x3fff) + 1 })
+    }
+    case 'VP8 ':
+      return checkPixels({ width: data.readUInt16LE(26) & 0x3fff, height: data.readUInt16LE(28) & 0x3fff })
+    default:
+      throw refusal('the image is damaged')
+  }
+}
+
+/** Looks for the root and the end. What may stand before the root is a declaration, comments and blanks: no DOCTYPE, as entities come with it. */
+function checkSvg(data: Buffer): void {
+  const text = textOf(data)
+  let at = 0
+  for (;;) {
+    at += /^\s*/.exec(text.slice(at, at + 10_000))?.[0].length ?? 0
+    const end = text.startsWith('<?', at) ? '?>' : text.startsWith('<!--', at) ? '-->' : undefined
+    if (end === undefined) break
+    const ending = text.indexOf(end, at)
+    if (ending === -1) throw refusal('the image is damaged')
+    at = ending + end.length
+  }
+  if (/^<!DOCTYPE/i.test(text.slice(at, at + 10))) throw refusal('an SVG with a DOCTYPE is not taken: remove it')
+  if (!/^<(?:\w+:)?svg[\s/>]/.test(text.slice(at, at + 100)))
+    throw refusal('the file is not an SVG: its root is another element')
+  if (!/(?:<\/(?:\w+:)?svg\s*|\/)>(?:\s|<!--[^<>]*-->)*$/.test(text.slice(Math.max(at, text.length - 10_000)))) {
+    throw refusal('the image is cut short')
+  }
+}
+
+function textOf(data: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(data)
+  } catch (cause) {
+    throw refusal('an SVG must be text in UTF-8', cause)
+  }
+}

@@ -1,0 +1,63 @@
+/** What a file is by its first bytes, whatever it is called. Pure. */
+
+/** The kinds of files a template may bring along, as people call them. */
+export const ASSET_KINDS = {
+  png: { name: 'a PNG image', extensions: ['png'] },
+  jpeg: { name: 'a JPEG image', extensions: ['jpg', 'jpeg'] },
+  gif: { name: 'a GIF image', extensions: ['gif'] },
+  webp: { name: 'a WebP image', extensions: ['webp'] },
+  svg: { name: 'an SVG image', extensions: ['svg'] },
+  ttf: { name: 'a TrueType font', extensions: ['ttf'] },
+  otf: { name: 'an OpenType font', extensions: ['otf'] },
+  woff: { name: 'a WOFF font', extensions: ['woff'] },
+  woff2: { name: 'a WOFF2 font', extensions: ['woff2'] },
+} as const satisfies Record<string, { name: string; extensions: readonly string[] }>
+
+export type AssetKind = keyof typeof ASSET_KINDS
+export type FontKind = 'ttf' | 'otf' | 'woff' | 'woff2'
+export type ImageKind = Exclude<AssetKind, FontKind>
+
+const FONT_KINDS: readonly AssetKind[] = ['ttf', 'otf', 'woff', 'woff2']
+
+export function isFontKind(kind: AssetKind): kind is FontKind {
+  return FONT_KINDS.includes(kind)
+}
+
+/** What a name's extension promises; undefined where it promises nothing. */
+export function kindOfName(name: string): AssetKind | undefined {
+  const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
+  // The keys of the table are its type.
+  const kinds = Object.keys(ASSET_KINDS) as AssetKind[]
+  return kinds.find((kind) => ASSET_KINDS[kind].extensions.some((known) => known === extension))
+}
+
+/** The kind of a file; undefined when it is none of them. An SVG is what begins with a tag: `image.ts` looks whether it is one. */
+export function kindOf(bytes: Uint8Array): AssetKind | undefined {
+  // A copy of its own: bytes may be backed by shared memory, of which no text can be made.
+  const head = Buffer.from(bytes.subarray(0, 1024)).toString('latin1')
+  for (const [start, kind] of MAGIC) if (head.startsWith(start)) return kind
+  if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return 'webp'
+  return /^(?:\xef\xbb\xbf)?\s*<[?!a-z]/i.test(head) ? 'svg' : undefined
+}
+
+const MAGIC = [
+  ['\x89PNG\r\n\x1a\n', 'png'],
+  ['\xff\xd8\xff', 'jpeg'],
+  ['GIF87a', 'gif'],
+  ['GIF89a', 'gif'],
+  ['\0\x01\0\0', 'ttf'],
+  // Apple's way of saying the same.
+  ['true', 'ttf'],
+  ['OTTO', 'otf'],
+  ['wOFF', 'woff'],
+  ['wOF2', 'woff2'],
+] as const
+
+/** Fonts that are no single font, by name: "not a known format" would not tell their authors what to do. */
+export function collectionOf(bytes: Uint8Array): string | undefined {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (data.subarray(0, 4).equals(Buffer.from('ttcf'))) return 'a TrueType collection'
+  // A resource fork of macOS: data from byte 256 on, as icons begin too, and a map that lists fonts.
+  const isFork = data.length > 256 && data.readUInt32BE(0) === 256
+  return isFork && data.includes('sfnt', data.readUInt32BE(4)) ? 'a macOS font suitcase (dfont)' : undefined
+}

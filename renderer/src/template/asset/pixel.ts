@@ -1,0 +1,16 @@
+/** How large an image is, and may be. Pure. */
+import { ServiceError } from '@platen/contract/error.ts'
+import { IMAGE_PIXELS_MAX } from '@platen/contract/limit.ts'
+
+export interface PixelSize {
+  readonly width: number
+  readonly height: number
+}
+
+/** Gives the size back. Throws `ServiceError` with `asset_unavailable` where there is nothing to show, or too much. */
+export function checkPixels({ width, height }: PixelSize): PixelSize {
+  if (width === 0 || height === 0) throw new ServiceError('asset_unavailable', 'the image has no pixels')
+  if (width * height <= IMAGE_PIXELS_MAX) return { width, height }
+  const message = `the image has ${width} × ${height} pixels; at most ${IMAGE_PIXELS_MAX} are allowed`
+  throw new ServiceError('asset_unavailable', message)
+}
