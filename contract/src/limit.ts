@@ -189,6 +189,9 @@ export const PAGE_DIALOGS_MAX = 20
 /** Characters of each text of a PDF's metadata that comes out of a document. */
 export const METADATA_CHARS_MAX = 1000
 
+/** The same in one render thread, for its images and for its fonts each: those of a few large templates, or of dozens of small ones. */
+export const THREAD_ASSETS_KEPT_BYTES_MAX = 32 * MIB
+
 /** A font unpacked: the largest faces, of Chinese and Japanese, have some 20 MB, and a packed megabyte of zeros could be gigabytes. */
 export const FONT_BYTES_MAX = 32 * MIB
 

@@ -27,11 +27,8 @@ export interface PdfFacts {
 }
 
 /** Reads a PDF with qpdf, pdfinfo, pdftotext and pdffonts. Throws when qpdf finds anything wrong with it. */
-export async function inspectPdf(bytes: Uint8Array): Promise<PdfFacts> {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-pdf-'))
-  const file = join(folder, 'document.pdf')
-  try {
-    await writeFile(file, bytes)
+export function inspectPdf(bytes: Uint8Array): Promise<PdfFacts> {
+  return withFile(bytes, async (file) => {
     await run('qpdf', ['--check', file])
     const [info, text, fonts] = await Promise.all([
       run('pdfinfo', [file]),
@@ -49,6 +46,49 @@ export async function inspectPdf(bytes: Uint8Array): Promise<PdfFacts> {
       text: text.stdout,
       fonts: fonts.stdout.split('\n').slice(2).filter(Boolean).map(readFont),
     }
+  })
+}
+
+/** The images of a PDF as pdfimages lists them, masks included: `image jpeg 64×48`. */
+export function imagesOf(bytes: Uint8Array): Promise<readonly string[]> {
+  return withFile(bytes, async (file) => {
+    const { stdout } = await run('pdfimages', ['-list', file])
+    return stdout
+      .split('\n')
+      .slice(2)
+      .filter(Boolean)
+      .map((row) => {
+        const [, , type, width, height, , , , encoding] = row.trim().split(/\s+/)
+        return `${type} ${encoding} ${width}×${height}`
+      })
+  })
+}
+
+/** Where each word of the first page stands, in points from its upper left corner. */
+export function wordsOf(bytes: Uint8Array): Promise<readonly { x: number; y: number; right: number; word: string }[]> {
+  return withFile(bytes, async (file) => {
+    const { stdout } = await run('pdftotext', ['-bbox', '-l', '1', file, '-'])
+    return Array.from(
+      stdout.matchAll(/<word xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="[\d.]+">(.*)<\/word>/g),
+      ([, x, y, right, word = '']) => ({ x: Number(x), y: Number(y), right: Number(right), word }),
+    )
+  })
+}
+
+/** The first page as a picture in the format of PPM, two points a pixel; what two readers of it would both see. */
+export function pictureOf(bytes: Uint8Array): Promise<Buffer> {
+  return withFile(bytes, async (file) => {
+    const { stdout } = await run('pdftoppm', ['-r', '36', '-l', '1', file], { encoding: 'buffer' })
+    return stdout
+  })
+}
+
+async function withFile<T>(bytes: Uint8Array, read: (file: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'platen-pdf-'))
+  const file = join(folder, 'document.pdf')
+  try {
+    await writeFile(file, bytes)
+    return await read(file)
   } finally {
     await rm(folder, { recursive: true })
   }

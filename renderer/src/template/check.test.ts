@@ -1,5 +1,7 @@
 import type { TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { aFont, anAsset } from '../../../test/fixture/asset.ts'
+import { aPng } from '../../../test/fixture/image.ts'
 import { openTemplateCheck } from './check.ts'
 
 const check = await openTemplateCheck()
@@ -75,6 +77,57 @@ test.for([
     ...(sampleData === undefined ? {} : { sampleData }),
   })
   expect(faults).toEqual([{ engine, message: expect.stringMatching(message) }])
+})
+
+describe('the assets of a template', () => {
+  const shown = REACT_PDF.replace('<Page>', '<Page><Image src="asset:logo.png" />').replace('Text }', 'Text, Image }')
+  const branded = REACT_PDF.replace('<Text ', '<Text style={{ fontFamily: "Brand" }} ')
+  const fonts = [{ family: 'Brand', weight: 400, style: 'normal', asset: 'brand-regular.ttf' } as const]
+
+  test('may be images and fonts of its own', async () => {
+    const source = aSource({ reactPdf: shown.replace('<Text ', '<Text style={{ fontFamily: "Brand" }} '), fonts })
+    const assets = [anAsset('logo.png', aPng()), aFont('brand-regular.ttf')]
+    expect(await check({ source, assets, sampleData: { rows: ['a'] } })).toEqual([])
+  })
+
+  test.for([
+    ['shows an image there is not', { reactPdf: shown }, [], /image asset:logo\.png: there is no such asset/],
+    [
+      'shows a font for an image',
+      { reactPdf: shown },
+      [aFont('brand-regular.ttf', 'logo.png')],
+      /^asset logo\.png: the name says a PNG image, but this is a TrueType font/,
+    ],
+    ['names a family there is not', { reactPdf: branded }, [], /no such font family; there are DejaVu Sans/],
+    [
+      'has a font that is an image',
+      { reactPdf: branded, fonts },
+      [anAsset('brand-regular.ttf', aPng())],
+      /^asset brand-regular\.ttf: the name says a TrueType font, but this is a PNG image/,
+    ],
+  ] as const)('are held against what a source says that %s', async ([, fields, assets, message]) => {
+    const faults = await check({ source: aSource(fields), assets, sampleData: { rows: ['a'] } })
+    expect(faults[0]).toEqual({ engine: 'react_pdf', message: expect.stringMatching(message) })
+  })
+
+  test('are reported all together and once, with the first engine there is', async () => {
+    const assets = [anAsset('a.png', Buffer.from('a')), anAsset('b.jpg', aPng())]
+    const messages = [expect.stringMatching(/^asset a\.png: /), expect.stringMatching(/^asset b\.jpg: /)]
+    for (const [sources, engine] of [
+      [{ reactPdf: 'const = 1', html: HTML }, 'react_pdf'],
+      [{ html: HTML }, 'html'],
+    ] as const) {
+      const faults = await check({ source: aSource(sources), assets })
+      expect(faults).toEqual(messages.map((message) => ({ engine, message })))
+    }
+  })
+})
+
+test("reports a margin of the template's own that leaves no room", async () => {
+  const source = aSource({ reactPdf: REACT_PDF, options: { margin: '10cm', page_size: 'A6' } })
+  expect(await check({ source, assets: [], sampleData: { rows: [] } })).toEqual([
+    { engine: 'react_pdf', message: expect.stringMatching(/^template\.tsx:4.*options\.margin leaves 0 × 0 of a page/) },
+  ])
 })
 
 test('reports both sources', async () => {

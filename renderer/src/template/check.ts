@@ -1,6 +1,6 @@
 /**
- * The check a template passes before it is published: its sources compile, and with sample data the component gives a sound
- * element tree and the Liquid fills. Nothing is laid out or printed, so it needs neither react-pdf nor Chromium.
+ * The check a template passes before it is published: its assets are sound, its sources compile, and with sample data the
+ * component gives a sound element tree and the Liquid fills. Nothing is laid out or printed, so it needs neither react-pdf nor Chromium.
  *
  * A hostile component can hold its thread where no count of steps reaches (`indexOf` on a length of a billion), so who checks
  * tenants' templates does it in a thread it can end: `check` is a task of the render threads.
@@ -12,6 +12,8 @@ import type { Engine } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../engine/engine.ts'
+import { assetFaults } from './asset/asset.ts'
+import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
 import { fillHtml } from './html/fill.ts'
@@ -36,10 +38,16 @@ export type CheckTemplate = (check: TemplateCheck) => Promise<readonly TemplateF
 /** Loads QuickJS once; the check it returns gives what is wrong with a template, or nothing. It throws only for a defect of the service. */
 export async function openTemplateCheck(): Promise<CheckTemplate> {
   const evaluate = await openSandbox()
-  return async (check) => [
-    ...(await faultsOf('react_pdf', () => checkReactPdf(evaluate, check))),
-    ...(await faultsOf('html', () => checkHtml(check))),
-  ]
+  return async (check) => {
+    const engine = check.source.reactPdf === undefined ? 'html' : 'react_pdf'
+    const faults = assetFaults(check.source, check.assets).map((message) => ({ engine, message }) as const)
+    // The sources are tried with the assets, and would only say the same again.
+    if (faults.length > 0) return faults
+    return [
+      ...(await faultsOf('react_pdf', () => checkReactPdf(evaluate, check))),
+      ...(await faultsOf('html', () => checkHtml(check))),
+    ]
+  }
 }
 
 /** Checks one template; see `openTemplateCheck` for checking many. */
@@ -57,13 +65,15 @@ async function faultsOf(engine: Engine, check: () => unknown): Promise<readonly 
   }
 }
 
-async function checkReactPdf(evaluate: Evaluate, { source, sampleData }: TemplateCheck): Promise<void> {
+async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }: TemplateCheck): Promise<void> {
   if (source.reactPdf === undefined) return
   const program = transpile(source.reactPdf)
   const { options } = source
   const interruptsMax = SANDBOX_CHECK_INTERRUPTS_MAX
   const { nodes, call } = await evaluate(program, { data: sampleData, options, interruptsMax })
-  if (sampleData !== undefined) translate(nodes, { template: source, options, call })
+  if (sampleData === undefined) return
+  const families = new Map((source.fonts ?? []).map(({ family }) => [family, family]))
+  translate(nodes, { template: source, options, call, families, image: openImages(assets, keptImages()) })
 }
 
 function checkHtml({ source, assets, sampleData }: TemplateCheck): void {

@@ -4,11 +4,14 @@ import type { RenderOptions } from '@platen/contract/render.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { ReactElement } from 'react'
 import { describe, expect, test } from 'vitest'
+import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
 
 type Props = Readonly<Record<string, unknown>>
 
 const template = { code: 'invoice' as TemplateCode, name: 'Invoice', version: 7 }
+const image = openImages([], keptImages())
+const families = new Map([['Brand', 'template 0']])
 
 function node(type: string, props: Record<string, Json> = {}, ...children: Json[]): Json {
   return { type, props, children, line: 3 }
@@ -19,7 +22,7 @@ function document(...children: Json[]): Json {
 }
 
 function translated(root: Json, options: RenderOptions = {}): ReactElement<Props> {
-  return translate([root], { template, options, call: () => [] })
+  return translate([root], { template, options, call: () => [], image, families })
 }
 
 function childrenOf(element: ReactElement<Props>): ReactElement<Props>[] {
@@ -122,19 +125,16 @@ describe('a tree', () => {
   })
 
   test('of two documents is refused', () => {
-    expect(() => translate([document(), document()], { template, options: {}, call: () => [] })).toThrow(
-      /exactly one <Document>/,
-    )
+    expect(() =>
+      translate([document(), document()], { template, options: {}, call: () => [], image, families }),
+    ).toThrow(/exactly one <Document>/)
   })
 
   test.for([
-    ['a path', '/etc/passwd', 'template.tsx: image /etc/passwd: an image must be a data: URL'],
-    [
-      'a URL',
-      'https://example.com/a.png',
-      'template.tsx: image https://example.com/a.png: an image must be a data: URL',
-    ],
-    ['an object', { uri: 'file:///etc/passwd' }, 'template.tsx:3: <Image src>: an image must be a data: URL'],
+    ['a path', '/etc/passwd', 'template.tsx: image /etc/passwd: an image must be an asset'],
+    ['a URL', 'https://example.com/a.png', 'template.tsx: image https://example.com/a.png: an image must be an asset'],
+    ['a source', { uri: 'file:///etc/passwd' }, 'template.tsx: image file:///etc/passwd: an image must be an asset'],
+    ['bytes', { data: [1, 2], format: 'png' }, 'template.tsx:3: <Image src>: must be a text such as asset:logo.png'],
   ] as const)('with %s for an image is refused as asset_unavailable', ([, src, message]) => {
     expect(() => translated(document(node('Image', { src })))).toThrow(
       expect.objectContaining({ code: 'asset_unavailable', message: expect.stringContaining(message) }),
@@ -173,13 +173,14 @@ describe('a style', () => {
   })
 
   test('names a fallback for every font family', () => {
-    const texts = ['Helvetica', 'Times-Roman', ['Courier', 'DejaVu Sans']].map((fontFamily) =>
+    const texts = ['Helvetica', 'Times-Roman', ['Courier', 'DejaVu Sans'], 'Brand'].map((fontFamily) =>
       node('Text', { style: { fontFamily } }),
     )
     expect(childrenOf(pageOf(document(...texts))).map(({ props }) => props['style'])).toEqual([
-      { fontFamily: ['Helvetica', 'DejaVu Sans'] },
-      { fontFamily: ['Times-Roman', 'DejaVu Serif', 'DejaVu Sans'] },
-      { fontFamily: ['Courier', 'DejaVu Sans', 'DejaVu Sans Mono'] },
+      { fontFamily: ['Helvetica', 'DejaVu Sans', 'last resort'] },
+      { fontFamily: ['Times-Roman', 'DejaVu Serif', 'DejaVu Sans', 'last resort'] },
+      { fontFamily: ['Courier', 'DejaVu Sans', 'DejaVu Sans Mono', 'last resort'] },
+      { fontFamily: ['template 0', 'DejaVu Sans', 'last resort'] },
     ])
   })
 })
@@ -194,6 +195,14 @@ describe('a document', () => {
     })
   })
 
+  test('is in the language its author names, else in that of the template', () => {
+    const languageOf = (props: Record<string, Json>) => {
+      const options = { template: { ...template, locale: 'pl-PL' }, options: {}, call: () => [], image, families }
+      return translate([node('Document', props, node('Page'))], options).props['language']
+    }
+    expect([languageOf({}), languageOf({ language: 'de' })]).toEqual(['pl-PL', 'de'])
+  })
+
   test('carries the title its author gives it', () => {
     const own = node('Document', { title: 'Invoice 42', author: 'ACME', keywords: 'due', creator: 'me' }, node('Page'))
     expect(translated(own).props).toMatchObject({
@@ -206,6 +215,38 @@ describe('a document', () => {
 })
 
 describe('the options of a render', () => {
+  test.for([
+    ['500 all round on A6', { size: 'A6' }, { margin: 500 }, '0 × 0 of a page of 297.6 × 419.5'],
+    [
+      'a size of the options',
+      {},
+      { margin: 250, page_size: { width: 500, height: 600 } },
+      '0 × 100 of a page of 500 × 600',
+    ],
+    [
+      'a page on its side',
+      { size: 'A6' },
+      { margin: { top: 280 }, orientation: 'landscape' },
+      '419.5 × 17.6 of a page',
+    ],
+    [
+      'sides in units',
+      { size: ['100mm', '200mm'] },
+      { margin: { left: '100mm' } },
+      '0 × 566.9 of a page of 283.5 × 566.9',
+    ],
+    ['pixels of a page', { size: ['600px', '600px'], dpi: 144 }, { margin: 150 }, '0 × 0 of a page of 300 × 300'],
+    ['a size of another series', { size: 'b6' }, { margin: 180 }, '0 × 138.9 of a page of 354.3 × 498.9'],
+    ['a size of no series', { size: 'ID1' }, { margin: { top: 240 } }, '153.1 × 2.9 of a page'],
+  ] as const)('refuse a margin that leaves no room: %s', ([, props, options, message]) => {
+    expect(() => pageOf(sized(props as Record<string, Json>), options)).toThrow(
+      expect.objectContaining({
+        code: 'template_error',
+        message: expect.stringContaining(`template.tsx:3: options.margin leaves ${message}`),
+      }),
+    )
+  })
+
   const sized = (props: Record<string, Json>) => node('Document', {}, node('Page', props))
 
   test.for([
@@ -239,6 +280,18 @@ describe('the options of a render', () => {
     [
       'an orientation over sides',
       { size: [400, 300] },
+      { orientation: 'landscape' },
+      { size: [400, 300], orientation: 'portrait' },
+    ],
+    [
+      'an orientation over sides in units',
+      { size: ['8in', '4in'], orientation: 'landscape' },
+      { orientation: 'portrait' },
+      { size: [288, 576], orientation: 'portrait' },
+    ],
+    [
+      'an orientation over sides by name',
+      { size: { width: 400, height: 300 } },
       { orientation: 'landscape' },
       { size: [400, 300], orientation: 'portrait' },
     ],
@@ -295,7 +348,7 @@ describe('a render function', () => {
       calls.push([id, page])
       return ['page ', node('View')]
     }
-    const document_ = translate([document(dynamic)], { template, options: {}, call })
+    const document_ = translate([document(dynamic)], { template, options: {}, call, image, families })
     const [page] = childrenOf(document_)
     const [text] = childrenOf(page as ReactElement<Props>)
     const render = text?.props['render'] as (page: Props) => unknown

@@ -11,9 +11,9 @@ import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
-import { DEFAULT_FAMILY, plainText } from './asset/fonts.ts'
+import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
 import { chromeOf, framedStyle, isPinned } from './element/fixed.ts'
-import { type ImageSource, readImage } from './element/image.ts'
+import type { ImageSource, ReadImage } from './element/image.ts'
 import { documentProps, pageProps } from './element/page.ts'
 import { type Place, PRIMITIVES, type Primitive, primitiveOf, suggestion, TEXT_PLACES } from './element/primitive.ts'
 import { type Faults, type Props, propValue } from './element/prop.ts'
@@ -21,8 +21,10 @@ import { TEMPLATE_FILE } from './transpile.ts'
 
 export interface Translation {
   /** What was asked for: page options, and the template whose metadata the document carries. */
-  readonly template: Pick<TemplateSource, 'code' | 'name' | 'version'>
+  readonly template: Pick<TemplateSource, 'code' | 'name' | 'version' | 'locale'>
   readonly options: RenderOptions
+  readonly image: ReadImage
+  readonly families: Families
   /** Runs a `render` function of the tree; called back during layout. */
   readonly call: (id: number, page: PageNumbers) => Json
 }
@@ -44,11 +46,12 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
   }
   const images = new Map<string, ImageSource>()
   const image = (src: string) => {
-    const known = images.get(src) ?? readImage(src)
+    const known = images.get(src) ?? translation.image(src)
     images.set(src, known)
     return known
   }
-  const spot: Spot = { place: 'root', depth: 0, faults, family: [DEFAULT_FAMILY] }
+  const family = withFallback([DEFAULT_FAMILY], translation.families)
+  const spot: Spot = { place: 'root', depth: 0, faults, family, isDrawing: false }
   return elementOf(root, spot, { ...translation, image, budget: { left: ELEMENTS_MAX } })
 }
 
@@ -62,7 +65,6 @@ export interface Node {
 }
 
 interface Context extends Translation {
-  image(src: string): ImageSource
   readonly budget: { left: number }
   /** Set while the parts of a page that repeat are made for one page: `render` functions then run at once. */
   readonly page?: PageNumbers
@@ -74,19 +76,34 @@ interface Spot {
   /** Makes an error that says where in the source its parent is. */
   readonly faults: Faults
   readonly family: readonly string[]
+  /** Is it within <Svg>? */
+  readonly isDrawing: boolean
 }
 
 function translateAll(nodes: readonly (Node | string)[], spot: Spot, context: Context): ReactNode[] {
-  return nodes.map((node) => (typeof node === 'string' ? textOf(node, spot, context) : elementOf(node, spot, context)))
+  return nodes.flatMap((node) =>
+    typeof node === 'string' ? textOf(node, spot, context) : elementOf(node, spot, context),
+  )
 }
 
-function textOf(text: string, spot: Spot, context: Context): string | null {
+function textOf(text: string, spot: Spot, context: Context): ReactNode[] | string | null {
   spend(spot, context)
-  if (TEXT_PLACES.includes(spot.place)) return plainText(text)
+  if (TEXT_PLACES.includes(spot.place)) {
+    const [first = '', ...others] = plainText(text).split(spot.isDrawing ? NOWHERE : AFTER_EMOJI)
+    return others.length === 0 ? first : [first, ...others.map((part) => createElement('TEXT', null, part))]
+  }
   // `{count && <Text/>}` leaves a 0 behind, and JSX its blanks: everybody's habit, and nothing to print.
   if (['', '0', 'NaN'].includes(text.trim())) return null
   throw spot.faults('text stands outside <Text>')
 }
+
+/**
+ * react-pdf cuts a text behind every emoji and gives what follows the first font of the chain, letters it has not included
+ * (in Helvetica, the second of two stars comes out as P). What follows is a text of its own here, which is drawn right.
+ */
+const AFTER_EMOJI = /(?<=[\p{Emoji}--[#*0-9]]|\uFE0F|\u20E3)(?!\u200D|\uFE0F|\u20E3|\p{Emoji_Modifier}|$)/v
+/** A drawing takes no text within a text, and is not cut. */
+const NOWHERE = /(?!)/
 
 function spend({ faults }: Pick<Spot, 'faults'>, { budget }: Context): void {
   budget.left -= 1
@@ -110,11 +127,14 @@ function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props
     depth: spot.depth + 1,
     faults,
     family: familyOf(props) ?? spot.family,
+    isDrawing: spot.isDrawing || primitive.tag === 'SVG',
   }
   if (primitive.holds === undefined && node.children.length > 0) throw faults(`<${type}> takes no children`)
   if (primitive.tag === 'DOCUMENT') Object.assign(props, documentProps(props, context.template))
-  if (primitive.tag === 'PAGE')
-    Object.assign(props, pageProps(props, context.options), repeatingProps(node, inner, context))
+  if (primitive.tag === 'PAGE') {
+    Object.assign(props, pageProps(props, { ...context, faults, family: spot.family }))
+    Object.assign(props, repeatingProps(node, inner, context))
+  }
   return createElement(primitive.tag, { ...props, ...contentOf(node, primitive, { spot, inner, context }) })
 }
 
@@ -135,13 +155,19 @@ function propsOf(node: Node, primitive: Primitive, { faults, context }: { faults
     const kind = Object.hasOwn(primitive.props, name) ? primitive.props[name] : undefined
     const named: Faults = (message) => faults(`<${node.type} ${name}>: ${message}`)
     if (kind === undefined) throw named(`there is no such prop${suggestion(name, Object.keys(primitive.props))}`)
-    if (kind !== 'image') props[name] = propValue(kind, value, named)
-    else if (typeof value === 'string') props['src'] = context.image(value)
-    else throw new ServiceError('asset_unavailable', named('an image must be a data: URL of a PNG or JPEG').message)
+    if (kind === 'image') props['src'] = context.image(addressOf(value, named))
+    else props[name] = propValue(kind, value, { faults: named, families: context.families })
   }
   // Off: react-pdf's image cache is shared by all renders of a thread.
   if (primitive.tag === 'IMAGE') props['cache'] = false
   return props
+}
+
+/** An image is named by a text, or by the `uri` of what react-pdf calls a source. */
+function addressOf(value: Json, faults: Faults): string {
+  const address = isObject(value) ? value['uri'] : value
+  if (typeof address === 'string') return address
+  throw new ServiceError('asset_unavailable', faults('must be a text such as asset:logo.png, or { uri }').message)
 }
 
 /** The children, or for a `render` prop what makes them. */
@@ -217,8 +243,6 @@ function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonl
 }
 
 function nodeOf(node: Json, depth: number, faults: Faults): Node {
-  const isObject = (value: Json | undefined): value is JsonObject =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isObject(node)) throw faults('the component gave no element tree')
   const { type, props, children, line, render } = node
   if (typeof type !== 'string' || !isObject(props)) throw faults('the component gave no element tree')
@@ -229,4 +253,8 @@ function nodeOf(node: Json, depth: number, faults: Faults): Node {
     ...(typeof line === 'number' ? { line } : {}),
     ...(typeof render === 'number' ? { render } : {}),
   }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,22 +1,25 @@
-/** Whether the margins of a page leave room for anything. Pure. */
+/** Whether a page has room for anything between its margins. Pure. */
 import { PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
+import type { Sides } from '@platen/contract/render.ts'
 
-interface Margins {
-  readonly top: number
-  readonly right: number
-  readonly bottom: number
-  readonly left: number
+/** A page and its margins in points, those left out being none. */
+interface Page {
+  readonly width: number
+  readonly height: number
+}
+type Margin = { readonly [Side in keyof Sides]?: number | undefined }
+
+/** What is wrong with the margin the options ask for on a page of this size, for the end of a message; undefined where it leaves room. */
+export function roomFault(
+  { width, height }: Page,
+  { top = 0, right = 0, bottom = 0, left = 0 }: Margin,
+): string | undefined {
+  const room = { width: width - left - right, height: height - top - bottom }
+  if (room.width >= PAGE_SIDE_PT_MIN && room.height >= PAGE_SIDE_PT_MIN) return undefined
+  const [leaves, page] = [room, { width, height }].map((size) => `${points(size.width)} × ${points(size.height)}`)
+  return `options.margin leaves ${leaves} of a page of ${page} points; at least ${PAGE_SIDE_PT_MIN} × ${PAGE_SIDE_PT_MIN} must be left`
 }
 
-/** Why nothing can be laid out between these margins, all in points, as a sentence; undefined where there is room. */
-export function roomFault(page: { width: number; height: number }, margin: Margins): string | undefined {
-  const width = page.width - margin.left - margin.right
-  const height = page.height - margin.top - margin.bottom
-  if (Math.min(width, height) >= PAGE_SIDE_PT_MIN) return undefined
-  const [left, whole] = [sides({ width, height }), sides(page)]
-  return `options.margin leaves ${left} points of a page of ${whole}; at least ${PAGE_SIDE_PT_MIN} by ${PAGE_SIDE_PT_MIN} must remain`
-}
-
-function sides({ width, height }: { width: number; height: number }): string {
-  return `${Math.round(width)} by ${Math.round(height)}`
+function points(length: number): string {
+  return String(Math.round(Math.max(0, length) * 10) / 10)
 }

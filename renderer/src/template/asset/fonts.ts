@@ -1,6 +1,7 @@
 /** The fonts every document can use without asking: DejaVu, which covers Latin, Greek, Cyrillic and symbols, and the 14 that PDF readers bring along. */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import type { FontReference } from '@platen/contract/tenant.ts'
 
 export interface FontFace {
   readonly family: string
@@ -52,11 +53,36 @@ export function fontFaces(): readonly FontFace[] {
   ])
 }
 
-/** A family and what stands in, of its own kind first, for the letters it has not. */
-export function withFallback(families: readonly string[]): readonly string[] {
-  const first = families[0] ?? ''
+/** The families of a template's own, by the names its author gives them → the names react-pdf knows them by, which no author can write. */
+export type Families = ReadonlyMap<string, string>
+
+/** Has a glyph for every character: a box for what can be seen, and nothing for what cannot. */
+export const LAST_RESORT = 'last resort'
+
+/** A family and what stands in, of its own kind first, for the letters it has not. A family of the template's own hides a default one of its name. */
+export function withFallback(names: readonly string[], families: Families): readonly string[] {
+  const [first = ''] = names
   const kin = first.startsWith('Times') ? ['DejaVu Serif'] : first.startsWith('Courier') ? ['DejaVu Sans Mono'] : []
-  return [...new Set([...families, ...kin, DEFAULT_FAMILY])]
+  return [...new Set([...names.map((name) => families.get(name) ?? name), ...kin, DEFAULT_FAMILY, LAST_RESORT])]
+}
+
+/** Of the faces of one family, the one CSS would take. */
+export function faceFor<Face extends Pick<FontReference, 'weight' | 'style'>>(
+  faces: readonly Face[],
+  { weight, style }: Pick<FontReference, 'weight' | 'style'>,
+): Face | undefined {
+  // A slant there is not is drawn upright, and the other way round: a brand rarely comes with every face, and a browser would slant it.
+  const styled = faces.filter((face) => face.style === style)
+  const candidates = styled.length > 0 ? styled : faces
+  // Of two weights on either side of the one that is asked for, text of medium weight takes the medium one, light text the lighter, bold text the bolder.
+  const isMedium = weight >= 400 && weight <= 500
+  const rank = (candidate: number) => {
+    if (candidate === weight) return 0
+    if (isMedium && candidate > weight && candidate <= 500) return 1
+    return candidate < weight === weight <= 500 ? 2 : 3
+  }
+  const distance = (face: Face) => rank(face.weight) * 1000 + Math.abs(face.weight - weight)
+  return candidates.toSorted((left, right) => distance(left) - distance(right))[0]
 }
 
 /** Presentation forms (ﬁ, ﷺ, the four shapes of an Arabic letter) → the letters they show. Fonts choose forms by themselves; text is letters. */

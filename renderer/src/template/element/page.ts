@@ -2,17 +2,21 @@
 import type { RenderOptions, Sides } from '@platen/contract/render.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
-import { withFallback } from '../asset/fonts.ts'
-import type { Props } from './prop.ts'
+import { roomFault } from '../room.ts'
+import type { Faults, Props } from './prop.ts'
 
 /** Equal input gives equal bytes, so no document knows when it was made. */
 const MADE_AT = new Date(Date.UTC(2000, 0, 1))
 
 /** Metadata of the document: the author's where given; template and version always, among the keywords. */
-export function documentProps(own: Props, template: Pick<TemplateSource, 'code' | 'name' | 'version'>): Props {
+export function documentProps(
+  own: Props,
+  template: Pick<TemplateSource, 'code' | 'name' | 'version' | 'locale'>,
+): Props {
   const words = [`template:${template.code}`, `version:${template.version}`]
   return {
     title: own['title'] ?? template.name,
+    language: own['language'] ?? template.locale,
     keywords: (typeof own['keywords'] === 'string' ? [own['keywords'], ...words] : words).join(', '),
     creator: 'Platen',
     producer: 'Platen',
@@ -21,34 +25,92 @@ export function documentProps(own: Props, template: Pick<TemplateSource, 'code' 
   }
 }
 
-/** Props of a page: the options of the render over the author's own, and the default font where the author names none. */
-export function pageProps(own: Props, options: RenderOptions): Props {
+interface PageSettings {
+  readonly options: RenderOptions
+  /** For a page whose author names none. */
+  readonly family: readonly string[]
+  readonly faults: Faults
+}
+
+/** Props of a page: the options of the render over the author's own, and the default font. Throws what `faults` makes where a margin leaves no room. */
+export function pageProps(own: Props, { options, family, faults }: PageSettings): Props {
   // `propValue` makes every style a flat record.
-  const style = { fontFamily: withFallback([]), ...(own['style'] as Props | undefined) }
+  const style = { fontFamily: family, ...(own['style'] as Props | undefined) }
+  const format = formatOf(own, options)
+  const padding = paddingOf(options.margin)
+  const fault = padding === undefined ? undefined : roomFault(sizeOf({ ...own, ...format }), padding)
+  if (fault !== undefined) throw faults(fault)
   return {
     // Packs pages from one measurement, where the default lays the rest of the document out again for every page.
     experimentalPagination: true,
-    ...formatOf(own, options),
-    style: options.margin === undefined ? style : withPadding(style, options.margin),
+    ...format,
+    style: padding === undefined ? style : withPadding(style, padding),
   }
 }
 
-/** react-pdf turns a landscape page by swapping its sides, whatever they are; sides asked for in numbers are put in order here instead. */
+/** react-pdf turns a landscape page by swapping its sides, whatever they are; sides that are known as lengths are put in order here instead. */
 function formatOf(own: Props, { page_size: size, orientation }: RenderOptions): Props {
   const turned = orientation ?? own['orientation'] ?? 'portrait'
   if (typeof size === 'string') return { size, orientation: turned }
-  const sides = size === undefined ? sidesOf(own['size']) : [size.width, size.height]
-  if (sides === undefined || (size === undefined && orientation === undefined)) return { orientation: turned }
-  const [short, long] = [Math.min(...sides), Math.max(...sides)]
-  if (orientation === undefined) return { size: sides, orientation: 'portrait' }
+  if (size !== undefined && orientation === undefined)
+    return { size: [size.width, size.height], orientation: 'portrait' }
+  const sides = size === undefined ? sidesOf(own) : size
+  if (sides?.height === undefined || orientation === undefined) return { orientation: turned }
+  const [short, long] = [Math.min(sides.width, sides.height), Math.max(sides.width, sides.height)]
   return { size: orientation === 'portrait' ? [short, long] : [long, short], orientation: 'portrait' }
 }
 
-/** Both sides of a page size given in points, else undefined. */
-function sidesOf(size: unknown): readonly number[] | undefined {
-  const sides: readonly unknown[] = typeof size === 'object' && size !== null ? Object.values(size) : []
-  const points = sides.filter((side) => typeof side === 'number')
-  return points.length === 2 ? points : undefined
+/** The sides of a page in points, as react-pdf will have it. */
+function sizeOf(props: Props): { width: number; height: number } {
+  const { width, height } = sidesOf(props) ?? namedSize(typeof props['size'] === 'string' ? props['size'] : 'A4')
+  const upright = { width, height: height ?? Number.POSITIVE_INFINITY }
+  return props['orientation'] === 'landscape' ? { width: upright.height, height: upright.width } : upright
+}
+
+/** The sides of a page size given as lengths, in points, or undefined for one given by name. Without a height the page is as high as its content. */
+function sidesOf({ size, dpi }: Props): { width: number; height?: number } | undefined {
+  if (typeof size !== 'object' || size === null) return undefined
+  // `propValue` makes every size a name, two sides, or an object of them.
+  const [width = 0, height] = Object.values(size as Record<string, number | string>).map((side) => lengthOf(side, dpi))
+  return { width, ...(height !== undefined && { height }) }
+}
+
+/** As react-pdf reads the sides of a page: a number is points, and a pixel depends on the page. */
+function lengthOf(side: number | string, dpi: unknown): number {
+  if (typeof side === 'number') return side
+  const number = Number.parseFloat(side)
+  if (side.endsWith('px')) return Math.round((number * 72) / (typeof dpi === 'number' && dpi !== 0 ? dpi : 72))
+  return /[a-z]$/.test(side) ? pointsOf(side) : number
+}
+
+const INCH = 25.4
+/** Millimetres of the largest size of each series; the next has its short side and half of its long one. */
+const SERIES: Readonly<Record<string, readonly [number, number]>> = {
+  A: [841, 1189],
+  B: [1000, 1414],
+  C: [917, 1297],
+  RA: [860, 1220],
+  SRA: [900, 1280],
+}
+const OTHER_SIZES: Readonly<Record<string, readonly [number, number]>> = {
+  '4A0': [1682, 2378],
+  '2A0': [1189, 1682],
+  ID1: [54, 85.7],
+  EXECUTIVE: [7.25 * INCH, 10.5 * INCH],
+  FOLIO: [8.5 * INCH, 13 * INCH],
+  LEGAL: [8.5 * INCH, 14 * INCH],
+  LETTER: [8.5 * INCH, 11 * INCH],
+  TABLOID: [11 * INCH, 17 * INCH],
+}
+
+/** The upright sides of a named size in points, to the millimetre: enough to know whether a margin has room. */
+function namedSize(name: string): { width: number; height: number } {
+  const [, series = '', number = '0'] = /^([A-Z]+)(\d+)$/.exec(name.toUpperCase()) ?? []
+  let [short, long] = OTHER_SIZES[name.toUpperCase()] ?? SERIES[series] ?? [210, 297]
+  if (Object.hasOwn(SERIES, series)) {
+    for (let step = 0; step < Number(number); step += 1) [short, long] = [Math.floor(long / 2), short]
+  }
+  return { width: (short * 72) / INCH, height: (long * 72) / INCH }
 }
 
 const SIDE_PADDINGS = {
@@ -58,17 +120,28 @@ const SIDE_PADDINGS = {
   left: 'paddingLeft',
 } as const
 
-function withPadding(style: Props, margin: NonNullable<RenderOptions['margin']>): Props {
+type Padding = Readonly<Partial<Record<keyof typeof SIDE_PADDINGS, number>>>
+
+function paddingOf(margin: RenderOptions['margin']): Padding | undefined {
+  if (margin === undefined) return undefined
   const sides: Sides =
     typeof margin === 'object' ? margin : { top: margin, right: margin, bottom: margin, left: margin }
-  const padded = { ...style }
+  const padding: { -readonly [Side in keyof Padding]: number } = {}
   for (const side of ['top', 'right', 'bottom', 'left'] as const) {
     const length = sides[side]
-    if (length === undefined) continue
+    if (length !== undefined) padding[side] = pointsOf(length)
+  }
+  return padding
+}
+
+function withPadding(style: Props, padding: Padding): Props {
+  const padded = { ...style }
+  for (const side of ['top', 'right', 'bottom', 'left'] as const) {
+    if (padding[side] === undefined) continue
     const name = SIDE_PADDINGS[side]
     // Of `padding` and `paddingTop` react-pdf takes the one that stands last.
     delete padded[name]
-    padded[name] = pointsOf(length)
+    padded[name] = padding[side]
   }
   return padded
 }

@@ -2,15 +2,22 @@
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
-import { FAMILIES, withFallback } from '../asset/fonts.ts'
+import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
 import { type PropKind, STYLES, suggestion } from './primitive.ts'
 
 export type Props = Record<string, unknown>
 /** Makes the error of one place. */
 export type Faults = (message: string) => ServiceError
 
+/** What the value of a prop is held against: errors of its place, and the font families there are beside the default ones. */
+export interface PropScope {
+  readonly faults: Faults
+  readonly families: Families
+}
+
 /** The value of a prop, checked by its kind. An image is not among them: see `image.ts`. Throws what `faults` makes. */
-export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, faults: Faults): unknown {
+export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: PropScope): unknown {
+  const { faults } = scope
   switch (kind) {
     case 'flag':
       if (typeof value === 'boolean' || typeof value === 'number') return Boolean(value)
@@ -29,7 +36,7 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, faults:
       if (isScalar(value)) return value
       throw faults('must be a number or a text')
     case 'style':
-      return styleOf(value, faults)
+      return styleOf(value, scope)
     case 'link':
       return linkOf(value, faults)
     case 'size':
@@ -92,11 +99,11 @@ function sizeOf(value: Json, faults: Faults): unknown {
 }
 
 /** A style or a list of styles as one flat record of known names, later ones winning in value and in order. */
-function styleOf(style: Json, faults: Faults): Props {
+function styleOf(style: Json, scope: PropScope): Props {
   const flat: Props = {}
-  for (const [name, value] of entriesOf(style, faults)) {
+  for (const [name, value] of entriesOf(style, scope.faults)) {
     delete flat[name]
-    flat[name] = styleValue(name, value, faults)
+    flat[name] = styleValue(name, value, scope)
   }
   return flat
 }
@@ -109,10 +116,11 @@ function entriesOf(style: Json, faults: Faults): readonly (readonly [string, Jso
   throw faults('must be a style or a list of styles')
 }
 
-function styleValue(name: string, value: Json, faults: Faults): unknown {
-  if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, faults)
+function styleValue(name: string, value: Json, scope: PropScope): unknown {
+  const { faults } = scope
+  if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, scope)
   if (!STYLES.has(name)) throw faults(`there is no style ${name}${suggestion(name, STYLES)}`)
-  if (name === 'fontFamily') return familiesOf(value, faults)
+  if (name === 'fontFamily') return familiesOf(value, scope)
   // react-pdf knows slanted faces as italic only.
   if (name === 'fontStyle' && value === 'oblique') return 'italic'
   if (isScalar(value)) return value
@@ -130,13 +138,13 @@ function copyOf(value: Json, faults: Faults, depth = 0): unknown {
   return Object.fromEntries(entries.map(([name, part]) => [name, copyOf(part, faults, depth + 1)] as const))
 }
 
-function familiesOf(value: Json, faults: Faults): readonly string[] {
-  const families: readonly Json[] = Array.isArray(value) ? value : [value]
-  return withFallback(
-    families.map((family) => {
-      if (typeof family === 'string' && FAMILIES.has(family)) return family
-      const hint = typeof family === 'string' ? suggestion(family, FAMILIES) : ''
-      throw faults(`there is no such font family${hint}; there are ${[...FAMILIES].join(', ')}`)
-    }),
-  )
+function familiesOf(value: Json, { faults, families }: PropScope): readonly string[] {
+  const asked: readonly Json[] = Array.isArray(value) ? value : [value]
+  const known = new Set([...families.keys(), ...FAMILIES])
+  const names = asked.map((family) => {
+    if (typeof family === 'string' && known.has(family)) return family
+    const hint = typeof family === 'string' ? suggestion(family, known) : ''
+    throw faults(`there is no such font family${hint}; there are ${[...known].join(', ')}`)
+  })
+  return withFallback(names, families)
 }
