@@ -38,7 +38,7 @@ export function unpackWoff2(data: Buffer): Buffer {
 }
 
 function entryOf(stream: Stream): Entry {
-  const flags = stream.take(1).readUInt8()
+  const flags = stream.byte()
   const known = KNOWN_TAGS[flags & 63]
   const tag = known ?? stream.take(4).toString('latin1')
   const length = stream.base128()
@@ -211,7 +211,7 @@ function written(step: number, into: number[], shift: 1 | 2): number {
 
 /** A point relative to the last, in one to four bytes: the table of section 5.2 in the form its rows share. */
 function stepOf(flag: number, stream: Stream): { dx: number; dy: number } {
-  const byte = () => stream.take(1).readUInt8()
+  const byte = () => stream.byte()
   const signed = (isPositive: number, length: number) => ((isPositive & 1) === 0 ? -length : length)
   if (flag < 10) return { dx: 0, dy: signed(flag, ((flag & 14) << 7) + byte()) }
   if (flag < 20) return { dx: signed(flag, (((flag - 10) & 14) << 7) + byte()), dy: 0 }
@@ -256,19 +256,24 @@ class Stream {
     return taken
   }
 
+  byte(): number {
+    this.at += 1
+    return this.#data.readUInt8(this.at - 1)
+  }
+
   /** A number in one to three bytes (255UInt16). */
   short255(): number {
-    const first = this.take(1).readUInt8()
+    const first = this.byte()
     if (first === 253) return this.take(2).readUInt16BE()
-    if (first === 255) return 253 + this.take(1).readUInt8()
-    return first === 254 ? 506 + this.take(1).readUInt8() : first
+    if (first === 255) return 253 + this.byte()
+    return first === 254 ? 506 + this.byte() : first
   }
 
   /** A number in one to five bytes of seven bits each (UIntBase128). */
   base128(): number {
     let value = 0
     for (let count = 0; count < 5; count += 1) {
-      const byte = this.take(1).readUInt8()
+      const byte = this.byte()
       value = value * 128 + (byte & 127)
       if (byte < 128) return value
     }
