@@ -2,7 +2,7 @@ import type { Json } from '@platen/contract/brand.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
-import type { ReactElement } from 'react'
+import { createElement, type ReactElement } from 'react'
 import { describe, expect, test } from 'vitest'
 import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
@@ -336,6 +336,31 @@ describe('fixed elements', () => {
     const page = pageOf(document(fixed('a'), fixed('b')))
     expect(idsOf(childrenOf(page))).toEqual(['a', 'b'])
     expect(page.props).not.toHaveProperty('layout')
+  })
+})
+
+describe('a text with emoji', () => {
+  const text = '⭐⭐ ok'
+
+  test('is cut behind each, where react-pdf would lose the font', () => {
+    const [own, link] = childrenOf(pageOf(document(node('Text', {}, text), node('Text', {}, node('Text', {}, text)))))
+    const cut = (style?: Props) => [
+      '⭐',
+      ...['⭐', ' ok'].map((part) => createElement('TEXT', style && { style }, part)),
+    ]
+    expect(own?.props['children']).toEqual(cut({ backgroundColor: 'transparent' }))
+    expect(link && childrenOf(link)[0]?.props['children']).toEqual(cut())
+  })
+
+  test.for([
+    ['in a drawing', node('Svg', {}, node('Text', {}, text))],
+    ['in a note', node('Note', {}, text)],
+  ] as const)('is left whole %s', ([, root]) => {
+    expect(JSON.stringify(pageOf(document(root)))).toContain(`["${text}"]`)
+  })
+
+  test('counts every part of it', () => {
+    expect(() => translated(document(node('Text', {}, '⭐'.repeat(ELEMENTS_MAX))))).toThrow(/more than 200000 elements/)
   })
 })
 

@@ -51,7 +51,7 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
     return known
   }
   const family = withFallback([DEFAULT_FAMILY], translation.families)
-  const spot: Spot = { place: 'root', depth: 0, faults, family, isDrawing: false }
+  const spot: Spot = { place: 'root', depth: 0, faults, family, isDrawing: false, isWithinText: false }
   return elementOf(root, spot, { ...translation, image, budget: { left: ELEMENTS_MAX } })
 }
 
@@ -78,6 +78,8 @@ interface Spot {
   readonly family: readonly string[]
   /** Is it within <Svg>? */
   readonly isDrawing: boolean
+  /** Is the text it is in a part of another? */
+  readonly isWithinText: boolean
 }
 
 function translateAll(nodes: readonly (Node | string)[], spot: Spot, context: Context): ReactNode[] {
@@ -89,8 +91,16 @@ function translateAll(nodes: readonly (Node | string)[], spot: Spot, context: Co
 function textOf(text: string, spot: Spot, context: Context): ReactNode[] | string | null {
   spend(spot, context)
   if (TEXT_PLACES.includes(spot.place)) {
-    const [first = '', ...others] = plainText(text).split(spot.isDrawing ? NOWHERE : AFTER_EMOJI)
-    return others.length === 0 ? first : [first, ...others.map((part) => createElement('TEXT', null, part))]
+    // Neither a drawing nor a note takes a text within a text.
+    const isWhole = spot.isDrawing || spot.place === 'note'
+    const [first = '', ...others] = isWhole ? [plainText(text)] : plainText(text).split(AFTER_EMOJI)
+    if (others.length === 0) return first
+    const texts = others.map((part) => {
+      spend(spot, context)
+      // A text within a text inherits its background, and would lay it over that of the box.
+      return createElement('TEXT', spot.isWithinText ? null : { style: { backgroundColor: 'transparent' } }, part)
+    })
+    return [first, ...texts]
   }
   // `{count && <Text/>}` leaves a 0 behind, and JSX its blanks: everybody's habit, and nothing to print.
   if (['', '0', 'NaN'].includes(text.trim())) return null
@@ -102,8 +112,6 @@ function textOf(text: string, spot: Spot, context: Context): ReactNode[] | strin
  * (in Helvetica, the second of two stars comes out as P). What follows is a text of its own here, which is drawn right.
  */
 const AFTER_EMOJI = /(?<=[\p{Emoji}--[#*0-9]]|\uFE0F|\u20E3)(?!\u200D|\uFE0F|\u20E3|\p{Emoji_Modifier}|$)/v
-/** A drawing takes no text within a text, and is not cut. */
-const NOWHERE = /(?!)/
 
 function spend({ faults }: Pick<Spot, 'faults'>, { budget }: Context): void {
   budget.left -= 1
@@ -128,6 +136,7 @@ function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props
     faults,
     family: familyOf(props) ?? spot.family,
     isDrawing: spot.isDrawing || primitive.tag === 'SVG',
+    isWithinText: spot.isWithinText || spot.place === 'text',
   }
   if (primitive.holds === undefined && node.children.length > 0) throw faults(`<${type}> takes no children`)
   if (primitive.tag === 'DOCUMENT') Object.assign(props, documentProps(props, context.template))
