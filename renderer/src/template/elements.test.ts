@@ -301,6 +301,16 @@ describe('the options of a render', () => {
   })
 
   test.for([
+    ['too short in its unit', ['9mm', '200mm']],
+    ['too long in its unit', { width: '100mm', height: '201in' }],
+    ['too short by the pixels of the page', ['100px', '1000px']],
+  ] as const)('refuse a side that is %s', ([, size]) => {
+    expect(() => pageOf(sized({ size: Object.values(size), dpi: 300 }))).toThrow(
+      /template\.tsx:3: each side of a page must be from 28 to 14400 points/,
+    )
+  })
+
+  test.for([
     ['for all sides', 36, { paddingTop: 36, paddingRight: 36, paddingBottom: 36, paddingLeft: 36 }],
     ['in a unit', '1in', { paddingTop: 72, paddingRight: 72, paddingBottom: 72, paddingLeft: 72 }],
     ['for one side', { left: '10pt' }, { paddingLeft: 10 }],

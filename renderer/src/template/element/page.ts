@@ -1,4 +1,5 @@
 /** What the service lays over a template's own document and pages: options, metadata, defaults. Pure. */
+import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import type { RenderOptions, Sides } from '@platen/contract/render.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
@@ -37,8 +38,9 @@ export function pageProps(own: Props, { options, family, faults }: PageSettings)
   // `propValue` makes every style a flat record.
   const style = { fontFamily: family, ...(own['style'] as Props | undefined) }
   const format = formatOf(own, options)
+  const size = sizeOf({ ...own, ...format })
   const padding = paddingOf(options.margin)
-  const fault = padding === undefined ? undefined : roomFault(sizeOf({ ...own, ...format }), padding)
+  const fault = sizeFault(size) ?? (padding === undefined ? undefined : roomFault(size, padding))
   if (fault !== undefined) throw faults(fault)
   return {
     // Packs pages from one measurement, where the default lays the rest of the document out again for every page.
@@ -60,14 +62,24 @@ function formatOf(own: Props, { page_size: size, orientation }: RenderOptions): 
   return { size: orientation === 'portrait' ? [short, long] : [long, short], orientation: 'portrait' }
 }
 
+/** Lengths with a unit are known only here, where that of the page is. */
+function sizeFault({ width, height }: { width: number; height: number }): string | undefined {
+  const isSide = (side: number) => side >= PAGE_SIDE_PT_MIN && (side <= PAGE_SIDE_PT_MAX || side === GROWING)
+  if (isSide(width) && isSide(height)) return undefined
+  return `each side of a page must be from ${PAGE_SIDE_PT_MIN} to ${PAGE_SIDE_PT_MAX} points`
+}
+
+/** The height of a page that is as high as its content. */
+const GROWING = Number.POSITIVE_INFINITY
+
 /** The sides of a page in points, as react-pdf will have it. */
 function sizeOf(props: Props): { width: number; height: number } {
   const { width, height } = sidesOf(props) ?? namedSize(typeof props['size'] === 'string' ? props['size'] : 'A4')
-  const upright = { width, height: height ?? Number.POSITIVE_INFINITY }
+  const upright = { width, height: height ?? GROWING }
   return props['orientation'] === 'landscape' ? { width: upright.height, height: upright.width } : upright
 }
 
-/** The sides of a page size given as lengths, in points, or undefined for one given by name. Without a height the page is as high as its content. */
+/** The sides of a page size given as lengths, in points, or undefined for one given by name. */
 function sidesOf({ size, dpi }: Props): { width: number; height?: number } | undefined {
   if (typeof size !== 'object' || size === null) return undefined
   // `propValue` makes every size a name, two sides, or an object of them.
