@@ -7,7 +7,7 @@ import {
   type ThreadPoolOptions,
 } from '@platen/renderer/engine/thread-pool.ts'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { aWork, type WorkFields } from './react-pdf-fixture.ts'
+import { aWork, type WorkFields } from './react-pdf/react-pdf-fixture.ts'
 
 const NEVER = new AbortController().signal
 

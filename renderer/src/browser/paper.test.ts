@@ -74,17 +74,17 @@ test.for<[RenderOptions, string, string, string]>([
 test.for<[RenderOptions, string | undefined, string | undefined]>([
   [{ page_size: 'A6' }, undefined, undefined],
   [{ page_size: 'A6', margin: 100 }, undefined, undefined],
-  [{ page_size: 'A6', margin: 500 }, undefined, '-702 by -580 points of a page of 298 by 420'],
-  [{ page_size: 'A6', margin: { left: '10cm' } }, undefined, '14 by 420 points of a page of 298 by 420'],
+  [{ page_size: 'A6', margin: 500 }, undefined, '0 × 0 of a page of 297.6 × 419.5'],
+  [{ page_size: 'A6', margin: { left: '10cm' } }, undefined, '14.2 × 419.5 of a page of 297.6 × 419.5'],
   [{ page_size: 'A6', orientation: 'landscape', margin: { left: '10cm' } }, undefined, undefined],
   [{ page_size: { width: 128, height: 128 }, margin: 50 }, undefined, undefined],
-  [{ page_size: { width: 127, height: 128 }, margin: 50 }, undefined, '27 by 28 points of a page of 127 by 128'],
-  [{ margin: 300 }, undefined, '-5 by 242 points of a page of 595 by 842'],
+  [{ page_size: { width: 127, height: 128 }, margin: 50 }, undefined, '27 × 28 of a page of 127 × 128'],
+  [{ margin: 300 }, undefined, '0 × 241.9 of a page of 595.3 × 841.9'],
   [{ margin: 150 }, 'a5', undefined],
-  [{ margin: 150 }, 'a6', '-2 by 120 points of a page of 298 by 420'],
-  [{ margin: { top: 250, bottom: 145 } }, 'a6', '298 by 25 points of a page of 298 by 420'],
-  [{ margin: { left: 250, right: 145 } }, 'a6 landscape', '25 by 298 points of a page of 420 by 298'],
+  [{ margin: 150 }, 'a6', '0 × 119.5 of a page of 297.6 × 419.5'],
+  [{ margin: { top: 250, bottom: 145 } }, 'a6', '297.6 × 24.5 of a page of 297.6 × 419.5'],
+  [{ margin: { left: 250, right: 145 } }, 'a6 landscape', '24.5 × 297.6 of a page of 419.5 × 297.6'],
 ])('says of %j on %s: %s', ([options, sourceSize, left]) => {
-  const rest = '; at least 28 by 28 must remain'
+  const rest = ' points; at least 28 × 28 must be left'
   expect(roomFaultOf(options, sourceSize)).toBe(left === undefined ? undefined : `options.margin leaves ${left}${rest}`)
 })

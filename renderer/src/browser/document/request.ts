@@ -6,7 +6,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { ASSET_REQUESTS_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
 import type { CDPSession, Protocol } from 'puppeteer'
-import { mediaTypeOf } from '../../template/html/media-type.ts'
+import { mediaTypeOf } from '../../template/asset/kind.ts'
 import { assetNamed, FONT_ORIGIN, unusable } from '../../template/html/reference.ts'
 
 /** The requests of one page. */

@@ -2,16 +2,16 @@
 
 /** The kinds of files a template may bring along, as people call them. */
 export const ASSET_KINDS = {
-  png: { name: 'a PNG image', extensions: ['png'] },
-  jpeg: { name: 'a JPEG image', extensions: ['jpg', 'jpeg'] },
-  gif: { name: 'a GIF image', extensions: ['gif'] },
-  webp: { name: 'a WebP image', extensions: ['webp'] },
-  svg: { name: 'an SVG image', extensions: ['svg'] },
-  ttf: { name: 'a TrueType font', extensions: ['ttf'] },
-  otf: { name: 'an OpenType font', extensions: ['otf'] },
-  woff: { name: 'a WOFF font', extensions: ['woff'] },
-  woff2: { name: 'a WOFF2 font', extensions: ['woff2'] },
-} as const satisfies Record<string, { name: string; extensions: readonly string[] }>
+  png: { name: 'a PNG image', extensions: ['png'], mediaType: 'image/png' },
+  jpeg: { name: 'a JPEG image', extensions: ['jpg', 'jpeg'], mediaType: 'image/jpeg' },
+  gif: { name: 'a GIF image', extensions: ['gif'], mediaType: 'image/gif' },
+  webp: { name: 'a WebP image', extensions: ['webp'], mediaType: 'image/webp' },
+  svg: { name: 'an SVG image', extensions: ['svg'], mediaType: 'image/svg+xml' },
+  ttf: { name: 'a TrueType font', extensions: ['ttf'], mediaType: 'font/ttf' },
+  otf: { name: 'an OpenType font', extensions: ['otf'], mediaType: 'font/otf' },
+  woff: { name: 'a WOFF font', extensions: ['woff'], mediaType: 'font/woff' },
+  woff2: { name: 'a WOFF2 font', extensions: ['woff2'], mediaType: 'font/woff2' },
+} as const satisfies Record<string, { name: string; extensions: readonly string[]; mediaType: string }>
 
 export type AssetKind = keyof typeof ASSET_KINDS
 export type FontKind = 'ttf' | 'otf' | 'woff' | 'woff2'
@@ -38,6 +38,12 @@ export function kindOf(bytes: Uint8Array): AssetKind | undefined {
   for (const [start, kind] of MAGIC) if (head.startsWith(start)) return kind
   if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return 'webp'
   return /^(?:\xef\xbb\xbf)?\s*<[?!a-z]/i.test(head) ? 'svg' : undefined
+}
+
+/** What Chromium is told of a file, whatever its name says; undefined for what no document may show. */
+export function mediaTypeOf(bytes: Uint8Array): string | undefined {
+  const kind = kindOf(bytes)
+  return kind && ASSET_KINDS[kind].mediaType
 }
 
 const MAGIC = [

@@ -6,8 +6,8 @@
 import { ServiceError } from '@platen/contract/error.ts'
 import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetReference, FontReference } from '@platen/contract/tenant.ts'
+import { mediaTypeOf } from '../asset/kind.ts'
 import { suggestion } from '../element/primitive.ts'
-import { mediaTypeOf } from './media-type.ts'
 
 /** What a font's address begins with, its digest following: an origin that is nowhere, so that no two files ever share an address. */
 export const FONT_ORIGIN = 'https://asset.invalid/'

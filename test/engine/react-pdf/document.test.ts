@@ -4,7 +4,7 @@ import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { PRIMITIVES } from '@platen/renderer/template/element/primitive.ts'
 import { afterAll, describe, expect, test } from 'vitest'
-import { inspectPdf, occurrences } from '../topology/oracle.ts'
+import { inspectPdf, occurrences } from '../../topology/oracle.ts'
 import { aWork, pagesOf, type WorkFields } from './react-pdf-fixture.ts'
 
 const pool = openThreadPool({ size: 1, clock: systemClock() })

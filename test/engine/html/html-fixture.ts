@@ -9,7 +9,7 @@ import { findChromium } from '@platen/renderer/browser/executable.ts'
 import type { RenderWork } from '@platen/renderer/engine/engine.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from '@platen/renderer/engine/html.ts'
 import { openHtmlFiller } from '@platen/renderer/template/html/fill.ts'
-import { aRenderWork, type RenderWorkFields } from '../fixture/render-work.ts'
+import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts'
 
 export const NEVER = new AbortController().signal
 

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { anAsset, aPng, BLUE, RED } from '../fixture/asset.ts'
+import { anAsset, aPng, BLUE, RED } from '../../fixture/asset.ts'
 import { anEngine, aWork, browsersOf, colourAt, infoOf, NEVER, textOf, type WorkParts } from './html-fixture.ts'
 
 let opened: Awaited<ReturnType<typeof anEngine>>

@@ -1,6 +1,17 @@
 import type { Asset } from '@platen/contract/tenant.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { aDejaVuFont, aFontOf, anAsset, anSvg, aPng, BLUE, RED, RED_GIF, RED_JPEG, RED_WEBP } from '../fixture/asset.ts'
+import {
+  aDejaVuFont,
+  aFontOf,
+  anAsset,
+  anSvg,
+  aPng,
+  BLUE,
+  RED,
+  RED_GIF,
+  RED_JPEG,
+  RED_WEBP,
+} from '../../fixture/asset.ts'
 import { anEngine, aWork, colourAt, fontsOf, infoOf, inspect, NEVER, textOf, type WorkParts } from './html-fixture.ts'
 
 let opened: Awaited<ReturnType<typeof anEngine>>

@@ -4,9 +4,9 @@ import type { Rendering } from '@platen/renderer/engine/engine.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, describe, expect, test } from 'vitest'
-import { aFont, anAsset } from '../fixture/asset.ts'
-import { aDisc, aJpeg, aPhoto, aPng, dataUrl } from '../fixture/image.ts'
-import { imagesOf, inspectPdf, pictureOf, wordsOf } from '../topology/oracle.ts'
+import { aFont, anAsset } from '../../fixture/asset.ts'
+import { aDisc, aJpeg, aPhoto, aPng, dataUrl } from '../../fixture/image.ts'
+import { imagesOf, inspectPdf, pictureOf, wordsOf } from '../../topology/oracle.ts'
 import { aWork, type WorkFields } from './react-pdf-fixture.ts'
 
 const pool = openThreadPool({ size: 1, clock: systemClock() })
