@@ -82,7 +82,7 @@ describe('a task', () => {
     const work = aWork()
     const template = { ...work.template, html: { template: '<p>{{ name }}</p>', javascript: false } }
     const filled = await aPool().run({ kind: 'fill', work: { ...work, template, data: { name: 'Zoë' } } }, NEVER)
-    expect(filled).toEqual({ html: '<p>Zoë</p>' })
+    expect(filled).toEqual({ html: '<p>Zoë</p>', missing: '' })
   })
 
   test('may be to check a template', async () => {

@@ -121,7 +121,7 @@ function printPage(parts: PageParts): PrintPage {
         const [findings, pdf] = await Promise.all([abortable(loaded.inspect(), ended), print(session, edges, ended)])
         return { ...findings, pdf }
       } catch (error) {
-        throw translate(error, ended)
+        throw translate(error, ended, document.isScripted && running.browser.connected)
       }
     },
     async clear() {
@@ -162,9 +162,13 @@ async function letScriptsRun({ running, page, session, frameId, gone }: PagePart
   })
   page.once('close', () => {
     // A page ends with its browser, too.
-    if (running.browser.connected) end('closed the page')
+    if (running.browser.connected) gone.abort(closedItself())
   })
   await session.send('Emulation.setScriptExecutionDisabled', { value: false })
+}
+
+function closedItself(): ServiceError {
+  return new ServiceError('template_error', 'the page’s JavaScript closed the page')
 }
 
 /** What stays with the page when its document goes: the names of preferred style sheets, and pending refreshes. Linear in the length of the HTML, which is hostile. */
@@ -175,9 +179,11 @@ function leavesTraces(html: string): boolean {
 }
 
 /** What went wrong in the words of the catalog. By name, as importing puppeteer for its classes costs 0.2 s. */
-function translate(error: unknown, ended: AbortSignal): unknown {
+function translate(error: unknown, ended: AbortSignal, mayCloseItself: boolean): unknown {
   if (ended.aborted) return ended.reason
   if (!(error instanceof Error)) return error
+  // A crash has ended the page before.
+  if (error.name === 'TargetCloseError' && mayCloseItself) return closedItself()
   if (error.name === 'TargetCloseError' || error.name === 'ConnectionClosedError') {
     return new ServiceError('render_crashed', 'the page ended while it rendered', { cause: error })
   }

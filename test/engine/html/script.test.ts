@@ -92,6 +92,18 @@ describe('a script', () => {
   })
 
   test.for([
+    ['a document without a root', 'document.documentElement.remove()', ''],
+    [
+      'a root of another kind',
+      `document.documentElement.replaceWith(Object.assign(document.createElement('form'), { innerHTML: '<input name=prepend>on' }))`,
+      'on',
+    ],
+    ['a document written anew', `setTimeout(() => { document.open(); document.write('on'); document.close() })`, 'on'],
+  ])('may leave %s', async ([, script = '', text]) => {
+    expect(textOf(await render(`<script>${script}</script>`))).toBe(text)
+  })
+
+  test.for([
     ['alert', `alert('x'); document.write('on')`],
     ['confirm', `document.write(confirm('x') ? 'yes' : 'on')`],
     ['prompt', `document.write(prompt('x') ?? 'on')`],
@@ -119,6 +131,7 @@ describe('a script', () => {
       'left',
     ],
     ['close', 'close()', 'closed the page'],
+    ['close at the end', `addEventListener('load', () => requestAnimationFrame(() => close()))`, 'closed the page'],
     ['dialogs without end', 'for (;;) alert(1)', 'opened more than 20 dialogs'],
   ])('fails the document by %s', async ([, script, message]) => {
     const failed = expect.objectContaining({

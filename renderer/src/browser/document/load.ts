@@ -7,6 +7,7 @@ import type { Asset } from '@platen/contract/tenant.ts'
 import type { CDPSession } from 'puppeteer'
 import type { Coverage } from '../../template/html/coverage.ts'
 import type { FilledHtml } from '../../template/html/fill.ts'
+import { assetNamed } from '../../template/html/reference.ts'
 import { needsSourcePage, pageRules, roomFaultOf, type SourcePage, sideMargins } from '../paper.ts'
 import { type Findings, finishing, inspecting, SOURCE_PAGE } from './script.ts'
 
@@ -66,8 +67,9 @@ export async function load(frame: Frame, document: PrintDocument, ended: AbortSi
     sides: sideMargins(options, source),
     async inspect() {
       const { broken, ...findings } = await run<Findings>(inspecting(document.coverage))
-      if (broken !== '') throw notShown(`the asset ${broken.slice(0, 100)} is damaged: it cannot be shown as an image`)
-      return findings
+      if (broken === '') return findings
+      const { name } = assetNamed(document.assets, broken, 'the document')
+      throw notShown(`the asset ${name} is damaged: it cannot be shown as an image`)
     },
   }
 }
@@ -110,7 +112,12 @@ async function evaluate<Result>(session: CDPSession, expression: string, world: 
     returnByValue: true,
     ...(world === undefined ? {} : { contextId: world }),
   })
-  if (exceptionDetails !== undefined) throw new Error(`a script of ours failed in the page: ${exceptionDetails.text}`)
+  if (exceptionDetails !== undefined && world === undefined) {
+    throw new Error(`a script of ours failed in the page: ${exceptionDetails.text}`)
+  }
+  if (exceptionDetails !== undefined) {
+    throw new ServiceError('template_error', 'the page’s JavaScript left the document in no state to be printed')
+  }
   // The scripts are ours, and where a document's own might meddle they run in a world of their own.
   return JSON.parse(String(result.value)) as Result
 }

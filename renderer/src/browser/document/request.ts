@@ -1,6 +1,6 @@
 /**
  * What a document asks for and gets: assets of its own template as images and fonts, and nothing else. `data:` URLs never come
- * here. A page keeps what it was given for as long as it is not cleared, so it is told apart by name whose bytes it has.
+ * here. A page keeps what it was given until it is emptied; so what it asked for by name, and not by digest, is written down.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { ASSET_REQUESTS_MAX } from '@platen/contract/limit.ts'
@@ -28,7 +28,7 @@ type Paused = Protocol.Fetch.RequestPausedEvent
 
 /** Answers the requests of a session whose `Fetch` is enabled. `onFault` is told what a document may not ask for and still be printed. */
 export function answerRequests(session: CDPSession, onFault: (fault: ServiceError) => void): Requests {
-  /** By name, what was given out as an image. Fonts go by digest, and no two share one. */
+  /** What was given out by name. */
   const given = new Map<string, AssetDigest>()
   let assets: readonly Asset[] = []
   let count = 0
@@ -45,7 +45,7 @@ export function answerRequests(session: CDPSession, onFault: (fault: ServiceErro
     }
     count += 1
     if (count > ASSET_REQUESTS_MAX) throw excess(`asks for assets more than ${ASSET_REQUESTS_MAX} times`)
-    if (resourceType === 'Image') given.set(asset.name, asset.digest)
+    if (request.url === ASSET_SCHEME + asset.name) given.set(asset.name, asset.digest)
     session.send('Fetch.fulfillRequest', { requestId, ...answerWith(asset) }).catch(() => undefined)
   }
 
@@ -81,7 +81,7 @@ function askedFor(url: string, type: Paused['resourceType'], assets: readonly As
   const asset = assetNamed(assets, name, 'the document')
   if (type === 'Image') return asset
   const reason = 'can be an image or a font of the document, and nothing else'
-  throw new ServiceError('asset_unavailable', `the document: the asset ${name} ${reason}`)
+  throw new ServiceError('asset_unavailable', `the document: the asset ${asset.name} ${reason}`)
 }
 
 function answerWith({ name, bytes }: Asset): Omit<Protocol.Fetch.FulfillRequestRequest, 'requestId'> {

@@ -53,9 +53,11 @@ export function finishing(finish: Finish): string {
  */
 const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin }) => {
   const own = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name)
-  const root = Document.prototype.querySelector.call(document, ':root')
+  const make = (name) => Document.prototype.createElement.call(document, name)
+  // Only a script can have taken it away.
+  const root = Document.prototype.querySelector.call(document, ':root') ?? Node.prototype.appendChild.call(document, make('html'))
   if (own('title').get.call(document) === '') own('title').set.call(document, title)
-  const styles = css === '' ? [] : [0, 1].map(() => Document.prototype.createElement.call(document, 'style'))
+  const styles = css === '' ? [] : [0, 1].map(() => make('style'))
   for (const style of styles) style.textContent = css
   if (css !== '') root.prepend(styles[0]), root.append(styles[1])
   root.getBoundingClientRect()
@@ -82,7 +84,7 @@ export interface Findings {
   readonly subject: string
   readonly keywords: string
   readonly language: string
-  /** The name of an asset that is shown as an image and is none, or ''. */
+  /** The name or digest of an asset that is shown as an image and is none, or ''. */
   readonly broken: string
   /** The characters no font has. */
   readonly missing: string
@@ -104,14 +106,14 @@ const INSPECT = `(missing) => {
     subject: meta('description'),
     keywords: meta('keywords'),
     language: (all(':root')[0]?.getAttribute('lang') ?? '').trim().slice(0, ${METADATA_CHARS_MAX}),
-    broken: broken === undefined ? '' : broken.currentSrc.slice('asset:'.length),
+    broken: broken === undefined ? '' : broken.currentSrc.slice('asset:'.length).replace(/#.*/, ''),
     missing,
   })
 }`
 
 /**
- * Looks at the text on the pages, and not at what CSS makes (\`::before\`, markers), nor into frames. A family that a document brings along in
- * a rule of its own is not known here, and taken to have everything.
+ * Looks at the text on the pages, and not at what CSS makes (\`::before\`, markers), nor into frames. A family that a document
+ * brings along in a rule of its own is not known here, and taken to have everything.
  */
 const FIND_MISSING = `({ defaults, families }) => {
   const strange = new RegExp('[^' + defaults + ']', 'gu')
@@ -124,14 +126,14 @@ const FIND_MISSING = `({ defaults, families }) => {
   const brought = new Set(
     Array.from(Object.getOwnPropertyDescriptor(Document.prototype, 'fonts').get.call(document), ({ family }) => bare(family)),
   )
-  const root = Document.prototype.querySelector.call(document, ':root')
-  const walker = Document.prototype.createTreeWalker.call(document, root, NodeFilter.SHOW_TEXT)
+  const walker = Document.prototype.createTreeWalker.call(document, document, NodeFilter.SHOW_TEXT)
+  const isShown = (element) => Element.prototype.checkVisibility.call(element, { visibilityProperty: true })
   const missing = new Set()
   while (missing.size < ${MISSING_GLYPHS_COUNTED_MAX} && walker.nextNode()) {
-    const text = walker.currentNode
-    const strangers = Array.from(text.data.matchAll(strange), ([character]) => character).filter((character) => !missing.has(character))
-    const parent = text.parentElement
-    if (strangers.length === 0 || parent === null || !parent.checkVisibility({ visibilityProperty: true })) continue
+    const { data, parentElement: parent } = walker.currentNode
+    const strangers = new Set()
+    for (const [character] of data.matchAll(strange)) if (!missing.has(character)) strangers.add(character)
+    if (strangers.size === 0 || parent === null || !isShown(parent)) continue
     const listed = getComputedStyle(parent).fontFamily.split(',').map(bare)
     if (listed.some((family) => brought.has(family) && !had.has(family))) continue
     const has = listed.flatMap((family) => had.get(family) ?? [])

@@ -110,6 +110,13 @@ describe('fillHtml', () => {
     else expect(refusal(template)).toMatch(message)
   })
 
+  test('refuses margins that leave no room before it fills anything', () => {
+    const options = { page_size: 'A6', margin: 500 } as const
+    expect(refusal('{% broken', { options })).toMatch(
+      /^options\.margin leaves -702 by -580 points of a page of 298 by 420;/,
+    )
+  })
+
   test('names the header as the place of an error in the header', () => {
     expect(refusal('x', { header: '\n{% foo %}' })).toBe('header.html:2:1: there is no tag foo (did you mean for?)')
   })

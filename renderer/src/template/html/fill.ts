@@ -17,7 +17,7 @@ import type { RenderWork } from '../../engine/engine.ts'
 import { suggestion } from '../element/primitive.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { IMPURE_FILTERS, localeFilters } from './filter.ts'
-import { checkReferences, type Part, withAssetsInside, withFonts } from './reference.ts'
+import { type Part, withAssetsInside, withDigests, withFonts } from './reference.ts'
 
 /** What goes to the browser. Header and footer are Chromium's print templates: `class="pageNumber"` and the like are filled by it. */
 export interface FilledHtml {
@@ -73,8 +73,7 @@ function fillParts(work: RenderWork): Parts {
   const scope = { ...work.data, options: work.options }
   const fill = (text: string, name: string): Part => {
     const html = fillOne(liquid, { text, name, scope })
-    checkReferences({ name, html }, work.assets)
-    return { name, html }
+    return { name, html: withDigests({ name, html }, work.assets) }
   }
   return {
     body: fill(source.template, 'template.html'),

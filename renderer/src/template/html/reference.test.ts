@@ -2,7 +2,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { anAsset, aPng, RED } from '../../../../test/fixture/asset.ts'
-import { assetNamed, checkReferences, FONT_ORIGIN, withAssetsInside, withFonts } from './reference.ts'
+import { assetNamed, FONT_ORIGIN, withAssetsInside, withDigests, withFonts } from './reference.ts'
 
 const LOGO = anAsset('logo.png', aPng(RED))
 const FONT = anAsset('font.ttf', Buffer.from('\0\x01\0\0', 'latin1'))
@@ -21,16 +21,23 @@ test.for([
 
 describe('a document', () => {
   test.for([
-    ['<img src="asset:logo.png"> <img src = asset:logo.png> <p style="background:url( \'asset:logo.png\' )">', true],
-    ['<a href="asset:logo.png#part">', true],
-    ['we have three assets: asset:4711, (asset:4712) and "asset:4713"', true],
-    ['<img src="asset:x">', false],
-    ['<img SRC=ASSET:x>', false],
-    ['<p style="background:url(asset:x)">', false],
-  ])('%s names what there is: %s', ([html, isSound]) => {
-    const check = () => checkReferences(part(`${html}`), ASSETS)
-    if (isSound === true) check()
-    else expect(check).toThrow('template.html: the template has no asset x')
+    ['<img src="asset:#"> <img src = asset:#> <image HREF=\'ASSET:#\'>'],
+    ['<p style="background:url( \'asset:#\' )"> <style>p { background: url(asset:#) }</style>'],
+    ['<use href="asset:##part"><img srcset="asset:# 1x, asset:logo.png 2x">'],
+    ['we have three assets: asset:logo.png, (asset:logo.png) and "asset:logo.png"'],
+  ])('names assets by their digests: %s', ([html = '']) => {
+    const named = html.replace(/(asset:)#/gi, '$1logo.png')
+    expect(withDigests(part(named), ASSETS)).toBe(html.replace(/(asset:)#/gi, `$1${LOGO.digest}`))
+  })
+
+  test.for([
+    '<img src="asset:x">',
+    '<img SRC=ASSET:x>',
+    '<p style="background:url(asset:x)">',
+    '<img srcset="asset:x 2x">',
+  ])('names nothing that is not there: %s', (html) => {
+    const missing = new ServiceError('asset_unavailable', 'template.html: the template has no asset x')
+    expect(() => withDigests(part(html), ASSETS)).toThrow(missing)
   })
 
   test.for([
@@ -91,7 +98,7 @@ test.for([
   ['blanks', 'src =          '],
 ])('takes time in proportion to hostile HTML: %s', ([, piece = '']) => {
   const html = piece.repeat(HTML_BYTES_MAX / piece.length)
-  checkReferences(part(html), ASSETS)
+  withDigests(part(html), ASSETS)
   withAssetsInside(part(html), ASSETS)
   expect(withFonts(part(html), ASSETS, [face])).toHaveLength(html.length + RULE.length)
 })

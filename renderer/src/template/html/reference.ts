@@ -1,7 +1,8 @@
 /**
- * How filled HTML refers to the template's own files. In the body of a document Chromium asks for `asset:logo.png` itself, and
- * is answered in `browser/document/request.ts`; here is what it does not ask for by that name: fonts, which it takes from an
- * origin only, and everything in header and footer, which have no requests at all. Pure.
+ * How filled HTML refers to the template's own files. Chromium asks for what a document calls `asset:logo.png`, and is answered
+ * in `browser/document/request.ts`; header and footer have no requests at all, and hold their assets themselves. In the document
+ * names become digests where they can be told from other text: a page keeps what it was given, and a digest is never given twice
+ * for different bytes, where two templates may well have a logo.png each. Pure.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
@@ -18,13 +19,18 @@ export interface Part {
   readonly html: string
 }
 
-/** The asset called `name`. Throws `asset_unavailable`, with the nearest name there is; `place` opens the message. */
+/** The asset called `name`, or by its digest. Throws `asset_unavailable`, with the nearest name there is; `place` opens the message. */
 export function assetNamed<Found extends AssetReference>(assets: readonly Found[], name: string, place: string): Found {
-  const found = assets.find((asset) => asset.name === name)
+  const found = find(assets, name)
   if (found !== undefined) return found
   const names = assets.map((asset) => asset.name)
   const known = names.length === 0 ? ': it has none' : suggestion(name, names)
   throw new ServiceError('asset_unavailable', `${place}: the template has no asset ${shortened(name)}${known}`)
+}
+
+/** No name is as long as a digest. */
+function find<Found extends AssetReference>(assets: readonly Found[], name: string): Found | undefined {
+  return assets.find((asset) => asset.name === name || asset.digest === name)
 }
 
 /** Names come from HTML, and are as long as it likes. */
@@ -32,13 +38,16 @@ function shortened(name: string): string {
   return name.length > 80 ? `${name.slice(0, 80)}…` : name
 }
 
-/** Throws `asset_unavailable` where an attribute or a style names an asset the template has not: before Chromium is asked to print a document with a hole. */
-export function checkReferences({ name: place, html }: Part, assets: readonly Asset[]): void {
-  for (const [, name = ''] of html.matchAll(REFERENCE)) assetNamed(assets, name, place)
+/**
+ * The HTML with the digests of the assets that attributes and styles name. Throws `asset_unavailable` for one the template has
+ * not: before Chromium is asked to print a document with a hole.
+ */
+export function withDigests({ name: place, html }: Part, assets: readonly Asset[]): string {
+  return html.replace(REFERENCE, (_, opening: string, name: string) => opening + assetNamed(assets, name, place).digest)
 }
 
 // All expressions here are linear in the length of the HTML, which is hostile and up to 20 MiB long.
-const REFERENCE = /(?:\b(?:src|href|srcset)\s{0,9}=\s{0,9}["']?|\burl\(\s{0,9}["']?)asset:([^\s"'()<>,#]*)/gi
+const REFERENCE = /((?:\b(?:src|href|srcset)\s{0,9}=\s{0,9}["']?|\burl\(\s{0,9}["']?)asset:)([^\s"'()<>,#]*)/gi
 
 /** The document with the template's fonts as `@font-face` rules, and its own such rules taking assets from where Chromium takes fonts. */
 export function withFonts(
@@ -92,7 +101,7 @@ export function withAssetsInside({ name: place, html }: Part, assets: readonly A
   const urls = new Map<string, string>()
   let length = html.length
   return html.replace(MENTION, (mention, opening: string, name: string) => {
-    const asset = assets.find((known) => known.name === name)
+    const asset = find(assets, name)
     if (asset === undefined) return mention
     const url = urls.get(name) ?? dataUrl(asset, place)
     urls.set(name, url)
