@@ -174,7 +174,7 @@ export const ASSETS_BYTES_MAX = 10 * MIB
 /** Assets one renderer process keeps at hand, the least recently used given up first. */
 export const ASSETS_KEPT_BYTES_MAX = 128 * MIB
 
-/** Requests for assets one document may make. Chromium asks once for each name, or for each size of a document's memory: it is scripts that ask again and again. */
+/** Requests for assets one document may make: Chromium asks once for each of them, and once more in each frame. */
 export const ASSET_REQUESTS_MAX = 1000
 
 /** Fonts of templates whose characters a render thread keeps in mind, a megabyte each at most. */

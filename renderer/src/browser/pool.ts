@@ -1,7 +1,7 @@
 /**
  * The pages of the html engine. A page is warm for the tenant whose documents it has printed and for nobody else: another
- * tenant, and a document that is to be alone, gets a context no document has been in, one of which is made ahead of time. Pages and browsers retire after so many
- * documents, and a page on which a document failed is never used again.
+ * tenant, and a document that is to be alone, gets a context no document has been in, one of which is made ahead of time. Pages
+ * and browsers retire after so many documents, and a page on which a document failed is never used again.
  */
 import assert from 'node:assert/strict'
 import { abortable } from '@platen/contract/bell.ts'
