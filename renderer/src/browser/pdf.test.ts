@@ -20,7 +20,7 @@ test('writes one date over those of the document, and moves nothing', () => {
     "<</Title (x) /CreationDate (D:20261121092205+00'00')\n/ModDate (D:20261121092205+00'00')>> tail",
   )
   expect(fixDates(pdf).toString()).toBe(
-    "<</Title (x) /CreationDate (D:19700101000000+00'00')\n/ModDate (D:19700101000000+00'00')>> tail",
+    "<</Title (x) /CreationDate (D:20000101000000+00'00')\n/ModDate (D:20000101000000+00'00')>> tail",
   )
 })
 

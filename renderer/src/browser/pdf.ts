@@ -1,7 +1,7 @@
 /** What there is to say and to mend of a PDF as Chromium writes it, without parsing it. Pure. */
 
-/** The moment documents claim to be made at, as equal input is to give equal bytes: the zero of Unix time. */
-const DATE = '19700101000000'
+/** The moment documents claim to be made at, as equal input is to give equal bytes: that of react_pdf's. */
+const DATE = '20000101000000'
 
 const DATE_KEYS = ['/CreationDate (D:', '/ModDate (D:']
 const COUNT_KEY = '/Count '

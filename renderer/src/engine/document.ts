@@ -8,6 +8,7 @@ import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import { type DocumentProps, Font, renderToStream } from '@react-pdf/renderer'
 import { cloneElement, type ReactElement } from 'react'
+import { finishPdf } from '../pdf/finish.ts'
 import { recentlyUsed } from '../recently-used.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
@@ -31,7 +32,7 @@ export async function openDocumentRenderer(): Promise<RenderDocument> {
   const [evaluate, fonts] = await Promise.all([openSandbox(), openFontStore()])
   const programs = recentlyUsed<Program>(PROGRAMS_MAX, () => 1)
   const kept = keptImages()
-  return async ({ digest, template, assets, data, options }) => {
+  return async ({ digest, template, assets, data, options, isSandbox }) => {
     if (template.reactPdf === undefined)
       throw new ServiceError('template_error', 'the template has no react_pdf source')
     const program = programs.get(digest) ?? programs.set(digest, transpile(template.reactPdf))
@@ -42,7 +43,7 @@ export async function openDocumentRenderer(): Promise<RenderDocument> {
     const { pdf, laidOut } = await print(translate(nodes, { template, options, call, image, families }), fonts)
     refuseGaps(laidOut, assets)
     const warning = missingGlyphs(laidOut.missing)
-    return { pdf, warnings: warning === undefined ? [] : [warning] }
+    return { pdf: finishPdf(pdf, { isSandbox }), warnings: warning === undefined ? [] : [warning] }
   }
 }
 

@@ -31,7 +31,10 @@ const KEYS = {
 } as const satisfies Record<Exclude<keyof Metadata, 'language'>, string>
 
 /** Returns `pdf` itself where there is nothing to add, else a new file; equal input gives equal bytes. Fails on a PDF neither engine would write. */
-export function finishPdf(pdf: Uint8Array, { metadata = {}, isSandbox }: Finish): Uint8Array {
+export function finishPdf<Bytes extends Uint8Array>(
+  pdf: Bytes,
+  { metadata = {}, isSandbox }: Finish,
+): Bytes | Uint8Array<ArrayBuffer> {
   const texts = Object.entries(KEYS).flatMap(([name, key]) => {
     const text = metadata[name as keyof typeof KEYS]
     return text === undefined ? [] : [[key, textString(text)] as const]

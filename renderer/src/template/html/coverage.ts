@@ -6,9 +6,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
-import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
+import type { Asset } from '@platen/contract/tenant.ts'
 import * as fontkit from 'fontkit'
 import type { RenderWork } from '../../engine/engine.ts'
+import { recentlyUsed } from '../../recently-used.ts'
 import { fontFolder } from '../asset/fonts.ts'
 
 /** Sets of characters, each as the inside of a class in an expression with the flag `u`. */
@@ -37,7 +38,7 @@ const NOT_PLAIN = new RegExp(`[^${PLAIN}]|&#(?:0*[1-9]\\d{3}|[xX]0*[1-9a-fA-F][\
 
 /** Reads no font before the first document that has something to look for. */
 export function openGlyphScan(): GlyphScan {
-  const known = new Map<AssetDigest, string>()
+  const known = recentlyUsed<string>(FONT_COVERAGES_MAX, () => 1)
   let defaults: string | undefined
   let outside: RegExp | undefined
 
@@ -55,14 +56,8 @@ export function openGlyphScan(): GlyphScan {
     }
     return found
   }
-  const ofFont = (asset: Asset): string => {
-    const characters = known.get(asset.digest) ?? classOf(charactersOf(Buffer.from(asset.bytes)))
-    // Set anew, so that the first key is the one used longest ago.
-    known.delete(asset.digest)
-    known.set(asset.digest, characters)
-    for (const oldest of known.keys()) if (known.size > FONT_COVERAGES_MAX) known.delete(oldest)
-    return characters
-  }
+  const ofFont = ({ digest, bytes }: Asset): string =>
+    known.get(digest) ?? known.set(digest, classOf(charactersOf(Buffer.from(bytes))))
 
   return {
     missingIn: (html) => Array.from(strangers(html)).join(''),

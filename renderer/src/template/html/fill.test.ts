@@ -113,7 +113,7 @@ describe('fillHtml', () => {
   test('refuses margins that leave no room before it fills anything', () => {
     const options = { page_size: 'A6', margin: 500 } as const
     expect(refusal('{% broken', { options })).toMatch(
-      /^options\.margin leaves -702 by -580 points of a page of 298 by 420;/,
+      /^options\.margin leaves 0 × 0 of a page of 297\.6 × 419\.5 points;/,
     )
   })
 
