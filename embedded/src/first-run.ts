@@ -11,10 +11,12 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { ENGINES, type Engine } from '@platen/contract/render.ts'
+import { isMap, parseDocument } from 'yaml'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 const OUT = 'out'
 const LOG = join(OUT, 'platen.log')
+const MANIFEST = 'examples/invoice.yaml'
 /** The live key of the example manifests, under the data folder. */
 const KEY = 'keys/team-acme.live-key'
 
@@ -74,7 +76,7 @@ async function ready(service: ChildProcess, interrupt: AbortSignal): Promise<str
 
 async function renderInvoices(url: string, keyFile: string, interrupt: AbortSignal): Promise<void> {
   const key = (await readFile(keyFile, 'utf8')).trim()
-  const data: unknown = JSON.parse(await readFile('examples/invoice.json', 'utf8'))
+  const data = await sampleData()
   say(`The service is ready at ${url}\n`)
   for (const engine of ENGINES) {
     const request = { template: 'invoice', engine, data }
@@ -86,6 +88,14 @@ async function renderInvoices(url: string, keyFile: string, interrupt: AbortSign
   const asynchronous = { template: 'invoice', mode: 'async', data }
   await writeFile(requestFile('async'), `${JSON.stringify(asynchronous, null, 2)}\n`)
   say(`\nAPI key (from ${keyFile}): ${key}\n\n${manual(url, keyFile)}`)
+}
+
+/** The data that the invoice's own manifest brings along. */
+async function sampleData(): Promise<unknown> {
+  const document = parseDocument(await readFile(MANIFEST, 'utf8'))
+  const sample = document.getIn(['spec', 'sampleData'])
+  if (!isMap(sample)) throw new Error(`${MANIFEST} has no sampleData`)
+  return sample.toJS(document)
 }
 
 interface Call {

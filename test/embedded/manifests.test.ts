@@ -33,7 +33,8 @@ describe('at start', () => {
     expect(service.lines.filter(({ message }) => !/ready|published|generated/.test(message))).toEqual([])
     const { tenants, templates, keys } = service.current()
     expect([...tenants.keys()]).toEqual(['acme', 'globex'])
-    expect([...templates.values()].flatMap((codes) => [...codes.keys()]).sort()).toEqual(['delivery-note', 'invoice'])
+    const codes = [...templates.values()].flatMap((codes) => [...codes.keys()])
+    expect(codes.sort()).toEqual(['certificate', 'delivery-note', 'invoice', 'letter', 'report'])
     expect([...keys.values()].map(({ environment }) => environment).sort()).toEqual(['live', 'live', 'test'])
   })
 

@@ -1,0 +1,241 @@
+/** The templates of examples/, each rendered by every engine it has a source for: as its sample, and at the limits of its schema. */
+import { join } from 'node:path'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { ENGINES, type Engine } from '@platen/contract/render.ts'
+import { resourceReader } from '@platen/contract/schema/resource.ts'
+import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
+import { compileFolder, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
+import { EMPTY_FOLDER, readFolder } from '@platen/embedded/manifest/folder.ts'
+import { identify } from '@platen/embedded/manifest/identity.ts'
+import { NOTHING } from '@platen/operator/compile/compile.ts'
+import type { CheckRequest } from '@platen/operator/compile/template.ts'
+import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
+import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
+import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { aRenderWork } from '../fixture/render-work.ts'
+import { inspectPdf, type PdfFacts } from '../topology/oracle.ts'
+import { anEngine, NEVER } from './html-fixture.ts'
+import { pagesOf } from './react-pdf-fixture.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Past it a render hangs; the largest takes seconds. */
+const DEADLINE_MS = 100_000
+
+interface Example extends CheckRequest {
+  readonly variablesSchema: JsonObject
+}
+
+const resources = new AsyncDisposableStack()
+const engines = new Map<Engine, RenderEngine>()
+let examples: ReadonlyMap<string, Example> = new Map()
+beforeAll(async () => {
+  examples = await readExamples()
+  const pool = resources.use(openThreadPool({ size: 1, clock: systemClock() }))
+  engines.set('react_pdf', openReactPdfEngine({ pool, slots: 1 }))
+  engines.set('html', resources.use(await anEngine({ slots: 1 })).engine)
+})
+afterAll(() => resources.disposeAsync())
+
+/** By code: what the publish check is asked of every template there. */
+async function readExamples(): Promise<ReadonlyMap<string, Example>> {
+  const { documents, faults } = await readFolder(join(ROOT, 'examples'), EMPTY_FOLDER, resourceReader())
+  expect(faults).toEqual([])
+  const { resources } = identify({ documents, known: {}, isComplete: false, now: systemClock().now() }, systemIds())
+  const requests: CheckRequest[] = []
+  const check = async (request: CheckRequest) => {
+    requests.push(request)
+    return []
+  }
+  const given = { documents, resources, keyHashes: new Map(), serviceBucket: SERVICE_BUCKET, previous: NOTHING }
+  await compileFolder({ ...given, known: new Map(), check, clock: systemClock() }, NEVER)
+  return new Map(
+    requests.map((request) => {
+      const { code } = request.source
+      const resource = resources.find(({ kind, metadata }) => kind === 'Template' && metadata.name === code)
+      const variablesSchema = resource?.kind === 'Template' ? resource.spec.variablesSchema : undefined
+      return [code, { ...request, variablesSchema: variablesSchema ?? {} }]
+    }),
+  )
+}
+
+/** What a template promises of its pages. Data of `one` and `many` is made from the sample. */
+interface Expected {
+  readonly engines: readonly Engine[]
+  readonly pages: number
+  /** Points. */
+  readonly size: readonly [number, number]
+  /** Texts of each page of the sample. */
+  readonly texts: readonly (readonly string[])[]
+  /** As little as the schema allows. */
+  readonly one: (data: JsonObject) => JsonObject
+  /** Five hundred of what may be many. */
+  readonly many: (data: JsonObject) => JsonObject
+  /** What stands on each page of the many, `page` counted from 1. */
+  readonly everyPage: (page: number, pages: number) => readonly string[]
+}
+
+const A4 = [595, 842] as const
+const numbered = (page: number, pages: number) => [`Page ${page} of ${pages}`]
+
+const EXPECTED: Readonly<Record<string, Expected>> = {
+  invoice: {
+    engines: ENGINES,
+    pages: 2,
+    size: A4,
+    texts: [
+      ['Invoice 2026-0417', 'Księgarnia „Żółta Łódź”', '21 November 2026', 'Unit price', 'Page 1 of 2'],
+      ['Unit price', '€12,439.00', 'VAT 7 % of €3,099.00', 'Total due', '€14,430.53', 'Page 2 of 2'],
+    ],
+    one: (data) => ({ ...without(data, 'note'), rows: [oneRow], taxes: [] }),
+    many: (data) => ({ ...data, rows: repeated(data['rows'], 500) }),
+    everyPage: (page, pages) => [...numbered(page, pages), 'IBAN DE02 1203 0000 0000 2020 51'],
+  },
+  letter: {
+    engines: ENGINES,
+    pages: 1,
+    size: A4,
+    texts: [
+      ['81-372 Gdynia', '24 November 2026', 'Dear Ms Świętochowska', 'Jonas Weidlich', 'Enclosures', 'Page 1 of 1'],
+    ],
+    one: (data) => ({
+      ...without(data, 'references', 'enclosures'),
+      paragraphs: ['Yes.'],
+      recipient: ['Acme'],
+    }),
+    many: (data) => ({ ...data, paragraphs: repeated(data['paragraphs'], 500) }),
+    everyPage: (page, pages) => [...numbered(page, pages), 'hello@acme.example'],
+  },
+  certificate: {
+    engines: ENGINES,
+    pages: 1,
+    size: [842, 595],
+    texts: [
+      [
+        'ACME SCHOOL OF PRINTING',
+        'Certificate of Mastery',
+        'Zofia Świętochowska-Łącka',
+        'Leipzig, 27 November 2026',
+        'AP-2026-014',
+      ],
+    ],
+    one: (data) => ({ ...data, recipients: [{ name: 'Li' }], signers: [{ name: 'A', role: 'B' }] }),
+    many: (data) => ({
+      ...data,
+      recipients: Array.from({ length: 500 }, (_, index) => ({ name: `Name ${index + 1}` })),
+    }),
+    everyPage: (page) => ['Certificate of Mastery', `Name ${page}`],
+  },
+  report: {
+    engines: ENGINES,
+    pages: 3,
+    size: A4,
+    texts: [
+      ['Business report', '11,384', '▲ 5.1 %', '2 Revenue and punctuality', 'Page 1 of 3'],
+      ['Revenue, € thousand', '600', '95', 'Jul', 'Exhibition catalogues', '27.2 %', '▼ 4.6 %', 'Page 2 of 3'],
+      ['6 Books of the year', 'Ψάρι & θάλασσα', '7 Outlook', 'Page 3 of 3'],
+    ],
+    one: ({ chart, ...data }) => ({
+      ...without(data, 'sections', 'subtitle'),
+      summary: ['Nothing happened.'],
+      figures: [{ label: 'One', value: 0 }],
+      chart: { ...objectOf(chart), points: [{ label: 'Now', bar: 0, line: 90 }] },
+      table: { title: 'One row', rows: [{ name: 'Only', orders: 0, revenue: 0, share: 100 }] },
+    }),
+    many: ({ table, ...data }) => ({
+      ...data,
+      table: { ...objectOf(table), rows: repeated(objectOf(table)['rows'], 500) },
+    }),
+    everyPage: (page, pages) => [...numbered(page, pages), 'Acme Print & Paper', 'Business report'],
+  },
+  'delivery-note': {
+    engines: ['react_pdf'],
+    pages: 1,
+    size: [420, 595],
+    texts: [['Delivery note GLX-2026-118', '412.5 kg', 'Received by']],
+    one: (data) => ({ ...data, parcels: [{ label: 'One', kilograms: 1 }] }),
+    many: (data) => ({ ...data, parcels: repeated(data['parcels'], 500) }),
+    everyPage: () => ['kg'],
+  },
+}
+
+const oneRow = { title: 'One', quantity: 1, unitPrice: 1, taxRate: 0, amount: 1 }
+
+/** A field that the schema says is an object. */
+function objectOf(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : expect.fail()
+}
+
+function without(data: JsonObject, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(data).filter(([name]) => !names.includes(name)))
+}
+
+function repeated(list: Json | undefined, count: number): Json[] {
+  const items: readonly Json[] = Array.isArray(list) ? list : []
+  return Array.from({ length: count }, (_, index) => items[index % items.length] ?? null)
+}
+
+async function render(code: string, engine: Engine, change = (data: JsonObject) => data): Promise<PdfFacts> {
+  const { source, assets, sampleData = {}, variablesSchema } = examples.get(code) ?? expect.fail(`there is no ${code}`)
+  const data = change(sampleData)
+  expect(compileVariablesSchema(variablesSchema)(data)).toEqual([])
+  const work = aRenderWork({ template: source, assets, data, options: source.options })
+  const { pdf, warnings } = await (engines.get(engine) ?? expect.fail()).render(work, AbortSignal.timeout(DEADLINE_MS))
+  expect(warnings).toEqual([])
+  const facts = await inspectPdf(pdf)
+  expect(facts.fonts.filter(({ isEmbedded, hasUnicode }) => !(isEmbedded && hasUnicode))).toEqual([])
+  return facts
+}
+
+const plain = (text: string) => text.replace(/\s+/g, ' ')
+const wordsOf = ({ text }: PdfFacts) => plain(text).trim().split(' ').sort()
+
+test('every example is looked at here', () => {
+  expect([...examples.keys()].sort()).toEqual(Object.keys(EXPECTED).sort())
+})
+
+const cases = Object.entries(EXPECTED).flatMap(([code, expected]) =>
+  expected.engines.map((engine) => ({ code, engine, expected })),
+)
+
+describe.for(cases)('$code by $engine', ({ code, engine, expected }) => {
+  test('renders its sample, page for page', async () => {
+    const facts = await render(code, engine)
+    expect(facts.size.map(Math.round)).toEqual(expected.size)
+    const pages = pagesOf(facts.text).map(plain)
+    expect(pages.length).toBe(expected.pages)
+    for (const [page, texts] of expected.texts.entries()) {
+      for (const text of texts) expect(pages[page]).toContain(text)
+    }
+  })
+
+  test('renders the least its schema allows', async () => {
+    const facts = await render(code, engine, expected.one)
+    expect(facts.pages).toBeLessThanOrEqual(expected.pages)
+  })
+
+  test('renders five hundred of what may be many', async () => {
+    const facts = await render(code, engine, expected.many)
+    const pages = pagesOf(facts.text).map(plain)
+    expect(pages.length).toBeGreaterThan(expected.pages)
+    for (const [index, text] of pages.entries()) {
+      for (const part of expected.everyPage(index + 1, pages.length)) expect(text).toContain(part)
+    }
+  })
+})
+
+test.for(['invoice', 'letter', 'certificate', 'report'])('%s says the same in both engines', async (code) => {
+  expect(wordsOf(await render(code, 'html'))).toEqual(wordsOf(await render(code, 'react_pdf')))
+})
+
+test.for(ENGINES)('the table of the invoice has its head on each page with a row, by %s', async (engine) => {
+  const { text } = await render('invoice', engine, (data) => ({
+    ...data,
+    rows: Array.from({ length: 500 }, () => oneRow),
+  }))
+  const pages = pagesOf(text).map(plain)
+  expect(pages.map((page) => page.includes('Unit price'))).toEqual(pages.map((page) => page.includes('€1.00')))
+})
