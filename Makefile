@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench
+.PHONY: help run check test bench pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -32,6 +32,14 @@ test: node_modules/.package-lock.json ## run every test
 bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth)
 	@renderer/install-chromium.sh
 	@exec $(NODE) test/bench/main.ts
+
+# By preview, as an author would make them, and with poppler's pdftoppm.
+pictures: node_modules/.package-lock.json ## make the pictures of the README anew, from the examples
+	@mkdir -p out docs/picture
+	npx --no platen preview examples invoice --engine react_pdf -o out/invoice.pdf
+	pdftoppm -r 80 -png -singlefile -f 1 out/invoice.pdf docs/picture/invoice
+	npx --no platen preview examples report --engine html -o out/report.pdf
+	pdftoppm -r 80 -png -singlefile -f 2 out/report.pdf docs/picture/report
 
 # npm writes this file last, so it is as old as the last installation that went through.
 node_modules/.package-lock.json: package-lock.json

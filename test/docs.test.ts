@@ -1,11 +1,30 @@
 /** Reference documents that are made from the code: they can be read without it and cannot fall behind. `vitest -u` writes them. */
 import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
+import {
+  ASSETS_BYTES_MAX,
+  BODY_BYTES_MAX,
+  ELEMENT_DEPTH_MAX,
+  ELEMENTS_MAX,
+  HTML_BYTES_MAX,
+  IMAGE_PIXELS_MAX,
+  LIQUID_MS_MAX,
+  PAGE_SIDE_PT_MAX,
+  PAGE_SIDE_PT_MIN,
+  PDF_BYTES_MAX,
+  PDF_PAGES_MAX,
+  SANDBOX_MEMORY_BYTES_MAX,
+  SCHEMA_BYTES_MAX,
+  TEMPLATE_SOURCE_BYTES_MAX,
+} from '@platen/contract/limit.ts'
 import { SETTINGS } from '@platen/embedded/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
 
 const SETTINGS_BEGIN = '<!-- settings: written by `npx vitest run test/docs.test.ts -u` -->'
 const SETTINGS_END = '<!-- end of settings -->'
+
+const LIMITS_BEGIN = '<!-- limits: written by `npx vitest run test/docs.test.ts -u` -->'
+const LIMITS_END = '<!-- end of limits -->'
 
 test('docs/errors.md is the error catalog', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot('../docs/errors.md')
@@ -16,6 +35,13 @@ test('docs/operations.md lists every setting there is', async () => {
   const [, after] = split(rest, SETTINGS_END)
   const document = [before, SETTINGS_BEGIN, '\n\n', settingsTable(), '\n', SETTINGS_END, after].join('')
   await expect(document).toMatchFileSnapshot('../docs/operations.md')
+})
+
+test('docs/templates.md names the limits of a template as they are', async () => {
+  const [before, rest] = split(readText('docs/templates.md'), LIMITS_BEGIN)
+  const [, after] = split(rest, LIMITS_END)
+  const document = [before, LIMITS_BEGIN, '\n\n', limitsTable(), '\n', LIMITS_END, after].join('')
+  await expect(document).toMatchFileSnapshot('../docs/templates.md')
 })
 
 function errorsDocument(): string {
@@ -65,6 +91,29 @@ function rowsOf(catalog: Readonly<Record<string, ErrorEntry>>): readonly (readon
 function settingsTable(): string {
   const rows = Object.entries(SETTINGS).map(([name, setting]) => [`\`${name}\``, setting.default, setting.description])
   return table(['setting', 'default', 'meaning'], rows)
+}
+
+function limitsTable(): string {
+  const mib = (bytes: number) => `${bytes / 1024 / 1024} MiB`
+  const count = (number: number) => number.toLocaleString('en-US')
+  return table(
+    ['what', 'at most'],
+    [
+      ['a source', `${TEMPLATE_SOURCE_BYTES_MAX / 1024} KiB`],
+      ['the assets of a template together', mib(ASSETS_BYTES_MAX)],
+      ['an image', `${count(IMAGE_PIXELS_MAX)} pixels`],
+      ['`variablesSchema`', `${SCHEMA_BYTES_MAX / 1024} KiB`],
+      ['a request with its data', mib(BODY_BYTES_MAX)],
+      ['a side of a page', `${count(PAGE_SIDE_PT_MAX)} points, and at least ${PAGE_SIDE_PT_MIN}`],
+      ['pages', count(PDF_PAGES_MAX)],
+      ['the PDF', mib(PDF_BYTES_MAX)],
+      ['react_pdf: elements and texts', count(ELEMENTS_MAX)],
+      ['react_pdf: elements within each other', count(ELEMENT_DEPTH_MAX)],
+      ['react_pdf: memory of the component', mib(SANDBOX_MEMORY_BYTES_MAX)],
+      ['html: the HTML that Liquid gives', mib(HTML_BYTES_MAX)],
+      ['html: filling it', `${LIQUID_MS_MAX / 1000} seconds`],
+    ],
+  )
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

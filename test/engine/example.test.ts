@@ -1,4 +1,5 @@
 /** The templates of examples/, each rendered by every engine it has a source for: as its sample, and at the limits of its schema. */
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
@@ -229,6 +230,18 @@ describe.for(cases)('$code by $engine', ({ code, engine, expected }) => {
 
 test.for(['invoice', 'letter', 'certificate', 'report'])('%s says the same in both engines', async (code) => {
   expect(wordsOf(await render(code, 'html'))).toEqual(wordsOf(await render(code, 'react_pdf')))
+})
+
+test.for(ENGINES)('the template in the guide for authors renders by %s', async (engine) => {
+  const guide = await readFile(join(ROOT, 'docs/templates.md'), 'utf8')
+  const block = (language: string) => new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'm').exec(guide)?.[1] ?? ''
+  const template = { reactPdf: block('tsx'), html: { template: block('html'), javascript: false } }
+  const work = aRenderWork({ template, data: { rows: [{ name: 'Cotton, 400 g', price: 12.5 }] } })
+  const { pdf } = await (engines.get(engine) ?? expect.fail()).render(work, AbortSignal.timeout(DEADLINE_MS))
+  const facts = await inspectPdf(pdf)
+  expect(facts).toMatchObject({ pages: 1, title: 'Price list' })
+  expect(facts.size.map(Math.round)).toEqual([420, 595])
+  expect(plain(facts.text)).toContain('Cotton, 400 g €12.50')
 })
 
 test.for(ENGINES)('the table of the invoice has its head on each page with a row, by %s', async (engine) => {
