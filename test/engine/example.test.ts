@@ -18,7 +18,7 @@ import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aRenderWork } from '../fixture/render-work.ts'
 import { inspectPdf, type PdfFacts } from '../topology/oracle.ts'
-import { anEngine, NEVER } from './html-fixture.ts'
+import { anEngine, inspect, NEVER } from './html-fixture.ts'
 import { pagesOf } from './react-pdf-fixture.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -179,7 +179,11 @@ function repeated(list: Json | undefined, count: number): Json[] {
   return Array.from({ length: count }, (_, index) => items[index % items.length] ?? null)
 }
 
-async function render(code: string, engine: Engine, change = (data: JsonObject) => data): Promise<PdfFacts> {
+interface Rendered extends PdfFacts {
+  readonly pdf: Uint8Array
+}
+
+async function render(code: string, engine: Engine, change = (data: JsonObject) => data): Promise<Rendered> {
   const { source, assets, sampleData = {}, variablesSchema } = examples.get(code) ?? expect.fail(`there is no ${code}`)
   const data = change(sampleData)
   expect(compileVariablesSchema(variablesSchema)(data)).toEqual([])
@@ -188,7 +192,7 @@ async function render(code: string, engine: Engine, change = (data: JsonObject) 
   expect(warnings).toEqual([])
   const facts = await inspectPdf(pdf)
   expect(facts.fonts.filter(({ isEmbedded, hasUnicode }) => !(isEmbedded && hasUnicode))).toEqual([])
-  return facts
+  return { ...facts, pdf }
 }
 
 const plain = (text: string) => text.replace(/\s+/g, ' ')
@@ -230,6 +234,14 @@ describe.for(cases)('$code by $engine', ({ code, engine, expected }) => {
 
 test.for(['invoice', 'letter', 'certificate', 'report'])('%s says the same in both engines', async (code) => {
   expect(wordsOf(await render(code, 'html'))).toEqual(wordsOf(await render(code, 'react_pdf')))
+})
+
+test.for(ENGINES)('the letter shows the logo of its tenant and is set in its type, by %s', async (engine) => {
+  const { pdf, fonts } = await render('letter', engine)
+  const names = fonts.map(({ name }) => name.replace(/^[A-Z]{6}\+/, ''))
+  expect(names).toEqual(expect.arrayContaining(['AcmeSerif-Regular', 'AcmeSerif-Italic']))
+  const images = inspect(pdf, 'pdfimages', '-list').trim().split('\n').slice(2)
+  expect(images).toContainEqual(expect.stringMatching(/ image +132 +132 /))
 })
 
 test.for(ENGINES)('the template in the guide for authors renders by %s', async (engine) => {
