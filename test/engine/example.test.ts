@@ -18,8 +18,8 @@ import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aRenderWork } from '../fixture/render-work.ts'
 import { inspectPdf, type PdfFacts } from '../topology/oracle.ts'
-import { anEngine, inspect, NEVER } from './html-fixture.ts'
-import { pagesOf } from './react-pdf-fixture.ts'
+import { anEngine, inspect, NEVER } from './html/html-fixture.ts'
+import { pagesOf } from './react-pdf/react-pdf-fixture.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
