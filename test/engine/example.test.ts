@@ -238,7 +238,8 @@ test.for(['invoice', 'letter', 'certificate', 'report'])('%s says the same in bo
 
 test.for(ENGINES)('the letter shows the logo of its tenant and is set in its type, by %s', async (engine) => {
   const { pdf, fonts } = await render('letter', engine)
-  const names = fonts.map(({ name }) => name.replace(/^[A-Z]{6}\+/, ''))
+  // react_pdf tells faces of one name apart by their content.
+  const names = fonts.map(({ name }) => name.replace(/^[A-Z]{6}\+|-[0-9a-f]{8}$/g, ''))
   expect(names).toEqual(expect.arrayContaining(['AcmeSerif-Regular', 'AcmeSerif-Italic']))
   const images = inspect(pdf, 'pdfimages', '-list').trim().split('\n').slice(2)
   expect(images).toContainEqual(expect.stringMatching(/ image +132 +132 /))
