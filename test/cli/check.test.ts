@@ -121,7 +121,7 @@ describe('platen check', () => {
     const { out } = await platen('check', folder)
     expect(out).toMatch(/all\.yaml:19:17: Template team-acme\/letter: CompileError: template\.tsx:\d:\d: /)
     expect(out).toMatch(
-      /all\.yaml:24:9: Template team-acme\/letter: CompileError: template\.html:2:1: undefined filter: b/,
+      /all\.yaml:24:9: Template team-acme\/letter: CompileError: template\.html:2:1: there is no filter b\n/,
     )
     expect(out).toMatch(/\n1 file, 3 resources, 0 previews: 2 faults\n$/)
   })

@@ -186,7 +186,7 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     const map = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: parts, namespace: team-acme}\ndata:\n${page}`
     await folder.write('parts.yaml', `# parts\n---\n${map}`)
     expect(await told(`${head}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`)).toMatch(
-      /^parts\.yaml:9:5: Template team-acme\/letter: template_error: template\.html:2:1: undefined filter: upcsae.*\n {7}8 \| <p>\n {4}> {2}9 \| \{\{ name \| upcsae \}\}\n {9}\| \^\n {6}10 \| <\/p>\n$/,
+      /^parts\.yaml:9:5: Template team-acme\/letter: template_error: template\.html:2:1: there is no filter upcsae \(did you mean upcase\?\)\n {7}8 \| <p>\n {4}> {2}9 \| \{\{ name \| upcsae \}\}\n {9}\| \^\n {6}10 \| <\/p>\n$/,
     )
   })
 

@@ -6,7 +6,7 @@ import type { RenderOptions } from '@platen/contract/render.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { anEngine, aWork, colourAt, infoOf, inspect, placesOf, sizeOf, textOf, type WorkParts } from './html-fixture.ts'
 
-const FONT = '../../node_modules/dejavu-fonts-ttf/ttf/DejaVuSansMono-Oblique.ttf'
+const FONT = '../../../node_modules/dejavu-fonts-ttf/ttf/DejaVuSansMono-Oblique.ttf'
 
 let opened: Awaited<ReturnType<typeof anEngine>>
 const render = (html: string, parts?: WorkParts) => opened.render(aWork(`<!doctype html>${html}`, parts))
@@ -190,10 +190,10 @@ describe('the page', () => {
   })
 
   test.for<[string, RenderOptions, string]>([
-    ['the page of the options', { page_size: 'A6', margin: 500 }, '-702 by -580 points of a page of 298 by 420'],
-    ['the page of the source', { margin: { left: 200, right: 200 } }, '20 by 595 points of a page of 420 by 595'],
+    ['the page of the options', { page_size: 'A6', margin: 500 }, '0 × 0 of a page of 297.6 × 419.5'],
+    ['the page of the source', { margin: { left: 200, right: 200 } }, '19.5 × 595.3 of a page of 419.5 × 595.3'],
   ])('refuses margins that leave no room on %s', async ([, options, left]) => {
-    const message = `options.margin leaves ${left}; at least 28 by 28 must remain`
+    const message = `options.margin leaves ${left} points; at least 28 × 28 must be left`
     const refused = expect.objectContaining({ code: 'template_error', message })
     await expect(render(`${a5}x`, { options })).rejects.toEqual(refused)
   })
