@@ -14,7 +14,7 @@ const NAME_CHARS_MAX = 64
 /** Errors looked at to find those worth telling: finding the branches of a union compares each with each. */
 const CONSIDERED_MAX = 500
 
-/** Compiles a schema of ours. Throws ajv's own error (an `Error` whose message says what is wrong) when it is no schema or refers outside itself. */
+/** Compiles a schema of ours. Throws an `Error` whose message says what is wrong, and where, when it is no schema or refers outside itself. */
 export function compileValidator(schema: object): Validator {
   return compileWith(ajv, schema).faultsOf
 }
@@ -53,7 +53,9 @@ let metaSchema: Ajv2020 | undefined
 
 function assertSchema(schema: object): void {
   metaSchema ??= ajv(false)
-  void metaSchema.validateSchema(schema, true)
+  if (metaSchema.validateSchema(schema) === true) return
+  const faults = describeErrors(metaSchema.errors ?? []).map(({ path, message }) => `${path || '/'} ${message}`)
+  throw new Error(`schema is invalid: ${faults.join(', ')}`)
 }
 
 function ajv(allErrors: boolean): Ajv2020 {

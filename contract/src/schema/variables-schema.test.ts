@@ -52,8 +52,8 @@ describe('a schema is refused', () => {
   const long = (bytes: number): JsonObject => ({ description: 'x'.repeat(bytes - '{"description":""}'.length) })
 
   test.for<[what: string, JsonObject, reason: string]>([
-    ['that is none', { type: 'objekt' }, 'must be equal to one of the allowed values'],
-    ['whose properties are a list', { properties: [] }, 'data/properties must be object'],
+    ['that is none', { type: 'objekt' }, 'schema is invalid: /type must be one of "array", "boolean"'],
+    ['whose properties are a list', { properties: [] }, 'schema is invalid: /properties must be object'],
     ['of another draft', { $schema: 'http://json-schema.org/draft-07/schema#' }, 'no schema with key or ref'],
     [
       'that refers to the web',
@@ -61,7 +61,17 @@ describe('a schema is refused', () => {
       "can't resolve reference https://example.com",
     ],
     ['that refers to a file', { $ref: 'file:///etc/passwd' }, "can't resolve reference file:///etc/passwd"],
-    ['that refers to nothing', { $ref: '#/$defs/nothing' }, "can't resolve reference #/$defs/nothing"],
+    ['that refers to nothing', { $ref: '#/$defs/nothing' }, "/$ref: can't resolve reference #/$defs/nothing"],
+    [
+      'that refers to nothing in a corner',
+      { properties: { 'a/b': { items: { $ref: '#/$defs/c' } } } },
+      "/properties/a~1b/items/$ref: can't resolve reference #/$defs/c",
+    ],
+    [
+      'with a bound below nothing',
+      { properties: { a: { maxLength: -1 } } },
+      'schema is invalid: /properties/a/maxLength must be >= 0',
+    ],
     ['that passes for the meta-schema', { $id: 'https://json-schema.org/draft/2020-12/schema' }, 'already exists'],
     ['that is itself', { $ref: '#' }, 'refers to itself without end'],
     [
@@ -71,7 +81,11 @@ describe('a schema is refused', () => {
     ],
     ['that promises', { $async: true }, '$async'],
     ['that promises in a corner', { $defs: { a: { $async: true } }, $ref: '#/$defs/a' }, '$async'],
-    ['with a pattern that is none', { properties: { a: { pattern: '(' } } }, 'missing closing )'],
+    [
+      'with a pattern that is none',
+      { properties: { a: { pattern: '(' } } },
+      '/properties/a/pattern: the pattern "(" is not taken: missing closing )',
+    ],
     [
       'that looks around',
       { properties: { a: { pattern: '^(?!x)' } } },
@@ -80,7 +94,7 @@ describe('a schema is refused', () => {
     [
       'that looks back by name',
       { patternProperties: { '(?<n>a)\\k<n>': {} } },
-      'is not taken: look-around and back-references',
+      '/patternProperties/(?<n>a)\\k<n>: the pattern',
     ],
     ['one level too deep', nested(SCHEMA_DEPTH_MAX + 1), `more than ${SCHEMA_DEPTH_MAX} levels`],
     ['of one object too many', wide(SCHEMA_OBJECTS_MAX + 1), `more than ${SCHEMA_OBJECTS_MAX} objects`],

@@ -22,6 +22,16 @@ import { AJV_OPTIONS, compileWith, type Validator } from './validator.ts'
  * to itself without end, is too large, or has a pattern that cannot be matched in linear time.
  */
 export function compileVariablesSchema(schema: JsonObject): Validator {
+  try {
+    return compileBounded(schema)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const place = placeOf(schema, reason)
+    throw place === undefined ? cause : new Error(`${place}: ${reason}`, { cause })
+  }
+}
+
+function compileBounded(schema: JsonObject): Validator {
   requireSmall(schema)
   const steps = new Steps()
   const bounded = unlessEndless(() => compileWith((allErrors) => boundedAjv(allErrors, steps), schema))
@@ -45,6 +55,27 @@ function unlessEndless<Result>(run: () => Result): Result | undefined {
     if (cause instanceof OutOfSteps || cause instanceof RangeError) return undefined
     throw cause
   }
+}
+
+/** Keywords whose value the errors of ajv and of patterns quote, without saying where it stands. */
+const QUOTED = ['$ref', '$dynamicRef', '$anchor', '$dynamicAnchor', '$id', '$schema', 'pattern']
+
+/** The JSON pointer of such a keyword, if a reason quotes one; of a pattern that is a name, that name's. */
+function placeOf(schema: JsonObject, reason: string): string | undefined {
+  const rest: { readonly value: unknown; readonly path: string }[] = [{ value: schema, path: '' }]
+  const isQuoted = (text: unknown) =>
+    typeof text === 'string' && text !== '' && reason.includes(JSON.stringify(text).slice(1, -1))
+  for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
+    const { value, path } = node
+    if (typeof value !== 'object' || value === null) continue
+    for (const [name, child] of Object.entries(value)) {
+      const place = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const isPatternName = path.endsWith('/patternProperties') && isQuoted(name)
+      if (isPatternName || (QUOTED.includes(name) && isQuoted(child))) return place
+      rest.push({ value: child, path: place })
+    }
+  }
+  return undefined
 }
 
 function requireSmall(schema: JsonObject): void {
