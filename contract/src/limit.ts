@@ -117,6 +117,12 @@ export const PDF_PAGES_MAX = 2000
 /** Elements (nodes and texts) of one react_pdf tree. 3200 invoice rows of six cells are 40,000. */
 export const ELEMENTS_MAX = 200_000
 
+/**
+ * Nodes of a document that react-pdf's own pagination may lay out again, where the fast one breaks pages otherwise: it takes time
+ * in the square of their number, about two seconds for so many.
+ */
+export const PLAIN_LAYOUT_NODES_MAX = 8000
+
 /** HTML after Liquid has filled it. */
 export const HTML_BYTES_MAX = 20 * MIB
 

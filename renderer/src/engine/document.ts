@@ -12,13 +12,15 @@ import { finishPdf } from '../pdf/finish.ts'
 import { recentlyUsed } from '../recently-used.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
+import { OutOfPatience, openPatience } from '../template/element/patience.ts'
 import type { Props } from '../template/element/prop.ts'
 import { translate } from '../template/elements.ts'
 import { openSandbox } from '../template/evaluate.ts'
 import { type Program, transpile } from '../template/transpile.ts'
 import type { Rendering, RenderWork } from './engine.ts'
 import { type FontStore, openFontStore } from './font-store.ts'
-import { inspectLayout, type LaidOut } from './laid-out.ts'
+import { inspectLayout, type LaidOut, type LayoutNode, layoutOf } from './laid-out.ts'
+import { wantsPlain } from './pagination.ts'
 
 /** Transpiled templates kept by a thread; a tenant in a hurry uses one or two. */
 const PROGRAMS_MAX = 32
@@ -28,7 +30,8 @@ export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<
 
 /** Loads fonts and QuickJS; what it returns is ready to work. */
 export async function openDocumentRenderer(): Promise<RenderDocument> {
-  Font.registerHyphenationCallback((word) => [word])
+  // A soft hyphen says where a word may break, and nothing else does.
+  Font.registerHyphenationCallback((word) => word.split('\u00ad'))
   const [evaluate, fonts] = await Promise.all([openSandbox(), openFontStore()])
   const programs = recentlyUsed<Program>(PROGRAMS_MAX, () => 1)
   const kept = keptImages()
@@ -37,13 +40,28 @@ export async function openDocumentRenderer(): Promise<RenderDocument> {
       throw new ServiceError('template_error', 'the template has no react_pdf source')
     const program = programs.get(digest) ?? programs.set(digest, transpile(template.reactPdf))
     using own = fonts.lend(template.fonts ?? [], assets)
-    const { families } = own
-    const { nodes, call } = await evaluate(program, { data, options })
+    const { nodes, call } = await evaluate(program, { data, options, locale: template.locale })
     const image = openImages(assets, kept)
-    const { pdf, laidOut } = await print(translate(nodes, { template, options, call, image, families }), fonts)
+    const translation = { template, options, call, find: program.find, image, families: own.families }
+    const fast = await print(translate(nodes, translation), fonts)
+    const patience = openPatience(fast.laidOut.pages)
+    const plain = wantsPlain(fast.layout)
+      ? await patiently(() => print(translate(nodes, { ...translation, patience }), fonts))
+      : undefined
+    const { pdf, laidOut } = plain ?? fast
     refuseGaps(laidOut, assets)
     const warning = missingGlyphs(laidOut.missing)
     return { pdf: finishPdf(pdf, { isSandbox }), warnings: warning === undefined ? [] : [warning] }
+  }
+}
+
+/** The document of react-pdf's own pagination, or none where that comes to no end. */
+async function patiently(action: () => Promise<Printed>): Promise<Printed | undefined> {
+  try {
+    return await action()
+  } catch (error) {
+    if (error instanceof ServiceError && error.cause instanceof OutOfPatience) return undefined
+    throw error
   }
 }
 
@@ -55,13 +73,16 @@ function refuseGaps({ gaps: [digest] }: LaidOut, assets: readonly Asset[]): void
   throw new ServiceError('asset_unavailable', `template.tsx: ${image}: the image is damaged`)
 }
 
-async function print(
-  document: ReactElement<Props>,
-  fonts: FontStore,
-): Promise<{ pdf: Uint8Array<ArrayBuffer>; laidOut: LaidOut }> {
-  let layout: unknown
+interface Printed {
+  readonly pdf: Uint8Array<ArrayBuffer>
+  readonly layout: LayoutNode
+  readonly laidOut: LaidOut
+}
+
+async function print(document: ReactElement<Props>, fonts: FontStore): Promise<Printed> {
+  let layout: LayoutNode = {}
   const onRender = (rendered: unknown) => {
-    layout = rendered
+    layout = layoutOf(rendered)
   }
   const stream = await drawn(cloneElement(document, { onRender }))
   const laidOut = inspectLayout(layout, fonts.missing)
@@ -85,7 +106,7 @@ async function print(
     pdf.set(chunk, at)
     at += chunk.length
   }
-  return { pdf, laidOut }
+  return { pdf, layout, laidOut }
 }
 
 /** Lays the document out and draws it. What react-pdf throws while doing so comes of what the template asked for. */

@@ -86,6 +86,7 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     if (facts.unfit !== undefined) throw new ServiceError('asset_unavailable', `this is ${facts.unfit}`)
     // Anew, as the one that was tried out has kept glyphs of its trial.
     const font = openFont(sfnt)
+    measureLetters(font)
     // pdfkit writes it into the PDF as it is, and takes fonts of one name for one font.
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
     return { font, bytes: sfnt.length }
@@ -194,6 +195,7 @@ async function loadDefaults(): Promise<Font> {
       // What was loaded is one of fontkit's, or made to look like one.
       const font = data as Font
       nameGlyphs(font)
+      measureLetters(font)
       return { weight: fontWeight, style: fontStyle === 'italic' ? ('italic' as const) : ('normal' as const), font }
     })
     addFamily(name, faces)
@@ -216,6 +218,19 @@ function nameGlyphs(font: Font): void {
       (letter) => letter.codePointAt(0) ?? codePoint,
     )
     Object.assign(glyph, { codePoints: letters, isLigature: letters.length > 1 })
+  }
+}
+
+/** Heights an older font, as DejaVu is, does not tell: a drawing that sets its text by them would fail. */
+function measureLetters(font: Font): void {
+  const heightOf = (letter: string) => font.glyphForCodePoint(letter.codePointAt(0) ?? 0).bbox.maxY
+  for (const [height, letter] of [
+    ['capHeight', 'H'],
+    ['xHeight', 'x'],
+  ] as const) {
+    // Its type promises more than old files keep.
+    const known: number | undefined = font[height]
+    if (known === undefined) Object.defineProperty(font, height, { value: heightOf(letter) })
   }
 }
 

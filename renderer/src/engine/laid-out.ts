@@ -10,33 +10,50 @@ export interface LaidOut {
 }
 
 /**
- * Looks through what react-pdf tells `onRender`. It stands there under a name that says it may change: then there is no count
+ * What react-pdf tells `onRender` of its layout. It stands there under a name that says it may change: then there is no count
  * of pages, no limit but size, and no warning.
  */
-export function inspectLayout(rendered: unknown, missing: FontStore['missing']): LaidOut {
-  const { _INTERNAL__LAYOUT__DATA_: layout } = (rendered ?? {}) as { _INTERNAL__LAYOUT__DATA_?: LayoutNode }
+export function layoutOf(rendered: unknown): LayoutNode {
+  const { _INTERNAL__LAYOUT__DATA_: layout = {} } = (rendered ?? {}) as { _INTERNAL__LAYOUT__DATA_?: LayoutNode }
+  return layout
+}
+
+/** Looks through a layout. */
+export function inspectLayout(layout: LayoutNode, missing: FontStore['missing']): LaidOut {
   const characters: string[] = []
   const gaps: string[] = []
-  const visit = (node: LayoutNode) => {
-    if (node.type === 'IMAGE' && node.image === undefined) gaps.push(String(node.props?.src?.data))
-    for (const { attributes, glyphs = [] } of node.lines?.flatMap(({ runs }) => runs) ?? []) {
+  const visit = ({ type = '', image, props, lines, children }: LayoutNode) => {
+    if (IMAGES.includes(type) && image === undefined)
+      gaps.push(String((props?.['src'] as ImageProps | undefined)?.data))
+    for (const { attributes, glyphs = [] } of lines?.flatMap(({ runs = [] }) => runs) ?? []) {
       for (const glyph of glyphs) {
         const character = missing(attributes?.font?.[0], glyph)
         if (character !== undefined) characters.push(character)
       }
     }
-    node.children?.forEach(visit)
+    children?.forEach(visit)
   }
-  if (layout !== undefined) visit(layout)
-  return { pages: layout?.children?.length ?? 0, missing: characters, gaps }
+  visit(layout)
+  return { pages: layout.children?.length ?? 0, missing: characters, gaps }
 }
 
-interface LayoutNode {
-  readonly type: string
-  readonly children?: readonly LayoutNode[] | null
-  readonly lines?: readonly { readonly runs: readonly Run[] }[] | null
+const IMAGES = ['IMAGE', 'IMAGE_BACKGROUND']
+
+/** What `element/image.ts` gives for an address. */
+interface ImageProps {
+  readonly data?: unknown
+}
+
+/** A node of react-pdf's layout, as far as it is looked at. Nothing of it is promised, so nothing is relied on. */
+export interface LayoutNode {
+  readonly type?: string
+  readonly props?: Readonly<Record<string, unknown>>
+  readonly style?: Readonly<Record<string, unknown>>
+  readonly box?: Readonly<Record<string, unknown>>
   readonly image?: object
-  readonly props?: { readonly src?: { readonly data?: unknown } }
+  readonly lines?: readonly { readonly box?: { readonly height?: number }; readonly runs?: readonly Run[] }[] | null
+  readonly wasSplit?: boolean
+  readonly children?: readonly LayoutNode[] | null
 }
 
 /** Letters of one font. */

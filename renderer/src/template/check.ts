@@ -70,10 +70,11 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   const program = transpile(source.reactPdf)
   const { options } = source
   const interruptsMax = SANDBOX_CHECK_INTERRUPTS_MAX
-  const { nodes, call } = await evaluate(program, { data: sampleData, options, interruptsMax })
+  const { nodes, call } = await evaluate(program, { data: sampleData, options, locale: source.locale, interruptsMax })
   if (sampleData === undefined) return
   const families = new Map((source.fonts ?? []).map(({ family }) => [family, family]))
-  translate(nodes, { template: source, options, call, families, image: openImages(assets, keptImages()) })
+  const image = openImages(assets, keptImages())
+  translate(nodes, { template: source, options, call, find: program.find, families, image })
 }
 
 function checkHtml({ source, assets, sampleData }: TemplateCheck): void {

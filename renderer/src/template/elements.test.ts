@@ -1,40 +1,10 @@
 import type { Json } from '@platen/contract/brand.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
-import type { RenderOptions } from '@platen/contract/render.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
-import { createElement, type ReactElement } from 'react'
+import type { ReactElement } from 'react'
 import { describe, expect, test } from 'vitest'
-import { keptImages, openImages } from './element/image.ts'
+import { childrenOf, document, node, type Props, pageOf, translated, translation } from '../../../test/fixture/tree.ts'
 import { translate } from './elements.ts'
-
-type Props = Readonly<Record<string, unknown>>
-
-const template = { code: 'invoice' as TemplateCode, name: 'Invoice', version: 7 }
-const image = openImages([], keptImages())
-const families = new Map([['Brand', 'template 0']])
-
-function node(type: string, props: Record<string, Json> = {}, ...children: Json[]): Json {
-  return { type, props, children, line: 3 }
-}
-
-function document(...children: Json[]): Json {
-  return node('Document', {}, node('Page', {}, ...children))
-}
-
-function translated(root: Json, options: RenderOptions = {}): ReactElement<Props> {
-  return translate([root], { template, options, call: () => [], image, families })
-}
-
-function childrenOf(element: ReactElement<Props>): ReactElement<Props>[] {
-  // Test trees hold elements only where children are looked at.
-  return element.props['children'] as ReactElement<Props>[]
-}
-
-function pageOf(root: Json, options: RenderOptions = {}): ReactElement<Props> {
-  const [page] = childrenOf(translated(root, options))
-  if (page === undefined) throw new Error('the document has no page')
-  return page
-}
+import { transpile } from './transpile.ts'
 
 describe('a tree', () => {
   test.for([
@@ -114,6 +84,36 @@ describe('a tree', () => {
       node('Document', { pageMode: 'useNone /OpenAction 1 0 R' }),
       'template.tsx:3: <Document pageMode>: must be a name of letters',
     ],
+    [
+      'an entry of its own for the PDF in a bookmark',
+      document(node('View', { bookmark: { title: 'a', zoom: '1] /OpenAction [' } })),
+      'template.tsx:3: <View bookmark>: zoom must be a number',
+    ],
+    [
+      'a field no bookmark has',
+      document(node('View', { bookmark: { titel: 'a' } })),
+      'template.tsx:3: <View bookmark>: takes the fields title, top, left, zoom, fit, expanded',
+    ],
+    [
+      'a state of a box that is no name',
+      document(node('Checkbox', { onState: 'On /AA' })),
+      'template.tsx:3: <Checkbox onState>: must be a name of letters',
+    ],
+    [
+      'JavaScript for a reader',
+      document(node('TextInput', { format: { type: 'date', param: '' } })),
+      'template.tsx:3: <TextInput format>: it would put JavaScript into the PDF',
+    ],
+    [
+      'a password',
+      node('Document', { userPassword: 'x' }),
+      'template.tsx:3: <Document userPassword>: a PDF of the service is not encrypted',
+    ],
+    [
+      'a choice of no texts',
+      document(node('Select', { select: [{}] })),
+      'template.tsx:3: <Select select>: must be a list of texts',
+    ],
     ['no document', node('Page'), 'template.tsx:3: <Page> cannot stand at the root: a component returns a <Document>'],
     ['a text for a document', 'hello', 'template.tsx: the component must return exactly one <Document>'],
     ['no node at all', 7, 'template.tsx: the component gave no element tree'],
@@ -125,9 +125,7 @@ describe('a tree', () => {
   })
 
   test('of two documents is refused', () => {
-    expect(() =>
-      translate([document(), document()], { template, options: {}, call: () => [], image, families }),
-    ).toThrow(/exactly one <Document>/)
+    expect(() => translate([document(), document()], translation)).toThrow(/exactly one <Document>/)
   })
 
   test.for([
@@ -162,13 +160,22 @@ describe('a tree', () => {
   })
 })
 
+test('is told the column of the element, or of its prop, where the source has them', () => {
+  const { find } = transpile('const a = (\n  <X>\n    <A.View><View style={b} wrap="no" /></A.View>\n</X>)')
+  const told = (child: Json) => () => translate([document(child)], { ...translation, find })
+  expect(told(node('View', { wrap: 'no' }))).toThrow('template.tsx:3:29: <View wrap>: must be true or false')
+  expect(told(node('View', { style: { colour: 1 } }))).toThrow('template.tsx:3:19: <View style>: there is no style')
+  expect(told(node('View', { fixd: true }))).toThrow('template.tsx:3:5: <View fixd>: there is no such prop')
+  expect(told(node('Chart'))).toThrow('template.tsx:3: <Chart> is not an element here')
+})
+
 describe('a style', () => {
-  test('is flattened, the last of a name winning in value and place', () => {
+  test('is flattened, the last of a name winning, in the place of the first', () => {
     const style = [{ padding: 1, paddingTop: 2 }, false, [{ padding: 3 }]]
     const [view] = childrenOf(pageOf(document(node('View', { style }))))
     expect(Object.entries(view?.props['style'] ?? {})).toEqual([
-      ['paddingTop', 2],
       ['padding', 3],
+      ['paddingTop', 2],
     ])
   })
 
@@ -197,8 +204,8 @@ describe('a document', () => {
 
   test('is in the language its author names, else in that of the template', () => {
     const languageOf = (props: Record<string, Json>) => {
-      const options = { template: { ...template, locale: 'pl-PL' }, options: {}, call: () => [], image, families }
-      return translate([node('Document', props, node('Page'))], options).props['language']
+      const template = { ...translation.template, locale: 'pl-PL' }
+      return translate([node('Document', props, node('Page'))], { ...translation, template }).props['language']
     }
     expect([languageOf({}), languageOf({ language: 'de' })]).toEqual(['pl-PL', 'de'])
   })
@@ -321,59 +328,6 @@ describe('the options of a render', () => {
   })
 })
 
-describe('fixed elements', () => {
-  const fixed = (name: string, position?: string) =>
-    node('Text', { id: name, fixed: true, style: position === undefined ? {} : { position } })
-  const plain = (name: string) => node('Text', { id: name })
-  const idsOf = (elements: readonly ReactElement<Props>[]) => elements.map(({ props }) => props['id'])
-
-  test('that are positioned absolutely come first, wherever they stand', () => {
-    const children = childrenOf(
-      pageOf(document(plain('a'), fixed('footer', 'absolute'), plain('b'), fixed('stamp', 'absolute'))),
-    )
-    expect(idsOf(children)).toEqual(['footer', 'stamp', 'a', 'b'])
-  })
-
-  test('that end a page in the flow become a frame around its content', () => {
-    const page = pageOf(document(fixed('header'), plain('a'), fixed('footer')))
-    expect(idsOf(childrenOf(page))).toEqual(['header', 'a'])
-    const layout = page.props['layout'] as (props: Props) => readonly [unknown, ReactElement<Props>]
-    const [content, footer] = layout({ children: 'content', pageNumber: 2 })
-    expect([content, footer.props['id']]).toEqual(['content', 'footer'])
-  })
-
-  test('that are all there is are content', () => {
-    const page = pageOf(document(fixed('a'), fixed('b')))
-    expect(idsOf(childrenOf(page))).toEqual(['a', 'b'])
-    expect(page.props).not.toHaveProperty('layout')
-  })
-})
-
-describe('a text with emoji', () => {
-  const text = '⭐⭐ ok'
-
-  test('is cut behind each, where react-pdf would lose the font', () => {
-    const [own, link] = childrenOf(pageOf(document(node('Text', {}, text), node('Text', {}, node('Text', {}, text)))))
-    const cut = (style?: Props) => [
-      '⭐',
-      ...['⭐', ' ok'].map((part) => createElement('TEXT', style && { style }, part)),
-    ]
-    expect(own?.props['children']).toEqual(cut({ backgroundColor: 'transparent' }))
-    expect(link && childrenOf(link)[0]?.props['children']).toEqual(cut())
-  })
-
-  test.for([
-    ['in a drawing', node('Svg', {}, node('Text', {}, text))],
-    ['in a note', node('Note', {}, text)],
-  ] as const)('is left whole %s', ([, root]) => {
-    expect(JSON.stringify(pageOf(document(root)))).toContain(`["${text}"]`)
-  })
-
-  test('counts every part of it', () => {
-    expect(() => translated(document(node('Text', {}, '⭐'.repeat(ELEMENTS_MAX))))).toThrow(/more than 200000 elements/)
-  })
-})
-
 describe('a render function', () => {
   const dynamic: Json = { type: 'Text', props: {}, children: [], line: 3, render: 5 }
 
@@ -383,7 +337,7 @@ describe('a render function', () => {
       calls.push([id, page])
       return ['page ', node('View')]
     }
-    const document_ = translate([document(dynamic)], { template, options: {}, call, image, families })
+    const document_ = translate([document(dynamic)], { ...translation, call })
     const [page] = childrenOf(document_)
     const [text] = childrenOf(page as ReactElement<Props>)
     const render = text?.props['render'] as (page: Props) => unknown

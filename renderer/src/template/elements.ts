@@ -12,12 +12,29 @@ import type { RenderOptions } from '@platen/contract/render.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
-import { chromeOf, framedStyle, isPinned } from './element/fixed.ts'
+import { beginsWithBreak, chromeOf, framedStyle } from './element/fixed.ts'
+import {
+  carrierOf,
+  DYNAMIC_MARK,
+  type FramedPage,
+  frameOf,
+  pinnedFirst,
+  placeProps,
+  SHEET_MARK,
+} from './element/frame.ts'
 import type { ImageSource, ReadImage } from './element/image.ts'
 import { documentProps, pageProps } from './element/page.ts'
-import { type Place, PRIMITIVES, type Primitive, primitiveOf, suggestion, TEXT_PLACES } from './element/primitive.ts'
+import {
+  type Place,
+  PRIMITIVES,
+  type Primitive,
+  primitiveOf,
+  REFUSED_PROPS,
+  suggestion,
+  TEXT_PLACES,
+} from './element/primitive.ts'
 import { type Faults, type Props, propValue } from './element/prop.ts'
-import { TEMPLATE_FILE } from './transpile.ts'
+import { type Program, TEMPLATE_FILE } from './transpile.ts'
 
 export interface Translation {
   /** What was asked for: page options, and the template whose metadata the document carries. */
@@ -27,6 +44,10 @@ export interface Translation {
   readonly families: Families
   /** Runs a `render` function of the tree; called back during layout. */
   readonly call: (id: number, page: PageNumbers) => Json
+  /** Where elements stand in the source. */
+  readonly find?: Program['find']
+  /** For react-pdf's own pagination: what ends it on each page. Without it, for the fast one; see `pagination.ts` of the engine. */
+  readonly patience?: () => ReactElement
 }
 
 /** What react-pdf tells a `render` function. The totals are missing in the first round of layout. */
@@ -52,7 +73,7 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
   }
   const family = withFallback([DEFAULT_FAMILY], translation.families)
   const spot: Spot = { place: 'root', depth: 0, faults, family, isDrawing: false, isWithinText: false }
-  return elementOf(root, spot, { ...translation, image, budget: { left: ELEMENTS_MAX } })
+  return elementOf(root, spot, { ...translation, image, budget: { left: ELEMENTS_MAX }, flow: { isMoved: false } })
 }
 
 /** A node of the tree after a look at its frame; its props and children are looked at on the way down. */
@@ -66,6 +87,8 @@ export interface Node {
 
 interface Context extends Translation {
   readonly budget: { left: number }
+  /** Of the page: whether a child of its flow has left its place. */
+  readonly flow: { isMoved: boolean }
   /** Set while the parts of a page that repeat are made for one page: `render` functions then run at once. */
   readonly page?: PageNumbers
 }
@@ -80,6 +103,8 @@ interface Spot {
   readonly isDrawing: boolean
   /** Is the text it is in a part of another? */
   readonly isWithinText: boolean
+  /** Props of ours for the element itself. */
+  readonly mark?: Props
 }
 
 function translateAll(nodes: readonly (Node | string)[], spot: Spot, context: Context): ReactNode[] {
@@ -120,14 +145,13 @@ function spend({ faults }: Pick<Spot, 'faults'>, { budget }: Context): void {
 
 function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props> {
   const { type } = node
-  const at = node.line === undefined ? TEMPLATE_FILE : `${TEMPLATE_FILE}:${node.line}`
-  const faults: Faults = (message) => new ServiceError('template_error', `${at}: ${message}`)
+  const faults = faultsOf(node, context)
   spend({ faults }, context)
   const primitive = primitiveOf(type, spot.place)
   if (primitive === undefined)
     throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
   if (!primitive.within.includes(spot.place)) throw faults(`<${type}> cannot stand ${PLACE_NAMES[spot.place]}`)
-  const props = propsOf(node, primitive, { faults, context })
+  const props = { ...propsOf(node, primitive, { faults, context }), ...spot.mark }
   Object.assign(props, drawingProps(props, primitive, spot))
   if (context.page !== undefined) props['style'] = framedStyle(primitive.tag, props)
   const inner: Spot = {
@@ -141,10 +165,21 @@ function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props
   if (primitive.holds === undefined && node.children.length > 0) throw faults(`<${type}> takes no children`)
   if (primitive.tag === 'DOCUMENT') Object.assign(props, documentProps(props, context.template))
   if (primitive.tag === 'PAGE') {
-    Object.assign(props, pageProps(props, { ...context, faults, family: spot.family }))
-    Object.assign(props, repeatingProps(node, inner, context))
+    Object.assign(props, pageProps(props, { ...context, faults, family: spot.family }), {
+      experimentalPagination: context.patience === undefined,
+      [SHEET_MARK]: {},
+    })
+    return createElement(primitive.tag, { ...props, ...sheetOf(node, props, { inner, context }) })
   }
   return createElement(primitive.tag, { ...props, ...contentOf(node, primitive, { spot, inner, context }) })
+}
+
+function faultsOf({ type, line }: Node, { find }: Pick<Context, 'find'>): Faults {
+  return (message, prop) => {
+    const bare = line === undefined ? TEMPLATE_FILE : `${TEMPLATE_FILE}:${line}`
+    const place = line === undefined ? undefined : find?.({ line, element: type, prop })
+    return new ServiceError('template_error', `${place ?? bare}: ${message}`)
+  }
 }
 
 const PLACE_NAMES: Readonly<Record<Place, string>> = {
@@ -162,13 +197,16 @@ function propsOf(node: Node, primitive: Primitive, { faults, context }: { faults
   for (const [name, value] of Object.entries(node.props)) {
     if (value === null) continue
     const kind = Object.hasOwn(primitive.props, name) ? primitive.props[name] : undefined
-    const named: Faults = (message) => faults(`<${node.type} ${name}>: ${message}`)
-    if (kind === undefined) throw named(`there is no such prop${suggestion(name, Object.keys(primitive.props))}`)
+    const named: Faults = (message) => faults(`<${node.type} ${name}>: ${message}`, name)
+    if (kind === undefined) {
+      const refusal = Object.hasOwn(REFUSED_PROPS, name) ? REFUSED_PROPS[name] : undefined
+      throw named(refusal ?? `there is no such prop${suggestion(name, Object.keys(primitive.props))}`)
+    }
     if (kind === 'image') props['src'] = context.image(addressOf(value, named))
     else props[name] = propValue(kind, value, { faults: named, families: context.families })
   }
   // Off: react-pdf's image cache is shared by all renders of a thread.
-  if (primitive.tag === 'IMAGE') props['cache'] = false
+  if (primitive.tag === 'IMAGE' || primitive.tag === 'IMAGE_BACKGROUND') props['cache'] = false
   return props
 }
 
@@ -179,6 +217,10 @@ function addressOf(value: Json, faults: Faults): string {
   throw new ServiceError('asset_unavailable', faults('must be a text such as asset:logo.png, or { uri }').message)
 }
 
+function isString(child: Node | string): child is string {
+  return typeof child === 'string'
+}
+
 /** The children, or for a `render` prop what makes them. */
 function contentOf(
   node: Node,
@@ -187,24 +229,21 @@ function contentOf(
 ): Props {
   const { render } = node
   if (render !== undefined) {
-    if (!DYNAMIC.includes(primitive.tag)) throw inner.faults(`<${node.type} render>: there is no such prop`)
+    if (!DYNAMIC.includes(primitive.tag)) throw inner.faults(`<${node.type} render>: there is no such prop`, 'render')
     const draw = (page: PageNumbers) => {
       const nodes = listOf(context.call(render, numbersOf(page)), inner.depth, inner.faults)
       return translateAll(nodes, inner, { ...context, budget: { left: ELEMENTS_MAX } })
     }
-    return context.page === undefined ? { render: draw } : { children: draw(context.page) }
+    return context.page === undefined ? { render: draw, [DYNAMIC_MARK]: true } : { children: draw(context.page) }
   }
-  const chrome = new Set(primitive.tag === 'PAGE' ? chromeOf(node.children) : [])
-  const children = node.children.filter((child) => !chrome.has(child))
-  if (inner.place === 'flow') {
-    // The fast pagination shows a fixed element from its place in the document on; one that is positioned absolutely can stand first.
-    children.sort((left, right) => Number(isPinned(right)) - Number(isPinned(left)))
-  }
-  const translated = translateAll(children, inner, context)
+  // Of the texts of a note react-pdf shows the first alone.
+  if (primitive.tag === 'NOTE' && node.children.every(isString))
+    return { children: textOf(node.children.join(''), inner, context) }
+  const children =
+    inner.place === 'flow' ? flowOf(node.children, inner, context) : translateAll(node.children, inner, context)
   // react-pdf does the same to a link of text, but not to one it meets only during pagination.
-  const isLooseText =
-    primitive.tag === 'LINK' && spot.place !== 'text' && children.every((child) => typeof child === 'string')
-  return { children: isLooseText ? createElement('TEXT', { children: translated }) : translated }
+  const isLooseText = primitive.tag === 'LINK' && spot.place !== 'text' && node.children.every(isString)
+  return { children: isLooseText ? createElement('TEXT', { children }) : children }
 }
 
 const DYNAMIC = ['VIEW', 'TEXT', 'LINK']
@@ -213,15 +252,41 @@ function numbersOf(page: PageNumbers): PageNumbers {
   return Object.fromEntries(PAGE_NUMBERS.map((name) => [name, page[name]] as const))
 }
 
-/** A page that ends with fixed elements in the flow (a footer) gets them as a frame around its content, with space set aside on every page. */
-function repeatingProps(node: Node, inner: Spot, context: Context): Props {
-  const chrome = chromeOf(node.children)
-  if (chrome.length === 0) return {}
-  const layout = ({ children, ...page }: PageNumbers & { readonly children?: ReactNode }) => [
-    children,
-    ...translateAll(chrome, inner, { ...context, budget: { left: ELEMENTS_MAX }, page }),
-  ]
-  return { layout }
+/** Children of a page or a view, where the fast pagination wants them; see `frame.ts`. */
+function flowOf(children: readonly (Node | string)[], inner: Spot, context: Context): ReactNode[] {
+  if (context.patience !== undefined) return translateAll(children, inner, context)
+  const { order, isMoved } = pinnedFirst(children)
+  if (isMoved) context.flow.isMoved = true
+  return order.map((place) => {
+    const child = children[place] ?? ''
+    return typeof child === 'string'
+      ? textOf(child, inner, context)
+      : elementOf(child, isMoved ? { ...inner, mark: placeProps(place) } : inner, context)
+  })
+}
+
+/** What a page holds, and what repeats around it. */
+function sheetOf(node: Node, props: Props, { inner, context }: { inner: Spot; context: Context }): Props {
+  const { patience } = context
+  if (patience !== undefined) return { children: [patience(), ...translateAll(node.children, inner, context)] }
+  const footer = chromeOf(node.children)
+  const content = node.children.filter((child) => !footer.includes(child))
+  const flow = { isMoved: false }
+  const children = flowOf(content, inner, { ...context, flow })
+  // The fast pagination makes no page before the first element, as the plain one does.
+  if (beginsWithBreak(content)) children.unshift(createElement('VIEW', { key: 'start' }))
+  if (footer.length === 0 && !flow.isMoved) return { children }
+  if (footer.length === 0) return { children, layout: frameOf() }
+  const measured = (page: FramedPage) =>
+    translateAll(footer, inner, { ...context, budget: { left: ELEMENTS_MAX }, page: numbersOf(page) })
+  const frame = { layout: frameOf(measured), hasFooter: true }
+  if (isArranged(styleOf(props))) return { children, ...frame }
+  return { children: [carrierOf(translateAll(footer, inner, context)), ...children], ...frame }
+}
+
+/** Where a page's style places its children in another way than below each other, an element more would be seen. */
+function isArranged(style: Props): boolean {
+  return ['gap', 'rowGap', 'columnGap', 'flexDirection', 'flexWrap'].some((name) => style[name] !== undefined)
 }
 
 /** Within <Svg> a font is inherited as an attribute, which wins over a style, and not from outside. */

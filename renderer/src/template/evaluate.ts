@@ -26,6 +26,7 @@ import {
   type QuickJSHandle,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core'
+import { suggestion } from './element/primitive.ts'
 import { openFormatter } from './sandbox/intl.ts'
 import { SHIM } from './sandbox/shim.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
@@ -41,6 +42,8 @@ export interface EvaluationInput {
   /** Without data the template is loaded, imports and all, and its component not called: there are no nodes then. */
   readonly data?: JsonObject | undefined
   readonly options: RenderOptions
+  /** The locale of numbers and dates where the code names none; en-US without it. */
+  readonly locale?: string | undefined
   /** After so many times of asking (about every 10,000 branches) the code is stopped; without it, only its thread's end stops it. */
   readonly interruptsMax?: number
 }
@@ -81,9 +84,9 @@ interface Sandbox {
 }
 
 /** Handles are not disposed of: the whole instance goes when the evaluation is dropped. */
-function begin(sandbox: Sandbox, { data, options }: EvaluationInput): Evaluation {
+function begin(sandbox: Sandbox, { data, options, locale }: EvaluationInput): Evaluation {
   const { context, program } = sandbox
-  const format = openFormatter()
+  const format = openFormatter(locale)
   const host = context.newFunction('host', (question) => context.newString(format(context.getString(question))))
   const shim = attempt(sandbox, () => context.evalCode(SHIM, 'platen.js'))
   // On the first line of the template, so that its lines keep their numbers.
@@ -146,16 +149,40 @@ function faultOf({ context, program }: Sandbox, error: QuickJSHandle): ServiceEr
     const message = isObject ? read('message') : context.getString(error)
     const name = isObject ? read('name') : 'Error'
     if (name === 'InternalError') return internalFault(message)
-    const isOurs = isObject && read('isFault') === 'true'
-    const line = isOurs ? read('line') : ''
-    const place = /^\d+$/.test(line) ? `${TEMPLATE_FILE}:${line}` : placeOf(program, isObject ? read('stack') : '')
+    const stack = isObject ? read('stack') : ''
+    if (isObject && read('isFault') === 'true') return faultOfShim(program, { message, stack, read })
     // What is thrown need not be an error.
     const kind = name === 'undefined' ? 'Error' : name
-    return templateError(`${place}: ${isOurs ? message : `${kind}: ${message}`}`)
+    return templateError(`${placeOf(program, stack)}: ${kind}: ${message}`)
   } catch (cause) {
     return templateError(`${TEMPLATE_FILE}: the template threw something that cannot be read`, cause)
   }
 }
+
+interface ShimFault {
+  readonly message: string
+  readonly stack: string
+  readonly read: (key: string) => string
+}
+
+/** An error of `shim.ts`: of an element whose line it knows, or where the code asked for a name there is not. */
+function faultOfShim(program: Program, { message, stack, read }: ShimFault): ServiceError {
+  const [line, element, prop, wrong] = ['line', 'element', 'prop', 'wrong'].map((key) => {
+    const value = read(key).slice(0, NAME_CHARS_MAX)
+    return value === 'undefined' ? undefined : value
+  })
+  const place =
+    line !== undefined && /^\d+$/.test(line)
+      ? program.find({ line: Number(line), element, prop })
+      : placeOf(program, stack)
+  if (wrong === undefined) return templateError(`${place}: ${message}`)
+  const known = read('known').slice(0, NAMES_CHARS_MAX).split(',')
+  return templateError(`${place}: ${message}${suggestion(wrong, known)}${read('rest')}`)
+}
+
+/** A template may throw what looks like an error of ours; it gets no more work out of it than this. */
+const NAME_CHARS_MAX = 100
+const NAMES_CHARS_MAX = 2000
 
 /** QuickJS's own limits. They carry no place worth telling: where the last straw fell says little. */
 function internalFault(message: string): ServiceError {

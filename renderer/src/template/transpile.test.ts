@@ -22,3 +22,21 @@ test.for([
     expect.objectContaining({ code: 'template_error', message: expect.stringMatching(message) }),
   )
 })
+
+test.for([
+  ['an element', { line: 2, element: 'Text' }, '2:3'],
+  ['its prop', { line: 2, element: 'Text', prop: 'style' }, '2:9'],
+  ['a prop on a later line', { line: 2, element: 'Text', prop: 'wrap' }, '3:3'],
+  ['the element where its prop is spread', { line: 2, element: 'Text', prop: 'id' }, '2:3'],
+  ['the one of two that has the prop', { line: 5, element: 'View', prop: 'debug' }, '5:20'],
+  ['the first of two otherwise', { line: 5, element: 'View' }, '5:1'],
+  ['an element of a namespace', { line: 6, element: 'Text' }, '6:1'],
+  ['no longer name', { line: 7, element: 'Text' }, '7'],
+  ['no name that is a pattern', { line: 2, element: '.*', prop: '(' }, '2'],
+  ['nothing past the end', { line: 99, element: 'Text' }, '99'],
+] as const)('finds %s', ([, spot, place]) => {
+  const { find } = transpile(
+    'const a = (<>\n  <Text style={{ wrap: 1 }}\n  wrap={false}>x</Text></>)\nconst b = (<>\n<View></View><View debug />\n<PDF.Text />\n<TextInput />\n</>)',
+  )
+  expect(find(spot)).toBe(`template.tsx:${place}`)
+})

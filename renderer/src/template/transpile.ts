@@ -19,12 +19,22 @@ export interface Program {
   readonly code: string
   /** `template.tsx:12:5` for a place in `code`, both counted from 1. Slow: for error messages. */
   readonly locate: (line: number, column: number) => string
+  /** The same for an element, or one of its props, as it stands in the source. */
+  readonly find: (spot: ElementSpot) => string
+}
+
+/** An element of a template as it comes out of the sandbox: the line is known, the column has to be looked for. */
+export interface ElementSpot {
+  readonly line: number
+  /** What stands behind its `<`, but for a namespace. */
+  readonly element?: string | undefined
+  readonly prop?: string | undefined
 }
 
 /** Strips types and JSX, keeping lines. Throws `ServiceError` with `template_error` and the place when the source does not parse. */
 export function transpile(source: string): Program {
   const { code } = transformed(source, OPTIONS)
-  return { code, locate: (line, column) => locate(source, line, column) }
+  return { code, locate: (line, column) => locate(source, line, column), find: (spot) => find(source, spot) }
 }
 
 function transformed(source: string, options: Options): ReturnType<typeof transform> {
@@ -48,4 +58,41 @@ function locate(source: string, line: number, column: number): string {
   const entry = map.findEntry(line - 1, column - 1)
   const isSameLine = 'originalLine' in entry && entry.originalLine === line - 1
   return isSameLine ? `${TEMPLATE_FILE}:${line}:${entry.originalColumn + 1}` : `${TEMPLATE_FILE}:${line}`
+}
+
+/** Lines of a source that one element's props are looked for in. */
+const PROP_LINES_MAX = 50
+
+/**
+ * sucrase hands on the line of an element and no more. It has one place on that line as a rule; of several of a name it is the
+ * first that has the prop. An element under another name (`const Box = View`), and a prop that is spread, are not found.
+ */
+function find(source: string, { line, element, prop }: ElementSpot): string {
+  const lines = source.split('\n').slice(line - 1, line - 1 + PROP_LINES_MAX)
+  const names = element === undefined || !/^[\w$]+$/.test(element) ? '' : element
+  const tags =
+    names === ''
+      ? []
+      : [...(lines[0] ?? '').matchAll(new RegExp(`<(?:[\\w$]+\\.)*${names.replaceAll('$', '\\$')}(?![\\w$.])`, 'g'))]
+  const text = lines.join('\n')
+  const spans = tags.map(({ index }, at) => ({ index, end: tags[at + 1]?.index ?? text.length }))
+  for (const { index, end } of prop === undefined ? [] : spans) {
+    const place = propIn(text.slice(index, end), prop ?? '')
+    if (place !== undefined) return placeAt(line, text.slice(0, index + place))
+  }
+  const first = spans[0]
+  return first === undefined ? `${TEMPLATE_FILE}:${line}` : placeAt(line, text.slice(0, first.index))
+}
+
+/** Where a prop is named in the text of an opening tag and what follows it: before the next tag, and not within a longer name. */
+function propIn(text: string, prop: string): number | undefined {
+  if (!/^[\w$-]+$/.test(prop)) return undefined
+  const tag = /^<[^<]*/.exec(text)?.[0] ?? ''
+  const found = new RegExp(`\\s${prop.replaceAll('$', '\\$')}(?=[\\s=/>])`).exec(tag)
+  return found === null ? undefined : found.index + 1
+}
+
+function placeAt(line: number, before: string): string {
+  const rows = before.split('\n')
+  return `${TEMPLATE_FILE}:${line + rows.length - 1}:${(rows.at(-1) ?? '').length + 1}`
 }

@@ -241,7 +241,7 @@ describe('a failure', () => {
       'of what a render function returns',
       { document: '<Page><View render={() => <Page />} /></Page>' },
       'template_error',
-      /^template\.tsx:3: <Page> cannot stand here/,
+      /^template\.tsx:3:\d+: <Page> cannot stand here/,
     ],
     [
       'of an image',

@@ -17,6 +17,12 @@ export function chromeOf(children: readonly Child[]): readonly Child[] {
   return contentEnd === 0 ? [] : children.slice(contentEnd).filter((child) => isFixed(child) && !isAbsolute(child))
 }
 
+/** Is the first of the children that takes space to begin a page of its own? */
+export function beginsWithBreak(children: readonly Child[]): boolean {
+  const first = children.find((child) => typeof child !== 'string' && !isAbsolute(child))
+  return first !== undefined && typeof first !== 'string' && Boolean(first.props['break'])
+}
+
 /**
  * The style of an image or drawing in a page's frame. Pagination measures a frame anew for every page, and with it neither the
  * pixels of an image nor the attributes of a drawing: what they say of its size must stand in its style.

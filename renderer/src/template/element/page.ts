@@ -43,8 +43,6 @@ export function pageProps(own: Props, { options, family, faults }: PageSettings)
   const fault = sizeFault(size) ?? (padding === undefined ? undefined : roomFault(size, padding))
   if (fault !== undefined) throw faults(fault)
   return {
-    // Packs pages from one measurement, where the default lays the rest of the document out again for every page.
-    experimentalPagination: true,
     ...format,
     style: padding === undefined ? style : withPadding(style, padding),
   }

@@ -10,6 +10,7 @@ export type PropKind =
   | 'style'
   | 'image'
   | 'link'
+  | 'list'
   | 'size'
   | 'bookmark'
   | 'sides'
@@ -37,8 +38,21 @@ const NODE = {
   break: 'flag',
   minPresenceAhead: 'number',
   debug: 'flag',
+  bookmark: 'bookmark',
 } as const
-const WRAP = { ...NODE, wrap: 'flag', bookmark: 'bookmark' } as const
+const WRAP = { ...NODE, wrap: 'flag' } as const
+const PICTURE = { ...NODE, src: 'image', source: 'image', cache: 'flag' } as const
+/** Fields of a form. A `value` of one is a text to a reader, whatever it is here. */
+const FIELD = {
+  ...NODE,
+  name: 'text',
+  required: 'flag',
+  noExport: 'flag',
+  readOnly: 'flag',
+  value: 'text',
+  defaultValue: 'text',
+} as const
+const CHOICE = { ...FIELD, sort: 'flag', edit: 'flag', multiSelect: 'flag', noSpell: 'flag', select: 'list' } as const
 
 /** Presentation attributes of SVG elements. */
 const PAINT = {
@@ -58,6 +72,9 @@ const PAINT = {
   strokeLinejoin: 'text',
   visibility: 'text',
   clipPath: 'text',
+  markerStart: 'text',
+  markerMid: 'text',
+  markerEnd: 'text',
   dominantBaseline: 'text',
 } as const
 
@@ -75,6 +92,7 @@ export const PRIMITIVES = {
     within: ['root'],
     holds: 'document',
     props: {
+      style: 'style',
       title: 'text',
       author: 'text',
       subject: 'text',
@@ -84,22 +102,14 @@ export const PRIMITIVES = {
       language: 'text',
       pageMode: 'name',
       pageLayout: 'name',
+      pdfVersion: 'text',
     },
   },
   Page: {
     tag: 'PAGE',
     within: ['document'],
     holds: 'flow',
-    props: {
-      id: 'text',
-      style: 'style',
-      wrap: 'flag',
-      debug: 'flag',
-      size: 'size',
-      orientation: 'text',
-      dpi: 'number',
-      bookmark: 'bookmark',
-    },
+    props: { ...WRAP, size: 'size', orientation: 'text', dpi: 'number', experimentalPagination: 'flag' },
   },
   View: { tag: 'VIEW', within: ['flow', 'link'], holds: 'flow', props: WRAP },
   Text: {
@@ -108,13 +118,44 @@ export const PRIMITIVES = {
     holds: 'text',
     props: { ...WRAP, hyphenationPenalty: 'number', orphans: 'number', widows: 'number' },
   },
-  Image: {
-    tag: 'IMAGE',
-    within: FLOW,
-    props: { ...NODE, src: 'image', source: 'image', cache: 'flag', bookmark: 'bookmark' },
+  Image: { tag: 'IMAGE', within: FLOW, props: PICTURE },
+  ImageBackground: {
+    tag: 'IMAGE_BACKGROUND',
+    within: ['flow', 'link'],
+    holds: 'flow',
+    props: { ...PICTURE, imageStyle: 'style' },
   },
   Link: { tag: 'LINK', within: FLOW, holds: 'link', props: { ...WRAP, src: 'link', href: 'link', hitSlop: 'sides' } },
   Note: { tag: 'NOTE', within: ['flow', 'link'], holds: 'note', props: NODE },
+  FieldSet: { tag: 'FIELD_SET', within: ['flow', 'link'], holds: 'flow', props: { ...WRAP, name: 'text' } },
+  TextInput: {
+    tag: 'TEXT_INPUT',
+    within: ['flow', 'link'],
+    props: {
+      ...FIELD,
+      align: 'text',
+      multiline: 'flag',
+      password: 'flag',
+      noSpell: 'flag',
+      fontSize: 'number',
+      maxLength: 'number',
+    },
+  },
+  Select: { tag: 'SELECT', within: ['flow', 'link'], props: CHOICE },
+  List: { tag: 'LIST', within: ['flow', 'link'], props: CHOICE },
+  Checkbox: {
+    tag: 'CHECKBOX',
+    within: ['flow', 'link'],
+    props: {
+      ...FIELD,
+      backgroundColor: 'text',
+      borderColor: 'text',
+      checked: 'flag',
+      onState: 'name',
+      offState: 'name',
+      xMark: 'flag',
+    },
+  },
   Svg: {
     tag: 'SVG',
     within: ['flow', 'link'],
@@ -132,6 +173,21 @@ export const PRIMITIVES = {
   Tspan: { tag: 'TSPAN', within: ['text'], holds: 'text', props: { ...PAINT, x: 'scalar', y: 'scalar' } },
   Defs: { tag: 'DEFS', within: ['svg'], holds: 'svg', props: {} },
   ClipPath: { tag: 'CLIP_PATH', within: ['svg'], holds: 'svg', props: { id: 'text' } },
+  Marker: {
+    tag: 'MARKER',
+    within: ['svg'],
+    holds: 'svg',
+    props: {
+      id: 'text',
+      viewBox: 'text',
+      refX: 'scalar',
+      refY: 'scalar',
+      markerWidth: 'scalar',
+      markerHeight: 'scalar',
+      orient: 'scalar',
+      markerUnits: 'text',
+    },
+  },
   LinearGradient: { tag: 'LINEAR_GRADIENT', within: ['svg'], holds: 'svg', props: { ...GRADIENT, ...ENDS } },
   RadialGradient: {
     tag: 'RADIAL_GRADIENT',
@@ -159,6 +215,22 @@ export function primitiveOf(name: string, place: Place): Primitive | undefined {
   if (name === 'Text' && place === 'svg') return SVG_TEXT
   const known: Readonly<Record<string, Primitive>> = PRIMITIVES
   return Object.hasOwn(known, name) ? known[name] : undefined
+}
+
+/** Props react-pdf knows that mean nothing here, or would do harm, and why. */
+export const REFUSED_PROPS: Readonly<Record<string, string>> = {
+  onRender: 'the service renders, and nothing of the template runs after it',
+  ownerPassword: 'a PDF of the service is not encrypted',
+  userPassword: 'a PDF of the service is not encrypted',
+  permissions: 'a PDF of the service is not encrypted',
+  conformance: 'the service makes no PDF/A',
+  creationDate: 'documents carry no date, so that equal input gives equal bytes',
+  modificationDate: 'documents carry no date, so that equal input gives equal bytes',
+  layout: 'what repeats on every page is an element with fixed',
+  srcSet: 'an image has one source here',
+  sizes: 'an image has one source here',
+  hyphenationCallback: 'hyphenation is off; a soft hyphen says where a word may break',
+  format: 'it would put JavaScript into the PDF',
 }
 
 /** Every style react-pdf knows, shorthands included. */
@@ -190,16 +262,20 @@ export function suggestion(name: string, known: Iterable<string>): string {
   return best === undefined ? '' : ` (did you mean ${best}?)`
 }
 
-/** Levenshtein distance, or `bound` as soon as it is at least that. */
+/** Letters to change, add, leave out or swap with their neighbours; or `bound` as soon as it is at least that. */
 function editDistance(left: string, right: string, bound: number): number {
   if (Math.abs(left.length - right.length) >= bound) return bound
-  let row = Array.from({ length: right.length + 1 }, (_, column) => column)
+  let above: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: right.length + 1 }, (_, column) => column)
   for (const [index, letter] of left.split('').entries()) {
     const next = [index + 1]
     for (let column = 1; column <= right.length; column += 1) {
       const replaced = (row[column - 1] ?? bound) + (right[column - 1] === letter ? 0 : 1)
-      next.push(Math.min(replaced, (row[column] ?? bound) + 1, (next[column - 1] ?? bound) + 1))
+      const isSwapped = column > 1 && letter === right[column - 2] && left[index - 1] === right[column - 1]
+      const swapped = isSwapped ? (above[column - 2] ?? bound) + 1 : bound
+      next.push(Math.min(replaced, swapped, (row[column] ?? bound) + 1, (next[column - 1] ?? bound) + 1))
     }
+    above = row
     row = next
   }
   return Math.min(row.at(-1) ?? bound, bound)

@@ -6,8 +6,8 @@ import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
 import { type PropKind, STYLES, suggestion } from './primitive.ts'
 
 export type Props = Record<string, unknown>
-/** Makes the error of one place. */
-export type Faults = (message: string) => ServiceError
+/** Makes the error of one element, or of a prop of it. */
+export type Faults = (message: string, prop?: string) => ServiceError
 
 /** What the value of a prop is held against: errors of its place, and the font families there are beside the default ones. */
 export interface PropScope {
@@ -39,17 +39,28 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       return styleOf(value, scope)
     case 'link':
       return linkOf(value, faults)
+    case 'list':
+      if (Array.isArray(value) && value.every(isScalar)) return value.map(String)
+      throw faults('must be a list of texts')
     case 'size':
       return sizeOf(value, faults)
     case 'bookmark':
-      return isScalar(value) ? String(value) : fieldsOf(value, BOOKMARK_FIELDS, faults)
+      return isScalar(value) ? String(value) : fieldsOf(value, BOOKMARK_FIELDS, scope)
     case 'sides':
-      return isScalar(value) ? value : fieldsOf(value, SIDES, faults)
+      return typeof value === 'number' ? value : fieldsOf(value, SIDES, scope)
   }
 }
 
-const BOOKMARK_FIELDS = ['title', 'top', 'left', 'zoom', 'fit', 'expanded']
-const SIDES = ['top', 'right', 'bottom', 'left']
+/** Fields and their kinds: what is written into the PDF as it is must be what it says it is. */
+const BOOKMARK_FIELDS = {
+  title: 'text',
+  top: 'number',
+  left: 'number',
+  zoom: 'number',
+  fit: 'flag',
+  expanded: 'flag',
+} as const
+const SIDES = { top: 'number', right: 'number', bottom: 'number', left: 'number' } as const
 
 function isScalar(value: Json | undefined): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
@@ -59,12 +70,15 @@ function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function fieldsOf(value: Json, names: readonly string[], faults: Faults): Props {
+function fieldsOf(value: Json, kinds: Readonly<Record<string, 'text' | 'number' | 'flag'>>, scope: PropScope): Props {
+  const { faults } = scope
   if (!isObject(value)) throw faults('is not of a form this prop takes')
   return Object.fromEntries(
-    Object.entries(value).map(([name, field]) => {
-      if (!names.includes(name) || typeof field === 'object') throw faults(`takes the fields ${names.join(', ')}`)
-      return [name, field] as const
+    Object.entries(value).flatMap(([name, field]) => {
+      const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
+      if (kind === undefined) throw faults(`takes the fields ${Object.keys(kinds).join(', ')}`)
+      if (field === null) return []
+      return [[name, propValue(kind, field, { ...scope, faults: (message) => faults(`${name} ${message}`) })] as const]
     }),
   )
 }
@@ -98,13 +112,10 @@ function sizeOf(value: Json, faults: Faults): unknown {
   throw faults('is not a page size; A4, LETTER, [width, height] and { width, height } are')
 }
 
-/** A style or a list of styles as one flat record of known names, later ones winning in value and in order. */
+/** A style or a list of styles as one flat record of known names: later ones win in value, and keep the place of the first, as in react-pdf. */
 function styleOf(style: Json, scope: PropScope): Props {
   const flat: Props = {}
-  for (const [name, value] of entriesOf(style, scope.faults)) {
-    delete flat[name]
-    flat[name] = styleValue(name, value, scope)
-  }
+  for (const [name, value] of entriesOf(style, scope.faults)) flat[name] = styleValue(name, value, scope)
   return flat
 }
 

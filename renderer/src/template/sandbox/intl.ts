@@ -1,68 +1,67 @@
-/** The one thing a sandboxed template may ask of its host: to write a number or a date as people of some locale do. JSON in, JSON out. */
+/** The one thing a sandboxed template may ask of its host: to write and compare as people of some locale do. JSON in, JSON out. */
 
-/** Characters of a locale, an option or a value: real ones are far shorter. */
+/** Characters of a locale or an option: real ones are far shorter. */
 const WORD_CHARS_MAX = 100
+/** Characters of a text that is compared or listed: what is sorted or enumerated is a name. */
+const TEXT_CHARS_MAX = 10_000
 const LOCALES_MAX = 10
 const OPTIONS_MAX = 32
+const LIST_MAX = 1000
 /** Formatters kept during one render; a document uses a handful. */
 const FORMATTERS_MAX = 50
 
-interface Formatter {
-  format(value: string | number): string
-  formatToParts(value: string | number): unknown
-  resolvedOptions(): unknown
-}
+const DEFAULT_LOCALE = 'en-US'
+
+type Method = (...values: readonly unknown[]) => unknown
+type Formatter = Readonly<Record<string, Method>>
 
 /**
- * Answers `[kind, method, locales, options, value]` with `{ value }` or `{ error }`, where kind is `number`, `datetime`, or one of
- * `both`, `date` and `time` for the methods of `Date`. Without a locale it is en-US, without a time zone UTC, so that equal
- * input gives equal output on every machine. Never throws.
+ * Answers `[kind, method, locales, options, ...values]` with `{ value }` or `{ error }`, where kind is one of `FORMATTERS`. Without
+ * a locale it is `locale`, without a time zone UTC, so that equal input gives equal output on every machine. Never throws.
  */
-export function openFormatter(): (question: string) => string {
+export function openFormatter(locale: string = DEFAULT_LOCALE): (question: string) => string {
   const formatters = new Map<string, Formatter>()
   return (question) => {
     try {
-      return JSON.stringify({ value: answer(formatters, JSON.parse(question)) })
+      return JSON.stringify({ value: answer(formatters, JSON.parse(question), locale) })
     } catch (error) {
       return JSON.stringify({ error: error instanceof Error ? error.message : 'the value cannot be formatted' })
     }
   }
 }
 
-function answer(formatters: Map<string, Formatter>, question: unknown): unknown {
+function answer(formatters: Map<string, Formatter>, question: unknown, locale: string): unknown {
   if (!Array.isArray(question)) throw new RangeError('there is nothing to format')
-  const [kind, method, locales, options, value]: readonly unknown[] = question
+  const [kind, method, locales, options, ...values]: readonly unknown[] = question
   const key = JSON.stringify([kind, locales, options])
-  const formatter = formatters.get(key) ?? formatterOf(kind, localesOf(locales), optionsOf(options))
+  const formatter = formatters.get(key) ?? formatterOf(kind, localesOf(locales, locale), optionsOf(options))
   if (formatters.size < FORMATTERS_MAX) formatters.set(key, formatter)
-  switch (method) {
-    case 'format':
-      return formatter.format(valueOf(value))
-    case 'formatToParts':
-      return formatter.formatToParts(valueOf(value))
-    case 'resolvedOptions':
-      return formatter.resolvedOptions()
-    default:
-      throw new RangeError('there is no such method')
-  }
+  const run = Object.hasOwn(formatter, String(method)) ? formatter[String(method)] : undefined
+  if (run === undefined) throw new RangeError('there is no such method')
+  return run(...values)
 }
 
 type Options = Readonly<Record<string, string | number | boolean>>
 
 function formatterOf(kind: unknown, locales: string[], options: Options): Formatter {
-  switch (kind) {
-    case 'number':
-      return numberFormatter(new Intl.NumberFormat(locales, options))
-    case 'datetime':
-      return dateFormatter(new Intl.DateTimeFormat(locales, { timeZone: 'UTC', ...options }))
-    case 'both':
-    case 'date':
-    case 'time':
-      return dateFormatter(new Intl.DateTimeFormat(locales, { timeZone: 'UTC', ...withDefaults(kind, options) }))
-    default:
-      throw new RangeError('there is no such formatter')
-  }
+  const make = FORMATTERS.get(kind)
+  if (make === undefined) throw new RangeError('there is no such formatter')
+  return make(locales, options)
 }
+
+// Options are checked by Intl itself, which throws at what it does not know.
+const FORMATTERS = new Map<unknown, (locales: string[], options: Options) => Formatter>([
+  ['number', numberFormatter],
+  ['datetime', dateFormatter],
+  ['both', (locales, options) => dateFormatter(locales, withDefaults('both', options))],
+  ['date', (locales, options) => dateFormatter(locales, withDefaults('date', options))],
+  ['time', (locales, options) => dateFormatter(locales, withDefaults('time', options))],
+  ['plural', pluralRules],
+  ['list', listFormatter],
+  ['relative', relativeFormatter],
+  ['name', displayNames],
+  ['collator', collator],
+])
 
 const DATE_FIELDS = ['weekday', 'year', 'month', 'day', 'dateStyle']
 const TIME_FIELDS = ['dayPeriod', 'hour', 'minute', 'second', 'fractionalSecondDigits', 'timeStyle']
@@ -77,38 +76,107 @@ function withDefaults(kind: 'both' | 'date' | 'time', options: Options): Options
   return { ...options, ...(kind === 'time' ? {} : date), ...(kind === 'date' ? {} : time) }
 }
 
-function numberFormatter(format: Intl.NumberFormat): Formatter {
-  // A trailing n marks a bigint; Intl reads the digits of a string exactly.
-  const read = (value: string | number) => {
-    const text = String(value)
-    return /^-?\d+n$/.test(text) ? BigInt(text.slice(0, -1)) : Number(text)
-  }
+function numberFormatter(locales: string[], options: Options): Formatter {
+  const format = new Intl.NumberFormat(locales, options)
   return {
-    format: (value) => format.format(read(value)),
-    formatToParts: (value) => format.formatToParts(read(value)),
+    format: (value) => format.format(numberOf(value)),
+    formatToParts: (value) => format.formatToParts(numberOf(value)),
+    formatRange: (start, end) => format.formatRange(numberOf(start), numberOf(end)),
     resolvedOptions: () => format.resolvedOptions(),
+    supportedLocalesOf: () => Intl.NumberFormat.supportedLocalesOf(locales),
   }
 }
 
-function dateFormatter(format: Intl.DateTimeFormat): Formatter {
+function dateFormatter(locales: string[], options: Options): Formatter {
+  const format = new Intl.DateTimeFormat(locales, { timeZone: 'UTC', ...options })
   return {
-    format: (value) => format.format(Number(value)),
-    formatToParts: (value) => format.formatToParts(Number(value)),
+    format: (value) => format.format(instantOf(value)),
+    formatToParts: (value) => format.formatToParts(instantOf(value)),
+    formatRange: (start, end) => format.formatRange(instantOf(start), instantOf(end)),
     resolvedOptions: () => format.resolvedOptions(),
+    supportedLocalesOf: () => Intl.DateTimeFormat.supportedLocalesOf(locales),
   }
 }
 
-/** JSON has no NaN: what is not a number or a short text is one. */
-function valueOf(value: unknown): string | number {
-  if (typeof value === 'number') return value
-  return typeof value === 'string' && value.length <= WORD_CHARS_MAX ? value : Number.NaN
+function pluralRules(locales: string[], options: Options): Formatter {
+  const rules = new Intl.PluralRules(locales, options)
+  return {
+    select: (value) => rules.select(Number(numberOf(value))),
+    resolvedOptions: () => rules.resolvedOptions(),
+    supportedLocalesOf: () => Intl.PluralRules.supportedLocalesOf(locales),
+  }
 }
 
-function localesOf(locales: unknown): string[] {
+function listFormatter(locales: string[], options: Options): Formatter {
+  const format = new Intl.ListFormat(locales, options)
+  return {
+    format: (items) => format.format(textsOf(items)),
+    formatToParts: (items) => format.formatToParts(textsOf(items)),
+    resolvedOptions: () => format.resolvedOptions(),
+    supportedLocalesOf: () => Intl.ListFormat.supportedLocalesOf(locales),
+  }
+}
+
+function relativeFormatter(locales: string[], options: Options): Formatter {
+  const format = new Intl.RelativeTimeFormat(locales, options)
+  // Intl throws at a unit it does not know.
+  const unitOf = (unit: unknown) => textOf(unit) as Intl.RelativeTimeFormatUnit
+  return {
+    format: (value, unit) => format.format(Number(numberOf(value)), unitOf(unit)),
+    formatToParts: (value, unit) => format.formatToParts(Number(numberOf(value)), unitOf(unit)),
+    resolvedOptions: () => format.resolvedOptions(),
+    supportedLocalesOf: () => Intl.RelativeTimeFormat.supportedLocalesOf(locales),
+  }
+}
+
+function displayNames(locales: string[], options: Options): Formatter {
+  if (options['type'] === undefined) throw new TypeError('the option type is required')
+  // Intl throws where the type is none it knows.
+  const names = new Intl.DisplayNames(locales, options as unknown as Intl.DisplayNamesOptions)
+  return {
+    of: (code) => names.of(textOf(code)),
+    resolvedOptions: () => names.resolvedOptions(),
+    supportedLocalesOf: () => Intl.DisplayNames.supportedLocalesOf(locales),
+  }
+}
+
+function collator(locales: string[], options: Options): Formatter {
+  const order = new Intl.Collator(locales, options)
+  return {
+    compare: (one, other) => order.compare(textOf(one), textOf(other)),
+    resolvedOptions: () => order.resolvedOptions(),
+    supportedLocalesOf: () => Intl.Collator.supportedLocalesOf(locales),
+  }
+}
+
+/** JSON has no NaN: what is not a number or a short text is one. A trailing n marks a bigint; Intl reads the digits of a string exactly. */
+function numberOf(value: unknown): number | bigint {
+  const text = typeof value === 'string' && value.length <= WORD_CHARS_MAX ? value : ''
+  if (/^-?\d+n$/.test(text)) return BigInt(text.slice(0, -1))
+  return typeof value === 'number' ? value : text === '' ? Number.NaN : Number(text)
+}
+
+function instantOf(value: unknown): number {
+  return typeof value === 'number' ? value : Number.NaN
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError('the value must be a text')
+  if (value.length > TEXT_CHARS_MAX) throw new RangeError(`the text is longer than ${TEXT_CHARS_MAX} characters`)
+  return value
+}
+
+function textsOf(values: unknown): string[] {
+  const list: readonly unknown[] = Array.isArray(values) ? values : []
+  if (list.length > LIST_MAX) throw new RangeError(`the list has more than ${LIST_MAX} texts`)
+  return list.map(textOf)
+}
+
+function localesOf(locales: unknown, locale: string): string[] {
   const list: readonly unknown[] = Array.isArray(locales) ? locales : locales === null ? [] : [locales]
   const names = list.slice(0, LOCALES_MAX).filter((name) => typeof name === 'string' && name.length <= WORD_CHARS_MAX)
   if (names.length < list.length) throw new RangeError('locales must be language tags such as pl-PL')
-  return list.length === 0 ? ['en-US'] : names.map(String)
+  return list.length === 0 ? [locale] : names.map(String)
 }
 
 function optionsOf(options: unknown): Options {

@@ -3,7 +3,44 @@
  * QuickJS before the template, in the same context. It is there for good messages and for expanding components; nothing is
  * trusted that comes out of it (a template may have rewritten every builtin), see `elements.ts`.
  */
-import { PRIMITIVES } from '../element/primitive.ts'
+import { PRIMITIVES, REFUSED_PROPS } from '../element/primitive.ts'
+import { BUILTINS } from './builtin.ts'
+
+/** What `react` and `@react-pdf/renderer` have elsewhere, and why not here. */
+const ABSENT = {
+  react: {
+    createContext: 'hand values on as props',
+    Component: 'write a function',
+    PureComponent: 'write a function',
+    lazy: 'a template is one file',
+    Suspense: 'a template is laid out once',
+  },
+  '@react-pdf/renderer': {
+    Canvas: 'its paint function cannot leave the sandbox; draw with <Svg>',
+    ...Object.fromEntries(
+      [
+        'pdf',
+        'render',
+        'renderToStream',
+        'renderToString',
+        'renderToBuffer',
+        'renderToFile',
+        'PDFRenderer',
+        'PDFViewer',
+        'PDFDownloadLink',
+        'BlobProvider',
+        'usePDF',
+        'version',
+      ].map((name) => [name, 'the service renders']),
+    ),
+  },
+}
+
+const ABSENT_OF_FONT = {
+  register: "fonts are declared in the template's fonts",
+  registerHyphenationCallback: 'hyphenation is off; a soft hyphen says where a word may break',
+  registerEmojiSource: 'emoji are drawn by fonts',
+}
 
 /**
  * A function of (format, code runner): `format` is the host's `Intl`, JSON in and JSON out; the runner is the template as
@@ -17,12 +54,21 @@ const FRAGMENT = Symbol('Fragment')
 const NAMES = ${JSON.stringify(Object.keys(PRIMITIVES))}
 const renders = []
 
-const fault = (message, line) => Object.assign(new Error(message), { isFault: true, line })
+const ABSENT = ${JSON.stringify(ABSENT)}
+const ABSENT_OF_FONT = ${JSON.stringify(ABSENT_OF_FONT)}
+const REFUSED_PROPS = ${JSON.stringify(REFUSED_PROPS)}
+
+/** The element being expanded: where an error is that the stack knows no place of. */
+let here
+const fault = (message, more) => Object.assign(new Error(message), { isFault: true, ...here }, more)
+/** An error where the template asks for what there is not, which the stack knows better. */
+const faultOfUse = (message, more) => fault(message, { line: undefined, ...more })
+const nameOf = (type) => (typeof type === 'function' ? type.name : String(type))
 
 class Element {
   constructor(type, props, line) {
     if (type === undefined || type === null)
-      throw fault('an element has no type: is its component imported, and exported where it is defined?', line)
+      throw fault('an element has no type: is its component imported, and exported where it is defined?', { line, element: undefined })
     this.type = type
     this.props = props
     this.line = line
@@ -32,7 +78,7 @@ class Element {
 const jsxDEV = (type, props, key, isStatic, source) => new Element(type, props, source && source.lineNumber)
 const jsx = (type, props) => new Element(type, props)
 const createElement = (type, props, ...children) => {
-  const own = { ...props }
+  const { key, ...own } = props ?? {}
   if (children.length > 0) own.children = children.length === 1 ? children[0] : children
   return new Element(type, own)
 }
@@ -56,7 +102,10 @@ const moduleOf = (name, members) => {
     get(target, key) {
       if (key === 'default') return module
       if (typeof key === 'symbol' || key in target) return target[key]
-      throw fault(\`\${name} has no \${key} here; it has \${Object.keys(members).join(', ')}\`)
+      const reason = key.startsWith('use') && name === 'react' ? 'a template is laid out once' : ABSENT[name]?.[key]
+      if (reason !== undefined) throw faultOfUse(\`\${key} is not available: \${reason}\`)
+      const known = Object.keys(members)
+      throw faultOfUse(\`\${name} has no \${key} here\`, { wrong: key, known, rest: \`; it has \${known.join(', ')}\` })
     },
   })
   return module
@@ -64,12 +113,24 @@ const moduleOf = (name, members) => {
 
 const font = new Proxy({}, {
   get(target, key) {
-    throw fault(\`Font.\${String(key)} is not available: the built-in font families need no registering, and hyphenation is off\`)
+    throw faultOfUse(\`Font.\${String(key)} is not available: \${ABSENT_OF_FONT[key] ?? 'the service keeps its fonts'}\`)
   },
 })
+const react = {
+  createElement,
+  Fragment: FRAGMENT,
+  Children,
+  memo: (component) => component,
+  forwardRef: (component) => (props) => component(props, null),
+  cloneElement: ({ type, props, line }, more, ...children) => {
+    const { props: own } = createElement(type, { ...props, ...more }, ...children)
+    return new Element(type, own, line)
+  },
+  isValidElement: (value) => value instanceof Element,
+}
 const MODULES = {
   __proto__: null,
-  react: moduleOf('react', { createElement, Fragment: FRAGMENT, Children, memo: (component) => component }),
+  react: moduleOf('react', react),
   'react/jsx-runtime': moduleOf('react/jsx-runtime', { jsx, jsxs: jsx, Fragment: FRAGMENT }),
   'react/jsx-dev-runtime': moduleOf('react/jsx-dev-runtime', { jsxDEV, Fragment: FRAGMENT }),
   '@react-pdf/renderer': moduleOf('@react-pdf/renderer', {
@@ -80,84 +141,63 @@ const MODULES = {
 }
 const require = (name) => {
   if (name in MODULES) return MODULES[name]
-  throw fault(\`cannot import "\${name}": a template imports from react and @react-pdf/renderer only\`)
+  const known = ['react', '@react-pdf/renderer']
+  throw faultOfUse(\`cannot import "\${name}"\`, { wrong: name, known, rest: ': a template imports from react and @react-pdf/renderer only' })
 }
 
 const expand = (node, into) => {
   if (node === null || node === undefined || typeof node === 'boolean') return
-  if (typeof node === 'string' || typeof node === 'number' || typeof node === 'bigint') {
-    const last = into.length - 1
-    if (typeof into[last] === 'string') into[last] += node
-    else into.push(String(node))
-    return
-  }
+  // Each a text of its own, as react-pdf breaks lines and joins letters within one only.
+  if (typeof node === 'string' || typeof node === 'number' || typeof node === 'bigint') return void into.push(String(node))
   if (node instanceof Element) return expandElement(node, into)
   if (typeof node === 'function') throw fault('a function is not a child: was the component meant as an element?')
-  if (typeof node.then === 'function') throw fault('components and their children cannot be asynchronous')
+  if (typeof node.then === 'function') throw fault('a child cannot be asynchronous: pass what it waits for in the data')
   if (typeof node[Symbol.iterator] !== 'function') throw fault('an object is not a child: write one of its fields')
   for (const child of node) expand(child, into)
 }
 
-const expandElement = ({ type, props, line }, into) => {
+const expandElement = (element, into) => {
+  const above = here
+  here = element.line === undefined ? above : { line: element.line, element: nameOf(element.type) }
+  expandHere(element, into)
+  here = above
+}
+
+const expandHere = ({ type, props, line }, into) => {
   if (type === FRAGMENT) return expand(props.children, into)
   if (typeof type === 'function') {
-    if (type.prototype && type.prototype.render) throw fault('class components are not available: write a function', line)
-    return expand(type(props), into)
+    if (type.prototype && type.prototype.render) throw fault('class components are not available: write a function')
+    const result = type(props)
+    if (typeof result?.then === 'function') throw fault('a component cannot be asynchronous: pass what it waits for in the data')
+    return expand(result, into)
   }
+  if (typeof type !== 'string') throw fault('an element is of no type that can be drawn: a component is a function')
   const node = { type, props: {}, children: [], line }
   for (const key of Object.keys(props)) {
     const value = props[key]
     if (key === 'children' || key === 'key' || value === undefined) continue
     if (typeof value === 'function' && key === 'render') node.render = renders.push(value) - 1
-    else if (typeof value === 'function') throw fault(\`<\${String(type)} \${key}>: a function is possible as render only\`, line)
+    else if (typeof value === 'function') throw fault(\`<\${type} \${key}>: \${REFUSED_PROPS[key] ?? 'a function is possible as render only'}\`, { prop: key })
     else node.props[key] = value
   }
   expand(props.children, node.children)
   into.push(node)
 }
 
-const nodesOf = (result) => {
+const nodesOf = (make) => {
   const nodes = []
-  expand(result, nodes)
+  here = undefined
+  expand(make(), nodes)
   return stringify(nodes)
 }
 
-const ask = (...question) => {
-  const { value, error } = parse(host(stringify(question)))
-  if (error !== undefined) throw new RangeError(error)
-  return value
-}
-const numeric = (value) => (typeof value === 'bigint' ? \`\${value}n\` : String(value))
-const instant = (value) => (value === undefined ? Date.now() : Number(value))
-const formatter = (kind, valueOf) => function (locales, options) {
-  const call = (method, ...values) => ask(kind, method, locales ?? null, options ?? null, ...values)
-  call('resolvedOptions')
-  return {
-    format: (value) => call('format', valueOf(value)),
-    formatToParts: (value) => call('formatToParts', valueOf(value)),
-    resolvedOptions: () => call('resolvedOptions'),
-  }
-}
-const NumberFormat = formatter('number', numeric)
-const localized = (kind) => function (locales, options) { return ask(kind, 'format', locales ?? null, options ?? null, Number(this)) }
-const define = (target, members) => {
-  for (const key of Object.keys(members)) Object.defineProperty(target, key, { value: members[key], writable: true, configurable: true })
-}
-define(globalThis, { Intl: { NumberFormat, DateTimeFormat: formatter('datetime', instant) } })
-for (const type of [Number, BigInt])
-  define(type.prototype, { toLocaleString(locales, options) { return NumberFormat(locales, options).format(this.valueOf()) } })
-define(Date.prototype, {
-  toLocaleString: localized('both'),
-  toLocaleDateString: localized('date'),
-  toLocaleTimeString: localized('time'),
-})
-
+${BUILTINS}
 const module = { exports: {} }
 run(require, module, module.exports)
 const component = module.exports.default
 if (typeof component !== 'function') throw fault('the template has no component as its default export')
 return {
-  begin: (json) => nodesOf(new Element(component, parse(json))),
-  call: (id, json) => nodesOf(renders[id](parse(json))),
+  begin: (json) => nodesOf(() => new Element(component, parse(json))),
+  call: (id, json) => nodesOf(() => renders[id](parse(json))),
 }
 }`

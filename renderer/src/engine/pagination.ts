@@ -1,0 +1,132 @@
+/**
+ * Whether a document that the fast pagination has broken into pages looks as it would under react-pdf's own, which lays the rest
+ * out again for every page. The two differ in few shapes, and most documents have none of them where a page ends; the others
+ * are laid out a second time. Pure; looks at the tree react-pdf gives after layout.
+ */
+import { PLAIN_LAYOUT_NODES_MAX } from '@platen/contract/limit.ts'
+import { DYNAMIC_MARK, SHEET_MARK } from '../template/element/frame.ts'
+import type { LayoutNode } from './laid-out.ts'
+
+/** Is the plain pagination wanted for a document the fast one has laid out, and does it cost little enough? */
+export function wantsPlain(document: LayoutNode): boolean {
+  const pages = document.children ?? []
+  // A page with a frame has what react-pdf has not: space for a footer in the flow.
+  if (pages.some(({ props }) => props?.['hasFooter'] === true)) return false
+  if (!pages.some((page, at) => isUnlikePlain(page, pages[at + 1]))) return false
+  return sizeOf(document, PLAIN_LAYOUT_NODES_MAX) < PLAIN_LAYOUT_NODES_MAX
+}
+
+function isUnlikePlain(page: LayoutNode, next: LayoutNode | undefined): boolean {
+  // The plain one makes a page that does not wrap as high as what it holds.
+  if (page.props?.['wrap'] === false) return true
+  if (hasLooseDynamic(page) || childrenOf(page).some((child) => isSqueezed(child, roomOf(page)))) return true
+  if (next === undefined || next.props?.[SHEET_MARK] !== page.props?.[SHEET_MARK]) return false
+  return childrenOf(page).some(isDynamicHeader) || isStranded(page) || beginsUnlikePlain(next, roomLeft(page))
+}
+
+/** The plain one counts the space of a header that is made anew for each page twice, but for the first. */
+function isDynamicHeader(node: LayoutNode): boolean {
+  return node.props?.['fixed'] === true && !isAbsolute(node) && hasMark(node)
+}
+
+/** The fast one leaves the upper edge of a box behind where the first of its content moves on. */
+function isStranded(node: LayoutNode): boolean {
+  const inFlow = childrenOf(node).filter((child) => !isAbsolute(child))
+  const last = inFlow.at(-1)
+  if (last === undefined) return node.type === 'VIEW' && node.style?.['height'] !== undefined
+  return isBox(last) && isStranded(last)
+}
+
+/**
+ * The fast one moves a row whole where one of its cells cannot be split, and does not hold the place of the others; and where a
+ * page ends within something that has edges or a colour, the two share these out differently.
+ */
+function beginsUnlikePlain(page: LayoutNode, room: number): boolean {
+  const first = childrenOf(page).find((child) => !isAbsolute(child) && child.props?.['fixed'] !== true)
+  // What moves whole in both, or where it was told to, is the same.
+  if (first === undefined || first.props?.['break'] === true || first.props?.['wrap'] === false) return false
+  if (isRow(first) || ((room > 0 || isContinued(first)) && isSeen(first))) return true
+  return isBox(first) && beginsUnlikePlain(first, room)
+}
+
+/** Would a piece of it be seen, or take space, without what is in it? */
+function isSeen(node: LayoutNode): boolean {
+  const isStyled = ['backgroundColor', 'height', 'minHeight', 'aspectRatio'].some(
+    (name) => node.style?.[name] !== undefined,
+  )
+  return node.type === 'LINK' || isStyled || edgesOf(node) > 0
+}
+
+/** The fast one takes the bookmark off the second part of a box, and marks what it cuts itself. */
+function isContinued({ props, wasSplit }: LayoutNode): boolean {
+  return props?.['bookmark'] === null || wasSplit === true
+}
+
+function roomLeft(page: LayoutNode): number {
+  const ends = childrenOf(page)
+    .filter((child) => !isAbsolute(child))
+    .map(({ box }) => numberOf(box?.['top']) + numberOf(box?.['height']) + numberOf(box?.['marginBottom']))
+  return numberOf(page.box?.['height']) - numberOf(page.box?.['paddingBottom']) - Math.max(0, ...ends)
+}
+
+/** The fast one takes a box for one that cannot be split where something in it is positioned absolutely and made anew. */
+function hasLooseDynamic(node: LayoutNode): boolean {
+  return childrenOf(node).some(
+    (child) =>
+      isBox(child) &&
+      (childrenOf(child).some((inner) => isAbsolute(inner) && hasMark(inner)) || hasLooseDynamic(child)),
+  )
+}
+
+/** What is higher than the page and cannot be split is made to fit by the fast one, with what is in it lying on top of each other. */
+function isSqueezed(node: LayoutNode, room: number): boolean {
+  if (isAbsolute(node) || !BOXES.includes(node.type ?? '')) return false
+  const isWhole = node.props?.['wrap'] === false || isRow(node)
+  return isWhole ? heightOf(node) > room - 1 : childrenOf(node).some((child) => isSqueezed(child, room))
+}
+
+function roomOf(page: LayoutNode): number {
+  return numberOf(page.style?.['height']) - edgesOf(page)
+}
+
+const EDGES = ['marginTop', 'marginBottom', 'paddingTop', 'paddingBottom', 'borderTopWidth', 'borderBottomWidth']
+
+function edgesOf({ box }: LayoutNode): number {
+  return EDGES.reduce((sum, edge) => sum + Math.max(0, numberOf(box?.[edge])), 0)
+}
+
+function sizeOf(node: LayoutNode, max: number): number {
+  let size = 1
+  for (const child of childrenOf(node)) if (size < max) size += sizeOf(child, max - size)
+  return size
+}
+
+const BOXES = ['VIEW', 'LINK', 'FIELD_SET', 'IMAGE_BACKGROUND']
+
+function isBox({ type, props }: LayoutNode): boolean {
+  return BOXES.includes(type ?? '') && props?.['wrap'] !== false
+}
+
+function isRow({ style }: LayoutNode): boolean {
+  return style?.['flexDirection'] === 'row' || style?.['flexDirection'] === 'row-reverse'
+}
+
+function isAbsolute({ style }: LayoutNode): boolean {
+  return style?.['position'] === 'absolute'
+}
+
+function hasMark(node: LayoutNode): boolean {
+  return node.props?.[DYNAMIC_MARK] === true || childrenOf(node).some(hasMark)
+}
+
+function childrenOf({ children }: LayoutNode): readonly LayoutNode[] {
+  return children ?? []
+}
+
+function heightOf({ box }: LayoutNode): number {
+  return numberOf(box?.['height'])
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}

@@ -1,0 +1,54 @@
+import { createElement } from 'react'
+import { expect, test } from 'vitest'
+import { type FramedPage, frameOf, pinnedFirst, placeProps } from './frame.ts'
+
+interface TestNode {
+  readonly type: string
+  readonly props: Readonly<Record<string, unknown>>
+  readonly children?: readonly TestNode[]
+}
+
+const node = (id: string, place: number, ...children: TestNode[]): TestNode => ({
+  type: 'VIEW',
+  props: { id, ...placeProps(place) },
+  children,
+})
+const part = (of: TestNode) =>
+  createElement('FRAGMENT', { node: of } as never) as NonNullable<FramedPage['children']>[number]
+
+/** Ids of nodes and of their children, in brackets. */
+function idsOf(nodes: readonly TestNode[]): string {
+  return nodes
+    .map(({ props, children = [] }) => `${String(props['id'])}${children.length > 0 ? `(${idsOf(children)})` : ''}`)
+    .join(' ')
+}
+
+const laidOut = (page: FramedPage, measured?: Parameters<typeof frameOf>[0]) => {
+  // A frame gives parts as react-pdf takes them.
+  const parts = frameOf(measured)(page) as readonly { readonly props: { readonly node: TestNode } }[]
+  return idsOf(parts.map(({ props }) => props.node))
+}
+
+test('what is pinned comes first, and the rest keeps its order', () => {
+  const pinned = { type: 'View', props: { fixed: true, style: { position: 'absolute' } }, children: [] }
+  expect(pinnedFirst(['a', 'b', pinned, 'c', pinned])).toEqual({ order: [2, 4, 0, 1, 3], isMoved: true })
+  expect(pinnedFirst([pinned, 'a'])).toEqual({ order: [0, 1], isMoved: false })
+})
+
+test('children are put back into their places when a page is built, at any depth', () => {
+  const children = [part(node('overlay', 2)), part(node('a', 0)), part(node('b', 1, node('y', 1), node('x', 0)))]
+  expect(laidOut({ children, pageNumber: 1, subPageNumber: 1 })).toBe('a b(x y) overlay')
+  expect(laidOut({ children, pageNumber: 1 })).toBe('overlay a b(y x)')
+})
+
+test('a footer is what its carrier holds where there is one, and made anew where there is none', () => {
+  const carrier: TestNode = {
+    type: 'VIEW',
+    props: { isCarrier: true },
+    children: [{ type: 'VIEW', props: {}, children: [node('footer', 0)] }],
+  }
+  const measured = () => [part(node('measured', 0))]
+  const page = { pageNumber: 3, subPageNumber: 2 }
+  expect(laidOut({ children: [part(carrier), part(node('a', 0))], ...page }, measured)).toBe('a footer')
+  expect(laidOut({ children: [part(node('probe', 0))], ...page }, measured)).toBe('probe measured')
+})

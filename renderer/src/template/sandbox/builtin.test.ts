@@ -1,0 +1,115 @@
+import type { Json } from '@platen/contract/brand.ts'
+import { describe, expect, test } from 'vitest'
+import { openSandbox } from '../evaluate.ts'
+import { transpile } from '../transpile.ts'
+
+const evaluate = await openSandbox()
+
+/** What an expression comes to in a template. */
+async function valueOf(expression: string, locale?: string): Promise<Json> {
+  const program = transpile(`export default () => String(${expression})`)
+  return (await evaluate(program, { data: {}, options: {}, locale })).nodes
+}
+
+const DATE = "new Date('2026-11-21T23:30:00Z')"
+
+describe('people’s numbers, dates and words', () => {
+  test.for([
+    [
+      "new Intl.NumberFormat('pl-PL', { style: 'currency', currency: 'PLN' }).format(1234567.5)",
+      '1\u00a0234\u00a0567,50\u00a0zł',
+    ],
+    ["Intl.NumberFormat('de-DE').format(1234.5)", '1.234,5'],
+    ["[1, 2].map(new Intl.NumberFormat('de-DE', { minimumFractionDigits: 1 }).format)", '1,0,2,0'],
+    ["new Intl.NumberFormat('de-DE').formatRange(3, 5)", '3–5'],
+    ['(1234.5).toLocaleString()', '1,234.5'],
+    ["12345678901234567890n.toLocaleString('en-US')", '12,345,678,901,234,567,890'],
+    ["new Intl.NumberFormat('en-US').formatToParts(1.5).map((part) => part.type)", 'integer,decimal,fraction'],
+    ['new Intl.NumberFormat().format(NaN)', 'NaN'],
+    ['new Intl.NumberFormat().format()', 'NaN'],
+    [`new Intl.DateTimeFormat('pl-PL', { dateStyle: 'long' }).format(${DATE})`, '21 listopada 2026'],
+    [
+      `new Intl.DateTimeFormat('de-DE', { day: 'numeric', month: 'short' }).formatRange(${DATE}, new Date('2026-11-30'))`,
+      '21.–30. Nov.',
+    ],
+    [`${DATE}.toLocaleDateString('de-DE')`, '21.11.2026'],
+    [`${DATE}.toLocaleTimeString('en-GB', { timeZone: 'Europe/Warsaw' })`, '00:30:00'],
+    [`${DATE}.toLocaleString('de-DE')`, '21.11.2026, 23:30:00'],
+    [`${DATE}.toLocaleDateString('en-US', { month: 'long' })`, 'November'],
+    ["['one', 'few', 'many'].map((_, n) => new Intl.PluralRules('pl-PL').select([1, 2, 5][n]))", 'one,few,many'],
+    ["new Intl.PluralRules('en-US', { type: 'ordinal' }).select(2)", 'two'],
+    ["new Intl.ListFormat('de-DE').format(new Set(['a', 'b', 'c']))", 'a, b und c'],
+    ["new Intl.RelativeTimeFormat('pl-PL', { numeric: 'auto' }).format(-1, 'day')", 'wczoraj'],
+    ["new Intl.DisplayNames('de-DE', { type: 'region' }).of('PL')", 'Polen'],
+    ["['ö', 'z', 'a'].sort(new Intl.Collator('de-DE').compare)", 'a,ö,z'],
+    ["['ö', 'z', 'a'].sort((one, other) => one.localeCompare(other, 'sv-SE'))", 'a,z,ö'],
+    ["['10', '9'].sort((one, other) => one.localeCompare(other, undefined, { numeric: true }))", '9,10'],
+    ["Intl.NumberFormat.supportedLocalesOf(['pl-PL', 'zxx'])", 'pl-PL'],
+    ["Intl.DisplayNames.supportedLocalesOf('pl-PL')", 'pl-PL'],
+  ] as const)('%s is %s', async ([expression, text]) => {
+    expect(await valueOf(expression)).toEqual([text])
+  })
+
+  test.for([
+    ['new Intl.NumberFormat().format(1234.5)', '1.234,5'],
+    ['(1234.5).toLocaleString()', '1.234,5'],
+    ['new Intl.DateTimeFormat().resolvedOptions().locale', 'de-DE'],
+    [`${DATE}.toLocaleDateString()`, '21.11.2026'],
+    [`${DATE}.toLocaleDateString([], { month: 'long' })`, 'November'],
+    ["new Intl.ListFormat().format(['a', 'b'])", 'a und b'],
+    ["(1234.5).toLocaleString('en-US')", '1,234.5'],
+  ] as const)('without a locale are of the template: %s is %s', async ([expression, text]) => {
+    expect(await valueOf(expression, 'de-DE')).toEqual([text])
+  })
+
+  test.for([
+    ["new Intl.NumberFormat('pl-PL', { style: 'currency' })", /RangeError: Currency code is required/],
+    ["new Intl.NumberFormat('not a locale')", /Incorrect locale/],
+    ["new Intl.DateTimeFormat('en-US').format(new Date(NaN))", /Invalid time value/],
+    ["new Intl.DateTimeFormat('en-US', { timeZone: 'Moon/Tycho' })", /Invalid time zone/],
+    ["new Intl.DisplayNames('en-US')", /the option type is required/],
+    ["new Intl.RelativeTimeFormat().format(1, 'dog')", /Invalid unit argument/],
+    ['new Intl.ListFormat().format(Array.from({ length: 1001 }, String))', /the list has more than 1000 texts/],
+    ["'a'.localeCompare('b'.repeat(10001))", /the text is longer than 10000 characters/],
+  ] as const)('%s is an error the author can read', async ([expression, message]) => {
+    await expect(valueOf(expression)).rejects.toThrow(message)
+  })
+})
+
+describe('equal input gives equal output:', () => {
+  test.for([
+    'new Date()',
+    'Date()',
+    'Date.now()',
+    'new Intl.DateTimeFormat().format()',
+    'new (class extends Date {})()',
+  ])('%s is refused, as now is not known', async (expression) => {
+    await expect(valueOf(expression)).rejects.toThrow('now is not known here: pass the date in the data')
+  })
+
+  test('chance is the same in every evaluation', async () => {
+    const rolls = 'Array.from({ length: 100 }, Math.random)'
+    expect(await valueOf(rolls)).toEqual(await valueOf(rolls))
+    expect(await valueOf(`${rolls}.every((roll) => roll >= 0 && roll < 1) && new Set(${rolls}).size`)).toEqual(['100'])
+  })
+
+  // Whatever zone the machine is in: the suite of the engine runs in another one.
+  test.for([
+    ['new Date(2026, 0, 31, 12).toISOString()', '2026-01-31T12:00:00.000Z'],
+    ["new Date('2026-01-31T12:00').toISOString()", '2026-01-31T12:00:00.000Z'],
+    ["new Date('2026-01-31').toISOString()", '2026-01-31T00:00:00.000Z'],
+    ["new Date('2026-01-31T12:00+02:00').toISOString()", '2026-01-31T10:00:00.000Z'],
+    ["new Date('Jan 31, 2026 12:00').toISOString()", '2026-01-31T12:00:00.000Z'],
+    ['new Date(new Date(5)).getTime()', '5'],
+    ["Date.parse('2026-01-31T12:00')", '1769860800000'],
+    ['new Date(0).getHours() + new Date(0).getTimezoneOffset()', '0'],
+    ['((date) => (date.setHours(5), date.toISOString()))(new Date(0))', '1970-01-01T05:00:00.000Z'],
+    ['new Date(0)', 'Thu Jan 01 1970 00:00:00 GMT+0000 (UTC)'],
+    ['new Date(0).toDateString()', 'Thu Jan 01 1970'],
+    ['new Date(NaN)', 'Invalid Date'],
+    ['new Date(undefined).getTime()', 'NaN'],
+    ['new Date(0) instanceof Date && new Date(0).constructor === Date', 'true'],
+  ] as const)('%s is %s', async ([expression, text]) => {
+    expect(await valueOf(expression)).toEqual([text])
+  })
+})

@@ -1,0 +1,104 @@
+/**
+ * The builtins a template finds changed in its sandbox, as a script for QuickJS: `Intl`, which QuickJS has not and the host
+ * answers for; and what would make equal input give unequal output: the time, chance, and the time zone of the machine.
+ */
+
+/** Of the scope it is put into it uses `host`, which takes and gives JSON, and `faultOfUse`, which makes an error. */
+export const BUILTINS = `
+const define = (target, members) => {
+  for (const key of Object.keys(members)) Object.defineProperty(target, key, { value: members[key], writable: true, configurable: true })
+}
+
+const ask = (...question) => {
+  const { value, error } = parse(host(stringify(question)))
+  if (error !== undefined) throw new RangeError(error)
+  return value
+}
+const number = (value) => (typeof value === 'bigint' ? \`\${value}n\` : String(value))
+const instant = (value) => (value === undefined ? noNow() : Number(value))
+const text = (value) => String(value)
+const texts = (values) => [...values].map(String)
+/** A class of Intl: its methods, each with what makes JSON of its arguments. */
+const intl = (kind, methods) => {
+  const type = function (locales, options) {
+    const call = (method, ...values) => ask(kind, method, locales ?? null, options ?? null, ...values)
+    call('resolvedOptions')
+    const made = { resolvedOptions: () => call('resolvedOptions') }
+    for (const method of Object.keys(methods)) made[method] = (...values) => call(method, ...methods[method].map((read, at) => read(values[at])))
+    return made
+  }
+  type.supportedLocalesOf = (locales) => ask(kind, 'supportedLocalesOf', locales ?? [], kind === 'name' ? { type: 'language' } : null)
+  return type
+}
+const NumberFormat = intl('number', { format: [number], formatToParts: [number], formatRange: [number, number] })
+const Collator = intl('collator', { compare: [text, text] })
+define(globalThis, {
+  Intl: {
+    NumberFormat,
+    Collator,
+    DateTimeFormat: intl('datetime', { format: [instant], formatToParts: [instant], formatRange: [instant, instant] }),
+    PluralRules: intl('plural', { select: [number] }),
+    ListFormat: intl('list', { format: [texts], formatToParts: [texts] }),
+    RelativeTimeFormat: intl('relative', { format: [number, text], formatToParts: [number, text] }),
+    DisplayNames: intl('name', { of: [text] }),
+  },
+})
+for (const type of [Number, BigInt])
+  define(type.prototype, { toLocaleString(locales, options) { return NumberFormat(locales, options).format(this.valueOf()) } })
+define(String.prototype, {
+  localeCompare(other, locales, options) { return ask('collator', 'compare', locales ?? null, options ?? null, String(this), String(other)) },
+})
+
+const noNow = () => { throw faultOfUse('now is not known here: pass the date in the data') }
+const Clock = Date
+const { UTC } = Clock
+const localParts = ['FullYear', 'Month', 'Date', 'Hours', 'Minutes', 'Seconds', 'Milliseconds'].map((part) => Clock.prototype['get' + part])
+/** The instant of a text, where one without a time zone is of UTC. */
+const parseInstant = (text) => {
+  const read = new Clock(text)
+  const isZoned = /^[+-]?\\d{4,6}(-\\d\\d(-\\d\\d)?)?$|(Z|GMT|UTC|[+-]\\d\\d:?\\d\\d)\\s*(\\(.*\\))?$/i.test(text)
+  return isZoned ? read.getTime() : UTC(...localParts.map((get) => get.call(read)))
+}
+const instantOf = (values) => {
+  if (values.length > 1) return UTC(...values)
+  const [value] = values
+  const primitive = value instanceof Clock ? value.getTime() : typeof value === 'object' && value !== null ? value.valueOf() : value
+  return typeof primitive === 'string' ? parseInstant(primitive) : primitive
+}
+define(globalThis, {
+  Date: new Proxy(Clock, {
+    apply: noNow,
+    construct: (target, values, newTarget) => (values.length === 0 ? noNow() : Reflect.construct(target, [instantOf(values)], newTarget)),
+  }),
+})
+for (const part of ['FullYear', 'Month', 'Date', 'Day', 'Hours', 'Minutes', 'Seconds', 'Milliseconds']) {
+  define(Clock.prototype, { ['get' + part]: Clock.prototype['getUTC' + part] })
+  if (part !== 'Day') define(Clock.prototype, { ['set' + part]: Clock.prototype['setUTC' + part] })
+}
+const day = (date) => date.toUTCString().replace(/^(\\w+), (\\d+) (\\w+) (-?\\d+) .*$/, '$1 $3 $2 $4')
+const time = (date) => \`\${date.toISOString().replace(/^.*T|\\..*$/g, '')} GMT+0000 (UTC)\`
+const written = (write) => function () { return isNaN(this) ? 'Invalid Date' : write(this) }
+const localized = (kind) => function (locales, options) { return ask(kind, 'format', locales ?? null, options ?? null, Number(this)) }
+define(Clock, { now: noNow, parse: (text) => parseInstant(String(text)) })
+define(Clock.prototype, {
+  constructor: Date,
+  getTimezoneOffset: () => 0,
+  toString: written((date) => \`\${day(date)} \${time(date)}\`),
+  toDateString: written(day),
+  toTimeString: written(time),
+  toLocaleString: localized('both'),
+  toLocaleDateString: localized('date'),
+  toLocaleTimeString: localized('time'),
+})
+
+// mulberry32, from the same seed in every evaluation.
+let seed = 1
+define(Math, {
+  random: () => {
+    seed = (seed + 0x6d2b79f5) | 0
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  },
+})
+`

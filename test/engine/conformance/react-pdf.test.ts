@@ -1,0 +1,109 @@
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
+import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { PRIMITIVES, STYLES } from '@platen/renderer/template/element/primitive.ts'
+import { openSandbox } from '@platen/renderer/template/evaluate.ts'
+import { transpile } from '@platen/renderer/template/transpile.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { aWork } from '../react-pdf/react-pdf-fixture.ts'
+import { factsOf, type PageFacts } from './facts.ts'
+import { printPlain, SPECIMEN_DATA, setUpFonts, specimens } from './plain.ts'
+
+/** Points two words of the same page may lie apart. */
+const TOLERANCE_PT = 0.5
+const DEADLINE_MS = 20_000
+
+await setUpFonts()
+const pool = openThreadPool({ size: 1, clock: systemClock() })
+const engine = openReactPdfEngine({ pool, slots: 1 })
+afterAll(() => pool[Symbol.asyncDispose]())
+
+describe('the engine prints as react-pdf alone does:', () => {
+  test.for(specimens().map((specimen) => [specimen.name, specimen] as const))('%s', async ([, specimen]) => {
+    const work = aWork({ source: specimen.source, data: SPECIMEN_DATA })
+    const { pdf } = await engine.render(work, AbortSignal.timeout(DEADLINE_MS))
+    const [ours, plain] = await Promise.all([factsOf(pdf), factsOf(await printPlain(specimen))])
+    expect(ours.pages.map(textsOf)).toEqual(plain.pages.map(textsOf))
+    expect(ours.pages.map(({ size }) => size)).toEqual(plain.pages.map(({ size }) => size))
+    expect(Math.max(0, ...ours.pages.map((page, at) => distance(page, plain.pages[at])))).toBeLessThan(TOLERANCE_PT)
+    expect(ours.structure).toEqual(plain.structure)
+    // To the last of them: both draw by the same code, so there is nothing to tolerate.
+    expect(ours.pages.map(({ picture }) => picture)).toEqual(plain.pages.map(({ picture }) => picture))
+  })
+})
+
+function textsOf({ words }: PageFacts): readonly string[] {
+  return words.map(({ text }) => text)
+}
+
+/** How far apart two words are at most, of pages with the same words. */
+function distance(page: PageFacts, other: PageFacts | undefined): number {
+  const lengths = page.words.map(({ x, y }, at) => {
+    const word = other?.words[at]
+    return word === undefined ? Number.POSITIVE_INFINITY : Math.max(Math.abs(word.x - x), Math.abs(word.y - y))
+  })
+  return Math.max(0, ...lengths)
+}
+
+describe('the documents have', () => {
+  test('every primitive with every prop, and every style', async () => {
+    const evaluate = await openSandbox()
+    const seen = new Set<string>()
+    for (const { source } of specimens()) {
+      const { nodes } = await evaluate(transpile(source), { data: SPECIMEN_DATA, options: {} })
+      for (const node of nodesIn(nodes)) note(node, seen)
+    }
+    const props = Object.entries(PRIMITIVES).flatMap(([name, primitive]) => [
+      name,
+      ...Object.keys(primitive.props).map((prop) => `${name} ${prop}`),
+    ])
+    expect([...props, ...STYLES].filter((name) => !seen.has(name) && !isCommon(name))).toEqual([])
+  })
+
+  test('more than a hundred of them', () => {
+    expect(specimens().length).toBeGreaterThan(100)
+  })
+})
+
+function note({ type, props }: TreeNode, seen: Set<string>): void {
+  seen.add(type)
+  for (const [name, value] of Object.entries(props)) {
+    seen.add(`${type} ${name}`)
+    for (const style of name === 'style' ? namesIn(value) : []) seen.add(style)
+  }
+}
+
+/** What the service writes itself, and the flag of the pagination that is its own business. */
+const OURS = ['Document keywords', 'Document creator', 'Document producer', 'Page experimentalPagination']
+
+/** Props of many elements, which all have them from one list in `primitive.ts`: seen on one they are seen on all. */
+const COMMON = [
+  'id style fixed break minPresenceAhead debug bookmark wrap',
+  'fill color stroke transform strokeDasharray opacity strokeWidth fillOpacity fillRule strokeOpacity textAnchor',
+  'strokeLinecap strokeLinejoin visibility clipPath markerStart markerMid markerEnd dominantBaseline',
+  'required noExport readOnly value defaultValue noSpell sort edit multiSelect src source cache',
+].flatMap((names) => names.split(' '))
+
+function isCommon(name: string): boolean {
+  return OURS.includes(name) || COMMON.includes(name.split(' ')[1] ?? '')
+}
+
+interface TreeNode {
+  readonly type: string
+  readonly props: JsonObject
+  readonly children: Json
+}
+
+function nodesIn(nodes: Json): readonly TreeNode[] {
+  // Nodes of the sandbox: texts, and objects with these fields.
+  const elements = (nodes as readonly unknown[]).filter((node) => typeof node === 'object') as TreeNode[]
+  return elements.flatMap((node) => [node, ...nodesIn(node.children)])
+}
+
+function namesIn(style: Json): readonly string[] {
+  if (Array.isArray(style)) return style.flatMap(namesIn)
+  return typeof style === 'object' && style !== null
+    ? Object.entries(style).flatMap(([name, value]) => [name, ...namesIn(value)])
+    : []
+}
