@@ -1,0 +1,139 @@
+/** What a template's author can do, as it shows over HTTP, in both engines. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACME_LIVE, ACME_TEST, html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { inspectPdf } from '../topology/oracle.ts'
+import { ended, eventually, render, request, submit } from '../topology/service.ts'
+
+const SCRIPTED_LIVE = `service_live_${'S'.repeat(43)}`
+
+/** A PNG of one half-transparent red pixel. */
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+const FONT = new URL('../fixture/font/brand-regular.ttf', import.meta.url)
+
+const tsxOf = (page: string) =>
+  tsx(`import { Document, Image, Page, Text, View } from '@react-pdf/renderer'
+export default ({ data, options }) => <Document language="pl">${page}</Document>`)
+
+/** What stands in both engines: an image, a font and a text of the template's own. */
+const BRANDED = {
+  assets: [{ name: 'dot.png', inline: DOT }],
+  ...tsxOf(
+    `<Page><Image src="asset:dot.png" style={{ width: 50 }} /><Text style={{ fontFamily: 'Brand' }}>ABC {data.name}</Text></Page>`,
+  ),
+  ...html(
+    '<html lang="pl"><img src="asset:dot.png" width="50"><p style="font-family: Brand">ABC {{ name }}</p></html>',
+  ),
+}
+
+/** A column of the options: nothing but a word in the corner of the page's content. */
+const CORNER = {
+  ...tsxOf(`<Page size="A5" orientation="landscape" style={{ padding: 10 }}><Text>corner</Text></Page>`),
+  ...html('<style>@page { size: A5 landscape; margin: 10pt } body { margin: 0 }</style>corner'),
+}
+
+const LOCALE = {
+  ...tsxOf(`<Page><Text>{new Intl.NumberFormat().format(data.sum)}</Text></Page>`),
+  ...html('{{ sum | number }}'),
+}
+
+const SCRIPT = "<p id='out'>still</p><script>document.getElementById('out').textContent = 'moved by script'</script>"
+const scripted = { html: { template: { inline: SCRIPT }, javascript: true } }
+
+const service = await startEmbedded()
+afterAll(() => service[Symbol.asyncDispose]())
+
+beforeAll(async () => {
+  const brand = (await readFile(FONT)).toString('base64')
+  const documents = [
+    template('acme', 'branded', {
+      ...BRANDED,
+      assets: [...BRANDED.assets, { name: 'brand.ttf', inline: brand }],
+      fonts: [{ family: 'Brand', asset: 'brand.ttf' }],
+    }),
+    template('acme', 'corner', CORNER),
+    template('acme', 'wide', { ...CORNER, options: { page_size: 'A4', margin: 40 } }),
+    template('acme', 'polish', { ...LOCALE, locale: 'pl-PL' }),
+    template('acme', 'american', LOCALE),
+    template('acme', 'scripted', scripted),
+    plan('scripting', { htmlEngineEnabled: true, javascriptEnabled: true }),
+    tenant('scripted', 'scripting'),
+    key('scripted', 'live', SCRIPTED_LIVE),
+    template('scripted', 'scripted', scripted),
+  ]
+  await writeFile(join(service.manifestsDir, 'author.yaml'), manifestOf(documents))
+  const list = () => request(service, { key: SCRIPTED_LIVE, path: '/api/v1/templates' })
+  await eventually(list, ({ status }) => status === 200)
+})
+
+async function pdfOf(body: object, apiKey = ACME_LIVE) {
+  const answer = await render(service, apiKey, { data: {}, ...body })
+  expect(Buffer.from(answer.body).toString('latin1', 0, 5)).toBe('%PDF-')
+  return await inspectPdf(answer.body)
+}
+
+async function recordOf(body: object, apiKey = ACME_LIVE): Promise<StatusRecord> {
+  return await ended(service, apiKey, await submit(service, apiKey, { data: {}, ...body }))
+}
+
+describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
+  test('a template has images and fonts of its own, and says what no font of it can write', async () => {
+    const pdf = await pdfOf({ template: 'branded', engine, data: { name: 'Ala' } })
+    expect(pdf.fonts.some(({ name }) => name.includes('PlatenBrand'))).toBe(true)
+    expect(pdf.fonts.every(({ isEmbedded, hasUnicode }) => isEmbedded && hasUnicode)).toBe(true)
+    expect(pdf.text).toContain('ABC Ala')
+    expect(pdf.info).toMatchObject({ Title: 'branded', Keywords: 'template:branded, version:1' })
+    expect(await recordOf({ template: 'branded', engine, data: { name: '漢字' } })).toMatchObject({
+      status: 'succeeded',
+      warnings: [{ code: 'missing_glyph', message: expect.stringContaining('漢 (U+6F22), 字 (U+5B57)') }],
+    })
+    expect(await recordOf({ template: 'branded', engine, data: { name: 'Ala' } })).not.toHaveProperty('warnings')
+  })
+
+  test('options of the request beat those of the template, and these the source', async () => {
+    const sizeOf = async (body: object) => (await pdfOf({ engine, ...body })).size.map(Math.round)
+    expect(await sizeOf({ template: 'corner' })).toEqual([595, 420])
+    expect(await sizeOf({ template: 'corner', options: { orientation: 'portrait' } })).toEqual([420, 595])
+    expect(await sizeOf({ template: 'wide', options: { orientation: 'portrait' } })).toEqual([595, 842])
+    expect(await sizeOf({ template: 'wide', options: { page_size: 'LETTER', orientation: 'landscape' } })).toEqual([
+      792, 612,
+    ])
+    expect(await sizeOf({ template: 'wide', options: { page_size: { width: 300, height: 200 } } })).toEqual([300, 200])
+  })
+
+  test('a margin that leaves no room is named, with the page', async () => {
+    const options = { page_size: 'A6', margin: 500 }
+    const answer = await render(service, ACME_LIVE, { template: 'corner', data: {}, engine, options })
+    expect(answer.json()).toMatchObject({ error: { message: expect.stringMatching(/^template_error: .*margin/) } })
+  })
+
+  test('numbers are written in the locale of the template', async () => {
+    expect((await pdfOf({ template: 'polish', engine, data: { sum: 1234567.5 } })).text).toMatch(/1\s234\s567,5/)
+    expect((await pdfOf({ template: 'american', engine, data: { sum: 1234567.5 } })).text).toContain('1,234,567.5')
+  })
+
+  test('a sandbox key gives a watermark on every page, and a live key gives none', async () => {
+    const data = { number: 'A1', rows: Array.from({ length: 200 }, () => ({ name: 'x' })) }
+    const marked = await pdfOf({ template: 'invoice', engine, data }, ACME_TEST)
+    expect(marked.pages).toBeGreaterThan(1)
+    const pages = marked.text.split('\f').slice(0, -1)
+    expect(pages.filter((page) => /^\s*TEST\s*$/m.test(page))).toHaveLength(marked.pages)
+    expect((await pdfOf({ template: 'invoice', engine, data })).text).not.toContain('TEST')
+  })
+})
+
+describe('page JavaScript', () => {
+  test('runs where template and plan say so', async () => {
+    expect((await pdfOf({ template: 'scripted', engine: 'html' }, SCRIPTED_LIVE)).text).toContain('moved by script')
+  })
+
+  test('does not run where the plan says nothing of it, and the render says so', async () => {
+    expect((await pdfOf({ template: 'scripted', engine: 'html' })).text).toContain('still')
+    expect(await recordOf({ template: 'scripted', engine: 'html' })).toMatchObject({
+      warnings: [{ code: 'javascript_disabled' }],
+    })
+  })
+})
