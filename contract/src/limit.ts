@@ -135,6 +135,9 @@ export const LIQUID_MS_MAX = 20 * SECOND_MS
 /** Memory of one template evaluation in QuickJS. */
 export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
 
+/** Memory up to which a QuickJS is kept for the next evaluation: it never shrinks, and all of it is overwritten in between. */
+export const SANDBOX_MEMORY_KEPT_BYTES_MAX = 64 * MIB
+
 /** Stack of one template evaluation in QuickJS. */
 export const SANDBOX_STACK_BYTES_MAX = MIB
 

@@ -185,6 +185,35 @@ describe('the sandbox', () => {
     expect((await evaluate(program, { data: {}, options: {} })).nodes).toEqual(['1'])
   })
 
+  test('carries nothing from one template to another, be the first still on its way', async () => {
+    const sandbox = await openSandbox()
+    const leaving = transpile('globalThis.secret = 1; String.prototype.trim = null\nexport default () => { for (;;); }')
+    await expect(sandbox(leaving, { data: {}, options: {}, interruptsMax: 10 })).rejects.toMatchObject({
+      code: 'template_error',
+    })
+    const looking = transpile('export default () => typeof secret + " x ".trim()')
+    expect((await sandbox(looking, { data: {}, options: {} })).nodes).toEqual(['undefinedx'])
+  })
+
+  test('is over when the next begins', async () => {
+    const program = transpile('export default () => "x"')
+    const sandbox = await openSandbox()
+    const { call } = await sandbox(program, { data: {}, options: {} })
+    await sandbox(program, { data: {}, options: {} })
+    expect(() => call(0, {})).toThrow('an evaluation ends with the next')
+  })
+
+  test('loads a template anew for another locale', async () => {
+    const sandbox = await openSandbox()
+    const program = transpile('const half = (0.5).toLocaleString()\nexport default () => half')
+    const written = async (locale: string) => (await sandbox(program, { data: {}, options: {}, locale })).nodes
+    expect([await written('en-US'), await written('pl-PL'), await written('en-US')]).toEqual([
+      ['0.5'],
+      ['0,5'],
+      ['0.5'],
+    ])
+  })
+
   test('refuses an answer that a template has spoilt', async () => {
     const source = 'Array.prototype.toJSON = () => { throw new Error("spoilt") }\nexport default () => "x"'
     await expect(run(source)).rejects.toMatchObject({ code: 'template_error' })

@@ -2,32 +2,20 @@
  * Runs a tenant's react_pdf component and gives its element tree as plain JSON.
  *
  * The code runs in QuickJS compiled to WebAssembly: no host object is in reach but one function, which takes JSON, formats a
- * number or a date, and returns JSON. Every evaluation gets a WebAssembly instance of its own (about a millisecond), so nothing
- * of one tenant's, not even what a bug of the engine might leave in its memory, is there for the next. Memory and stack have
- * limits; time has none here, as a render's thread is ended from outside by its deadline.
+ * number or a date, and returns JSON. Before every evaluation the whole memory of QuickJS is put back to the moment when the
+ * template had been loaded and had seen no data, so nothing of one render, not even what a bug of the engine might leave behind,
+ * is there for the next. Memory and stack have limits; time has none here, as a render's thread is ended from outside by its
+ * deadline.
  */
-
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import release from '@jitl/quickjs-wasmfile-release-sync'
+import assert from 'node:assert/strict'
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import {
-  FAILURE_MESSAGE_CHARS_MAX,
-  SANDBOX_MEMORY_BYTES_MAX,
-  SANDBOX_STACK_BYTES_MAX,
-  SANDBOX_TREE_CHARS_MAX,
-} from '@platen/contract/limit.ts'
+import { FAILURE_MESSAGE_CHARS_MAX, SANDBOX_MEMORY_BYTES_MAX, SANDBOX_TREE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render.ts'
-import {
-  newQuickJSWASMModuleFromVariant,
-  newVariant,
-  type QuickJSContext,
-  type QuickJSHandle,
-  type QuickJSSyncVariant,
-} from 'quickjs-emscripten-core'
+import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 import { suggestion } from './element/primitive.ts'
 import { openFormatter } from './sandbox/intl.ts'
+import { type Machine, type MemoryImage, openMachineShop } from './sandbox/machine.ts'
 import { SHIM } from './sandbox/shim.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
 
@@ -50,61 +38,99 @@ export interface EvaluationInput {
 
 /**
  * Runs the component of `program`. Throws `ServiceError` with `template_error` for whatever the code does wrong, the message
- * opening with the place where that is known: `template.tsx:12:5: TypeError: …`. The result lives as long as it is held.
+ * opening with the place where that is known: `template.tsx:12:5: TypeError: …`. The result lives until
+ * the next evaluation of the same sandbox.
  */
 export type Evaluate = (program: Program, input: EvaluationInput) => Promise<Evaluation>
 
-// The compiler's library has this global with the browser's only.
-declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
-
-/** Loads and compiles QuickJS, once for any number of evaluations. */
+/** Loads and compiles QuickJS, once for any number of evaluations, of which there is one at a time. */
 export async function openSandbox(): Promise<Evaluate> {
-  const require = createRequire(import.meta.url)
-  const wasmModule = await WebAssembly.compile(
-    await readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')),
-  )
-  // Its type declarations are those of its CommonJS build, where the variant is a field.
-  const variant = release as unknown as QuickJSSyncVariant
-  const compiled = newVariant(variant, { wasmModule })
+  const makeMachine = await openMachineShop()
+  let bench: Bench | undefined
   return async (program, input) => {
-    const quickjs = await newQuickJSWASMModuleFromVariant(compiled)
-    const runtime = quickjs.newRuntime()
-    runtime.setMemoryLimit(SANDBOX_MEMORY_BYTES_MAX)
-    runtime.setMaxStackSize(SANDBOX_STACK_BYTES_MAX)
-    const { interruptsMax } = input
-    let interrupts = 0
-    if (interruptsMax !== undefined) runtime.setInterruptHandler(() => ++interrupts > interruptsMax)
-    return begin({ context: runtime.newContext(), program }, input)
+    bench = bench === undefined || bench.isSpent() ? openBench(await makeMachine()) : bench
+    return bench.evaluate(program, input)
   }
 }
 
-interface Sandbox {
-  readonly context: QuickJSContext
-  readonly program: Program
+/** A machine with the service's own part loaded, and what is known of templates that were loaded there. */
+interface Bench {
+  /** Is it not to be used again? */
+  isSpent(): boolean
+  evaluate(program: Program, input: EvaluationInput): Evaluation
 }
 
-/** Handles are not disposed of: the whole instance goes when the evaluation is dropped. */
-function begin(sandbox: Sandbox, { data, options, locale }: EvaluationInput): Evaluation {
-  const { context, program } = sandbox
-  const format = openFormatter(locale)
+/** A template after its module has run and before it has seen data. */
+interface Loaded {
+  /** What the module wrote with `Intl`, it wrote in this one. */
+  readonly locale: string | undefined
+  readonly image: MemoryImage
+  readonly template: QuickJSHandle
+}
+
+/** Handles are not disposed of: they go when the memory is put back. */
+function openBench(machine: Machine): Bench {
+  const { context } = machine
+  const loaded = new WeakMap<Program, Loaded>()
+  let isBroken = false
+  let evaluations = 0
+  let format = openFormatter()
   const host = context.newFunction('host', (question) => context.newString(format(context.getString(question))))
-  const shim = attempt(sandbox, () => context.evalCode(SHIM, 'platen.js'))
-  // On the first line of the template, so that its lines keep their numbers.
-  const wrapped = `(require, module, exports) => {${program.code}\n}`
-  const run = attempt(sandbox, () => context.evalCode(wrapped, TEMPLATE_FILE))
-  const template = attempt(sandbox, () => context.callFunction(shim, context.undefined, host, run))
-  const ask = (method: string, ...args: QuickJSHandle[]): Json => {
-    const answer = attempt(sandbox, () =>
-      context.callFunction(context.getProp(template, method), context.undefined, ...args),
-    )
-    const chars = context.getNumber(context.getProp(answer, 'length'))
-    if (chars > SANDBOX_TREE_CHARS_MAX) throw templateError(TOO_LARGE)
-    return parse(context.getString(answer))
+  const shim = context.unwrapResult(context.evalCode(SHIM, 'platen.js'))
+  const empty = machine.copy()
+
+  function attempt(program: Program, action: () => Result): QuickJSHandle {
+    let result: Result
+    try {
+      result = action()
+    } catch (cause) {
+      // It was left in the middle of something.
+      isBroken = true
+      // Native recursion (of the parser, say) can use up the thread's own stack before QuickJS notices.
+      const isStack = cause instanceof RangeError
+      throw templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template brought its sandbox down`, cause)
+    }
+    if (result.error === undefined) return result.value
+    throw faultOf({ context, program }, result.error)
   }
-  const nodes = data === undefined ? [] : ask('begin', context.newString(JSON.stringify({ data, options })))
+
+  function load(program: Program, locale: string | undefined): Loaded {
+    machine.restore(empty)
+    // On the first line of the template, so that its lines keep their numbers.
+    const wrapped = `(require, module, exports) => {${program.code}\n}`
+    const run = attempt(program, () => context.evalCode(wrapped, TEMPLATE_FILE))
+    const template = attempt(program, () => context.callFunction(shim, context.undefined, host, run))
+    const fresh = { locale, template, image: machine.copy(empty) }
+    loaded.set(program, fresh)
+    return fresh
+  }
+
   return {
-    nodes,
-    call: (id, props) => ask('call', context.newNumber(id), context.newString(JSON.stringify(props))),
+    isSpent: () => isBroken || machine.isOutgrown(),
+    evaluate(program, { data, options, locale, interruptsMax }) {
+      evaluations += 1
+      const evaluation = evaluations
+      format = openFormatter(locale)
+      machine.limitInterrupts(interruptsMax)
+      const known = loaded.get(program)
+      const { template, image } = known?.locale === locale && known !== undefined ? known : load(program, locale)
+      machine.restore(image)
+      const ask = (method: string, ...args: QuickJSHandle[]): Json => {
+        const answer = attempt(program, () =>
+          context.callFunction(context.getProp(template, method), context.undefined, ...args),
+        )
+        const chars = context.getNumber(context.getProp(answer, 'length'))
+        if (chars > SANDBOX_TREE_CHARS_MAX) throw templateError(TOO_LARGE)
+        return parse(context.getString(answer))
+      }
+      return {
+        nodes: data === undefined ? [] : ask('begin', context.newString(JSON.stringify({ data, options }))),
+        call(id, props) {
+          assert(evaluation === evaluations, 'an evaluation ends with the next')
+          return ask('call', context.newNumber(id), context.newString(JSON.stringify(props)))
+        },
+      }
+    },
   }
 }
 
@@ -122,23 +148,15 @@ const TOO_LARGE = `${TEMPLATE_FILE}: the element tree is larger than ${SANDBOX_T
 
 type Result = ReturnType<QuickJSContext['evalCode']>
 
-function attempt({ context, program }: Sandbox, action: () => Result): QuickJSHandle {
-  let result: Result
-  try {
-    result = action()
-  } catch (cause) {
-    // Native recursion (of the parser, say) can use up the thread's own stack before QuickJS notices.
-    const isStack = cause instanceof RangeError
-    throw templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template brought its sandbox down`, cause)
-  }
-  if (result.error === undefined) return result.value
-  throw faultOf({ context, program }, result.error)
-}
-
 const RECURSED = `${TEMPLATE_FILE}: the template recursed too deeply (does a component return itself?)`
 
 function templateError(message: string, cause?: unknown): ServiceError {
   return new ServiceError('template_error', message.slice(0, FAILURE_MESSAGE_CHARS_MAX), { cause })
+}
+
+interface Sandbox {
+  readonly context: QuickJSContext
+  readonly program: Program
 }
 
 /** What was thrown inside, as its author should read it. Reading it may run their getters and throw again. */
