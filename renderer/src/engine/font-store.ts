@@ -13,6 +13,7 @@ import { inspectFont, openFont, unpackFont } from '../template/asset/font/font-f
 import { DEFAULT_FAMILY, type Families, faceFor, fontFaces, LAST_RESORT, plainText } from '../template/asset/fonts.ts'
 import { isVisible } from '../template/asset/glyph.ts'
 import { isFontKind, kindOf } from '../template/asset/kind.ts'
+import { remember } from './font-memo.ts'
 
 export interface FontStore {
   /**
@@ -87,6 +88,7 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     // Anew, as the one that was tried out has kept glyphs of its trial.
     const font = openFont(sfnt)
     measureLetters(font)
+    remember(font)
     // pdfkit writes it into the PDF as it is, and takes fonts of one name for one font.
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
     return { font, bytes: sfnt.length }
@@ -196,6 +198,7 @@ async function loadDefaults(): Promise<Font> {
       const font = data as Font
       nameGlyphs(font)
       measureLetters(font)
+      remember(font)
       return { weight: fontWeight, style: fontStyle === 'italic' ? ('italic' as const) : ('normal' as const), font }
     })
     addFamily(name, faces)
