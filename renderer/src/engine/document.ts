@@ -18,9 +18,9 @@ import { translate } from '../template/elements.ts'
 import { openSandbox } from '../template/evaluate.ts'
 import { type Program, transpile } from '../template/transpile.ts'
 import type { Rendering, RenderWork } from './engine.ts'
-import { type FontStore, openFontStore } from './font-store.ts'
-import { inspectLayout, type LaidOut, type LayoutNode, layoutOf } from './laid-out.ts'
-import { wantsPlain } from './pagination.ts'
+import { type FontStore, openFontStore } from './layout/font-store.ts'
+import { inspectLayout, type LaidOut, type LayoutNode, layoutOf } from './layout/laid-out.ts'
+import { wantsPlain } from './layout/pagination.ts'
 
 /** Transpiled templates kept by a thread; a tenant in a hurry uses one or two. */
 const PROGRAMS_MAX = 32
@@ -117,6 +117,9 @@ async function drawn(document: ReactElement<DocumentProps>): Promise<AsyncIterab
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ServiceError('template_error', `template.tsx: the document cannot be laid out: ${reason}`, { cause })
+    const hint = reason.includes('leaves no room') ? '; paddings and what is fixed take all of it' : ''
+    throw new ServiceError('template_error', `template.tsx: the document cannot be laid out: ${reason}${hint}`, {
+      cause,
+    })
   }
 }

@@ -43,7 +43,7 @@ describe('a tree', () => {
     [
       'a style that is an object',
       document(node('View', { style: { width: { a: 1 } } })),
-      'template.tsx:3: <View style>: the style width must be a number or a text',
+      'template.tsx:3: <View style>: the style width must be a number, a length such as 5mm, a percentage or auto',
     ],
     [
       'an unknown font',

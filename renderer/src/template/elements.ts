@@ -15,7 +15,9 @@ import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/
 import { beginsWithBreak, chromeOf, framedStyle } from './element/fixed.ts'
 import {
   carrierOf,
+  coverOf,
   DYNAMIC_MARK,
+  FOOTER_MARK,
   type FramedPage,
   frameOf,
   pinnedFirst,
@@ -23,6 +25,7 @@ import {
   SHEET_MARK,
 } from './element/frame.ts'
 import type { ImageSource, ReadImage } from './element/image.ts'
+import { lineHeightOf } from './element/line-height.ts'
 import { documentProps, pageProps } from './element/page.ts'
 import {
   type Place,
@@ -91,6 +94,8 @@ interface Context extends Translation {
   readonly flow: { isMoved: boolean }
   /** Set while the parts of a page that repeat are made for one page: `render` functions then run at once. */
   readonly page?: PageNumbers
+  /** Set within what a `render` function gave. */
+  readonly isLate?: boolean
 }
 
 interface Spot {
@@ -103,6 +108,8 @@ interface Spot {
   readonly isDrawing: boolean
   /** Is the text it is in a part of another? */
   readonly isWithinText: boolean
+  /** The line height that holds here, as react-pdf may have forgotten it. */
+  readonly lineHeight?: string | undefined
   /** Props of ours for the element itself. */
   readonly mark?: Props
 }
@@ -154,6 +161,9 @@ function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props
   const props = { ...propsOf(node, primitive, { faults, context }), ...spot.mark }
   Object.assign(props, drawingProps(props, primitive, spot))
   if (context.page !== undefined) props['style'] = framedStyle(primitive.tag, props)
+  const isLate = context.isLate === true || context.page !== undefined
+  if (isLate && primitive.tag === 'TEXT' && spot.place !== 'text' && spot.place !== 'svg')
+    props['style'] = { ...(spot.lineHeight === undefined ? {} : { lineHeight: spot.lineHeight }), ...styleOf(props) }
   const inner: Spot = {
     place: primitive.holds ?? spot.place,
     depth: spot.depth + 1,
@@ -161,6 +171,7 @@ function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props
     family: familyOf(props) ?? spot.family,
     isDrawing: spot.isDrawing || primitive.tag === 'SVG',
     isWithinText: spot.isWithinText || spot.place === 'text',
+    lineHeight: lineHeightOf(styleOf(props)) ?? spot.lineHeight,
   }
   if (primitive.holds === undefined && node.children.length > 0) throw faults(`<${type}> takes no children`)
   if (primitive.tag === 'DOCUMENT') Object.assign(props, documentProps(props, context.template))
@@ -205,6 +216,8 @@ function propsOf(node: Node, primitive: Primitive, { faults, context }: { faults
     if (kind === 'image') props['src'] = context.image(addressOf(value, named))
     else props[name] = propValue(kind, value, { faults: named, families: context.families })
   }
+  const { required } = primitive
+  if (required !== undefined && props[required] === undefined) throw faults(`<${node.type}> needs the prop ${required}`)
   // Off: react-pdf's image cache is shared by all renders of a thread.
   if (primitive.tag === 'IMAGE' || primitive.tag === 'IMAGE_BACKGROUND') props['cache'] = false
   return props
@@ -232,13 +245,16 @@ function contentOf(
     if (!DYNAMIC.includes(primitive.tag)) throw inner.faults(`<${node.type} render>: there is no such prop`, 'render')
     const draw = (page: PageNumbers) => {
       const nodes = listOf(context.call(render, numbersOf(page)), inner.depth, inner.faults)
-      return translateAll(nodes, inner, { ...context, budget: { left: ELEMENTS_MAX } })
+      const late = translateAll(nodes, inner, { ...context, budget: { left: ELEMENTS_MAX }, isLate: true })
+      const { lineHeight } = inner
+      const isText = primitive.tag === 'TEXT' && lineHeight !== undefined
+      return isText ? createElement('TEXT', { style: { lineHeight } } as Props, ...late) : late
     }
     return context.page === undefined ? { render: draw, [DYNAMIC_MARK]: true } : { children: draw(context.page) }
   }
   // Of the texts of a note react-pdf shows the first alone.
   if (primitive.tag === 'NOTE' && node.children.every(isString))
-    return { children: textOf(node.children.join(''), inner, context) }
+    return { children: textOf(node.children.join('') || ' ', inner, context) }
   const children =
     inner.place === 'flow' ? flowOf(node.children, inner, context) : translateAll(node.children, inner, context)
   // react-pdf does the same to a link of text, but not to one it meets only during pagination.
@@ -273,15 +289,19 @@ function sheetOf(node: Node, props: Props, { inner, context }: { inner: Spot; co
   const content = node.children.filter((child) => !footer.includes(child))
   const flow = { isMoved: false }
   const children = flowOf(content, inner, { ...context, flow })
+  const { dynamicCount } = pinnedFirst(content)
+  const isCovered = dynamicCount > 1
+  const pinned = children.slice(0, dynamicCount)
+  const rest = children.slice(dynamicCount)
   // The fast pagination makes no page before the first element, as the plain one does.
-  if (beginsWithBreak(content)) children.unshift(createElement('VIEW', { key: 'start' }))
-  if (footer.length === 0 && !flow.isMoved) return { children }
-  if (footer.length === 0) return { children, layout: frameOf() }
+  const start = beginsWithBreak(content) ? [createElement('VIEW', { key: 'start' })] : []
+  const front = [...(isCovered ? [coverOf(pinned)] : pinned), ...start]
+  if (footer.length === 0)
+    return { children: [...front, ...rest], ...(flow.isMoved || isCovered ? { layout: frameOf() } : {}) }
   const measured = (page: FramedPage) =>
     translateAll(footer, inner, { ...context, budget: { left: ELEMENTS_MAX }, page: numbersOf(page) })
-  const frame = { layout: frameOf(measured), hasFooter: true }
-  if (isArranged(styleOf(props))) return { children, ...frame }
-  return { children: [carrierOf(translateAll(footer, inner, context)), ...children], ...frame }
+  const carrier = isArranged(styleOf(props)) ? [] : [carrierOf(translateAll(footer, inner, context))]
+  return { children: [...front, ...carrier, ...rest], layout: frameOf(measured), [FOOTER_MARK]: true }
 }
 
 /** Where a page's style places its children in another way than below each other, an element more would be seen. */

@@ -169,6 +169,47 @@ describe('a document over several pages', () => {
     expect(pagesOf(facts.text).map((page) => occurrences(page, 'FOOT'))).toEqual([1, 1, 1])
   })
 
+  test.for([
+    ['of the page', { page: 'lineHeight: 1.5', own: '' }],
+    ['of its own', { page: '', own: 'lineHeight: 1.5, fontSize: 10' }],
+  ] as const)('keeps a line height %s in what is made for each page', async ([, { page, own }]) => {
+    const footer = (bottom: number) =>
+      `<Text fixed style={{ position: 'absolute', bottom: ${bottom}, ${own} }} render={({ pageNumber }) => 'page ' + pageNumber} />`
+    const view = `<View fixed style={{ ${own} }}><Text render={({ pageNumber }) => 'part ' + pageNumber} /></View>`
+    const document = `<Page style={{ padding: 40, fontSize: 10, ${page} }}><Rows count={100} />${footer(10)}${view}</Page>`
+    const { pages, text } = await inspectPdf(await render({ document }))
+    expect(pages).toBe(3)
+    expect(pagesOf(text).map((words) => [occurrences(words, 'page '), occurrences(words, 'part ')])).toEqual(
+      Array.from({ length: pages }, () => [1, 1]),
+    )
+  })
+
+  test('draws the drawings of a footer on each, gradients and letters too', async () => {
+    const gradient =
+      '<Defs><LinearGradient id="g"><Stop offset={0} stopColor="red" /><Stop offset={1} stopColor="blue" /></LinearGradient></Defs>'
+    const drawing = `<Svg width={90} height={20}>${gradient}<Rect width="50%" height={20} fill="url(#g)" /><Text x={50} y={15}>Ω</Text></Svg>`
+    const source = `
+import { Defs, Document, LinearGradient, Page, Rect, Stop, Svg, Text, View } from '@react-pdf/renderer'
+const rows = Array.from({ length: 100 }, (_, row) => <Text key={row}>row</Text>)
+export default () => <Document><Page style={{ padding: 40 }}>{rows}<View fixed>${drawing}</View></Page></Document>`
+    const pdf = await render({ source })
+    const { pages, text } = await inspectPdf(pdf)
+    const shadings = occurrences(Buffer.from(pdf).toString('latin1'), '/ShadingType')
+    expect([pages, occurrences(text, 'Ω'), shadings]).toEqual([3, 3, 3])
+  })
+
+  test('keeps every word of rows that are higher than a page', async () => {
+    const words = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}${at}`).join(' ')
+    const cells = [words('a', 2000), 'short', words('b', 500)].map((cell) => `<Text style={{ flex: 1 }}>${cell}</Text>`)
+    const document = `<Page size="A5"><View style={{ flexDirection: 'row' }}>${cells.join('')}</View></Page>`
+    const { pages, text } = await inspectPdf(await render({ document }))
+    expect(pages).toBeGreaterThan(3)
+    const seen = new Set(text.split(/\s+/))
+    expect([...words('a', 2000).split(' '), ...words('b', 500).split(' ')].filter((word) => !seen.has(word))).toEqual(
+      [],
+    )
+  })
+
   test('breaks where it says', async () => {
     const document =
       '<Page><Text>first</Text><View break><Text>second</Text></View></Page><Page><Text>third</Text></Page>'
@@ -251,9 +292,9 @@ describe('a failure', () => {
     ],
     [
       'of layout',
-      { document: '<Page><Text style={{ borderWidth: "a lot" }}>a</Text></Page>' },
+      { document: '<Page style={{ padding: 500 }}><Text>a</Text></Page>' },
       'template_error',
-      /^template\.tsx: the document cannot be laid out: Invalid border width/,
+      /^template\.tsx: the document cannot be laid out: .*leaves no room.*; paddings and what is fixed take all of it$/,
     ],
   ] as const)('%s keeps its code and place on the way out of its thread', async ([, fields, code, message]) => {
     await expect(render(fields)).rejects.toMatchObject({

@@ -11,6 +11,11 @@ export function isPinned(child: Child): boolean {
   return isFixed(child) && isAbsolute(child)
 }
 
+/** Is it made anew for every page, or something in it? */
+export function isDynamic(child: Child): boolean {
+  return typeof child !== 'string' && (child.render !== undefined || child.children.some(isDynamic))
+}
+
 /** The children at the end of a page that repeat and take space: a footer. A page of nothing else has none: they are its content. */
 export function chromeOf(children: readonly Child[]): readonly Child[] {
   const contentEnd = children.findLastIndex((child) => typeof child !== 'string' && !isFixed(child)) + 1

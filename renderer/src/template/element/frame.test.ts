@@ -29,16 +29,22 @@ const laidOut = (page: FramedPage, measured?: Parameters<typeof frameOf>[0]) => 
   return idsOf(parts.map(({ props }) => props.node))
 }
 
-test('what is pinned comes first, and the rest keeps its order', () => {
+test('what is pinned comes first, first of it what is made anew, and the rest keeps its order', () => {
   const pinned = { type: 'View', props: { fixed: true, style: { position: 'absolute' } }, children: [] }
-  expect(pinnedFirst(['a', 'b', pinned, 'c', pinned])).toEqual({ order: [2, 4, 0, 1, 3], isMoved: true })
-  expect(pinnedFirst([pinned, 'a'])).toEqual({ order: [0, 1], isMoved: false })
+  const dynamic = { ...pinned, children: [{ type: 'Text', props: {}, children: [], render: 0 }] }
+  expect(pinnedFirst(['a', pinned, 'b', dynamic])).toEqual({ order: [3, 1, 0, 2], isMoved: true, dynamicCount: 1 })
+  expect(pinnedFirst([pinned, 'a'])).toEqual({ order: [0, 1], isMoved: false, dynamicCount: 0 })
 })
 
 test('children are put back into their places when a page is built, at any depth', () => {
   const children = [part(node('overlay', 2)), part(node('a', 0)), part(node('b', 1, node('y', 1), node('x', 0)))]
   expect(laidOut({ children, pageNumber: 1, subPageNumber: 1 })).toBe('a b(x y) overlay')
   expect(laidOut({ children, pageNumber: 1 })).toBe('overlay a b(y x)')
+})
+
+test('what is covered is uncovered, and put into its place as well', () => {
+  const cover = { type: 'VIEW', props: { isCover: true }, children: [node('number', 2), node('stamp', 0)] }
+  expect(laidOut({ children: [part(cover), part(node('a', 1))], subPageNumber: 1 })).toBe('stamp a number')
 })
 
 test('a footer is what its carrier holds where there is one, and made anew where there is none', () => {

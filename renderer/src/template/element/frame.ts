@@ -5,7 +5,7 @@
  * the front the same way, in a box without height, and set down below the content, with space set aside for it.
  */
 import { createElement, type ReactElement, type ReactNode } from 'react'
-import { isPinned } from './fixed.ts'
+import { isDynamic, isPinned } from './fixed.ts'
 import type { Props } from './prop.ts'
 
 /** A node of react-pdf's, after layout has resolved it. */
@@ -25,23 +25,35 @@ export interface FramedPage {
   readonly subPageNumber?: number
 }
 
-/** Props of ours on react-pdf's nodes: the place of one among its siblings, and the carrier of a footer. */
+/** Props of ours on react-pdf's nodes: the place of one among its siblings, and what others were put into for the way. */
 const PLACE = 'placeAmongSiblings'
 const CARRIER = 'isCarrier'
+const COVER = 'isCover'
 /** On what has a `render` function, which react-pdf takes off when it has run. */
 export const DYNAMIC_MARK = 'isDynamic'
+/** On a page that has space set aside for a footer. */
+export const FOOTER_MARK = 'hasFooter'
 /** On all pages that come of one `<Page>`: an object that is theirs. */
 export const SHEET_MARK = 'sheet'
 
-/** Children with what is pinned moved to the front, and whether that changes anything. */
-export function pinnedFirst(children: readonly Parameters<typeof isPinned>[0][]): {
+type Child = Parameters<typeof isPinned>[0]
+
+/**
+ * The order of children with what is pinned at the front, first of it what is made anew for each page, of which there are
+ * `dynamicCount`; and whether the order is another one.
+ */
+export function pinnedFirst(children: readonly Child[]): {
   readonly order: readonly number[]
   readonly isMoved: boolean
+  readonly dynamicCount: number
 } {
-  const places = children.map((_, place) => place)
-  const isPinnedAt = (place: number) => Number(isPinned(children[place] ?? ''))
-  const order = places.toSorted((one, other) => isPinnedAt(other) - isPinnedAt(one))
-  return { order, isMoved: order.some((place, at) => place !== at) }
+  const ranks = children.map((child) => (!isPinned(child) ? 2 : isDynamic(child) ? 0 : 1))
+  const order = ranks.map((_, place) => place).toSorted((one, other) => (ranks[one] ?? 0) - (ranks[other] ?? 0))
+  return {
+    order,
+    isMoved: order.some((place, at) => place !== at),
+    dynamicCount: ranks.filter((rank) => rank === 0).length,
+  }
 }
 
 /** The props by which a child is put back into its place. */
@@ -64,6 +76,15 @@ export function carrierOf(footer: readonly ReactNode[]): ReactElement {
 }
 
 /**
+ * Pinned elements that are made anew for each page, as one. The fast pagination takes each for a part of the flow, and what lies
+ * between two of them for space.
+ */
+export function coverOf(pinned: readonly ReactNode[]): ReactElement {
+  const style = { position: 'absolute', top: 0, right: 0, bottom: 0, left: 0 }
+  return createElement('VIEW', { key: COVER, [COVER]: true, fixed: true, style } as Props, ...pinned)
+}
+
+/**
  * The layout of a page. `measured` makes the footer anew where react-pdf measures how much space it leaves, and knows nothing of
  * the page's content yet.
  */
@@ -72,25 +93,30 @@ export function frameOf(measured?: (page: FramedPage) => readonly ReactNode[]): 
     // The first round: the content is not yet laid out.
     if (page.subPageNumber === undefined) return children
     const carrier = children.find(({ props }) => props.node.props?.[CARRIER] === true)
-    const content = inPlace(
-      children.filter((part) => part !== carrier),
-      ({ props }) => props.node,
-    ).map((part) => createElement(part.type, { ...part.props, node: restored(part.props.node) }))
+    const nodes = children.filter((part) => part !== carrier).map(({ props }) => props.node)
+    const content = inPlace(nodes.flatMap(uncovered)).map(restored)
     const footer = carrier?.props.node.children?.[0]?.children
-    const below = footer?.map((node) => createElement('FRAGMENT', { node } as Props)) ?? measured?.(page) ?? []
-    return [...content, ...below]
+    return [...content.map(partOf), ...(footer?.map(partOf) ?? measured?.(page) ?? [])]
   }
+}
+
+function uncovered(node: LaidOut): readonly LaidOut[] {
+  return node.props?.[COVER] === true ? (node.children ?? []) : [node]
+}
+
+function partOf(node: LaidOut): Part {
+  return createElement('FRAGMENT', { node })
 }
 
 function restored(node: LaidOut): LaidOut {
   if (node.children === undefined || LEAVES.has(node.type)) return node
-  return { ...node, children: inPlace(node.children.map(restored), (child) => child) }
+  return { ...node, children: inPlace(node.children.map(restored)) }
 }
 
 /** Nothing in them is fixed. */
 const LEAVES = new Set(['TEXT', 'SVG', 'NOTE'])
 
-function inPlace<Item>(items: readonly Item[], nodeOf: (item: Item) => LaidOut): readonly Item[] {
-  const placeOf = (item: Item) => Number(nodeOf(item).props?.[PLACE] ?? 0)
-  return items.toSorted((one, other) => placeOf(one) - placeOf(other))
+function inPlace(nodes: readonly LaidOut[]): readonly LaidOut[] {
+  const placeOf = ({ props }: LaidOut) => Number(props?.[PLACE] ?? 0)
+  return nodes.toSorted((one, other) => placeOf(one) - placeOf(other))
 }

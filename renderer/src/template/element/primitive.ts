@@ -7,6 +7,8 @@ export type PropKind =
   | 'text'
   | 'name'
   | 'scalar'
+  | 'points'
+  | 'transform'
   | 'style'
   | 'image'
   | 'link'
@@ -25,6 +27,8 @@ export interface Primitive {
   /** The place its children are in; a primitive without one takes none. */
   readonly holds?: Place
   readonly props: Readonly<Record<string, PropKind>>
+  /** Without it react-pdf fails. */
+  readonly required?: string
 }
 
 /** Places in which a string is text; elsewhere a text that is not blank is a mistake. */
@@ -60,7 +64,7 @@ const PAINT = {
   fill: 'text',
   color: 'text',
   stroke: 'text',
-  transform: 'text',
+  transform: 'transform',
   strokeDasharray: 'scalar',
   opacity: 'scalar',
   strokeWidth: 'scalar',
@@ -80,7 +84,7 @@ const PAINT = {
 
 const CENTER = { cx: 'scalar', cy: 'scalar', r: 'scalar' } as const
 const ENDS = { x1: 'scalar', y1: 'scalar', x2: 'scalar', y2: 'scalar' } as const
-const GRADIENT = { id: 'text', xlinkHref: 'text', gradientTransform: 'text', gradientUnits: 'text' } as const
+const GRADIENT = { id: 'text', xlinkHref: 'text', gradientTransform: 'transform', gradientUnits: 'text' } as const
 
 function shape(tag: string, props: Primitive['props']): Primitive {
   return { tag, within: ['svg'], props: { ...PAINT, ...props } }
@@ -168,8 +172,8 @@ export const PRIMITIVES = {
   Line: shape('LINE', ENDS),
   Circle: shape('CIRCLE', CENTER),
   Ellipse: shape('ELLIPSE', { cx: 'scalar', cy: 'scalar', rx: 'scalar', ry: 'scalar' }),
-  Polyline: shape('POLYLINE', { points: 'text' }),
-  Polygon: shape('POLYGON', { points: 'text' }),
+  Polyline: shape('POLYLINE', { points: 'points' }),
+  Polygon: shape('POLYGON', { points: 'points' }),
   Tspan: { tag: 'TSPAN', within: ['text'], holds: 'text', props: { ...PAINT, x: 'scalar', y: 'scalar' } },
   Defs: { tag: 'DEFS', within: ['svg'], holds: 'svg', props: {} },
   ClipPath: { tag: 'CLIP_PATH', within: ['svg'], holds: 'svg', props: { id: 'text' } },
@@ -199,6 +203,7 @@ export const PRIMITIVES = {
     tag: 'STOP',
     within: ['svg'],
     props: { offset: 'scalar', stopColor: 'text', stopOpacity: 'scalar', style: 'style' },
+    required: 'stopColor',
   },
 } as const satisfies Record<string, Primitive>
 

@@ -4,6 +4,7 @@ import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
 import { type PropKind, STYLES, suggestion } from './primitive.ts'
+import { styleFault, TRANSFORM } from './style-form.ts'
 
 export type Props = Record<string, unknown>
 /** Makes the error of one element, or of a prop of it. */
@@ -33,8 +34,14 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       if (typeof value === 'string' && /^[a-z]+$/i.test(value)) return value
       throw faults('must be a name of letters')
     case 'scalar':
-      if (isScalar(value)) return value
-      throw faults('must be a number or a text')
+      if (typeof value === 'number' || (typeof value === 'string' && MEASURE.test(value))) return value
+      throw faults('must be a number, or a text that begins with one')
+    case 'points':
+      if (typeof value === 'string' && /^[\s\d.,e+-]*$/i.test(value)) return value
+      throw faults('must be pairs of numbers such as 0,0 10,20')
+    case 'transform':
+      if (TRANSFORM.fits(value)) return value
+      throw faults(TRANSFORM.words)
     case 'style':
       return styleOf(value, scope)
     case 'link':
@@ -50,6 +57,9 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       return typeof value === 'number' ? value : fieldsOf(value, SIDES, scope)
   }
 }
+
+/** Attributes of drawings are read as far as they are a number. */
+const MEASURE = /^\s*[-+]?\.?\d|^(?:auto|auto-start-reverse|none)$/
 
 /** Fields and their kinds: what is written into the PDF as it is must be what it says it is. */
 const BOOKMARK_FIELDS = {
@@ -131,6 +141,8 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   const { faults } = scope
   if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, scope)
   if (!STYLES.has(name)) throw faults(`there is no style ${name}${suggestion(name, STYLES)}`)
+  const fault = styleFault(name, value)
+  if (fault !== undefined) throw faults(`the style ${name} ${fault}`)
   if (name === 'fontFamily') return familiesOf(value, scope)
   // react-pdf knows slanted faces as italic only.
   if (name === 'fontStyle' && value === 'oblique') return 'italic'

@@ -1,5 +1,5 @@
 import type { Json } from '@platen/contract/brand.ts'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { openSandbox } from '../evaluate.ts'
 import { transpile } from '../transpile.ts'
 
@@ -93,7 +93,6 @@ describe('equal input gives equal output:', () => {
     expect(await valueOf(`${rolls}.every((roll) => roll >= 0 && roll < 1) && new Set(${rolls}).size`)).toEqual(['100'])
   })
 
-  // Whatever zone the machine is in: the suite of the engine runs in another one.
   test.for([
     ['new Date(2026, 0, 31, 12).toISOString()', '2026-01-31T12:00:00.000Z'],
     ["new Date('2026-01-31T12:00').toISOString()", '2026-01-31T12:00:00.000Z'],
@@ -109,7 +108,11 @@ describe('equal input gives equal output:', () => {
     ['new Date(NaN)', 'Invalid Date'],
     ['new Date(undefined).getTime()', 'NaN'],
     ['new Date(0) instanceof Date && new Date(0).constructor === Date', 'true'],
-  ] as const)('%s is %s', async ([expression, text]) => {
-    expect(await valueOf(expression)).toEqual([text])
+  ] as const)('%s is %s, wherever the machine is', async ([expression, text]) => {
+    for (const zone of ['UTC', 'Asia/Tokyo', 'America/New_York']) {
+      vi.stubEnv('TZ', zone)
+      expect([zone, await valueOf(expression)]).toEqual([zone, [text]])
+    }
+    vi.unstubAllEnvs()
   })
 })

@@ -187,3 +187,22 @@ export const PerSheet = () => (
     <Rows count={50} />
   </A6>
 )
+
+export const NumbersAtBothEnds = () => (
+  <A6>
+    <Number_ />
+    <View style={{ backgroundColor: '#ddd' }}>
+      <Rows />
+    </View>
+    <Number_ style={{ bottom: undefined, top: 10 }} />
+    <Number_ style={{ bottom: 100, color: 'red' }} />
+  </A6>
+)
+
+export const NumbersByTheWay = () => (
+  <A6>
+    <Rows count={10} />
+    <Text style={{ position: 'absolute', top: 200, right: 20 }} render={({ pageNumber }) => `on ${pageNumber}`} />
+    <Rows count={40} />
+  </A6>
+)

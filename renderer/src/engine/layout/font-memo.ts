@@ -3,7 +3,7 @@
  * subset else has to be cut out of the font and put together again; and fonts are told apart anew for every run of letters.
  */
 import type { Font, Subset } from 'fontkit'
-import { recentlyUsed } from '../recently-used.ts'
+import { recentlyUsed } from '../../recently-used.ts'
 
 /** Subsets kept for each font, of some 20 kB. They hold letters of the font, and nothing of any text. */
 const SUBSETS_MAX = 16

@@ -4,14 +4,14 @@
  * are laid out a second time. Pure; looks at the tree react-pdf gives after layout.
  */
 import { PLAIN_LAYOUT_NODES_MAX } from '@platen/contract/limit.ts'
-import { DYNAMIC_MARK, SHEET_MARK } from '../template/element/frame.ts'
+import { DYNAMIC_MARK, FOOTER_MARK, SHEET_MARK } from '../../template/element/frame.ts'
 import type { LayoutNode } from './laid-out.ts'
 
 /** Is the plain pagination wanted for a document the fast one has laid out, and does it cost little enough? */
 export function wantsPlain(document: LayoutNode): boolean {
   const pages = document.children ?? []
   // A page with a frame has what react-pdf has not: space for a footer in the flow.
-  if (pages.some(({ props }) => props?.['hasFooter'] === true)) return false
+  if (pages.some(({ props }) => props?.[FOOTER_MARK] === true)) return false
   if (!pages.some((page, at) => isUnlikePlain(page, pages[at + 1]))) return false
   return sizeOf(document, PLAIN_LAYOUT_NODES_MAX) < PLAIN_LAYOUT_NODES_MAX
 }
@@ -21,12 +21,24 @@ function isUnlikePlain(page: LayoutNode, next: LayoutNode | undefined): boolean 
   if (page.props?.['wrap'] === false) return true
   if (hasLooseDynamic(page) || childrenOf(page).some((child) => isSqueezed(child, roomOf(page)))) return true
   if (next === undefined || next.props?.[SHEET_MARK] !== page.props?.[SHEET_MARK]) return false
-  return childrenOf(page).some(isDynamicHeader) || isStranded(page) || beginsUnlikePlain(next, roomLeft(page))
+  if ([...childrenOf(page), ...childrenOf(next)].some(isDynamicInFlow) || childrenOf(next).some(isPlaced)) return true
+  // The fast one repeats what is fixed from its place on, the plain one from the first page.
+  if (fixedOf(next) > fixedOf(page)) return true
+  return isStranded(page) || beginsUnlikePlain(next, roomLeft(page))
 }
 
-/** The plain one counts the space of a header that is made anew for each page twice, but for the first. */
-function isDynamicHeader(node: LayoutNode): boolean {
-  return node.props?.['fixed'] === true && !isAbsolute(node) && hasMark(node)
+/** The plain one gives what is made anew for each page its space only after it has filled the page, and a header twice. */
+function isDynamicInFlow(node: LayoutNode): boolean {
+  return !isAbsolute(node) && hasMark(node)
+}
+
+function fixedOf(page: LayoutNode): number {
+  return childrenOf(page).filter((child) => !isAbsolute(child) && child.props?.['fixed'] === true).length
+}
+
+/** The fast one puts what is positioned on the page that the content before it ends on. */
+function isPlaced(node: LayoutNode): boolean {
+  return isAbsolute(node) && node.props?.['fixed'] !== true
 }
 
 /** The fast one leaves the upper edge of a box behind where the first of its content moves on. */
@@ -69,12 +81,22 @@ function roomLeft(page: LayoutNode): number {
   return numberOf(page.box?.['height']) - numberOf(page.box?.['paddingBottom']) - Math.max(0, ...ends)
 }
 
-/** The fast one takes a box for one that cannot be split where something in it is positioned absolutely and made anew. */
-function hasLooseDynamic(node: LayoutNode): boolean {
+/**
+ * The fast one takes what is positioned absolutely and made anew for a part of the flow: a box around it cannot be split then, and
+ * on a page there is space before it. What is fixed on a page is kept from that, see `frame.ts`.
+ */
+function hasLooseDynamic(page: LayoutNode): boolean {
+  return (
+    childrenOf(page).some((child) => isAbsolute(child) && child.props?.['fixed'] !== true && hasMark(child)) ||
+    hasBoxedDynamic(page)
+  )
+}
+
+function hasBoxedDynamic(node: LayoutNode): boolean {
   return childrenOf(node).some(
     (child) =>
       isBox(child) &&
-      (childrenOf(child).some((inner) => isAbsolute(inner) && hasMark(inner)) || hasLooseDynamic(child)),
+      (childrenOf(child).some((inner) => isAbsolute(inner) && hasMark(inner)) || hasBoxedDynamic(child)),
   )
 }
 

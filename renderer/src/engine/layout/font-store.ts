@@ -8,11 +8,18 @@ import { THREAD_ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest, FontReference } from '@platen/contract/tenant.ts'
 import { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
-import { recentlyUsed } from '../recently-used.ts'
-import { inspectFont, openFont, unpackFont } from '../template/asset/font/font-file.ts'
-import { DEFAULT_FAMILY, type Families, faceFor, fontFaces, LAST_RESORT, plainText } from '../template/asset/fonts.ts'
-import { isVisible } from '../template/asset/glyph.ts'
-import { isFontKind, kindOf } from '../template/asset/kind.ts'
+import { recentlyUsed } from '../../recently-used.ts'
+import { inspectFont, openFont, unpackFont } from '../../template/asset/font/font-file.ts'
+import {
+  DEFAULT_FAMILY,
+  type Families,
+  faceFor,
+  fontFaces,
+  LAST_RESORT,
+  plainText,
+} from '../../template/asset/fonts.ts'
+import { isVisible } from '../../template/asset/glyph.ts'
+import { isFontKind, kindOf } from '../../template/asset/kind.ts'
 import { remember } from './font-memo.ts'
 
 export interface FontStore {

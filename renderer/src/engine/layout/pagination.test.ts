@@ -47,6 +47,18 @@ describe('the plain pagination is wanted for', () => {
       document(page({}, text({ props: { fixed: true, isDynamic: true } }), text(full)), page({}, text())),
     ],
     [
+      'something made for each page in the flow',
+      document(page({}, text({ props: { isDynamic: true } })), page({}, text())),
+    ],
+    [
+      'something fixed after the content',
+      document(page({}, text(full)), page({}, text(), text({ props: { fixed: true } }))),
+    ],
+    [
+      'something positioned on a second page',
+      document(page({}, text(full)), page({}, text(), view({ style: { position: 'absolute' } }))),
+    ],
+    [
       'something made for each page, pinned in a box',
       document(page({}, view({}, text({ props: { isDynamic: true }, style: { position: 'absolute' } })))),
     ],
@@ -69,8 +81,11 @@ describe('the fast pagination is good for', () => {
       document(page({}, text()), page({}, view({ ...coloured, props: { break: true } }))),
     ],
     [
-      'a row that follows a fixed header',
-      document(page({}, text(full)), page({}, text({ props: { fixed: true } }), text())),
+      'text below a fixed header',
+      document(
+        page({}, text({ props: { fixed: true } }), text(full)),
+        page({}, text({ props: { fixed: true } }), text()),
+      ),
     ],
     [
       'a footer in the flow',
