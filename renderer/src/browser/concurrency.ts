@@ -8,12 +8,15 @@ import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Page } from 'puppeteer'
 import type { ClusterOptions } from 'puppeteer-cluster'
 import type { PrintDocument } from './document/load.ts'
-import type { PrintedDocument, PrintPage } from './page.ts'
+import type { PrintedDocument } from './page.ts'
 import type { PagePool } from './pool.ts'
 
-/** What a job of the cluster gets for a page: the cluster does not say whose job it is, so the job itself says so. */
+/** What a job of the cluster gets for a page: a slot, which knows pages of all tenants and says itself whose it takes. */
 export interface PrintJob {
-  /** Prints on a page only this tenant's documents have been on, and one with scripts on a page of its own. As `PrintPage.print`; once per job. */
+  /**
+   * Prints on a page only this tenant's documents have been on, and one with scripts on a page of its own; one document at a
+   * time. As `PrintPage.print`, and resolves or rejects when the slot can print again.
+   */
   print(tenant: TenantId, document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
 }
 
@@ -48,14 +51,17 @@ export function jobOf(page: Page): PrintJob {
 }
 
 function openJob(pool: PagePool) {
-  let page: PrintPage | undefined
-  let isSound = false
   const job = {
     async print(tenant: TenantId, document: PrintDocument, signal: AbortSignal) {
-      page = await pool.take({ tenant, isLone: document.isScripted }, signal)
-      const printed = await page.print(document, signal)
-      isSound = true
-      return printed
+      const page = await pool.take({ tenant, isLone: document.isScripted }, signal)
+      let isSound = false
+      try {
+        const printed = await page.print(document, signal)
+        isSound = true
+        return printed
+      } finally {
+        await pool.release(page, isSound)
+      }
     },
     /** The cluster listens for a page's crash, and only takes note of it. `print` ends by it. */
     on: () => {},
@@ -63,8 +69,6 @@ function openJob(pool: PagePool) {
   return {
     // All the cluster does with a page is to call `on` and to hand it to the task.
     resources: { page: job as unknown as Page },
-    close: async () => {
-      if (page !== undefined) await pool.release(page, isSound)
-    },
+    close: async () => {},
   }
 }

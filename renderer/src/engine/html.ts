@@ -11,7 +11,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Warning } from '@platen/contract/render.ts'
 import type { Page } from 'puppeteer'
-import { jobOf, pooledConcurrency } from '../browser/concurrency.ts'
+import { jobOf, type PrintJob, pooledConcurrency } from '../browser/concurrency.ts'
 import type { PrintDocument } from '../browser/document/load.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
 import { launchBrowser, sweepProfiles } from '../browser/launch.ts'
@@ -70,16 +70,25 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     timeout: NO_TIMEOUT_MS,
     puppeteer,
   })
-  const turns = gate(slots)
+  const turns = gate()
   const closing = new AbortController()
+  const closed = new Promise<void>((resolve) => {
+    closing.signal.addEventListener('abort', () => resolve())
+  })
+  // One job for the life of each slot: the cluster begins a job every ten milliseconds at most, which is what a document takes.
+  for (let slot = 0; slot < slots; slot += 1) {
+    const hold = async ({ page }: { page: Page }) => {
+      turns.add(jobOf(page))
+      await closed
+    }
+    // The cluster gives a job up after its longest time-out, weeks on; what the slot prints on is ours, and goes on.
+    cluster.execute(hold).catch(() => undefined)
+  }
 
   async function attempt(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
     const filled = await settings.fill(work, signal)
-    // The cluster's queue has no bound and outlives its jobs' deadlines, so it is never given more than it has slots.
-    using _turn = await turns.enter(signal)
-    const printed = await cluster.execute(({ page }: { page: Page }) =>
-      jobOf(page).print(work.tenant, documentOf(work, filled), signal),
-    )
+    using turn = await turns.enter(signal)
+    const printed = await turn.job.print(work.tenant, documentOf(work, filled), signal)
     const pdf = finishPdf(printed.pdf, { metadata: metadataOf(work, printed), isSandbox: work.isSandbox })
     return { pdf, warnings: warningsOf(work, printed.missing + filled.missing) }
   }
@@ -125,38 +134,40 @@ function warningsOf(work: RenderWork, missing: string): readonly Warning[] {
   ]
 }
 
-/** Lets `slots` in at a time, first come, first served. A turn ends when it is disposed of. */
-function gate(slots: number): { enter(signal: AbortSignal): Promise<Disposable> } {
-  const waiting = new Set<() => void>()
-  let free = slots
-  const turn = {
-    [Symbol.dispose]() {
-      const [next] = waiting
-      if (next === undefined) {
-        free += 1
-        return
-      }
-      waiting.delete(next)
-      next()
-    },
+/** The right to print on a slot. It ends when it is disposed of. */
+interface Turn extends Disposable {
+  readonly job: PrintJob
+}
+
+/** Gives slots away, first come, first served. */
+function gate(): { add(job: PrintJob): void; enter(signal: AbortSignal): Promise<Turn> } {
+  const waiting = new Set<(job: PrintJob) => void>()
+  const free: PrintJob[] = []
+  const add = (job: PrintJob) => {
+    const [next] = waiting
+    if (next === undefined) {
+      free.push(job)
+      return
+    }
+    waiting.delete(next)
+    next(job)
   }
+  const turn = (job: PrintJob): Turn => ({ job, [Symbol.dispose]: () => add(job) })
   return {
+    add,
     async enter(signal) {
       signal.throwIfAborted()
-      if (free > 0) {
-        free -= 1
-        return turn
-      }
-      const { promise, resolve } = Promise.withResolvers<void>()
+      const job = free.pop()
+      if (job !== undefined) return turn(job)
+      const { promise, resolve } = Promise.withResolvers<PrintJob>()
       waiting.add(resolve)
       try {
-        await abortable(promise, signal)
+        return turn(await abortable(promise, signal))
       } catch (error) {
-        // The turn may have come together with the abort.
-        if (!waiting.delete(resolve)) turn[Symbol.dispose]()
+        // The slot may have come together with the abort.
+        if (!waiting.delete(resolve)) add(await promise)
         throw error
       }
-      return turn
     },
   }
 }
