@@ -10,6 +10,7 @@ import { templateKey } from '@platen/contract/render.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { openManifests } from '@platen/embedded/manifests.ts'
 import { openTemplateCheck } from '@platen/renderer/template/check.ts'
+import { openSandbox } from '@platen/renderer/template/evaluate.ts'
 
 const signal = new AbortController().signal
 
@@ -57,7 +58,7 @@ interface Followed {
 
 /** Follows a folder. `logged` resolves with the first line of that message that nobody has asked for yet. */
 async function follow({ dir, dataDir, artifacts }: Followed) {
-  const check = await openTemplateCheck()
+  const check = openTemplateCheck(await openSandbox())
   const lines: Line[] = []
   let wake = Promise.withResolvers<void>()
   const record = (fields: object, message: string) => {

@@ -4,8 +4,8 @@
  * as a page would pay for loading them each time.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { fontFolder } from '../template/asset/fonts.ts'
 
 /**
  * Which font stands in for which names. Chromium asks for its generic families by the names of Microsoft's fonts, and templates
@@ -23,10 +23,6 @@ export async function writeFontConfig(folder: string): Promise<string> {
   await mkdir(cache, { recursive: true })
   await writeFile(file, fontConfig({ fonts: fontFolder(), cache }))
   return file
-}
-
-function fontFolder(): string {
-  return join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf')
 }
 
 function fontConfig({ fonts, cache }: { fonts: string; cache: string }): string {

@@ -15,7 +15,7 @@ import { keptImages, openImages } from '../template/element/image.ts'
 import { OutOfPatience, openPatience } from '../template/element/patience.ts'
 import type { Props } from '../template/element/prop.ts'
 import { translate } from '../template/elements.ts'
-import { openSandbox } from '../template/evaluate.ts'
+import type { Evaluate } from '../template/evaluate.ts'
 import { type Program, transpile } from '../template/transpile.ts'
 import type { Rendering, RenderWork } from './engine.ts'
 import { type FontStore, openFontStore } from './layout/font-store.ts'
@@ -28,11 +28,11 @@ const PROGRAMS_MAX = 32
 /** Makes the PDF of `work`; one call at a time. Throws `ServiceError` with `template_error`, `asset_unavailable` or `page_limit`. */
 export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<ArrayBuffer>>>
 
-/** Loads fonts and QuickJS; what it returns is ready to work. */
-export async function openDocumentRenderer(): Promise<RenderDocument> {
+/** Loads fonts; what it returns is ready to work, in a sandbox it may share. */
+export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDocument> {
   // A soft hyphen says where a word may break, and nothing else does.
   Font.registerHyphenationCallback((word) => word.split('\u00ad'))
-  const [evaluate, fonts] = await Promise.all([openSandbox(), openFontStore()])
+  const fonts = await openFontStore()
   const programs = recentlyUsed<Program>(PROGRAMS_MAX, () => 1)
   const kept = keptImages()
   return async ({ digest, template, assets, data, options, isSandbox }) => {
@@ -44,9 +44,10 @@ export async function openDocumentRenderer(): Promise<RenderDocument> {
     const image = openImages(assets, kept)
     const translation = { template, options, call, find: program.find, image, families: own.families }
     const fast = await print(translate(nodes, translation), fonts)
-    const patience = openPatience(fast.laidOut.pages)
     const plain = wantsPlain(fast.layout)
-      ? await patiently(() => print(translate(nodes, { ...translation, patience }), fonts))
+      ? await patiently(() =>
+          print(translate(nodes, { ...translation, patience: openPatience(fast.laidOut.pages) }), fonts),
+        )
       : undefined
     const { pdf, laidOut } = plain ?? fast
     refuseGaps(laidOut, assets)

@@ -7,6 +7,7 @@ import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
+import { openSandbox } from '../template/evaluate.ts'
 import { openHtmlFiller } from '../template/html/fill.ts'
 import { openDocumentRenderer, type RenderDocument } from './document.ts'
 import type { RenderWork } from './engine.ts'
@@ -15,9 +16,11 @@ import type { RenderTask, TaskResults, ThreadReply } from './thread-pool.ts'
 async function serve(port: MessagePort): Promise<void> {
   // react-pdf warns on the console, quoting the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
+  // One for both, as there is one task at a time.
+  const evaluate = await openSandbox()
   const tools: Tools = {
-    renderDocument: await openDocumentRenderer(),
-    checkTemplate: await openTemplateCheck(),
+    renderDocument: await openDocumentRenderer(evaluate),
+    checkTemplate: openTemplateCheck(evaluate),
     fillHtml: openHtmlFiller(),
   }
   // The first render of a thread compiles most of what a render runs, and takes five times as long as the next.

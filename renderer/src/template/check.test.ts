@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { aFont, anAsset } from '../../../test/fixture/asset.ts'
 import { aPng } from '../../../test/fixture/image.ts'
 import { openTemplateCheck } from './check.ts'
+import { openSandbox } from './evaluate.ts'
 
-const check = await openTemplateCheck()
+const check = openTemplateCheck(await openSandbox())
 
 function aSource(fields: Partial<TemplateSource>): TemplateSource {
   return { code: 'invoice' as TemplateCode, name: 'Invoice', version: 1, options: {}, ...fields }

@@ -35,9 +35,8 @@ export interface TemplateCheck {
 
 export type CheckTemplate = (check: TemplateCheck) => Promise<readonly TemplateFault[]>
 
-/** Loads QuickJS once; the check it returns gives what is wrong with a template, or nothing. It throws only for a defect of the service. */
-export async function openTemplateCheck(): Promise<CheckTemplate> {
-  const evaluate = await openSandbox()
+/** The check, in a sandbox it may share: it gives what is wrong with a template, or nothing, and throws only for a defect of the service. */
+export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
   return async (check) => {
     const engine = check.source.reactPdf === undefined ? 'html' : 'react_pdf'
     const faults = assetFaults(check.source, check.assets).map((message) => ({ engine, message }) as const)
@@ -52,7 +51,7 @@ export async function openTemplateCheck(): Promise<CheckTemplate> {
 
 /** Checks one template; see `openTemplateCheck` for checking many. */
 export async function checkTemplate(check: TemplateCheck): Promise<readonly TemplateFault[]> {
-  return (await openTemplateCheck())(check)
+  return openTemplateCheck(await openSandbox())(check)
 }
 
 async function faultsOf(engine: Engine, check: () => unknown): Promise<readonly TemplateFault[]> {

@@ -24,7 +24,7 @@ import {
   placeProps,
   SHEET_MARK,
 } from './element/frame.ts'
-import type { ImageSource, ReadImage } from './element/image.ts'
+import type { ReadImage } from './element/image.ts'
 import { lineHeightOf } from './element/line-height.ts'
 import { documentProps, pageProps } from './element/page.ts'
 import {
@@ -68,15 +68,9 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
   if (root === undefined || typeof root === 'string' || others.length > 0) {
     throw faults('the component must return exactly one <Document>')
   }
-  const images = new Map<string, ImageSource>()
-  const image = (src: string) => {
-    const known = images.get(src) ?? translation.image(src)
-    images.set(src, known)
-    return known
-  }
   const family = withFallback([DEFAULT_FAMILY], translation.families)
   const spot: Spot = { place: 'root', depth: 0, faults, family, isDrawing: false, isWithinText: false }
-  return elementOf(root, spot, { ...translation, image, budget: { left: ELEMENTS_MAX }, flow: { isMoved: false } })
+  return elementOf(root, spot, { ...translation, budget: { left: ELEMENTS_MAX }, flow: { isMoved: false } })
 }
 
 /** A node of the tree after a look at its frame; its props and children are looked at on the way down. */

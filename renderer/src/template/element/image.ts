@@ -25,9 +25,10 @@ export function keptImages(): KeptImages {
   return recentlyUsed(THREAD_ASSETS_KEPT_BYTES_MAX, ({ data }) => data.length)
 }
 
-/** Opens the images of one template. An asset is looked at once for as long as it is kept. */
+/** Opens the images of one document. Each is looked at once, and an asset once for as long as it is kept. */
 export function openImages(assets: readonly Asset[], kept: KeptImages): ReadImage {
-  return (src) => {
+  const images = new Map<string, ImageSource>()
+  const read = (src: string): ImageSource => {
     try {
       const name = /^asset:(.*)$/s.exec(src)?.[1]
       if (name === undefined) return readDataUrl(src)
@@ -40,6 +41,11 @@ export function openImages(assets: readonly Asset[], kept: KeptImages): ReadImag
       const shown = src.length > SHOWN_CHARS_MAX ? `${src.slice(0, SHOWN_CHARS_MAX)}…` : src
       throw new ServiceError('asset_unavailable', `template.tsx: image ${shown}: ${cause.message}`, { cause })
     }
+  }
+  return (src) => {
+    const image = images.get(src) ?? read(src)
+    images.set(src, image)
+    return image
   }
 }
 
