@@ -3,24 +3,30 @@
  * start to end, and some layouts never end.
  */
 
+import assert from 'node:assert/strict'
+import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
+import { PDF_PAGES_MAX } from '@platen/contract/limit.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
-import { type DocumentProps, Font, renderToStream } from '@react-pdf/renderer'
-import { cloneElement, type ReactElement } from 'react'
+import layOut from '@react-pdf/layout'
+import { Font } from '@react-pdf/renderer'
+import type { ReactElement } from 'react'
 import { finishPdf } from '../pdf/finish.ts'
 import { recentlyUsed } from '../recently-used.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
 import { OutOfPatience, openPatience } from '../template/element/patience.ts'
 import type { Props } from '../template/element/prop.ts'
-import { translate } from '../template/elements.ts'
+import { type Translation, translate } from '../template/elements.ts'
 import type { Evaluate } from '../template/evaluate.ts'
 import { type Program, transpile } from '../template/transpile.ts'
 import type { Rendering, RenderWork } from './engine.ts'
-import { type FontStore, openFontStore } from './layout/font-store.ts'
-import { inspectLayout, type LaidOut, type LayoutNode, layoutOf } from './layout/laid-out.ts'
+import { drawPdf } from './layout/drawing.ts'
+import { openFontStore } from './layout/font-store.ts'
+import { type Instance, instancesOf } from './layout/instance.ts'
+import { inspectLayout, type LaidOut, type LayoutNode } from './layout/laid-out.ts'
 import { wantsPlain } from './layout/pagination.ts'
+import { openTotals, type PageCounts, type Totals } from './layout/totals.ts'
 
 /** Transpiled templates kept by a thread; a tenant in a hurry uses one or two. */
 const PROGRAMS_MAX = 32
@@ -34,6 +40,7 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
   Font.registerHyphenationCallback((word) => word.split('\u00ad'))
   const fonts = await openFontStore()
   const programs = recentlyUsed<Program>(PROGRAMS_MAX, () => 1)
+  const counts = recentlyUsed<PageCounts>(PROGRAMS_MAX, () => 1)
   const kept = keptImages()
   return async ({ digest, template, assets, data, options, isSandbox }) => {
     if (template.reactPdf === undefined)
@@ -43,21 +50,46 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
     const { nodes, call } = await evaluate(program, { data, options, locale: template.locale })
     const image = openImages(assets, kept)
     const translation = { template, options, call, find: program.find, image, families: own.families }
-    const fast = await print(translate(nodes, translation), fonts)
-    const plain = wantsPlain(fast.layout)
-      ? await patiently(() =>
-          print(translate(nodes, { ...translation, patience: openPatience(fast.laidOut.pages) }), fonts),
-        )
-      : undefined
-    const { pdf, laidOut } = plain ?? fast
+    const { layout: fast, counts: counted } = await layFast(nodes, translation, counts.get(digest))
+    counts.set(digest, counted)
+    refuseLength(fast)
+    const patience = wantsPlain(fast) ? openPatience(pagesOf(fast)) : undefined
+    const plain = patience && (await patiently(() => lay(translate(nodes, { ...translation, patience }))))
+    const layout = plain ?? fast
+    const laidOut = inspectLayout(layout, fonts.missing)
+    refuseLength(layout)
     refuseGaps(laidOut, assets)
     const warning = missingGlyphs(laidOut.missing)
+    const pdf = await explained(() => drawPdf(layout))
     return { pdf: finishPdf(pdf, { isSandbox }), warnings: warning === undefined ? [] : [warning] }
   }
 }
 
+/** Lays a document out by the fast pagination, taking it to have as many pages as the last one of its template had. */
+async function layFast(nodes: Json, translation: Translation, guess: PageCounts = [1]): Promise<Laid> {
+  const guessed = openTotals(guess)
+  try {
+    return await layWith(guessed, nodes, translation)
+  } catch (error) {
+    // A function may fail on totals that are not true.
+    if (!guessed.wereTold()) throw error
+    return await layWith(openTotals(undefined), nodes, translation)
+  }
+}
+
+interface Laid {
+  readonly layout: LayoutNode
+  readonly counts: PageCounts
+}
+
+async function layWith(totals: Totals, nodes: Json, translation: Translation): Promise<Laid> {
+  const call: Translation['call'] = (id, page) => translation.call(id, totals.complete(page))
+  const layout = await lay(translate(nodes, { ...translation, call }), (document) => totals.watch(document))
+  return { layout, counts: totals.counts }
+}
+
 /** The document of react-pdf's own pagination, or none where that comes to no end. */
-async function patiently(action: () => Promise<Printed>): Promise<Printed | undefined> {
+async function patiently(action: () => Promise<LayoutNode>): Promise<LayoutNode | undefined> {
   try {
     return await action()
   } catch (error) {
@@ -74,47 +106,32 @@ function refuseGaps({ gaps: [digest] }: LaidOut, assets: readonly Asset[]): void
   throw new ServiceError('asset_unavailable', `template.tsx: ${image}: the image is damaged`)
 }
 
-interface Printed {
-  readonly pdf: Uint8Array<ArrayBuffer>
-  readonly layout: LayoutNode
-  readonly laidOut: LaidOut
+function refuseLength(layout: LayoutNode): void {
+  const pages = pagesOf(layout)
+  if (pages <= PDF_PAGES_MAX) return
+  throw new ServiceError('page_limit', `the document has ${pages} pages; at most ${PDF_PAGES_MAX} are allowed`)
 }
 
-async function print(document: ReactElement<Props>, fonts: FontStore): Promise<Printed> {
-  let layout: LayoutNode = {}
-  const onRender = (rendered: unknown) => {
-    layout = layoutOf(rendered)
-  }
-  const stream = await drawn(cloneElement(document, { onRender }))
-  const laidOut = inspectLayout(layout, fonts.missing)
-  if (laidOut.pages > PDF_PAGES_MAX) {
-    throw new ServiceError(
-      'page_limit',
-      `the document has ${laidOut.pages} pages; at most ${PDF_PAGES_MAX} are allowed`,
-    )
-  }
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of stream) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > PDF_BYTES_MAX) throw new ServiceError('template_error', `the PDF has more than ${PDF_BYTES_MAX} bytes`)
-  }
-  // Memory of its own, as it is handed to another thread whole.
-  const pdf = new Uint8Array(bytes)
-  let at = 0
-  for (const chunk of chunks) {
-    pdf.set(chunk, at)
-    at += chunk.length
-  }
-  return { pdf, layout, laidOut }
+function pagesOf({ children }: LayoutNode): number {
+  return children?.length ?? 0
 }
 
-/** Lays the document out and draws it. What react-pdf throws while doing so comes of what the template asked for. */
-async function drawn(document: ReactElement<DocumentProps>): Promise<AsyncIterable<Buffer>> {
+async function lay(element: ReactElement<Props>, prepare = (document: Instance) => document): Promise<LayoutNode> {
+  const [document] = instancesOf(element)
+  assert(document !== undefined, 'an element of a document is one')
+  return await explained(() => layOutNodes(prepare(document), FONTS))
+}
+
+/** With parameters and result as they are here: its own types of them are larger, and know nothing of fonts. */
+const layOutNodes = layOut as unknown as (document: Instance, fonts: object) => Promise<LayoutNode>
+
+/** react-pdf's own, whose fonts are all there: it would wait for those of each element, twice. */
+const FONTS = Object.assign(Object.create(Font) as object, { load: () => undefined })
+
+/** What react-pdf throws comes of what the template asked for. */
+async function explained<T>(action: () => Promise<T>): Promise<T> {
   try {
-    // Its streams give buffers, whatever the type of the interface says.
-    return (await renderToStream(document)) as unknown as AsyncIterable<Buffer>
+    return await action()
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
     const reason = cause instanceof Error ? cause.message : String(cause)

@@ -88,9 +88,10 @@ function structureOf({ qpdf }: { readonly qpdf: readonly [unknown, Objects] }): 
     if (Array.isArray(value)) return value.map((part: Json) => visit(part, path))
     if (typeof value === 'object' && value !== null) {
       const entries = Object.entries(value).filter(([name]) => !UNCOMPARED.has(name))
-      return Object.fromEntries(entries.map(([name, part]) => [name, visit(part, path)]))
+      return Object.fromEntries(entries.map(([name, part]) => [unnumbered(name), visit(part, path)]))
     }
-    if (typeof value !== 'string' || !/^\d+ \d+ R$/.test(value)) return value
+    if (typeof value !== 'string') return value
+    if (!/^\d+ \d+ R$/.test(value)) return unnumbered(value)
     if (path.includes(value)) return 'an object above'
     const object = objects[`obj:${value}`]
     const content = object?.value ?? object?.stream?.dict ?? null
@@ -102,6 +103,11 @@ function structureOf({ qpdf }: { readonly qpdf: readonly [unknown, Objects] }): 
   // The tree of pages first: what follows refers to them.
   const { '/Pages': tree = null, ...rest } = objectOf(objects, trailer['/Root'] ?? null)
   return { pages: visit(tree, []), catalog: visit(rest, []) }
+}
+
+/** Fonts are counted, and one that is never used may count. */
+function unnumbered(text: string): string {
+  return text.replace(/\/F\d+/g, '/F').replace(/\/[A-Z]{6}\+/g, '/')
 }
 
 function objectOf(objects: Objects, reference: Json): { readonly [name: string]: Json } {

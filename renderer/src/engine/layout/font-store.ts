@@ -20,7 +20,7 @@ import {
 } from '../../template/asset/fonts.ts'
 import { isVisible } from '../../template/asset/glyph.ts'
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
-import { remember } from './font-memo.ts'
+import { rememberSubsets } from './font-memo.ts'
 
 export interface FontStore {
   /**
@@ -95,7 +95,7 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     // Anew, as the one that was tried out has kept glyphs of its trial.
     const font = openFont(sfnt)
     measureLetters(font)
-    remember(font)
+    rememberSubsets(font)
     // pdfkit writes it into the PDF as it is, and takes fonts of one name for one font.
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
     return { font, bytes: sfnt.length }
@@ -205,7 +205,7 @@ async function loadDefaults(): Promise<Font> {
       const font = data as Font
       nameGlyphs(font)
       measureLetters(font)
-      remember(font)
+      rememberSubsets(font)
       return { weight: fontWeight, style: fontStyle === 'italic' ? ('italic' as const) : ('normal' as const), font }
     })
     addFamily(name, faces)

@@ -2,20 +2,10 @@
 import type { FontStore, Glyph } from './font-store.ts'
 
 export interface LaidOut {
-  readonly pages: number
   /** Characters no font has, in the order they are met, each as often as it is drawn. */
   readonly missing: readonly string[]
   /** Digests of the images that react-pdf could not read, for which it leaves a gap. */
   readonly gaps: readonly string[]
-}
-
-/**
- * What react-pdf tells `onRender` of its layout. It stands there under a name that says it may change: then there is no count
- * of pages, no limit but size, and no warning.
- */
-export function layoutOf(rendered: unknown): LayoutNode {
-  const { _INTERNAL__LAYOUT__DATA_: layout = {} } = (rendered ?? {}) as { _INTERNAL__LAYOUT__DATA_?: LayoutNode }
-  return layout
 }
 
 /** Looks through a layout. */
@@ -34,7 +24,7 @@ export function inspectLayout(layout: LayoutNode, missing: FontStore['missing'])
     children?.forEach(visit)
   }
   visit(layout)
-  return { pages: layout.children?.length ?? 0, missing: characters, gaps }
+  return { missing: characters, gaps }
 }
 
 const IMAGES = ['IMAGE', 'IMAGE_BACKGROUND']

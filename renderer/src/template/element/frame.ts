@@ -25,6 +25,9 @@ export interface FramedPage {
   readonly subPageNumber?: number
 }
 
+/** The type of such a part. */
+export const FRAGMENT = 'FRAGMENT'
+
 /** Props of ours on react-pdf's nodes: the place of one among its siblings, and what others were put into for the way. */
 const PLACE = 'placeAmongSiblings'
 const CARRIER = 'isCarrier'
@@ -105,7 +108,7 @@ function uncovered(node: LaidOut): readonly LaidOut[] {
 }
 
 function partOf(node: LaidOut): Part {
-  return createElement('FRAGMENT', { node })
+  return createElement(FRAGMENT, { node })
 }
 
 function restored(node: LaidOut): LaidOut {

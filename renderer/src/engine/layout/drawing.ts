@@ -1,0 +1,132 @@
+/**
+ * A laid-out document as a PDF. react-pdf draws with pdfkit, whose documents know nothing of each other; what it would do anew for
+ * each document or each run of letters is done once here, and what it writes goes nowhere but into memory.
+ */
+import { ServiceError } from '@platen/contract/error.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import draw from '@react-pdf/render'
+import PdfDocument, { type PdfReference } from 'pdfkit'
+import type { Props } from '../../template/element/prop.ts'
+import { PackedFont } from './font-memo.ts'
+import type { LayoutNode } from './laid-out.ts'
+
+/** Draws a document that react-pdf has laid out. Throws `template_error` for one of too many bytes. */
+export async function drawPdf(layout: LayoutNode): Promise<Uint8Array<ArrayBuffer>> {
+  const { promise: drawn, resolve } = Promise.withResolvers<void>()
+  const pdf = new Pdf({ ...optionsOf(layout.props ?? {}), chunks: [], fonts: new Map(), finish: resolve })
+  // Its parameters are of react-pdf's own types of the same things.
+  draw(pdf as never, layout as never)
+  // Images with transparency are taken apart on another thread.
+  await drawn
+  return pdf.bytes()
+}
+
+/** What pdfkit takes, of the props of a document that `documentProps` has filled in. */
+function optionsOf(props: Props) {
+  const { title, author, subject, keywords, creator, producer, creationDate, modificationDate } = props
+  const info = {
+    Title: title,
+    Author: author,
+    Subject: subject,
+    Keywords: keywords,
+    Creator: creator,
+    Producer: producer,
+    CreationDate: creationDate,
+    ModDate: modificationDate,
+  }
+  return {
+    autoFirstPage: false,
+    displayTitle: true,
+    lang: props['language'],
+    pdfVersion: props['pdfVersion'],
+    pageLayout: props['pageLayout'],
+    pageMode: props['pageMode'],
+    info: Object.fromEntries(Object.entries(info).filter(([, value]) => value !== undefined)),
+  }
+}
+
+/** All it needs comes with the options, as pdfkit's constructor calls the methods below before there are fields. */
+interface PdfOptions extends ReturnType<typeof optionsOf> {
+  readonly chunks: Uint8Array[]
+  readonly fonts: Map<object, object | null>
+  /** The font of the next letters. */
+  current?: object | undefined
+  readonly finish: () => void
+}
+
+class Pdf extends PdfDocument<PdfOptions> {
+  constructor(options: PdfOptions) {
+    super(options)
+    const { pageMode } = options
+    if (typeof pageMode === 'string' && pageMode !== '')
+      this._root.data['PageMode'] = pageMode.charAt(0).toUpperCase() + pageMode.slice(1)
+  }
+
+  bytes(): Uint8Array<ArrayBuffer> {
+    // Memory of its own, as it is handed to another thread whole.
+    const bytes = new Uint8Array(this._offset)
+    let at = 0
+    for (const chunk of this.options.chunks) {
+      bytes.set(chunk, at)
+      at += chunk.length
+    }
+    return bytes
+  }
+
+  /** Not to begin with Helvetica, which few pages need and which is read from its text each time. */
+  override initFonts(): void {
+    super.initFonts(null)
+  }
+
+  /** Helvetica all the same, for what is measured in letters where there was no text yet, and for forms. */
+  override get _font(): object | null {
+    if (this.options.current === undefined) this.font('Helvetica')
+    return this.options.current ?? null
+  }
+
+  override set _font(font: object | null) {
+    this.options.current = font ?? undefined
+  }
+
+  /** pdfkit makes a font for each text, as each has an object of its own, and then finds that it had it already. */
+  override font(source: object | string, size?: number): this {
+    const origin: unknown = typeof source === 'string' ? source : Object.getPrototypeOf(source)
+    if (typeof origin !== 'object' || origin === null) return super.font(source, size)
+    const known = this.options.fonts.get(origin)
+    if (known === undefined) {
+      super.font(source, size)
+      this.options.fonts.set(origin, this._font)
+      return this
+    }
+    this._font = known
+    this._fontSource = source
+    return size === undefined ? this : this.fontSize(size)
+  }
+
+  /** A font that was packed for an earlier document has been compressed for it, too. */
+  override ref(data?: object): PdfReference {
+    const reference = super.ref(data)
+    if (data !== undefined) return reference
+    const end = reference.end.bind(reference)
+    reference.end = (chunk) => {
+      if (!(chunk instanceof PackedFont)) return end(chunk)
+      reference.data['Filter'] = 'FlateDecode'
+      reference.compress = false
+      end(chunk.deflated())
+    }
+    return reference
+  }
+
+  override _write(data: Uint8Array | string): void {
+    const chunk = typeof data === 'string' ? Buffer.from(`${data}\n`, 'latin1') : data
+    this.options.chunks.push(chunk)
+    this._offset += chunk.length
+    if (this._offset > PDF_BYTES_MAX)
+      throw new ServiceError('template_error', `the PDF has more than ${PDF_BYTES_MAX} bytes`)
+  }
+
+  override push(chunk: Uint8Array | null): boolean {
+    if (chunk === null) this.options.finish()
+    return true
+  }
+}
