@@ -1,4 +1,5 @@
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { JsonObject } from '@platen/contract/brand.ts'
 import { PDF_PAGES_MAX } from '@platen/contract/limit.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
@@ -22,6 +23,59 @@ async function render(fields: WorkFields): Promise<Uint8Array> {
 /** A PNG of one half-transparent red pixel. */
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+
+describe('the totals of pages', () => {
+  const numbered = (label: string) =>
+    `<Page size="A6" style={{ paddingBottom: 40 }}><Rows count={data.rows} />
+      <Text fixed style={{ position: 'absolute', bottom: 9 }} render={${label}} /></Page>`
+  const labelsOf = async (document: string, data: JsonObject) => {
+    const { text } = await inspectPdf(await render({ document, data }))
+    return pagesOf(text).map((page) => /label (.+)/.exec(page)?.[1])
+  }
+
+  test('are right whatever the last document of the template had', async () => {
+    const document = numbered('({ pageNumber, totalPages }) => `label ${pageNumber} of ${totalPages}`')
+    const lengths: number[] = []
+    for (const rows of [1, 60, 30, 60, 60, 1, 1]) {
+      const labels = await labelsOf(document, { rows })
+      expect(labels).toEqual(labels.map((_, at) => `${at + 1} of ${labels.length}`))
+      lengths.push(labels.length)
+    }
+    expect(lengths).toEqual([1, 3, 2, 3, 3, 1, 1])
+  })
+
+  test('of each <Page> are its own', async () => {
+    const label = '(page) => `label ${page.subPageNumber} of ${page.subPageTotalPages}, ${page.totalPages} in all`'
+    const document = `${numbered(label)}<Page size="A6"><Text>label one</Text></Page>${numbered(label)}`
+    for (const rows of [30, 30, 60]) {
+      const labels = await labelsOf(document, { rows })
+      const sheets = (labels.length - 1) / 2
+      const own = Array.from({ length: sheets }, (_, at) => `${at + 1} of ${sheets}, ${labels.length} in all`)
+      expect(labels).toEqual([...own, 'one', ...own])
+    }
+  })
+
+  test('are true when a function relies on them', async () => {
+    const document = numbered(
+      "({ pageNumber, totalPages }) => 'label ' + data.names.slice(-totalPages)[pageNumber - 1].toUpperCase()",
+    )
+    const names = ['a', 'b', 'c', 'd']
+    expect(await labelsOf(document, { names, rows: 1 })).toEqual(['D'])
+    expect(await labelsOf(document, { names, rows: 60 })).toEqual(['B', 'C', 'D'])
+    expect(await labelsOf(document, { names, rows: 1 })).toEqual(['D'])
+  })
+
+  test('break a document into pages once where it has as many as the last', async () => {
+    const source = `
+import { Document, Page, Text } from '@react-pdf/renderer'
+let calls = 0
+export default () => (
+  <Document><Page><Text render={({ totalPages }) => 'call ' + ++calls + ' of ' + totalPages} /></Page></Document>
+)`
+    const { text } = await inspectPdf(await render({ source }))
+    expect(text).toContain('call 1 of 1')
+  })
+})
 
 describe('a document', () => {
   test('comes out as its author wrote it, with data, options and metadata', async () => {

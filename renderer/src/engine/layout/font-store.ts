@@ -21,6 +21,7 @@ import {
 import { isVisible } from '../../template/asset/glyph.ts'
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
 import { rememberSubsets } from './font-memo.ts'
+import { rememberPairs } from './shaping.ts'
 
 export interface FontStore {
   /**
@@ -206,6 +207,7 @@ async function loadDefaults(): Promise<Font> {
       nameGlyphs(font)
       measureLetters(font)
       rememberSubsets(font)
+      rememberPairs(font)
       return { weight: fontWeight, style: fontStyle === 'italic' ? ('italic' as const) : ('normal' as const), font }
     })
     addFamily(name, faces)

@@ -26,7 +26,8 @@ type PageLayout = (page: PageNumbers, content: readonly Instance[]) => readonly 
 /** Without a guess react-pdf goes its own way. */
 export function openTotals(guess: PageCounts | undefined): Totals {
   const counts: number[] = []
-  let wereTold = false
+  /** Was there a function to be told totals before they were known? */
+  let wereMissing = false
   /** Props of what is made anew for each page. */
   const dynamic = new Set<Record<string, unknown>>()
   const sheets: Record<string, unknown>[] = []
@@ -34,7 +35,7 @@ export function openTotals(guess: PageCounts | undefined): Totals {
   function settle(): void {
     const isCounted = counts.length === sheets.length
     const isRight = counts.every((count, at) => count === guess?.[at]) && counts.length === guess?.length
-    if (!isCounted || (wereTold && !isRight)) return
+    if (!isCounted || (wereMissing && !isRight)) return
     for (const props of dynamic) delete props['render']
     for (const props of sheets) delete props['layout']
   }
@@ -65,18 +66,17 @@ export function openTotals(guess: PageCounts | undefined): Totals {
 
   return {
     complete(page) {
-      if (guess === undefined || page.totalPages !== undefined || page.pageNumber === undefined) return page
-      wereTold = true
+      if (page.totalPages !== undefined || page.pageNumber === undefined) return page
+      wereMissing = true
+      if (guess === undefined) return page
       const { pageNumber, subPageNumber = 1 } = page
-      return {
-        ...page,
-        totalPages: guess.reduce((sum, count) => sum + count, 0),
-        subPageTotalPages: countFrom(guess, pageNumber - subPageNumber),
-      }
+      const totalPages = guess.reduce((sum, count) => sum + count, 0)
+      const subPageTotalPages = countFrom(guess, pageNumber - subPageNumber)
+      return { ...page, totalPages, ...(subPageTotalPages !== undefined && { subPageTotalPages }) }
     },
     watch: (document) => ({ ...document, children: document.children?.map(watchSheet) ?? [] }),
     counts,
-    wereTold: () => wereTold,
+    wereTold: () => wereMissing && guess !== undefined,
   }
 }
 
