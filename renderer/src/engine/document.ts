@@ -34,11 +34,11 @@ const PROGRAMS_MAX = 32
 /** Makes the PDF of `work`; one call at a time. Throws `ServiceError` with `template_error`, `asset_unavailable` or `page_limit`. */
 export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<ArrayBuffer>>>
 
-/** Loads fonts; what it returns is ready to work, in a sandbox it may share. */
-export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDocument> {
+/** Loads the default font; what it returns is ready to work, in a sandbox it may share. */
+export function openDocumentRenderer(evaluate: Evaluate): RenderDocument {
   // A soft hyphen says where a word may break, and nothing else does.
   Font.registerHyphenationCallback((word) => word.split('\u00ad'))
-  const fonts = await openFontStore()
+  const fonts = openFontStore()
   const programs = recentlyUsed<Program>(PROGRAMS_MAX, () => 1)
   const counts = recentlyUsed<PageCounts>(PROGRAMS_MAX, () => 1)
   const kept = keptImages()

@@ -19,7 +19,7 @@ async function serve(port: MessagePort): Promise<void> {
   // One for both, as there is one task at a time.
   const evaluate = await openSandbox()
   const tools: Tools = {
-    renderDocument: await openDocumentRenderer(evaluate),
+    renderDocument: openDocumentRenderer(evaluate),
     checkTemplate: openTemplateCheck(evaluate),
     fillHtml: openHtmlFiller(),
   }

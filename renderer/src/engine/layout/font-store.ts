@@ -3,6 +3,7 @@
  * of one render only, under names no template can write; what is kept here between renders is the files, unpacked and tried out.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
 import { THREAD_ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest, FontReference } from '@platen/contract/tenant.ts'
@@ -40,9 +41,9 @@ export interface Glyph {
 }
 
 /** Loads the fonts every template has. Once in a thread, and for one render at a time. */
-export async function openFontStore(): Promise<FontStore> {
-  const lastResort = lastResortOver(await loadDefaults())
-  addFamily(LAST_RESORT, [{ weight: 400, style: 'normal', font: lastResort }])
+export function openFontStore(): FontStore {
+  const lastResort = lastResortOver(addDefaults())
+  addFamily(LAST_RESORT, [{ weight: 400, style: 'normal', font: () => lastResort }])
   const kept = recentlyUsed<LoadedFont>(THREAD_ASSETS_KEPT_BYTES_MAX, ({ bytes }) => bytes)
   return {
     lend(fonts, assets) {
@@ -50,7 +51,7 @@ export async function openFontStore(): Promise<FontStore> {
         const asset = assets.find((candidate) => candidate.name === name)
         if (asset === undefined) throw new ServiceError('asset_unavailable', `asset ${name}: there is no such asset`)
         const { font } = kept.get(asset.digest) ?? kept.set(asset.digest, loadFont(asset))
-        return { family, weight, style, digest: asset.digest, font }
+        return { family, weight, style, digest: asset.digest, file: font }
       })
       const own = ownFonts(faces)
       const families = new Map(own.map(({ family }, index) => [family, `template ${index}`]))
@@ -78,12 +79,13 @@ interface LoadedFont {
 }
 
 interface Face extends Pick<FontReference, 'weight' | 'style'> {
-  readonly font: Font
+  /** Always the same one. */
+  readonly font: () => Font
 }
 
-interface OwnFace extends Face {
-  readonly family: string
+interface OwnFace extends Pick<FontReference, 'family' | 'weight' | 'style'> {
   readonly digest: AssetDigest
+  readonly file: Font
 }
 
 function loadFont({ name, bytes, digest }: Asset): LoadedFont {
@@ -110,12 +112,12 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
  * The fonts of one render. A font keeps each glyph with the characters it was first asked for, so that one document would
  * leave its traces in the next: each render gets a font of no glyphs yet over the tables of the kept one, which is never laid out.
  */
-function ownFonts(faces: readonly OwnFace[]): readonly OwnFace[] {
+function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family: string })[] {
   const own = new Map<AssetDigest, Font>()
-  return faces.map((face) => {
-    const font: Font = own.get(face.digest) ?? Object.assign(Object.create(face.font), { _glyphs: {} })
-    own.set(face.digest, font)
-    return { ...face, font }
+  return faces.map(({ family, weight, style, digest, file }) => {
+    const font: Font = own.get(digest) ?? warmed(Object.assign(Object.create(file), { _glyphs: {} }))
+    own.set(digest, font)
+    return { family, weight, style, font: () => font }
   })
 }
 
@@ -142,29 +144,40 @@ function registered(): Record<string, Family> {
  * text with the first font of its chain, letters it has not included (Ω in Helvetica comes out as ©).
  */
 function addFamily(name: string, faces: readonly Face[]): void {
-  for (const { font } of faces) warm(font)
+  const found = new Map<string, Face | undefined>()
+  const find = (weight: number, style: Face['style']) => {
+    const key = `${weight} ${style}`
+    if (!found.has(key)) found.set(key, faceFor(faces, { weight, style }))
+    return found.get(key)
+  }
   registered()[name] = {
     sources: [],
     resolve({ fontWeight, fontStyle }) {
-      const style = fontStyle === 'italic' ? 'italic' : 'normal'
-      const face = faceFor(faces, { weight: weightOf(fontWeight), style })
+      const face = find(weightOf(fontWeight), fontStyle === 'italic' ? 'italic' : 'normal')
       if (face === undefined) throw new RangeError(`the family ${name} has no face`)
       return {
         fontWeight: face.weight,
         fontStyle: face.style,
-        data: Object.create(face.font),
+        data: Object.create(face.font()),
         load: async () => undefined,
       }
     },
   }
 }
 
-/** Has a font make what it makes once, when it is first asked, so that the objects over it do not make it each. */
-function warm(font: Font): void {
+/**
+ * The font, when it has made what it makes once, so that the objects over it do not make it each; and with what is asked with
+ * every run of letters at hand, for which it else looks into its tables.
+ */
+function warmed(font: Font): Font {
   font.layout('')
   font.hasGlyphForCodePoint(0x20)
   assert(font.bbox !== undefined, 'a font has a box')
+  for (const measure of MEASURES) Object.defineProperty(font, measure, { value: font[measure], configurable: true })
+  return font
 }
+
+const MEASURES = ['unitsPerEm', 'ascent', 'descent', 'lineGap'] as const
 
 /** Is this the font, or one of its objects? */
 function isOf(font: unknown, original: object): boolean {
@@ -192,29 +205,45 @@ function weightOf(fontWeight: unknown): number {
   return Number(fontWeight) || WEIGHTS[String(fontWeight).toLowerCase()] || 400
 }
 
-/** Reads the fonts every template has, and gives the default one. */
-async function loadDefaults(): Promise<Font> {
-  let defaultFont: Font | undefined
-  for (const { family, file, weight, style } of fontFaces()) {
-    Store.register({ family, src: file, fontWeight: weight, fontStyle: style })
-  }
+/** Adds the fonts every template has, each to be read when it is first used, and gives the default one. */
+function addDefaults(): Font {
   for (const [name, { sources }] of Object.entries(registered())) {
-    // Now, as react-pdf loads the fonts it finds in the tree, but not those of what `render` functions return.
-    await Promise.all(sources.map((source) => source.load()))
-    const faces = sources.map(({ data, fontWeight, fontStyle }) => {
-      // What was loaded is one of fontkit's, or made to look like one.
-      const font = data as Font
-      nameGlyphs(font)
-      measureLetters(font)
-      rememberSubsets(font)
-      rememberPairs(font)
-      return { weight: fontWeight, style: fontStyle === 'italic' ? ('italic' as const) : ('normal' as const), font }
-    })
+    const faces = sources.map((source) => ({ ...faceOf(source), font: () => standardFont(source) }))
     addFamily(name, faces)
-    if (name === DEFAULT_FAMILY) defaultFont = faces[0]?.font
   }
-  assert(defaultFont !== undefined, 'the default family is among the registered ones')
-  return defaultFont
+  const faces = fontFaces().map((face) => ({ ...face, font: once(() => readDefault(face.file)) }))
+  for (const [name, family] of Map.groupBy(faces, ({ family }) => family)) addFamily(name, family)
+  const first = faces.find(({ family }) => family === DEFAULT_FAMILY)
+  assert(first !== undefined, 'the default family is among them')
+  return first.font()
+}
+
+function faceOf({ fontWeight, fontStyle }: Source): Pick<Face, 'weight' | 'style'> {
+  return { weight: fontWeight, style: fontStyle === 'italic' ? 'italic' : 'normal' }
+}
+
+/** One of the fonts of PDF itself, which react-pdf makes to look like one of fontkit's, and without waiting for anything. */
+function standardFont(source: Source): Font {
+  if (source.data === null) void source.load()
+  assert(source.data !== null, 'a standard font is there at once')
+  return source.data as Font
+}
+
+function readDefault(file: string): Font {
+  const font = openFont(readFileSync(file))
+  nameGlyphs(font)
+  measureLetters(font)
+  rememberSubsets(font)
+  rememberPairs(font)
+  return warmed(font)
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
 }
 
 /**

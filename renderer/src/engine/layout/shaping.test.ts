@@ -11,8 +11,8 @@ describe.for(fontFaces())('$family $weight $style', ({ file }) => {
   rememberPairs(remembering)
 
   const set = (by: typeof font, text: string, features?: string[]) => {
-    const { glyphs, positions } = by.layout(text, features)
-    return glyphs.map(({ id }, at) => ({ id, ...positions[at] }))
+    const { glyphs, positions, advanceWidth } = by.layout(text, features)
+    return { advanceWidth, glyphs: glyphs.map(({ id }, at) => ({ id, ...positions[at] })) }
   }
 
   test.for([

@@ -41,7 +41,7 @@ export function rememberPairs(font: Font): void {
   }
 
   /** The text by its pairs alone; undefined for one that takes more. */
-  function setPlain(text: string): Pick<GlyphRun, 'glyphs' | 'positions'> | undefined {
+  function setPlain(text: string): PlainRun | undefined {
     const glyphs: Glyph[] = []
     const positions: GlyphPosition[] = []
     pairs ??= new Int16Array(LETTERS_MAX * LETTERS_MAX).fill(UNKNOWN)
@@ -66,7 +66,7 @@ export function rememberPairs(font: Font): void {
       positions.push({ xAdvance: glyph.advanceWidth, yAdvance: 0, xOffset: 0, yOffset: 0 })
       before = letter
     }
-    return { glyphs, positions }
+    return new PlainRun(glyphs, positions)
   }
 
   Object.assign(font, {
@@ -75,6 +75,22 @@ export function rememberPairs(font: Font): void {
       return (Array.isArray(features) && features.length === 0 && setPlain(text)) || layout(...args)
     },
   })
+}
+
+/** What is asked of a run of glyphs. */
+class PlainRun implements Pick<GlyphRun, 'glyphs' | 'positions' | 'advanceWidth'> {
+  readonly glyphs: Glyph[]
+  readonly positions: GlyphPosition[]
+
+  constructor(glyphs: Glyph[], positions: GlyphPosition[]) {
+    this.glyphs = glyphs
+    this.positions = positions
+  }
+
+  /** Of the positions as they are by then: pdfkit scales them first. */
+  get advanceWidth(): number {
+    return this.positions.reduce((sum, { xAdvance }) => sum + xAdvance, 0)
+  }
 }
 
 /** Does a glyph stand where the one before it ends, and move the next one by so much? */
