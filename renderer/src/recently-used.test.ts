@@ -1,5 +1,6 @@
+import type { TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
-import { recentlyUsed } from './recently-used.ts'
+import { ownPart, recentlyUsed } from './recently-used.ts'
 
 const aCache = () => recentlyUsed<string>(10, ({ length }) => length)
 
@@ -26,4 +27,13 @@ test('hands over a value that is larger than all it may keep, and keeps none', (
   kept.set('a', '1')
   expect(kept.set('b', '12345678901')).toBe('12345678901')
   expect([kept.get('a'), kept.get('b')]).toEqual([undefined, undefined])
+})
+
+test('keeps the values of each tenant apart, and counts them together', () => {
+  const kept = aCache()
+  const [acme, other] = ['acme', 'other'].map((tenant) => ownPart(kept, tenant as TenantId))
+  acme?.set('a', '12345')
+  expect([acme?.get('a'), other?.get('a')]).toEqual(['12345', undefined])
+  other?.set('a', '123456')
+  expect([acme?.get('a'), other?.get('a')]).toEqual([undefined, '123456'])
 })

@@ -1,3 +1,5 @@
+import type { TenantId } from '@platen/contract/tenant.ts'
+
 /** What is kept at hand because it will be needed again soon, up to a size. */
 export interface RecentlyUsed<Value> {
   /** Using a value keeps it. */
@@ -33,4 +35,10 @@ export function recentlyUsed<Value>(sizeMax: number, sizeOf: (value: Value) => n
     },
     set,
   }
+}
+
+/** The part of `kept` that is one tenant's: it finds nothing there that others have kept, under whatever key. */
+export function ownPart<Value>(kept: RecentlyUsed<Value>, tenant: TenantId): RecentlyUsed<Value> {
+  const own = (key: string) => `${tenant}/${key}`
+  return { get: (key) => kept.get(own(key)), set: (key, value) => kept.set(own(key), value) }
 }

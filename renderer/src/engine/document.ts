@@ -12,7 +12,7 @@ import layOut from '@react-pdf/layout'
 import { Font } from '@react-pdf/renderer'
 import type { ReactElement } from 'react'
 import { finishPdf } from '../pdf/finish.ts'
-import { recentlyUsed } from '../recently-used.ts'
+import { ownPart, recentlyUsed } from '../recently-used.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
 import { OutOfPatience, openPatience } from '../template/element/patience.ts'
@@ -42,16 +42,18 @@ export function openDocumentRenderer(evaluate: Evaluate): RenderDocument {
   const programs = recentlyUsed<Program>(PROGRAMS_MAX, () => 1)
   const counts = recentlyUsed<PageCounts>(PROGRAMS_MAX, () => 1)
   const kept = keptImages()
-  return async ({ digest, template, assets, data, options, isSandbox }) => {
+  return async ({ tenant, digest, template, assets, data, options, isSandbox }) => {
     if (template.reactPdf === undefined)
       throw new ServiceError('template_error', 'the template has no react_pdf source')
-    const program = programs.get(digest) ?? programs.set(digest, transpile(template.reactPdf))
-    using own = fonts.lend(template.fonts ?? [], assets)
+    const ownPrograms = ownPart(programs, tenant)
+    const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
+    using own = fonts.lend(template.fonts ?? [], { assets, tenant })
     const { nodes, call } = await evaluate(program, { data, options, locale: template.locale })
-    const image = openImages(assets, kept)
+    const image = openImages(assets, ownPart(kept, tenant))
     const translation = { template, options, call, find: program.find, image, families: own.families }
-    const { layout: fast, counts: counted } = await layFast(nodes, translation, counts.get(digest))
-    counts.set(digest, counted)
+    const ownCounts = ownPart(counts, tenant)
+    const { layout: fast, counts: counted } = await layFast(nodes, translation, ownCounts.get(digest))
+    ownCounts.set(digest, counted)
     refuseLength(fast)
     const patience = wantsPlain(fast) ? openPatience(pagesOf(fast)) : undefined
     const plain = patience && (await patiently(() => lay(translate(nodes, { ...translation, patience }))))

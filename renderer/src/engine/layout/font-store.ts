@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
 import { THREAD_ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { Asset, AssetDigest, FontReference } from '@platen/contract/tenant.ts'
+import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/tenant.ts'
 import { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
-import { recentlyUsed } from '../../recently-used.ts'
+import { ownPart, recentlyUsed } from '../../recently-used.ts'
 import { inspectFont, openFont, unpackFont } from '../../template/asset/font/font-file.ts'
 import {
   DEFAULT_FAMILY,
@@ -29,9 +29,15 @@ export interface FontStore {
    * Puts a template's fonts into react-pdf's store, until they are disposed of. Throws `ServiceError` with
    * `asset_unavailable`, naming the asset, for a font that cannot be used.
    */
-  lend(fonts: readonly FontReference[], assets: readonly Asset[]): Disposable & { readonly families: Families }
+  lend(fonts: readonly FontReference[], owner: FontOwner): Disposable & { readonly families: Families }
   /** The character a glyph of a laid-out run stands for, if no font has it. */
   readonly missing: (font: unknown, glyph: Glyph) => string | undefined
+}
+
+/** Whose the fonts are, and the files they are in. */
+interface FontOwner {
+  readonly tenant: TenantId
+  readonly assets: readonly Asset[]
 }
 
 /** Of a laid-out run. */
@@ -46,11 +52,12 @@ export function openFontStore(): FontStore {
   addFamily(LAST_RESORT, [{ weight: 400, style: 'normal', font: () => lastResort }])
   const kept = recentlyUsed<LoadedFont>(THREAD_ASSETS_KEPT_BYTES_MAX, ({ bytes }) => bytes)
   return {
-    lend(fonts, assets) {
+    lend(fonts, { tenant, assets }) {
+      const ownKept = ownPart(kept, tenant)
       const faces = fonts.map(({ family, weight, style, asset: name }) => {
         const asset = assets.find((candidate) => candidate.name === name)
         if (asset === undefined) throw new ServiceError('asset_unavailable', `asset ${name}: there is no such asset`)
-        const { font } = kept.get(asset.digest) ?? kept.set(asset.digest, loadFont(asset))
+        const { font } = ownKept.get(asset.digest) ?? ownKept.set(asset.digest, loadFont(asset))
         return { family, weight, style, digest: asset.digest, file: font }
       })
       const own = ownFonts(faces)

@@ -18,14 +18,14 @@ export interface ImageSource extends PixelSize {
 /** Reads the image of a `src`. Throws `ServiceError` with `asset_unavailable`, naming the source, cut short. */
 export type ReadImage = (src: string) => ImageSource
 
-/** Assets that were read, by their digests. Whoever asks for one has its bytes already, so tenants may share it. */
+/** Assets that were read, by their digests. */
 export type KeptImages = RecentlyUsed<ImageSource>
 
 export function keptImages(): KeptImages {
   return recentlyUsed(THREAD_ASSETS_KEPT_BYTES_MAX, ({ data }) => data.length)
 }
 
-/** Opens the images of one document. Each is looked at once, and an asset once for as long as it is kept. */
+/** Opens the images of one document. Each is looked at once, and an asset once for as long as it is kept: by its tenant, as tenants share nothing. */
 export function openImages(assets: readonly Asset[], kept: KeptImages): ReadImage {
   const images = new Map<string, ImageSource>()
   const read = (src: string): ImageSource => {

@@ -6,10 +6,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
-import type { Asset } from '@platen/contract/tenant.ts'
+import type { Asset, TenantId } from '@platen/contract/tenant.ts'
 import * as fontkit from 'fontkit'
 import type { RenderWork } from '../../engine/engine.ts'
-import { recentlyUsed } from '../../recently-used.ts'
+import { ownPart, recentlyUsed } from '../../recently-used.ts'
 import { fontFolder } from '../asset/fonts.ts'
 
 /** Sets of characters, each as the inside of a class in an expression with the flag `u`. */
@@ -56,18 +56,20 @@ export function openGlyphScan(): GlyphScan {
     }
     return found
   }
-  const ofFont = ({ digest, bytes }: Asset): string =>
-    known.get(digest) ?? known.set(digest, classOf(charactersOf(Buffer.from(bytes))))
+  const ofFont = ({ digest, bytes }: Asset, tenant: TenantId): string => {
+    const own = ownPart(known, tenant)
+    return own.get(digest) ?? own.set(digest, classOf(charactersOf(Buffer.from(bytes))))
+  }
 
   return {
     missingIn: (html) => Array.from(strangers(html)).join(''),
-    coverageFor(html, { template, assets, javascriptEnabled }) {
+    coverageFor(html, { tenant, template, assets, javascriptEnabled }) {
       const isScripted = javascriptEnabled && template.html?.javascript === true
       // What scripts will write, nobody knows here.
       if (!isScripted && strangers(html).size === 0) return undefined
       const families = (template.fonts ?? []).flatMap(({ family, asset: name }) => {
         const asset = assets.find((candidate) => candidate.name === name)
-        return asset === undefined ? [] : [{ family, characters: ofFont(asset) }]
+        return asset === undefined ? [] : [{ family, characters: ofFont(asset, tenant) }]
       })
       return { defaults: ofDefaults(), families }
     },
