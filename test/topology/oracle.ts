@@ -83,6 +83,18 @@ export function pictureOf(bytes: Uint8Array): Promise<Buffer> {
   })
 }
 
+/** What a reader and a searcher of a PDF find in it: its text, and all its objects unpacked, byte by byte. */
+export function contentOf(bytes: Uint8Array): Promise<{ readonly text: string; readonly objects: string }> {
+  return withFile(bytes, async (file) => {
+    const maxBuffer = 64 * 1024 * 1024
+    const [text, objects] = await Promise.all([
+      run('pdftotext', ['-layout', file, '-'], { maxBuffer }),
+      run('qpdf', ['--qdf', '--object-streams=disable', file, '-'], { maxBuffer, encoding: 'latin1' }),
+    ])
+    return { text: text.stdout, objects: objects.stdout }
+  })
+}
+
 async function withFile<T>(bytes: Uint8Array, read: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-pdf-'))
   const file = join(folder, 'document.pdf')

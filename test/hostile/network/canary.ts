@@ -1,0 +1,145 @@
+/**
+ * Sees whoever leaves the documents. In a network of its own it sees all of it: every address there is leads to this machine,
+ * the kernel counts what is sent, and every name is asked of the server here. Elsewhere it sees what comes to its own port.
+ */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import { MARKED_FILES, type Markers } from './marker.ts'
+
+/** What was seen since the last time it was asked. */
+export interface Sightings {
+  /** TCP connections begun, whether or not anybody answered. */
+  readonly connections: number
+  /** UDP packets sent. */
+  readonly datagrams: number
+  /** The names that were looked up. */
+  readonly lookups: readonly string[]
+}
+
+export interface Canary extends AsyncDisposable {
+  /** Answers HTTP with a marked file to whoever comes, and takes UDP. */
+  readonly port: number
+  sightings(): Sightings
+}
+
+/** The name that leads to the canary, as every other name does. */
+export const CANARY_NAME = 'canary.test'
+
+const LOOPBACK = '127.0.0.1'
+const DNS_PORT = 53
+
+/** Opens the listeners; `isAlone` in a network of its own, where the kernel's counters say everything. */
+export async function openCanary({ markers, isAlone }: { markers: Markers; isAlone: boolean }): Promise<Canary> {
+  const own = { connections: 0, datagrams: 0 }
+  const lookups: string[] = []
+  const http = createServer((request, response) => answer(response, request.url ?? '', markers))
+  http.on('connection', () => {
+    own.connections += 1
+  })
+  // Connections are not kept: each attempt is to be seen as one.
+  http.keepAliveTimeout = 1
+  // A dual-stack socket takes IPv4 as well.
+  http.listen(0, isAlone ? '::' : LOOPBACK)
+  await once(http, 'listening')
+  const address = http.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+
+  const udp = createSocket('udp4', () => {
+    own.datagrams += 1
+  })
+  udp.bind(port, LOOPBACK)
+  await once(udp, 'listening')
+  const names = createSocket('udp4', (query, from) => {
+    lookups.push(nameOf(query))
+    names.send(answerTo(query), from.port, from.address)
+  })
+  if (isAlone) {
+    names.bind(DNS_PORT, LOOPBACK)
+    await once(names, 'listening')
+  }
+
+  const count = isAlone ? kernelCounts : () => ({ ...own })
+  let last = count()
+  return {
+    port,
+    sightings() {
+      const now = count()
+      const seen = {
+        connections: now.connections - last.connections,
+        datagrams: now.datagrams - last.datagrams,
+        lookups: lookups.splice(0),
+      }
+      last = now
+      return seen
+    },
+    async [Symbol.asyncDispose]() {
+      http.closeAllConnections()
+      http.close()
+      udp.close()
+      names.close()
+      await once(http, 'close')
+    },
+  }
+}
+
+interface Counts {
+  readonly connections: number
+  readonly datagrams: number
+}
+
+/** What this network's processes have sent since it began, IPv6 included: TCP is counted for both in one place, UDP is not. */
+function kernelCounts(): Counts {
+  const [tcp, udp] = ['Tcp', 'Udp'].map((protocol) => tableOf(readFileSync('/proc/self/net/snmp', 'latin1'), protocol))
+  const udp6 = /^Udp6OutDatagrams\s+(\d+)$/m.exec(readFileSync('/proc/self/net/snmp6', 'latin1'))?.[1]
+  const counts = [tcp?.get('ActiveOpens'), udp?.get('OutDatagrams'), udp6 === undefined ? undefined : Number(udp6)]
+  const [connections, datagrams, datagrams6] = counts
+  if (connections === undefined || datagrams === undefined || datagrams6 === undefined) {
+    throw new Error('this kernel does not count what it sends')
+  }
+  return { connections, datagrams: datagrams + datagrams6 }
+}
+
+/** Two lines for each protocol: the names, and the numbers under them. */
+function tableOf(text: string, protocol: string): ReadonlyMap<string, number> {
+  const [names = [], values = []] = text
+    .split('\n')
+    .filter((line) => line.startsWith(`${protocol}: `))
+    .map((line) => line.split(' '))
+  return new Map(names.map((name, at) => [name, Number(values[at])]))
+}
+
+/** A marked file by the ending of the path. */
+function answer(response: ServerResponse, path: string, markers: Markers): void {
+  const file = MARKED_FILES.find(({ ending }) => path.split('?')[0]?.endsWith(ending)) ?? MARKED_FILES[0]
+  response.setHeader('Access-Control-Allow-Origin', '*')
+  response.setHeader('Content-Type', file.type)
+  response.setHeader('Cache-Control', 'max-age=600')
+  response.end(markers.read(file))
+}
+
+const DNS_HEADER_BYTES = 12
+const TYPE_A = 1
+
+/** The name a query asks for: labels, each with its length in front. */
+function nameOf(query: Buffer): string {
+  const labels: string[] = []
+  for (let at = DNS_HEADER_BYTES; query[at]; at += (query[at] ?? 0) + 1) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + (query[at] ?? 0)))
+  }
+  return labels.join('.')
+}
+
+/** Every name has the IPv4 address of this machine, and nothing else. */
+function answerTo(query: Buffer): Buffer {
+  const end = query.indexOf(0, DNS_HEADER_BYTES) + 5
+  const header = Buffer.from(query.subarray(0, DNS_HEADER_BYTES))
+  const isAddress = query.readUInt16BE(end - 4) === TYPE_A
+  // An answer without an error; one question, so many answers, nothing else.
+  header.writeUInt16BE(0x8180, 2)
+  for (const [index, count] of [1, isAddress ? 1 : 0, 0, 0].entries()) header.writeUInt16BE(count, 4 + index * 2)
+  // The name of the question, type A, class IN, for no time, four bytes.
+  const record = Buffer.from([0xc0, DNS_HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1])
+  return Buffer.concat([header, query.subarray(DNS_HEADER_BYTES, end), ...(isAddress ? [record] : [])])
+}
