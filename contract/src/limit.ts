@@ -162,11 +162,39 @@ export const RENDER_THREAD_HEAP_MIB_MAX = 1024
 /** Renders after which a render thread is replaced. */
 export const RENDER_THREAD_RENDERS_MAX = 500
 
+/** Age past which a render thread is replaced: what grows too slowly to be seen otherwise starts over four times a day. */
+export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS
+
+/**
+ * Memory a render thread may keep after a render, in MiB: its heap as it was claimed from the system, and what stands beside it,
+ * QuickJS included. Twice what a new thread has, and what some 2000 rows leave behind: V8 hands little of it back by itself.
+ */
+export const RENDER_THREAD_KEPT_MIB_MAX = 384
+
 /** Heap of the scripts of one page, in MiB as V8 counts it: the page crashes past it. Canvases and buffers are beside it, and only the container bounds them. */
 export const PAGE_HEAP_MIB_MAX = 1024
 
 /** Renders after which a browser is replaced. */
 export const BROWSER_RENDERS_MAX = 2000
+
+/** Age past which a browser is replaced, for the same reason as a thread's. */
+export const BROWSER_AGE_MS_MAX = 6 * HOUR_MS
+
+/** Memory past which a browser is replaced, in MiB of its own: so much for itself, and so much again for each of its pages, of which a new one has 20. */
+export const BROWSER_MEMORY_MIB_MAX = 512
+export const PAGE_MEMORY_MIB_MAX = 128
+
+/** How often the memory of a browser is looked at, at most: the system counts it up process by process. */
+export const BROWSER_WEIGHED_EVERY_MS = 5 * SECOND_MS
+
+/** How often a browser is asked for a sign of life: one that hangs keeps its renders from their end, and most have longer than this. */
+export const BROWSER_ASKED_EVERY_MS = 2 * SECOND_MS
+
+/** How long it may take to give one. It needs a millisecond; on a starved machine some seconds. */
+export const BROWSER_ANSWER_MS_MAX = 5 * SECOND_MS
+
+/** How long a browser or a render thread may take to start before its engine counts as broken, and requests for it are refused at once. */
+export const ENGINE_START_MS_MAX = 10 * SECOND_MS
 
 /** Renders after which a warm page is replaced. */
 export const PAGE_RENDERS_MAX = 200

@@ -33,7 +33,7 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
 
 /** A worker over memory adapters whose engine does what the test says; `records` stand in its queue. */
-async function start(script: Script, records: readonly RenderRecord[]) {
+async function start(script: Script, records: readonly RenderRecord[], ready: RenderEngine['ready'] = async () => {}) {
   const clock = manualClock(NOON)
   const artifacts = memoryArtifactStore()
   const ports = {
@@ -51,6 +51,8 @@ async function start(script: Script, records: readonly RenderRecord[]) {
   const engine: RenderEngine = {
     name: 'react_pdf',
     slots: 1,
+    state: () => 'running',
+    ready,
     async render(work, signal) {
       worked.push(work)
       return { pdf: await script(work, signal), warnings: [] }
@@ -257,6 +259,51 @@ describe('a render', () => {
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { status: 'succeeded' } })
     expect(worker.worked).toHaveLength(1)
+  })
+})
+
+describe('an engine that is not ready', () => {
+  test('costs a render no attempt, however often it crashes in between', async () => {
+    const waits: PromiseWithResolvers<void>[] = []
+    const ready = () => {
+      const wait = Promise.withResolvers<void>()
+      waits.push(wait)
+      return wait.promise
+    }
+    const record = aRecord()
+    const worker = await start(
+      async () => {
+        if (worker.worked.length === 1) throw new ServiceError('render_crashed', 'the browser ended')
+        return PDF
+      },
+      [record],
+      ready,
+    )
+    const statuses: unknown[] = []
+    const ending = eventsOf(worker, 1)
+    for (const at of [0, 1]) {
+      while (waits.length === at) await new Promise((resolve) => setImmediate(resolve))
+      const state = (await worker.ledger.find(record.id, NEVER))?.state
+      statuses.push([state, worker.worked.length])
+      waits[at]?.resolve()
+    }
+    const [event] = await ending
+    expect(statuses).toEqual([
+      [undefined, 0],
+      [{ status: 'running', attempt: 1 }, 1],
+    ])
+    expect(event?.manifest).toMatchObject({ attempt: 2, outcome: { status: 'succeeded' } })
+  })
+
+  test('holds up no stop', async () => {
+    const record = aRecord()
+    const ready: RenderEngine['ready'] = (signal) => once(signal)
+    const worker = await start(async () => PDF, [record], ready)
+    const running = worker.run()
+    worker.stop()
+    await running
+    expect(worker.worked).toEqual([])
+    expect(await worker.ledger.find(record.id, NEVER)).toBeUndefined()
   })
 })
 

@@ -131,8 +131,10 @@ async function settleDefect(worker: Worker, record: RenderRecord, error: unknown
 
 /** Claims and renders until there is a manifest, and makes everything that follows from it durable. */
 async function settle(worker: Worker, record: RenderRecord): Promise<Manifest> {
-  const { ledger, clock } = worker
+  const { ledger, clock, engine } = worker
   for (;;) {
+    // A claim counts as an attempt, and the deadline begins with it: neither is spent on waiting for a browser that does not start.
+    await engine.ready(worker.stopping)
     const answer = await insist(worker, () => ledger.claim(record, leaseOf(worker), NEVER))
     switch (answer.kind) {
       case 'held':

@@ -2,6 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
 import { launchBrowser } from '@platen/renderer/browser/launch.ts'
@@ -16,7 +17,14 @@ if (executablePath === undefined) throw new Error('the benchmark needs Chromium:
 const profileDir = mkdtempSync(join(tmpdir(), 'platen-bench-'))
 const fontConfigFile = await writeFontConfig(join(profileDir, 'font'))
 const running = await launchBrowser(
-  { puppeteer, executablePath, profileDir, fontConfigFile, isSandboxed: process.getuid?.() !== 0 },
+  {
+    puppeteer,
+    executablePath,
+    profileDir,
+    fontConfigFile,
+    isSandboxed: process.getuid?.() !== 0,
+    clock: systemClock(),
+  },
   new AbortController().signal,
 )
 process.once('disconnect', () => void running.kill().then(() => process.exit()))

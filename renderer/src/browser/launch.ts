@@ -6,10 +6,12 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_HEAP_MIB_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Browser, PuppeteerNode } from 'puppeteer'
 
 export interface RunningBrowser {
@@ -18,9 +20,14 @@ export interface RunningBrowser {
   readonly gone: AbortSignal
   /** Kills the whole process group. Resolves when it is dead and its profile folder removed; twice is fine. */
   kill(): Promise<void>
+  /** Resolves when the browser has given a sign of life. Rejects when it has gone; while it hangs it does neither. */
+  ask(): Promise<void>
+  /** Memory that is its own, all of its processes together; undefined where there is no /proc to tell. */
+  memoryBytes(): Promise<number | undefined>
 }
 
 export interface LaunchSettings {
+  readonly clock: Clock
   readonly puppeteer: Pick<PuppeteerNode, 'launch'>
   readonly executablePath: string
   /** Folder under which each browser gets a profile folder of its own. */
@@ -30,7 +37,7 @@ export interface LaunchSettings {
   readonly isSandboxed: boolean
 }
 
-/** A start takes 0.3 s; on a starved machine some seconds. */
+/** A start takes 0.3 s; on a starved machine some seconds. Puppeteer's own limit does not hold where the browser is driven through a pipe. */
 const LAUNCH_MS_MAX = 15_000
 
 /** Above every deadline of a plan: our own signals end what takes too long, and this only what was forgotten. */
@@ -67,8 +74,10 @@ const UNWANTED_FLAGS = ['--export-tagged-pdf', '--generate-pdf-document-outline'
 /** Starts a browser. Rejects with what Chromium or puppeteer said when it does not start, leaving nothing behind. */
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
   const profile = await mkdtemp(join(settings.profileDir, PROFILE_PREFIX))
+  const ended = AbortSignal.any([signal, settings.clock.timeout(LAUNCH_MS_MAX)])
+  const failed = new AbortController()
   try {
-    const browser = await settings.puppeteer.launch({
+    const launching = settings.puppeteer.launch({
       executablePath: settings.executablePath,
       // The flag both headless shell and the full browser understand.
       headless: 'shell',
@@ -93,12 +102,13 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
       issuesEnabled: false,
       defaultViewport: null,
       waitForInitialPage: false,
-      timeout: LAUNCH_MS_MAX,
       protocolTimeout: PROTOCOL_MS_MAX,
-      signal,
+      // It would kill the process group at any later time as well, so it is not `ended`.
+      signal: failed.signal,
     })
-    return watch(browser, profile)
+    return watch(await abortable(launching, ended), profile)
   } catch (error) {
+    failed.abort()
     await removeProfile(profile)
     throw error
   }
@@ -132,7 +142,32 @@ function watch(browser: Browser, profile: string): RunningBrowser {
   }
   browser.once('disconnected', () => void kill())
   assert(browser.connected, 'a browser is watched from its first moment')
-  return { browser, gone: gone.signal, kill }
+  return {
+    browser,
+    gone: gone.signal,
+    kill,
+    ask: async () => void (await browser.version()),
+    memoryBytes: () => memoryOfGroup(pid),
+  }
+}
+
+/**
+ * Resident memory of a process group that no file stands behind. Not the proportional share, which the system keeps to itself for
+ * processes as well guarded as Chromium's renderers.
+ */
+async function memoryOfGroup(leader: number): Promise<number | undefined> {
+  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
+  // A process may end before it is read.
+  const statuses = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')))
+  const members = statuses.filter((status) => fieldOf(status, 'NSpgid') === leader)
+  if (members.length === 0) return undefined
+  const kibs = members.map((status) => fieldOf(status, 'RssAnon') + fieldOf(status, 'RssShmem'))
+  return kibs.reduce((sum, kib) => sum + kib, 0) * 1024
+}
+
+/** The first number of a line of /proc/<pid>/status; 0 where there is none, as of the dead. */
+function fieldOf(status: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
 }
 
 function killGroup(leader: number): void {

@@ -1,3 +1,10 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import {
+  BROWSER_AGE_MS_MAX,
+  BROWSER_MEMORY_MIB_MAX,
+  BROWSER_WEIGHED_EVERY_MS,
+  PAGE_MEMORY_MIB_MAX,
+} from '@platen/contract/limit.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Browser } from 'puppeteer'
@@ -12,15 +19,28 @@ const [ACME, ROAD] = ['acme' as TenantId, 'roadrunner' as TenantId]
 
 /** A pool over pages and browsers that only know whether they live. */
 function aPool(settings: Partial<PoolSettings> = {}) {
-  const browsers = [aBrowser()]
+  const clock = manualClock()
+  const weight = { mib: 0, looks: 0 }
+  const memoryBytes = async () => {
+    weight.looks += 1
+    return weight.mib * 1024 * 1024
+  }
+  const browsers = [aBrowser(memoryBytes)]
+  const successor = { hold: undefined as Promise<void> | undefined }
   const opened: PrintPage[] = []
   const opening = { hold: undefined as Promise<void> | undefined, failure: undefined as Error | undefined }
   const pool = openPagePool(
     {
+      clock,
       log: SILENT,
       supply: {
-        current: async () => browsers.at(-1) ?? aBrowser(),
-        replace: async () => void browsers.push(aBrowser()),
+        state: () => 'running',
+        ready: async () => {},
+        current: async () => browsers.at(-1) ?? aBrowser(memoryBytes),
+        async replace() {
+          await successor.hold
+          browsers.push(aBrowser(memoryBytes))
+        },
         [Symbol.asyncDispose]: async () => {},
       },
       async open(browser) {
@@ -45,16 +65,21 @@ function aPool(settings: Partial<PoolSettings> = {}) {
     opened,
     browsers,
     opening,
+    clock,
+    weight,
+    successor,
   }
 }
 
-function aBrowser(): RunningBrowser {
+function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
   const gone = new AbortController()
   return {
     // Nobody here looks into it.
     browser: {} as Browser,
     gone: gone.signal,
     kill: async () => gone.abort(),
+    ask: async () => {},
+    memoryBytes,
   }
 }
 
@@ -201,4 +226,58 @@ test('ends a browser that retires while its next page is still opening', async (
   resolve()
   await rest()
   expect(browsers[0]?.gone.aborted).toBe(true)
+})
+
+test('retires a browser at its age, with the next document', async () => {
+  const { render, browsers, clock } = aPool()
+  await render(ACME)
+  await clock.advance(BROWSER_AGE_MS_MAX - 1)
+  await render(ACME)
+  await rest()
+  expect(browsers).toHaveLength(1)
+  await clock.advance(1)
+  await render(ACME)
+  await rest()
+  expect(browsers.map(({ gone }) => gone.aborted)).toEqual([true, false])
+})
+
+/** What a browser may have that has one warm page and the one made ahead of time. */
+const TWO_PAGES_MIB_MAX = BROWSER_MEMORY_MIB_MAX + 2 * PAGE_MEMORY_MIB_MAX
+
+test.for([
+  [TWO_PAGES_MIB_MAX, 1],
+  [TWO_PAGES_MIB_MAX + 1, 2],
+] as const)('with %d MiB after a document there have been %d browsers', async ([mib, count]) => {
+  const { render, browsers, clock, weight } = aPool()
+  await render(ACME)
+  await rest()
+  weight.mib = mib
+  await clock.advance(BROWSER_WEIGHED_EVERY_MS)
+  await render(ACME)
+  await rest()
+  expect(browsers).toHaveLength(count)
+  expect(browsers.slice(0, -1).every(({ gone }) => gone.aborted)).toBe(true)
+})
+
+test('looks at the memory of a browser now and then, not after each document', async () => {
+  const { render, clock, weight } = aPool()
+  for (let round = 0; round < 100; round += 1) {
+    await render(ACME)
+    await clock.advance(BROWSER_WEIGHED_EVERY_MS / 50)
+  }
+  expect(weight.looks).toBe(1)
+})
+
+test('goes on with the old browser, and retires it once, for as long as its successor does not start', async () => {
+  const { render, browsers, successor } = aPool({ browserRendersMax: 2 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  successor.hold = promise
+  const pages = []
+  for (let round = 0; round < 10; round += 1) pages.push(await render(ACME))
+  expect(pages.every(({ browser }) => browser === browsers[0])).toBe(true)
+  expect(browsers[0]?.gone.aborted).toBe(false)
+  resolve()
+  await rest()
+  expect(browsers.map(({ gone }) => gone.aborted)).toEqual([true, false])
+  expect((await render(ACME)).browser).toBe(browsers[1])
 })

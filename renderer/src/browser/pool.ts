@@ -1,11 +1,20 @@
 /**
  * The pages of the html engine. A page is warm for the tenant whose documents it has printed and for nobody else: another
  * tenant, and a document that is to be alone, gets a context no document has been in, one of which is made ahead of time. Pages
- * and browsers retire after so many documents, and a page on which a document failed is never used again.
+ * retire after so many documents, browsers also when they have grown too large or too old, and a page on which a document failed
+ * is never used again.
  */
 import assert from 'node:assert/strict'
 import { abortable } from '@platen/contract/bell.ts'
-import { BROWSER_RENDERS_MAX, PAGE_RENDERS_MAX } from '@platen/contract/limit.ts'
+import {
+  BROWSER_AGE_MS_MAX,
+  BROWSER_MEMORY_MIB_MAX,
+  BROWSER_RENDERS_MAX,
+  BROWSER_WEIGHED_EVERY_MS,
+  PAGE_MEMORY_MIB_MAX,
+  PAGE_RENDERS_MAX,
+} from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { RunningBrowser } from './launch.ts'
@@ -37,6 +46,7 @@ interface PoolPorts {
   readonly supply: BrowserSupply
   /** Opens a page in a context of its own. */
   readonly open: (browser: RunningBrowser) => Promise<PrintPage>
+  readonly clock: Clock
   readonly log: Log
 }
 
@@ -86,6 +96,7 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
       const isWorn = use === undefined || use.isLone || use.renders >= pageRendersMax
       if (isSound && !isWorn && fleet.isFit(page) && (await isCleared(page))) idle.add(page)
       else await fleet.close(page)
+      void fleet.weigh(page.browser)
       sweep()
     },
   }
@@ -161,18 +172,41 @@ interface Fleet {
   close(page: PrintPage): Promise<void>
   /** Counts a document. */
   count(browser: RunningBrowser): void
+  /** Looks how large a browser has grown, now and then. Never rejects. */
+  weigh(browser: RunningBrowser): Promise<void>
   /** May the page have another document? */
   isFit(page: PrintPage): boolean
 }
 
-/** Retires each browser after so many documents: the next one is running before, and the pages in use are finished. */
-function openFleet({ supply, open, log }: PoolPorts, options: { rendersMax: number; onRetired: () => void }): Fleet {
-  const tallies = new WeakMap<RunningBrowser, { renders: number; pages: number; isRetired: boolean }>()
-  const tallyOf = (browser: RunningBrowser) => {
-    const tally = tallies.get(browser) ?? { renders: 0, pages: 0, isRetired: false }
-    tallies.set(browser, tally)
+/** What is known of a browser. */
+interface Tally {
+  readonly bornAt: number
+  weighedAt: number
+  renders: number
+  pages: number
+  /** Is its successor being started, or running? */
+  isRetiring: boolean
+  isRetired: boolean
+}
+
+const MIB = 1024 * 1024
+
+/** The tally of each browser, begun when it is first asked for. */
+function tallies(clock: Clock): (browser: RunningBrowser) => Tally {
+  const known = new WeakMap<RunningBrowser, Tally>()
+  return (browser) => {
+    const now = clock.monotonic()
+    const fresh = { bornAt: now, weighedAt: now, renders: 0, pages: 0, isRetiring: false, isRetired: false }
+    const tally = known.get(browser) ?? fresh
+    known.set(browser, tally)
     return tally
   }
+}
+
+/** Retires each browser in its time: the next one is running before, and the pages in use are finished. */
+function openFleet(ports: PoolPorts, options: { rendersMax: number; onRetired: () => void }): Fleet {
+  const { supply, open, clock, log } = ports
+  const tallyOf = tallies(clock)
   const killIfDone = async (browser: RunningBrowser) => {
     const { isRetired, pages } = tallyOf(browser)
     if (isRetired && pages === 0) await browser.kill()
@@ -182,11 +216,16 @@ function openFleet({ supply, open, log }: PoolPorts, options: { rendersMax: numb
     return killIfDone(browser)
   }
 
-  async function retire(browser: RunningBrowser): Promise<void> {
+  async function retire(browser: RunningBrowser, reason: object): Promise<void> {
     const tally = tallyOf(browser)
+    if (tally.isRetiring || browser.gone.aborted) return
+    tally.isRetiring = true
     await supply.replace()
     tally.isRetired = true
-    log.info({ renders: tally.renders }, 'browser retired')
+    log.info(
+      { renders: tally.renders, ageMs: Math.round(clock.monotonic() - tally.bornAt), ...reason },
+      'browser retired',
+    )
     options.onRetired()
     await killIfDone(browser)
   }
@@ -208,8 +247,17 @@ function openFleet({ supply, open, log }: PoolPorts, options: { rendersMax: numb
     count(browser) {
       const tally = tallyOf(browser)
       tally.renders += 1
+      const isWorn = tally.renders >= options.rendersMax || clock.monotonic() - tally.bornAt >= BROWSER_AGE_MS_MAX
       // Closing the supply is all that ends this early, and it ends the browser as well.
-      if (tally.renders === options.rendersMax) retire(browser).catch(() => undefined)
+      if (isWorn) retire(browser, {}).catch(() => undefined)
+    },
+    async weigh(browser) {
+      const tally = tallyOf(browser)
+      if (clock.monotonic() - tally.weighedAt < BROWSER_WEIGHED_EVERY_MS) return
+      tally.weighedAt = clock.monotonic()
+      const bytes = (await browser.memoryBytes()) ?? 0
+      const bytesMax = (BROWSER_MEMORY_MIB_MAX + tally.pages * PAGE_MEMORY_MIB_MAX) * MIB
+      if (bytes > bytesMax) await retire(browser, { bytes }).catch(() => undefined)
     },
     isFit: ({ gone, browser }) => !gone.aborted && !tallyOf(browser).isRetired,
   }

@@ -1,4 +1,6 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { BROWSER_ANSWER_MS_MAX, BROWSER_ASKED_EVERY_MS, ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
@@ -8,18 +10,20 @@ import { openBrowserSupply } from './supply.ts'
 const NEVER = new AbortController().signal
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-function aBrowser(): RunningBrowser {
+function aBrowser(ask: RunningBrowser['ask'] = async () => {}): RunningBrowser {
   const gone = new AbortController()
   return {
     // Nobody here looks into it.
     browser: {} as Browser,
     gone: gone.signal,
     kill: async () => gone.abort(new Error('killed')),
+    ask,
+    memoryBytes: async () => undefined,
   }
 }
 
 /** A supply whose launches come out as `outcomes` says, the last one for ever; `launches` counts them. */
-function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs')[]) {
+function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) {
   const clock = manualClock()
   const launched: RunningBrowser[] = []
   let launches = 0
@@ -31,7 +35,7 @@ function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs')[]) {
       launches += 1
       if (outcome === 'fails') throw new Error('no such file')
       if (outcome === 'hangs') await clock.sleep(1e9, signal)
-      const browser = aBrowser()
+      const browser = outcome === 'is mute' ? aBrowser(() => new Promise(() => {})) : aBrowser()
       launched.push(browser)
       return browser
     },
@@ -128,3 +132,70 @@ test('closes while a launch is under way', async () => {
   await supply[Symbol.asyncDispose]()
   expect(launched).toEqual([])
 })
+
+test('kills a browser that gives no sign of life, and launches another', async () => {
+  const { supply, clock, launched } = aSupply(['is mute', 'runs'])
+  const mute = await supply.current(NEVER)
+  await clock.advance(BROWSER_ASKED_EVERY_MS + BROWSER_ANSWER_MS_MAX - 1)
+  expect(mute.gone.aborted).toBe(false)
+  await clock.advance(1)
+  expect(mute.gone.aborted).toBe(true)
+  await clock.advance(1000)
+  expect(await supply.current(NEVER)).toBe(launched[1])
+})
+
+test('kills a browser that retires, too, when it gives no sign of life any more', async () => {
+  const { supply, clock } = aSupply(['is mute', 'runs'])
+  const old = await supply.current(NEVER)
+  await supply.replace()
+  await clock.advance(BROWSER_ASKED_EVERY_MS + BROWSER_ANSWER_MS_MAX)
+  expect(old.gone.aborted).toBe(true)
+})
+
+test('does not take a pause of its own process for one of the browser', async () => {
+  const manual = manualClock()
+  const answer = Promise.withResolvers<void>()
+  const browser = aBrowser(() => answer.promise)
+  let steps = 0
+  const timeout: Clock['timeout'] = (ms) => {
+    if (ms >= BROWSER_ANSWER_MS_MAX) return manual.timeout(ms)
+    steps += 1
+    // What fell due in the pause fires before the answer is read, which has long been there.
+    if (steps === 1) return AbortSignal.abort(new DOMException('late', 'TimeoutError'))
+    answer.resolve()
+    return manual.timeout(ms)
+  }
+  const supply = openBrowserSupply({ clock: { ...manual, timeout }, log: SILENT, launch: async () => browser })
+  expect(await supply.current(NEVER)).toBe(browser)
+  await manual.advance(BROWSER_ASKED_EVERY_MS)
+  expect(steps).toBe(2)
+  expect(browser.gone.aborted).toBe(false)
+})
+
+test('is starting at first, running with a browser, and broken when none has started for long', async () => {
+  const { supply, clock } = aSupply(['fails', 'fails', 'fails', 'fails', 'runs', 'fails'])
+  expect(supply.state()).toBe('starting')
+  await clock.advance(0)
+  await clock.advance(BACKED_OFF_MS)
+  expect(supply.state()).toBe('running')
+  await (await supply.current(NEVER)).kill()
+  expect(supply.state()).toBe('starting')
+  await clock.advance(ENGINE_START_MS_MAX)
+  expect(supply.state()).toBe('starting')
+  await clock.advance(1)
+  expect(supply.state()).toBe('broken')
+})
+
+test('is ready when a browser runs, however long that takes, and tells whoever does not wait for it', async () => {
+  const { supply, clock } = aSupply([...Array.from({ length: 20 }, () => 'fails' as const), 'runs'])
+  const controller = new AbortController()
+  const [ready, left] = [supply.ready(NEVER), supply.ready(controller.signal)]
+  controller.abort(new Error('stopping'))
+  await expect(left).rejects.toThrow('stopping')
+  await clock.advance(120_000)
+  await ready
+  expect(supply.state()).toBe('running')
+})
+
+/** What four failed launches hold the fifth back. */
+const BACKED_OFF_MS = 100 + 200 + 400 + 800

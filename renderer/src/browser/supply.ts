@@ -1,14 +1,18 @@
 /**
  * Keeps one browser at hand. A launch that fails is tried again with back-off for as long as the supply is open, so no failure
- * is final; a browser that dies is replaced at once, and one that is to retire only when the next is running.
+ * is final; a browser that dies is replaced at once, one that gives no sign of life is killed, and one that is to retire is
+ * replaced only when the next is running.
  */
 import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import { BROWSER_ANSWER_MS_MAX, BROWSER_ASKED_EVERY_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { keepPresence, type Presence } from '../engine/presence.ts'
 import type { RunningBrowser } from './launch.ts'
 
-export interface BrowserSupply extends AsyncDisposable {
+/** Its presence is that of a browser for new pages. */
+export interface BrowserSupply extends AsyncDisposable, Presence {
   /**
    * The browser for new pages, launched if need be. Rejects with the signal's reason, and with `render_crashed` when none has
    * started for `BROWSER_WAIT_MS_MAX`: the render is tried again later, perhaps elsewhere.
@@ -25,6 +29,9 @@ const BROWSER_WAIT_MS_MAX = 10_000
 const BACKOFF_MS_MIN = 100
 const BACKOFF_MS_MAX = 5_000
 
+/** An answer is waited for in steps of this: a pause of our own process is then over before the next begins, and is no browser's fault. */
+const ANSWER_STEP_MS = 1_000
+
 export interface SupplyPorts {
   /** Starts one browser. */
   readonly launch: (signal: AbortSignal) => Promise<RunningBrowser>
@@ -38,6 +45,7 @@ export function openBrowserSupply(ports: SupplyPorts): BrowserSupply {
   const closing = new AbortController()
   const launcher = openLauncher(ports, closing.signal)
   const living = new Set<RunningBrowser>()
+  const presence = keepPresence(clock)
   let current: RunningBrowser | undefined
   let launching: Promise<RunningBrowser> | undefined
 
@@ -56,12 +64,15 @@ export function openBrowserSupply(ports: SupplyPorts): BrowserSupply {
   function adopt(next: RunningBrowser): RunningBrowser {
     const bornAt = clock.monotonic()
     current = next
+    presence.came()
     living.add(next)
+    void killWhenMute(next, ports)
     next.gone.addEventListener('abort', () => {
       living.delete(next)
       // One that retires is killed too, and is not the current one then.
       if (current !== next) return
       current = undefined
+      presence.left()
       if (closing.signal.aborted) return
       log.warn({}, 'browser ended unexpectedly')
       launcher.ended(clock.monotonic() - bornAt)
@@ -72,6 +83,8 @@ export function openBrowserSupply(ports: SupplyPorts): BrowserSupply {
 
   void launchNext()
   return {
+    state: presence.state,
+    ready: presence.ready,
     async current(signal) {
       if (current !== undefined) return current
       const patience = clock.timeout(BROWSER_WAIT_MS_MAX)
@@ -91,6 +104,31 @@ export function openBrowserSupply(ports: SupplyPorts): BrowserSupply {
       await Promise.all(Array.from(living, (browser) => browser.kill()))
     },
   }
+}
+
+/** Asks a browser for signs of life until it has gone, and kills it when it gives none. Never rejects. */
+async function killWhenMute(running: RunningBrowser, { clock, log }: SupplyPorts): Promise<void> {
+  const { gone } = running
+  while (!gone.aborted) {
+    await clock.sleep(BROWSER_ASKED_EVERY_MS, gone).catch(() => undefined)
+    if (gone.aborted || (await answers(running, clock)) || gone.aborted) continue
+    log.error({}, 'browser gave no sign of life')
+    await running.kill()
+  }
+}
+
+async function answers(running: RunningBrowser, clock: Clock): Promise<boolean> {
+  const answer = running.ask()
+  for (let waitedMs = 0; waitedMs < BROWSER_ANSWER_MS_MAX; waitedMs += ANSWER_STEP_MS) {
+    const patience = clock.timeout(ANSWER_STEP_MS)
+    try {
+      await abortable(answer, patience)
+      return true
+    } catch {
+      if (!patience.aborted) return false
+    }
+  }
+  return false
 }
 
 interface Launcher {

@@ -3,6 +3,7 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine, RenderOptions, Warning } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
+import type { Presence } from './presence.ts'
 
 /** One document to make. */
 export interface RenderWork {
@@ -28,7 +29,8 @@ export interface Rendering<Bytes extends Uint8Array = Uint8Array> {
   readonly warnings: readonly Warning[]
 }
 
-export interface RenderEngine extends AsyncDisposable {
+/** Its presence is that of the threads and the browser it needs: renders are to wait until it is ready, as those it is given meanwhile lose their time. */
+export interface RenderEngine extends AsyncDisposable, Presence {
   readonly name: Engine
   /** Renders it does at once; the caller keeps to it. */
   readonly slots: number

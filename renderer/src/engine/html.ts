@@ -61,7 +61,7 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     log,
   })
   const pool = openPagePool(
-    { supply, open: (browser) => openPage(browser, clock), log },
+    { supply, open: (browser) => openPage(browser, clock), clock, log },
     { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
   )
   const cluster = await Cluster.launch({
@@ -96,6 +96,8 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   return {
     name: 'html',
     slots,
+    state: supply.state,
+    ready: supply.ready,
     render(work, signal) {
       const ended = AbortSignal.any([signal, closing.signal])
       return abortable(attempt(work, ended), ended)

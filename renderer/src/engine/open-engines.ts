@@ -5,6 +5,7 @@ import { findChromium } from '../browser/executable.ts'
 import type { TemplateCheck, TemplateFault } from '../template/check.ts'
 import type { RenderEngine } from './engine.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
+import { allOf } from './presence.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
@@ -43,12 +44,13 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
   }
 }
 
-function openHtml(
+async function openHtml(
   { slots, profileDir, clock, log }: EnginesOptions,
   { executablePath, pool }: { executablePath: string; pool: ThreadPool },
 ): Promise<RenderEngine> {
   const isSandboxed = process.getuid?.() !== 0
   if (!isSandboxed) log.warn({}, 'running as root: chromium runs without its sandbox')
   const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
-  return openHtmlEngine({ executablePath, slots, fill, clock, profileDir, isSandboxed, log })
+  const engine = await openHtmlEngine({ executablePath, slots, fill, clock, profileDir, isSandboxed, log })
+  return { ...engine, ...allOf([pool, engine]) }
 }

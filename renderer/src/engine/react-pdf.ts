@@ -7,6 +7,8 @@ export function openReactPdfEngine({ pool, slots }: { pool: ThreadPool; slots: n
   return {
     name: 'react_pdf',
     slots,
+    state: () => pool.state(),
+    ready: (signal) => pool.ready(signal),
     render: (work, signal) => pool.run({ kind: 'react_pdf', work }, signal),
     [Symbol.asyncDispose]: async () => undefined,
   }

@@ -1,0 +1,171 @@
+import { EventEmitter } from 'node:events'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { ENGINE_START_MS_MAX, RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_KEPT_MIB_MAX } from '@platen/contract/limit.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import type { RenderWork } from './engine.ts'
+import { openThreadPool, type PoolWorker, type RenderTask, type ThreadReply } from './thread-pool.ts'
+
+const NEVER = new AbortController().signal
+const MIB = 1024 * 1024
+// Nobody here looks into the work.
+const TASK: Extract<RenderTask, { kind: 'fill' }> = { kind: 'fill', work: {} as RenderWork }
+
+/** A thread that is told what to say. */
+class FakeThread extends EventEmitter {
+  isAlive = true
+  isReady = false
+  isBusy = false
+  keptMib = 0
+
+  say(reply: ThreadReply): void {
+    if (reply.kind === 'ready') this.isReady = true
+    else this.isBusy = false
+    this.emit('message', reply)
+  }
+  /** Ends its task. */
+  done(): void {
+    this.say({ kind: 'done', value: { html: '', missing: '' } })
+  }
+  die(): void {
+    this.isAlive = false
+    this.emit('exit', 1)
+  }
+  postMessage(): void {
+    this.isBusy = true
+  }
+  async terminate(): Promise<number> {
+    this.isAlive = false
+    return 1
+  }
+  async getHeapStatistics() {
+    return { total_heap_size: this.keptMib * MIB, external_memory: 0, used_heap_size: 0 }
+  }
+}
+
+/** A pool whose threads do as they are told, with `size` and the spare one ready. */
+async function aPool({ size = 1, rendersMax = 1000 } = {}) {
+  const clock = manualClock()
+  const threads: FakeThread[] = []
+  const spawn = () => {
+    const thread = new FakeThread()
+    threads.push(thread)
+    // The pool calls no more of a thread than this one has.
+    return thread as unknown as PoolWorker
+  }
+  const pool = openThreadPool({ size, clock, rendersMax, spawn })
+  onTestFinished(() => pool[Symbol.asyncDispose]())
+  const alive = () => threads.filter(({ isAlive }) => isAlive)
+  const ready = () => alive().filter(({ isReady }) => isReady)
+  const start = () => {
+    for (const thread of alive()) if (!thread.isReady) thread.say({ kind: 'ready' })
+  }
+  start()
+  start()
+  /** Runs a task to its end; the thread that had it keeps so much. */
+  const run = async (keptMib = 0) => {
+    const running = pool.run(TASK, NEVER)
+    const thread = alive().find(({ isBusy }) => isBusy)
+    if (thread === undefined) throw new Error('no thread has the task')
+    thread.keptMib = keptMib
+    thread.done()
+    await running
+    await turn()
+    return thread
+  }
+  return { pool, clock, threads, alive, ready, start, run }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+test.for([
+  ['its number of renders', { rendersMax: 1 }, { keptMib: 0, ageMs: 0 }],
+  ['more memory than a thread may keep', {}, { keptMib: RENDER_THREAD_KEPT_MIB_MAX + 1, ageMs: 0 }],
+  ['its age', {}, { keptMib: 0, ageMs: RENDER_THREAD_AGE_MS_MAX }],
+] as const)('a thread with %s is replaced when the next is ready, and not before', async ([, options, use]) => {
+  const { clock, alive, ready, start, run } = await aPool(options)
+  await clock.advance(use.ageMs)
+  const worn = await run(use.keptMib)
+  expect(alive()).toHaveLength(3)
+  expect([worn.isAlive, ready().length]).toEqual([true, 2])
+  start()
+  expect([worn.isAlive, ready().length]).toEqual([false, 2])
+})
+
+test.for([
+  ['as many renders as it may', { rendersMax: 2 }, { keptMib: 0, ageMs: 0 }],
+  ['as much memory as it may', {}, { keptMib: RENDER_THREAD_KEPT_MIB_MAX, ageMs: 0 }],
+  ['nearly its age', {}, { keptMib: 0, ageMs: RENDER_THREAD_AGE_MS_MAX - 1 }],
+] as const)('a thread with %s stays', async ([, options, use]) => {
+  const { clock, alive, run } = await aPool(options)
+  await clock.advance(use.ageMs)
+  await run(use.keptMib)
+  expect(alive()).toHaveLength(2)
+})
+
+test('threads that wear out together go one by one, and none less than the size is ever ready', async () => {
+  const size = 3
+  const { pool, threads, alive, ready, start } = await aPool({ size, rendersMax: 1 })
+  const first = threads.slice()
+  const running = Array.from({ length: size }, () => pool.run(TASK, NEVER))
+  for (const thread of first) if (thread.isBusy) thread.done()
+  await Promise.all(running)
+  const seen = []
+  for (let round = 0; round < size; round += 1) {
+    seen.push([alive().length, ready().length])
+    start()
+  }
+  expect(seen).toEqual(Array.from({ length: size }, () => [size + 2, size + 1]))
+  expect(alive()).toHaveLength(size + 1)
+  expect(first.filter(({ isAlive }) => isAlive)).toHaveLength(1)
+})
+
+test('a worn thread works on while its successor starts, and is ended with no task in it', async () => {
+  const { pool, threads, start, run } = await aPool({ rendersMax: 1 })
+  const worn = await run()
+  const [, spare] = threads
+  spare?.die()
+  const running = pool.run(TASK, NEVER)
+  expect(worn.isBusy).toBe(true)
+  start()
+  start()
+  expect(worn.isAlive).toBe(true)
+  worn.done()
+  await running
+  expect(worn.isAlive).toBe(false)
+})
+
+test('a successor that does not start is tried again with growing waits, and makes no more threads than one too many', async () => {
+  const { clock, threads, alive, start, run } = await aPool({ rendersMax: 1 })
+  await run()
+  for (let round = 0; round < 20; round += 1) {
+    threads.at(-1)?.die()
+    await run()
+    await clock.advance(10_000)
+    expect(alive().length).toBeLessThanOrEqual(3)
+  }
+  // One each time its wait was over, whatever was rendered meanwhile.
+  expect(threads).toHaveLength(3 + 20)
+  for (let round = 0; round < 5; round += 1) start()
+  expect(alive()).toHaveLength(2)
+})
+
+test('is starting at first, running with a thread, and broken when none has come up for long', async () => {
+  const { pool, clock, alive, start } = await aPool()
+  expect(pool.state()).toBe('running')
+  for (const thread of alive()) thread.die()
+  expect(pool.state()).toBe('starting')
+  const ready = pool.ready(NEVER)
+  for (let waitedMs = 0; waitedMs <= ENGINE_START_MS_MAX; waitedMs += 100) {
+    await clock.advance(100)
+    for (const thread of alive()) thread.die()
+  }
+  expect(pool.state()).toBe('broken')
+  await clock.advance(10_000)
+  start()
+  await ready
+  expect(pool.state()).toBe('running')
+})
