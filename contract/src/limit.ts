@@ -111,6 +111,12 @@ export const CONSUMER_PREFETCH = 16
 /** Size of a finished PDF. */
 export const PDF_BYTES_MAX = 100 * MIB
 
+/** Room on the disk below which nothing new is accepted: that of the largest PDF, so that what has been accepted can be kept. */
+export const DISK_FREE_BYTES_MIN = PDF_BYTES_MAX
+
+/** How often the room on the disk is looked at: one system call. */
+export const DISK_LOOKED_AT_EVERY_MS = 2 * SECOND_MS
+
 /** Pages of a finished PDF. */
 export const PDF_PAGES_MAX = 2000
 

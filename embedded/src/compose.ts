@@ -30,6 +30,7 @@ import { loadOrCreateKeyFile } from './secrets.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
 import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
+import { type Room, watchRoom } from './store/room.ts'
 
 export interface EmbeddedService extends AsyncDisposable {
   /** Where it listens: `http://127.0.0.1:8080`. */
@@ -63,7 +64,8 @@ export async function compose(config: Config, log: Log): Promise<EmbeddedService
   stack.use(await openManifests(manifests, starting))
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
   renderer.begin()
-  const app = buildApp({ ...ports, ...health(renderer, database.failed), settings })
+  const room = stack.use(await watchRoom({ folder: config.dataDir, clock: ports.clock, log }))
+  const app = buildApp({ ...ports, ...health({ renderer, room, databaseFailed: database.failed }), settings })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())
   const listening = await app.listen({ host: config.host, port: config.port })
@@ -112,13 +114,23 @@ async function openPorts({ config, log, stack, publicUrl }: Opening) {
   return { ports, database, ledger }
 }
 
-function health(
-  renderer: EmbeddedRenderer,
-  databaseFailed: AbortSignal,
-): Pick<ApiPorts, 'isEngineAvailable' | 'isReady' | 'isAlive'> {
+interface Parts {
+  readonly renderer: EmbeddedRenderer
+  readonly room: Room
+  readonly databaseFailed: AbortSignal
+}
+
+/** Ready as long as a render sent now would be begun and kept, by whichever engine. */
+function health({ renderer, room, databaseFailed }: Parts): Health {
   return {
-    isEngineAvailable: (engine) => ['starting', 'running'].includes(renderer.states()[engine]),
-    isReady: () => ({ ready: !databaseFailed.aborted, detail: { engines: renderer.states() } }),
+    isEngineAvailable: (engine) => room.isThere() && ['starting', 'running'].includes(renderer.states()[engine]),
+    isReady() {
+      const engines = renderer.states()
+      const ready = !databaseFailed.aborted && room.isThere() && Object.values(engines).includes('running')
+      return { ready, detail: { engines, disk: room.isThere() ? 'ok' : 'full' } }
+    },
     isAlive: () => !databaseFailed.aborted && !Object.values(renderer.states()).includes('dead'),
   }
 }
+
+type Health = Pick<ApiPorts, 'isEngineAvailable' | 'isReady' | 'isAlive'>

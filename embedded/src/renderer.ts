@@ -2,6 +2,7 @@
 import type { Engine } from '@platen/contract/render.ts'
 import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
+import type { PresenceState } from '@platen/renderer/engine/presence.ts'
 import type { TemplateCheck, TemplateFault } from '@platen/renderer/template/check.ts'
 import { runWorker, type WorkerPorts, type WorkerSettings } from '@platen/renderer/worker.ts'
 
@@ -16,8 +17,8 @@ export interface RendererOptions {
   readonly chromium: string | undefined
 }
 
-/** `missing`: there is no browser. `broken`: its browser does not start. `dead`: its worker has ended by a defect. */
-export type EngineState = 'starting' | 'running' | 'missing' | 'broken' | 'dead'
+/** `missing`: there is no browser. `broken`: it cannot be opened, or its browser or its threads do not start. `dead`: its worker has ended by a defect. */
+export type EngineState = PresenceState | 'missing' | 'dead'
 
 /** Closing it lets the renders in hand end, then closes browser and threads. */
 export interface EmbeddedRenderer extends AsyncDisposable {
@@ -62,19 +63,23 @@ function missing({ ports }: RendererOptions): Service {
 /** Runs the worker of one engine from when the engine is open and `begun` resolved until `stop`. */
 function serve({ ports, worker }: RendererOptions, begun: Promise<void>, open: () => Promise<RenderEngine>): Service {
   const stopping = new AbortController()
-  let state: EngineState = 'starting'
+  let engine: RenderEngine | undefined
+  let hasFailed = false
   const run = async () => {
-    await using engine = await open()
-    state = 'running'
+    await using opened = await open()
+    engine = opened
     await begun
-    if (!stopping.signal.aborted) await runWorker(ports, engine, { settings: worker, signal: stopping.signal })
+    if (!stopping.signal.aborted) await runWorker(ports, opened, { settings: worker, signal: stopping.signal })
   }
   const ended = run().catch((err: unknown) => {
-    state = state === 'running' ? 'dead' : 'broken'
+    hasFailed = true
     ports.log.error({ err }, 'engine stopped working')
   })
   return {
-    state: () => state,
+    state() {
+      if (hasFailed) return engine === undefined ? 'broken' : 'dead'
+      return engine?.state() ?? 'starting'
+    },
     async stop() {
       stopping.abort()
       await ended

@@ -1,0 +1,56 @@
+/**
+ * Whether the disk has room for what is accepted. Without it a render could be made and not be kept, and would hold its slot until
+ * there is room again; so nothing new is taken in before it comes to that.
+ */
+import { statfs } from 'node:fs/promises'
+import { DISK_FREE_BYTES_MIN, DISK_LOOKED_AT_EVERY_MS } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+
+export interface Room extends AsyncDisposable {
+  /** As it was found last. */
+  isThere(): boolean
+}
+
+export interface RoomOptions {
+  /** A folder on the disk in question. */
+  readonly folder: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Looks now and from time to time until it is closed. A folder that cannot be looked at has no room. */
+export async function watchRoom({ folder, clock, log }: RoomOptions): Promise<Room> {
+  const closing = new AbortController()
+  let isThere = true
+  const look = async () => {
+    const bytes = await freeBytes(folder)
+    const wasThere = isThere
+    isThere = bytes >= DISK_FREE_BYTES_MIN
+    if (wasThere && !isThere) log.error({ bytes, bytesMin: DISK_FREE_BYTES_MIN }, 'disk full: renders refused')
+    if (!wasThere && isThere) log.info({ bytes }, 'disk has room again')
+  }
+  const watch = async () => {
+    while (!closing.signal.aborted) {
+      await clock.sleep(DISK_LOOKED_AT_EVERY_MS, closing.signal).catch(() => undefined)
+      await look()
+    }
+  }
+  await look()
+  const ended = watch()
+  return {
+    isThere: () => isThere,
+    async [Symbol.asyncDispose]() {
+      closing.abort()
+      await ended
+    },
+  }
+}
+
+/** What an ordinary process may still write there. */
+async function freeBytes(folder: string): Promise<number> {
+  return statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  )
+}
