@@ -5,8 +5,10 @@
 import { connect, type Socket } from 'node:net'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { BODY_BYTES_MAX, BODY_DISCARD_BYTES_MAX, HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { RenderRecord } from '@platen/contract/render.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
+import { eventually } from '../topology/service.ts'
 
 const NEVER = new AbortController().signal
 const MIB = 1024 * 1024
@@ -265,14 +267,54 @@ describe('a sync render', () => {
     }
   }
 
-  test('is told to its renderer when the caller leaves', async () => {
+  test('that no renderer has taken is abandoned when the caller leaves, and costs nothing', async () => {
     const api = await listening()
-    const { caller, record } = await begun(api)
-    const departure = api.ports.replies.departure(record.id, NEVER)
-    expect(departure.aborted).toBe(false)
-    const departed = new Promise((resolve) => departure.addEventListener('abort', resolve, { once: true }))
+    const caller = line(api.port)
+    const body = '{"template":"invoice","data":{}}'
+    caller.send(`${post(`Content-Length: ${body.length}`)}${body}`)
+    await using consumer = await api.ports.queue.consume('react_pdf', NEVER)
+    let record: RenderRecord | undefined
+    while (record === undefined) {
+      await consumer.arrival(NEVER)
+      record = consumer.poll('sync')?.record
+    }
+    const { account, period, id } = record
+    expect(await api.ports.limiter.usage(account, period, NEVER)).toEqual({ charged: 0, reserved: 1 })
     caller.socket.destroy()
-    await departed
+    const usage = () => api.ports.limiter.usage(account, period, NEVER)
+    await eventually(usage, ({ reserved }) => reserved === 0)
+    expect((await api.ports.ledger.find(id, NEVER))?.state).toMatchObject({ error: { code: 'canceled' } })
+  })
+
+  // A caller that has closed its half of the connection cannot be told from one that has gone, until something is sent to it.
+  test.for([
+    ['closes its half of the connection', 1, (socket: Socket) => void socket.end()],
+    [
+      'leaves while several of its requests are under way on one connection',
+      3,
+      (socket: Socket) => void socket.destroy(),
+    ],
+    ['resets the connection', 1, (socket: Socket) => void socket.resetAndDestroy()],
+  ] as const)('is told to its renderer when the caller %s', async ([, count, leave]) => {
+    const api = await listening()
+    const caller = line(api.port)
+    const body = '{"template":"invoice","data":{}}'
+    caller.send(`${post(`Content-Length: ${body.length}`)}${body}`.repeat(count))
+    await using consumer = await api.ports.queue.consume('react_pdf', NEVER)
+    const departures: AbortSignal[] = []
+    while (departures.length < count) {
+      await consumer.arrival(NEVER)
+      for (let next = consumer.poll('sync'); next !== undefined; next = consumer.poll('sync')) {
+        api.ports.replies.announce(next.record.id)
+        departures.push(api.ports.replies.departure(next.record.id, NEVER))
+      }
+    }
+    const departed = departures.map(
+      (departure) => new Promise((resolve) => departure.addEventListener('abort', resolve)),
+    )
+    expect(departures.map(({ aborted }) => aborted)).not.toContain(true)
+    leave(caller.socket)
+    await Promise.all(departed)
   })
 
   test('is answered while the service closes, and its connection is not kept beyond that', async () => {
