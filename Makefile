@@ -26,8 +26,7 @@ check: node_modules/.package-lock.json ## check formatting, lint and types
 
 test: node_modules/.package-lock.json ## run every test
 	@renderer/install-chromium.sh
-	@qpdf --version >/dev/null 2>&1 && pdftotext -v >/dev/null 2>&1 || .ci/apt-install qpdf poppler-utils || true
-	@ip -V >/dev/null 2>&1 || .ci/apt-install iproute2 || true
+	@qpdf --version >/dev/null 2>&1 && pdftotext -v >/dev/null 2>&1 && openssl version >/dev/null 2>&1 && ip -V >/dev/null 2>&1 || .ci/apt-install qpdf poppler-utils openssl iproute2 || true
 	npm test --silent
 
 bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth)

@@ -220,6 +220,21 @@ export const ASSETS_KEPT_BYTES_MAX = 128 * MIB
 /** Requests for assets one document may make: Chromium asks once for each of them, and once more in each frame. */
 export const ASSET_REQUESTS_MAX = 1000
 
+/** A fetch from a template's allowed host, from the look-up of its name to the last byte. Hosts that serve images answer in a fraction of it, and a render has 25 s. */
+export const EGRESS_MS_MAX = 5 * SECOND_MS
+
+/** One fetched file: as much as all assets of a template. */
+export const EGRESS_BYTES_MAX = 10 * MIB
+
+/** Headers of one answer, in bytes. */
+export const EGRESS_HEADER_BYTES_MAX = 16 * KIB
+
+/** Redirects on the way to one file: from the bare name to www, and to where it lies. */
+export const EGRESS_REDIRECTS_MAX = 3
+
+/** Characters of a URL that is fetched: what browsers and proxies agree to carry. */
+export const EGRESS_URL_CHARS_MAX = 2048
+
 /** Fonts of templates whose characters a render thread keeps in mind, a megabyte each at most. */
 export const FONT_COVERAGES_MAX = 32
 

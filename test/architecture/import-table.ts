@@ -29,6 +29,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'adapters/src/system', mayImport: [CONTRACT], packages: ['pino'] },
   { from: 'adapters/src/fs', mayImport: [CONTRACT], packages: [] },
   { from: 'adapters/src/sqlite', mayImport: [CONTRACT], packages: [] },
+  { from: 'adapters/src/http', mayImport: [CONTRACT], packages: [] },
 
   { from: 'operator/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
   { from: 'operator/src/compile', mayImport: [CONTRACT, PUBLISH_CHECK], builtins: PURE },

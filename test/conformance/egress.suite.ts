@@ -1,0 +1,223 @@
+/** What every way out promises; see the doc comments of the port. */
+import { once } from 'node:events'
+import type { RequestListener, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { deflateRawSync, gzipSync } from 'node:zlib'
+import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
+import { EGRESS_BYTES_MAX, EGRESS_MS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Egress } from '@platen/contract/port/egress.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { aHost, giving, HOST, type TestHost } from '../topology/host.ts'
+
+const NEVER = new AbortController().signal
+const OTHER = `www.${HOST}`
+const ALLOWED = [HOST, OTHER]
+const URL_OF_IT = `https://${HOST}/a.png`
+
+const redirectTo =
+  (location: string, status = 302): RequestListener =>
+  (_request, response) =>
+    response.writeHead(status, { location }).end('elsewhere')
+
+export function describeEgress(name: string, open: (host: TestHost, clock: Clock) => Egress): void {
+  describe(`egress: ${name}`, () => {
+    let host: TestHost
+    let clock: ManualClock
+    let egress: Egress
+    const get = (url = URL_OF_IT, signal = NEVER) => egress.get(url, ALLOWED, signal)
+    const refused = (reason: RegExp | string) =>
+      expect.objectContaining({ code: 'asset_unavailable', message: expect.stringMatching(reason) })
+
+    beforeEach(async () => {
+      host = await aHost()
+      clock = manualClock()
+      egress = open(host, clock)
+    })
+    afterEach(() => host[Symbol.asyncDispose]())
+
+    test.for(['http', 'https'])('gives what a host gives over %s, and says little of itself', async (scheme) => {
+      host.answer('/a.png?b=c', giving('the bytes', 'Image/PNG; charset=x'))
+      const { bytes, type } = await get(`${scheme}://${HOST}/a.png?b=c#fragment`)
+      expect([Buffer.from(bytes).toString(), type]).toEqual(['the bytes', 'image/png'])
+      expect(host.asked.map(({ url }) => url)).toEqual([`${scheme}://${HOST}/a.png?b=c`])
+      expect(host.asked[0]?.headers).toEqual({
+        host: HOST,
+        'user-agent': 'Platen',
+        accept: '*/*',
+        'accept-encoding': 'identity',
+        connection: 'close',
+      })
+    })
+
+    test('sends no cookie back', async () => {
+      host.answer('/a.png', (_request, response) => response.writeHead(200, { 'set-cookie': 'a=b' }).end('x'))
+      await get()
+      await get()
+      expect(host.asked.map(({ headers }) => headers.cookie)).toEqual([undefined, undefined])
+    })
+
+    test.for([301, 302, 303, 307, 308])('follows a redirect of status %d to an allowed host', async (status) => {
+      host.answer('/a.png', redirectTo(`https://${OTHER}/b.png`, status))
+      host.answer('/b.png', redirectTo('c.png', status))
+      host.answer('/c.png', giving('there'))
+      expect(Buffer.from((await get()).bytes).toString()).toBe('there')
+      expect(host.asked.map(({ url }) => url)).toEqual([URL_OF_IT, `https://${OTHER}/b.png`, `https://${OTHER}/c.png`])
+      expect(host.asked.map(({ headers }) => headers.referer)).toEqual([undefined, undefined, undefined])
+    })
+
+    test.for<[string, string, RegExp]>([
+      ['another host', 'https://evil.example/a.png', /it redirects to evil\.example, which is not among the allowed/],
+      ['a host below an allowed one', `https://a.${HOST}/`, /which is not among the allowed hosts/],
+      ['an address', 'https://127.0.0.1/a.png', /it redirects to 127\.0\.0\.1, which/],
+      ['an address in hexadecimal', 'https://0x7f.1/a.png', /it redirects to 127\.0\.0\.1, which/],
+      ['a file', 'file:///etc/passwd', /which is not among the allowed hosts/],
+      ['data', 'data:image/png;base64,AAAA', /which is not among the allowed hosts/],
+      ['http', `http://${HOST}/a.png`, /it redirects from https to http/],
+      ['another port', `https://${HOST}:8443/a.png`, /only the ports 443 of https and 80 of http/],
+      ['a user', `https://user@${HOST}/a.png`, /with a user or a password/],
+      ['nothing', 'https://', /what is no URL/],
+    ])('follows no redirect to %s', async ([, location, reason]) => {
+      host.answer('/a.png', redirectTo(location))
+      await expect(get()).rejects.toEqual(refused(reason))
+      expect(host.asked).toHaveLength(1)
+    })
+
+    test('ends a loop of redirects', async () => {
+      host.answer('/a.png', redirectTo('/a.png'))
+      await expect(get()).rejects.toEqual(refused('it redirects more than 3 times'))
+      expect(host.asked).toHaveLength(4)
+    })
+
+    test.for<[string, RequestListener, RegExp]>([
+      ['no such file', (_, response) => response.writeHead(404).end('x'), /it answered with the status 404/],
+      ['a fault of its own', (_, response) => response.writeHead(500).end('x'), /with the status 500/],
+      ['a part', (_, response) => response.writeHead(206).end('x'), /with the status 206/],
+      ['a redirect to nowhere', (_, response) => response.writeHead(302).end('x'), /with the status 302/],
+      ['nothing new', (_, response) => response.writeHead(304).end(), /with the status 304/],
+      ['no content', (_, response) => response.writeHead(204).end(), /with the status 204/],
+      ['nothing', (_, response) => response.end(), /it answered with nothing/],
+      ['a compressed body', encoded('gzip', gzipSync('x')), /it answered compressed/],
+      ['a body compressed twice', encoded('gzip, br', gzipSync('x')), /it answered compressed/],
+      ['a bomb', encoded('deflate', deflateRawSync(Buffer.alloc(2 * EGRESS_BYTES_MAX))), /it answered compressed/],
+      ['a length of too much', lengthOf(EGRESS_BYTES_MAX + 1), /it gave more than 10485760 bytes/],
+      ['a length of numbers there are not', lengthOf('9'.repeat(30)), /it gave more than|could not be reached/],
+      [
+        'too much',
+        (_, response) => response.end(Buffer.alloc(EGRESS_BYTES_MAX + 1)),
+        /it gave more than 10485760 bytes/,
+      ],
+      ['something without end', (_, response) => void pour(response), /it gave more than 10485760 bytes/],
+      [
+        'headers without end',
+        (_, response) => response.setHeader('x', 'y'.repeat(20_000)).end('x'),
+        /broke off \(HPE_HEADER_OVERFLOW\)/,
+      ],
+      ['a reset', (request) => request.socket.destroy(), /it could not be reached or broke off \(ECONNRESET\)/],
+      ['half a body', (request, response) => void halve(response, request.socket), /broke off \(ECONNRESET\)/],
+      [
+        'another protocol',
+        (request) => request.socket.end('220 mail.example ESMTP\r\n'),
+        /broke off \(HPE_INVALID_CONSTANT\)/,
+      ],
+      [
+        'a change of protocol',
+        (request) => request.socket.end('HTTP/1.1 101 x\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+        /it answered with the status 101/,
+      ],
+    ])('refuses %s', async ([, answer, reason]) => {
+      host.answer('/a.png', answer)
+      await expect(get()).rejects.toEqual(refused(reason))
+    })
+
+    test('gives the largest body there may be', async () => {
+      host.answer('/a.png', giving(Buffer.alloc(EGRESS_BYTES_MAX, 7)))
+      expect((await get()).bytes.byteLength).toBe(EGRESS_BYTES_MAX)
+    })
+
+    test.for<[string, RequestListener]>([
+      ['does not answer', () => undefined],
+      ['answers drop by drop', (_, response) => response.write('x')],
+      ['answers header by header', (request) => request.socket.write('HTTP/1.1 200 OK\r\nx: y\r\n')],
+      ['says again and again that it is at work', (_, response) => response.writeProcessing()],
+    ])('gives up a host that %s', async ([, listener]) => {
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+      host.answer('/a.png', (request, response) => {
+        listener(request, response)
+        begin()
+      })
+      const result = get().catch((error: unknown) => error)
+      await begun
+      await clock.advance(EGRESS_MS_MAX)
+      expect(await result).toEqual(refused('it took longer than 5 seconds'))
+    })
+
+    test('counts the time of all redirects together', async () => {
+      const arrived = Promise.withResolvers<void>()
+      host.answer('/a.png', (request, response) => {
+        void clock.advance(EGRESS_MS_MAX - 1).then(() => redirectTo('/b.png')(request, response))
+      })
+      host.answer('/b.png', () => arrived.resolve())
+      const result = get().catch((error: unknown) => error)
+      await arrived.promise
+      await clock.advance(1)
+      expect(await result).toEqual(refused('it took longer than 5 seconds'))
+    })
+
+    test('ends with the reason of its signal, before and while a host answers, and closes the connection', async () => {
+      const reason = new Error('enough')
+      await expect(get(URL_OF_IT, AbortSignal.abort(reason))).rejects.toBe(reason)
+      expect(host.connections()).toBe(0)
+      const { promise: begun, resolve: begin } = Promise.withResolvers<ServerResponse>()
+      host.answer('/a.png', (_request, response) => {
+        response.write('x')
+        begin(response)
+      })
+      const stop = new AbortController()
+      const result = get(URL_OF_IT, stop.signal).catch((error: unknown) => error)
+      const closed = once(await begun, 'close')
+      stop.abort(reason)
+      expect(await result).toBe(reason)
+      await closed
+    })
+
+    test.for([
+      ['http://169.254.169.254/', /the URL is none of an allowed host/],
+      ['https://evil.example/', /the URL is none of an allowed host/],
+      ['file:///etc/passwd', /the URL is none of an allowed host/],
+      [`https://${HOST}:444/`, /only the ports/],
+      [`https://user:secret@${HOST}/`, /a user or a password/],
+    ] as const)('connects to nothing for %s', async ([url, message]) => {
+      await expect(get(url)).rejects.toEqual(refused(message))
+      expect(host.connections()).toBe(0)
+    })
+
+    test('names the host it asked, and nothing of the path', async () => {
+      const answer = get(`https://${HOST}/path?token=secret`)
+      await expect(answer).rejects.toThrow(/^cdn\.example\.test: it answered with the status 404$/)
+    })
+  })
+}
+
+function encoded(coding: string, body: Uint8Array): RequestListener {
+  return (_request, response) => response.writeHead(200, { 'content-encoding': coding }).end(body)
+}
+
+/** Says how much is to come, and gives nothing of it. */
+function lengthOf(bytes: number | string): RequestListener {
+  return ({ socket }) => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes}\r\n\r\n`)
+}
+
+async function halve(response: ServerResponse, socket: { destroy(): void }): Promise<void> {
+  response.writeHead(200, { 'content-length': 100 })
+  await new Promise((written) => response.write('half', written))
+  socket.destroy()
+}
+
+/** Writes until the other side has had enough. */
+async function pour(response: ServerResponse): Promise<void> {
+  const drops = function* () {
+    for (;;) yield Buffer.alloc(65_536)
+  }
+  await pipeline(drops(), response).catch(() => undefined)
+}
