@@ -2,8 +2,10 @@
 /** `platen`, the command line. It exits with 0 when all is well, 1 when what it looked at is not, and 2 when it was called wrongly. */
 import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
+import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { ENGINES, type Engine } from '@platen/contract/render.ts'
 import { type CheckOptions, checkFolder, faultsIn, spellReport } from './check.ts'
@@ -26,7 +28,7 @@ const USAGE = `usage: platen check <folder> [--no-render]
     --watch            render again whenever a manifest or the data is saved, until Ctrl-C
 
 PLATEN_CHROMIUM is the path of the browser to render html with, none to go without, and the one that
-is found where not set.
+is found where not set. PLATEN_EGRESS_ALLOW_CIDRS means what it means to the service.
 
 The exit code is 0 when nothing is wrong, 1 when something is, and 2 when the command was called wrongly.
 `
@@ -63,7 +65,9 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function run(call: Call, signal: AbortSignal): Promise<number> {
   const chromium = process.env['PLATEN_CHROMIUM'] || undefined
-  const ports: RendererPorts = { clock: systemClock(), ids: systemIds(), log: troubleLog(), chromium }
+  const clock = systemClock()
+  const egress = httpEgress({ clock, allowCidrs: networksOf(process.env['PLATEN_EGRESS_ALLOW_CIDRS'] ?? '') })
+  const ports: RendererPorts = { clock, ids: systemIds(), log: troubleLog(), chromium, egress }
   switch (call.command) {
     case 'help':
       print(USAGE)
@@ -84,6 +88,13 @@ async function run(call: Call, signal: AbortSignal): Promise<number> {
       return isRendered ? 0 : 1
     }
   }
+}
+
+/** The setting as the service reads it. Throws `CalledWrongly`. */
+function networksOf(setting: string): readonly Cidr[] {
+  const cidrs = setting === '' ? [] : parseCidrs(setting)
+  if (cidrs === undefined) throw new CalledWrongly('PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16')
+  return cidrs
 }
 
 function print(text: string): void {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Engine, Failure } from '@platen/contract/render.ts'
@@ -25,6 +26,8 @@ export interface RendererPorts {
   readonly log: Log
   /** Path of the browser to use; `none` for none; absent = the one found. */
   readonly chromium: string | undefined
+  /** How templates reach the hosts they list. */
+  readonly egress: Egress
 }
 
 /** A template with data to show it with. */

@@ -130,7 +130,7 @@ export const FAILURES = {
   asset_unavailable: {
     retryable: false,
     fault: 'tenant',
-    summary: 'An image or font of the template could not be used.',
+    summary: 'An image, font or style sheet of the template could not be used, or not be fetched.',
   },
   tenant_suspended: { retryable: false, fault: 'tenant', summary: 'The tenant was suspended before the render began.' },
   expired: { retryable: false, fault: 'operator', summary: 'No renderer took the render within a day.' },

@@ -235,6 +235,19 @@ export const EGRESS_REDIRECTS_MAX = 3
 /** Characters of a URL that is fetched: what browsers and proxies agree to carry. */
 export const EGRESS_URL_CHARS_MAX = 2048
 
+/** Fetches of one tenant at once; a browser has six connections to a host. More would make this service a tool against others. */
+export const EGRESS_AT_ONCE_MAX = 8
+
+/** What one render may fetch in all, be it at hand or not: each byte is in memory several times on its way into a document. */
+export const EGRESS_RENDER_BYTES_MAX = 32 * MIB
+
+/** Fetched files one renderer process keeps at hand, the least recently used given up first, and for how long: images change rarely, and are seen to change. */
+export const EGRESS_KEPT_BYTES_MAX = 64 * MIB
+export const EGRESS_KEPT_MS = 10 * 60 * SECOND_MS
+
+/** How often a document is begun with the files it has: once to learn of most, once more for what only layout shows, and some for page numbers that move. */
+export const EGRESS_ROUNDS_MAX = 5
+
 /** Fonts of templates whose characters a render thread keeps in mind, a megabyte each at most. */
 export const FONT_COVERAGES_MAX = 32
 

@@ -101,6 +101,8 @@ export interface TemplateSource {
   readonly assets?: readonly AssetReference[]
   /** The faces of its own, beside those every template has. */
   readonly fonts?: readonly FontReference[]
+  /** The hosts it may fetch files from, in small letters; absent = none. */
+  readonly allowedHosts?: readonly string[]
 }
 
 export interface AssetReference {

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
+import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
@@ -55,6 +56,7 @@ export async function compose(config: Config, log: Log): Promise<EmbeddedService
       slots: config.renderSlots,
       profileDir: join(config.dataDir, 'chromium'),
       chromium: config.chromium,
+      egress: httpEgress({ clock: ports.clock, allowCidrs: config.egressAllowCidrs }),
     }),
   )
   const { brand, dataDir, manifestsDir: dir, allowHttpWebhooks } = config

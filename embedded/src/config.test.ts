@@ -16,6 +16,17 @@ describe('the settings', () => {
     ['PLATEN_BRAND', 'acme', { brand: 'acme' }],
     ['PLATEN_WEBHOOK_ALLOW_HTTP', 'true', { allowHttpWebhooks: true }],
     ['PLATEN_RENDER_SLOTS', '64', { renderSlots: 64 }],
+    ['PLATEN_EGRESS_ALLOW_CIDRS', '', { egressAllowCidrs: [] }],
+    [
+      'PLATEN_EGRESS_ALLOW_CIDRS',
+      '10.1.0.0/16, fd12::/16',
+      {
+        egressAllowCidrs: [
+          { bits: 32, prefix: 16, value: 0x0a_01_00_00n },
+          { bits: 128, prefix: 16, value: 0xfd12n << 112n },
+        ],
+      },
+    ],
     ['PLATEN_ID_KEYS', `${key},${key}`, { idKeys: [Buffer.alloc(32, 1), Buffer.alloc(32, 1)] }],
   ])('take %s=%s', ([name, value, wanted]) => {
     expect(readConfig({ [name]: value })).toMatchObject(wanted)
@@ -35,6 +46,9 @@ describe('the settings', () => {
     ['PLATEN_WEBHOOK_ALLOW_HTTP', 'yes'],
     ['PLATEN_LOG_LEVEL', 'loud'],
     ['PLATEN_RENDER_SLOTS', '0'],
+    ['PLATEN_EGRESS_ALLOW_CIDRS', '10.1.0.0'],
+    ['PLATEN_EGRESS_ALLOW_CIDRS', '10.1.0.1/16'],
+    ['PLATEN_EGRESS_ALLOW_CIDRS', '10.1.0.0/16,'],
     ['PLATEN_RENDER_SLOTS', '65'],
   ])('refuse %s=%s, naming it and not its value', ([name, value]) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError)

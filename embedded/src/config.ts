@@ -1,6 +1,7 @@
 /** The environment → `Config`, once, at start. All faults are reported together, naming settings and never their values. */
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 
 export interface Config {
@@ -17,6 +18,8 @@ export interface Config {
   /** Path of the browser to use; `none` for no html engine; absent = the one found. */
   readonly chromium?: string
   readonly allowHttpWebhooks: boolean
+  /** Addresses that templates may fetch from though they are not public. */
+  readonly egressAllowCidrs: readonly Cidr[]
   readonly logLevel: LogLevel
   /** Renders at once, per engine. */
   readonly renderSlots: number
@@ -62,6 +65,11 @@ export const SETTINGS = {
       'Path of the Chromium binary that renders html, headless-shell being the quickest; `none` goes without html.',
   },
   PLATEN_WEBHOOK_ALLOW_HTTP: { default: 'false', description: 'Accept `http:` webhook URLs too, not only `https:`.' },
+  PLATEN_EGRESS_ALLOW_CIDRS: {
+    default: 'none',
+    description:
+      'Networks that templates may fetch from though they are not public, such as `10.1.0.0/16,fd12::/16`; every tenant may then.',
+  },
   PLATEN_LOG_LEVEL: { default: 'info', description: 'Least level logged: `debug`, `info`, `warn` or `error`.' },
   PLATEN_RENDER_SLOTS: { default: 'the number of cores', description: 'Renders at once, per engine: 1 to 64.' },
 } as const satisfies Record<string, Setting>
@@ -102,6 +110,8 @@ export function readConfig(env: Environment): Config {
     manifestsDir: read('PLATEN_MANIFESTS_DIR', resolve, 'a path') ?? resolve('examples'),
     brand: read('PLATEN_BRAND', parseBrand, 'a word of small letters, at most 32') ?? 'service',
     allowHttpWebhooks: read('PLATEN_WEBHOOK_ALLOW_HTTP', parseBoolean, 'true or false') ?? false,
+    egressAllowCidrs:
+      read('PLATEN_EGRESS_ALLOW_CIDRS', parseCidrs, 'networks such as 10.1.0.0/16, separated by commas') ?? [],
     logLevel: read('PLATEN_LOG_LEVEL', parseLogLevel, `one of ${LOG_LEVELS.join(', ')}`) ?? 'info',
     renderSlots:
       read('PLATEN_RENDER_SLOTS', (text) => parseInteger(text, [1, RENDER_SLOTS_MAX]), 'a number from 1 to 64') ??

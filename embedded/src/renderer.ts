@@ -1,4 +1,5 @@
 /** The renderer inside the embedded service: a pool of render threads, a browser where there is one, and a worker for each engine. */
+import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
@@ -15,6 +16,7 @@ export interface RendererOptions {
   readonly profileDir: string
   /** Path of the browser to use; `none` for no html engine; absent = the one found. */
   readonly chromium: string | undefined
+  readonly egress: Egress
 }
 
 /** `missing`: there is no browser. `broken`: it cannot be opened, or its browser or its threads do not start. `dead`: its worker has ended by a defect. */

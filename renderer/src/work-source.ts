@@ -60,7 +60,7 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
 }
 
 /** A copy in memory that render threads read without a copy of their own. */
-function shared(bytes: Uint8Array): Uint8Array {
+export function shared(bytes: Uint8Array): Uint8Array {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.byteLength))
   copy.set(bytes)
   return copy

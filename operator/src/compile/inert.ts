@@ -1,5 +1,5 @@
 /** Fields that are checked and kept, and change nothing yet: better said than found out. A field leaves this file when it has an effect. */
-import type { ApiKeyResource, Resource, TemplateResource, TenantResource } from '@platen/contract/resource.ts'
+import type { ApiKeyResource, Resource, TenantResource } from '@platen/contract/resource.ts'
 
 /** The fields of a resource that ask for what the service does not do yet, as paths below `spec`. */
 export function inertFieldsOf(resource: Resource): readonly string[] {
@@ -9,11 +9,10 @@ export function inertFieldsOf(resource: Resource): readonly string[] {
 function asked(resource: Resource): Readonly<Record<string, boolean>> {
   switch (resource.kind) {
     case 'Plan':
+    case 'Template':
       return {}
     case 'Tenant':
       return ofTenant(resource)
-    case 'Template':
-      return ofTemplate(resource)
     case 'ApiKey':
       return ofApiKey(resource)
   }
@@ -25,10 +24,6 @@ function ofTenant({ spec }: TenantResource) {
     webhookSecretRef: spec.webhookSecretRef !== undefined,
     deletionPolicy: spec.deletionPolicy === 'Delete',
   }
-}
-
-function ofTemplate({ spec }: TemplateResource) {
-  return { 'egress.allowedHosts': isFilled(spec.egress?.allowedHosts) }
 }
 
 function ofApiKey({ spec }: ApiKeyResource) {

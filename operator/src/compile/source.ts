@@ -38,6 +38,8 @@ export function resolveSource(
   const { reactPdf: tsx, template, ...edges } = texts
   const assets = resolveAssets(resource, configMaps)
   if ('refusal' in assets) return assets
+  // In one order, as equal sets have equal digests.
+  const allowedHosts = (resource.spec.egress?.allowedHosts ?? []).toSorted()
   const fonts = (resource.spec.fonts ?? []).map(({ family, weight = 400, style = 'normal', asset }) => ({
     family,
     weight,
@@ -56,6 +58,7 @@ export function resolveSource(
       ...(locale !== undefined && { locale }),
       ...(assets.length > 0 && { assets: assets.map((asset) => ({ name: asset.name, digest: asset.digest })) }),
       ...(fonts.length > 0 && { fonts }),
+      ...(allowedHosts.length > 0 && { allowedHosts }),
     },
   }
 }

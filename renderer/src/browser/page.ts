@@ -1,10 +1,10 @@
 /**
  * One page of one browser context, for documents of one tenant: HTML in, PDF out, over the raw protocol, which costs half of
- * what puppeteer's own `setContent` and `pdf` do. A document gets the assets of its template; every other request but `data:`
- * fails. Its scripts do not run, unless it may run them: then it has the page to itself, and is its last.
+ * what puppeteer's own `setContent` and `pdf` do. A document gets the assets of its template and files of the hosts it lists; every
+ * other request but `data:` fails. Its scripts do not run, unless it may run them: then it has the page to itself, and is its last.
  *
- * A document leaves nothing to the next but what `leavesTraces` knows of, and the assets the page remembers. A page with traces,
- * or with assets the next document must not be given, is cleared before it is used again.
+ * A document leaves nothing to the next but what `leavesTraces` knows of, and what the page remembers of what it was given. A page
+ * with traces, with fetched files, or with assets the next document must not be given, is cleared before it is used again.
  */
 
 import assert from 'node:assert/strict'
@@ -96,7 +96,7 @@ function printPage(parts: PageParts): PrintPage {
   let isClear = true
   let closing: Promise<void> | undefined
 
-  async function begin(document: PrintDocument): Promise<void> {
+  async function begin(document: PrintDocument, ended: AbortSignal): Promise<void> {
     if (requests.remembersOther(document.assets)) await blank(session, requests)
     if (document.isScripted) {
       assert(isNew, 'scripts run on a page no document has been on')
@@ -104,7 +104,7 @@ function printPage(parts: PageParts): PrintPage {
     }
     isNew = false
     isClear = !leavesTraces(document.html)
-    requests.begin(document.assets)
+    requests.begin(document, ended)
   }
 
   return {
@@ -114,7 +114,7 @@ function printPage(parts: PageParts): PrintPage {
       const ended = AbortSignal.any([signal, gone.signal])
       try {
         ended.throwIfAborted()
-        await abortable(begin(document), ended)
+        await abortable(begin(document, ended), ended)
         const loaded = await load(parts, document, ended)
         // Both at once: Chromium looks the document over before it prints it, without another turn in between.
         const edges = { ...document, sides: loaded.sides }
@@ -125,7 +125,7 @@ function printPage(parts: PageParts): PrintPage {
       }
     },
     async clear() {
-      if (isClear) return
+      if (isClear && !requests.hasFetched()) return
       await abortable(blank(session, requests), AbortSignal.any([gone.signal, clock.timeout(CLOSE_MS_MAX)]))
       isClear = true
     },

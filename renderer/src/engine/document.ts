@@ -7,18 +7,17 @@ import assert from 'node:assert/strict'
 import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_PAGES_MAX } from '@platen/contract/limit.ts'
-import type { Asset } from '@platen/contract/tenant.ts'
+import type { Asset, TemplateDigest } from '@platen/contract/tenant.ts'
 import layOut from '@react-pdf/layout'
 import { Font } from '@react-pdf/renderer'
-import type { ReactElement } from 'react'
 import { finishPdf } from '../pdf/finish.ts'
-import { ownPart, recentlyUsed } from '../recently-used.ts'
+import { ownPart, type RecentlyUsed, recentlyUsed } from '../recently-used.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
 import { OutOfPatience, openPatience } from '../template/element/patience.ts'
-import type { Props } from '../template/element/prop.ts'
 import { type Translation, translate } from '../template/elements.ts'
 import type { Evaluate } from '../template/evaluate.ts'
+import { demandWanted, remoteImagesOf } from '../template/remote.ts'
 import { type Program, transpile } from '../template/transpile.ts'
 import type { Rendering, RenderWork } from './engine.ts'
 import { drawPdf } from './layout/drawing.ts'
@@ -31,7 +30,10 @@ import { openTotals, type PageCounts, type Totals } from './layout/totals.ts'
 /** Transpiled templates kept by a thread; a tenant in a hurry uses one or two. */
 const PROGRAMS_MAX = 32
 
-/** Makes the PDF of `work`; one call at a time. Throws `ServiceError` with `template_error`, `asset_unavailable` or `page_limit`. */
+/**
+ * Makes the PDF of `work`; one call at a time. Throws `ServiceError` with `template_error`, `asset_unavailable` or `page_limit`, and
+ * `FilesWanted` where it has images that are to be fetched.
+ */
 export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<ArrayBuffer>>>
 
 /** Loads the default font; what it returns is ready to work, in a sandbox it may share. */
@@ -42,40 +44,58 @@ export function openDocumentRenderer(evaluate: Evaluate): RenderDocument {
   const programs = recentlyUsed<Program>(PROGRAMS_MAX, () => 1)
   const counts = recentlyUsed<PageCounts>(PROGRAMS_MAX, () => 1)
   const kept = keptImages()
-  return async ({ tenant, digest, template, assets, data, options, isSandbox }) => {
+  return async (work) => {
+    const { tenant, digest, template, assets, data, options, isSandbox } = work
     if (template.reactPdf === undefined)
       throw new ServiceError('template_error', 'the template has no react_pdf source')
     const ownPrograms = ownPart(programs, tenant)
     const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
     using own = fonts.lend(template.fonts ?? [], { assets, tenant })
     const { nodes, call } = await evaluate(program, { data, options, locale: template.locale })
-    const image = openImages(assets, ownPart(kept, tenant))
+    const remote = remoteImagesOf(work)
+    const image = openImages(assets, ownPart(kept, tenant), remote)
     const translation = { template, options, call, find: program.find, image, families: own.families }
-    const ownCounts = ownPart(counts, tenant)
-    const { layout: fast, counts: counted } = await layFast(nodes, translation, ownCounts.get(digest))
-    ownCounts.set(digest, counted)
-    refuseLength(fast)
-    const patience = wantsPlain(fast) ? openPatience(pagesOf(fast)) : undefined
-    const plain = patience && (await patiently(() => lay(translate(nodes, { ...translation, patience }))))
-    const layout = plain ?? fast
+    const tree = { nodes, translation, demand: () => demandWanted(remote) }
+    // Functions that are called during layout may show images that nothing else does; and with stand-ins for its images a document
+    // may fail that is sound with them.
+    const layout = await layTree(tree, ownPart(counts, tenant), digest).finally(tree.demand)
     const laidOut = inspectLayout(layout, fonts.missing)
-    refuseLength(layout)
-    refuseGaps(laidOut, assets)
+    refuseGaps(laidOut, assets, remote.fetched)
     const warning = missingGlyphs(laidOut.missing)
     const pdf = await explained(() => drawPdf(layout))
     return { pdf: finishPdf(pdf, { isSandbox }), warnings: warning === undefined ? [] : [warning] }
   }
 }
 
-/** Lays a document out by the fast pagination, taking it to have as many pages as the last one of its template had. */
-async function layFast(nodes: Json, translation: Translation, guess: PageCounts = [1]): Promise<Laid> {
+/** A document before it is laid out. */
+interface Tree {
+  readonly nodes: Json
+  readonly translation: Translation
+  /** Throws where what the translation has asked for is to be fetched first. */
+  readonly demand: () => void
+}
+
+/** Lays a document out, as the pagination does that suits it. */
+async function layTree(tree: Tree, counts: RecentlyUsed<PageCounts>, digest: TemplateDigest): Promise<LayoutNode> {
+  const fast = await layFast(tree, counts.get(digest))
+  counts.set(digest, fast.counts)
+  refuseLength(fast.layout)
+  if (!wantsPlain(fast.layout)) return fast.layout
+  const translation = { ...tree.translation, patience: openPatience(pagesOf(fast.layout)) }
+  const plain = await patiently(() => lay({ ...tree, translation }))
+  if (plain !== undefined) refuseLength(plain)
+  return plain ?? fast.layout
+}
+
+/** By the fast pagination, taking the document to have as many pages as the last one of its template had. */
+async function layFast(tree: Tree, guess: PageCounts = [1]): Promise<Laid> {
   const guessed = openTotals(guess)
   try {
-    return await layWith(guessed, nodes, translation)
+    return await layWith(guessed, tree)
   } catch (error) {
     // A function may fail on totals that are not true.
     if (!guessed.wereTold()) throw error
-    return await layWith(openTotals(undefined), nodes, translation)
+    return await layWith(openTotals(undefined), tree)
   }
 }
 
@@ -84,9 +104,10 @@ interface Laid {
   readonly counts: PageCounts
 }
 
-async function layWith(totals: Totals, nodes: Json, translation: Translation): Promise<Laid> {
+async function layWith(totals: Totals, tree: Tree): Promise<Laid> {
+  const { translation } = tree
   const call: Translation['call'] = (id, page) => translation.call(id, totals.complete(page))
-  const layout = await lay(translate(nodes, { ...translation, call }), (document) => totals.watch(document))
+  const layout = await lay({ ...tree, translation: { ...translation, call } }, totals)
   return { layout, counts: totals.counts }
 }
 
@@ -101,10 +122,12 @@ async function patiently(action: () => Promise<LayoutNode>): Promise<LayoutNode 
 }
 
 /** A file that passed every look of ours, and is still not an image to react-pdf. */
-function refuseGaps({ gaps: [digest] }: LaidOut, assets: readonly Asset[]): void {
+function refuseGaps({ gaps: [digest] }: LaidOut, assets: readonly Asset[], fetched: readonly Asset[]): void {
   if (digest === undefined) return
   const name = assets.find((asset) => asset.digest === digest)?.name
-  const image = name === undefined ? 'an image' : `image asset:${name}`
+  const url = fetched.find((file) => file.digest === digest)?.name
+  const far = url === undefined ? 'an image' : `image of ${new URL(url).hostname}`
+  const image = name === undefined ? far : `image asset:${name}`
   throw new ServiceError('asset_unavailable', `template.tsx: ${image}: the image is damaged`)
 }
 
@@ -118,10 +141,11 @@ function pagesOf({ children }: LayoutNode): number {
   return children?.length ?? 0
 }
 
-async function lay(element: ReactElement<Props>, prepare = (document: Instance) => document): Promise<LayoutNode> {
-  const [document] = instancesOf(element)
+async function lay({ nodes, translation, demand }: Tree, totals?: Totals): Promise<LayoutNode> {
+  const [document] = instancesOf(translate(nodes, translation))
+  demand()
   assert(document !== undefined, 'an element of a document is one')
-  return await explained(() => layOutNodes(prepare(document), FONTS))
+  return await explained(() => layOutNodes(totals?.watch(document) ?? document, FONTS))
 }
 
 /** With parameters and result as they are here: its own types of them are larger, and know nothing of fonts. */

@@ -13,6 +13,8 @@ export interface RenderWork {
   readonly template: TemplateSource
   /** The template's assets. Their bytes are shared with others and never written to. */
   readonly assets: readonly Asset[]
+  /** Files of the hosts it lists, as far as they are known to be needed; each is called by its URL. */
+  readonly fetched?: readonly Asset[]
   readonly data: JsonObject
   /** The request's options laid over the template's. */
   readonly options: RenderOptions

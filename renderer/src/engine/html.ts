@@ -22,6 +22,7 @@ import { finishPdf, type Metadata } from '../pdf/finish.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 import type { RenderEngine, Rendering, RenderWork } from './engine.ts'
+import { NO_REMOTE_FILES, type RemoteFiles } from './remote.ts'
 
 export interface HtmlEngineSettings {
   /** Chromium itself, no wrapper script: see `findChromium`. */
@@ -29,6 +30,8 @@ export interface HtmlEngineSettings {
   readonly slots: number
   /** Fills the template, where a deadline can end it. */
   readonly fill: (work: RenderWork, signal: AbortSignal) => Promise<ScannedHtml>
+  /** Without it nothing is fetched. */
+  readonly remote?: RemoteFiles
   readonly clock: Clock
   readonly log: Log
   /** A folder of this engine's alone; what browsers of an earlier process left there is removed. */
@@ -48,7 +51,7 @@ const WARM_PAGES_PER_SLOT = 2
 
 /** Opens the engine and begins to start Chromium, without waiting for it. A Chromium that does not start is logged and tried again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
-  const { slots, clock, log, profileDir } = settings
+  const { slots, remote = NO_REMOTE_FILES, clock, log, profileDir } = settings
   const [{ default: puppeteer }, { Cluster }, fontConfigFile] = await Promise.all([
     import('puppeteer'),
     import('puppeteer-cluster'),
@@ -86,9 +89,9 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   }
 
   async function attempt(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
-    const filled = await settings.fill(work, signal)
+    const filled = await remote.supply(work, (each) => settings.fill(each, signal), signal)
     using turn = await turns.enter(signal)
-    const printed = await turn.job.print(work.tenant, documentOf(work, filled), signal)
+    const printed = await turn.job.print(work.tenant, documentOf(work, filled, remote), signal)
     const pdf = finishPdf(printed.pdf, { metadata: metadataOf(work, printed), isSandbox: work.isSandbox })
     return { pdf, warnings: warningsOf(work, printed.missing + filled.missing) }
   }
@@ -110,9 +113,12 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   }
 }
 
-function documentOf(work: RenderWork, filled: ScannedHtml): PrintDocument {
+function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): PrintDocument {
   const isScripted = work.javascriptEnabled && asksForScripts(work)
-  return { ...filled, options: work.options, title: work.template.name, assets: work.assets, isScripted }
+  const { name: title, allowedHosts = [] } = work.template
+  const remote = { allowedHosts, fetch: (url: string, signal: AbortSignal) => files.fetch(work, url, signal) }
+  const document = { ...filled, options: work.options, title, assets: work.assets, isScripted }
+  return allowedHosts.length === 0 ? document : { ...document, remote }
 }
 
 function asksForScripts({ template }: RenderWork): boolean {

@@ -1,5 +1,6 @@
 /** The engines of one process: the threads they share, and a browser where there is one. */
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { findChromium } from '../browser/executable.ts'
 import type { TemplateCheck, TemplateFault } from '../template/check.ts'
@@ -7,6 +8,7 @@ import type { RenderEngine } from './engine.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
 import { allOf } from './presence.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
+import { openRemoteFiles, type RemoteFiles } from './remote.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 export interface EnginesOptions {
@@ -18,6 +20,8 @@ export interface EnginesOptions {
   readonly profileDir: string
   /** Path of the browser to use; `none` for no html engine; absent = the one found. */
   readonly chromium: string | undefined
+  /** How templates reach the hosts they list. */
+  readonly egress: Egress
   readonly clock: Clock
   readonly log: Log
 }
@@ -36,21 +40,22 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
   const { slots, threads, chromium, clock } = options
   const executablePath = chromium === 'none' ? undefined : await findChromium({ configured: chromium })
   const pool = openThreadPool({ size: threads, clock })
+  const remote = openRemoteFiles(options)
   return {
     check: (check, signal) => pool.run({ kind: 'check', check }, signal),
-    openReactPdf: () => openReactPdfEngine({ pool, slots }),
-    ...(executablePath !== undefined && { openHtml: () => openHtml(options, { executablePath, pool }) }),
+    openReactPdf: () => openReactPdfEngine({ pool, slots, remote }),
+    ...(executablePath !== undefined && { openHtml: () => openHtml(options, { executablePath, pool, remote }) }),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   }
 }
 
 async function openHtml(
   { slots, profileDir, clock, log }: EnginesOptions,
-  { executablePath, pool }: { executablePath: string; pool: ThreadPool },
+  { executablePath, pool, remote }: { executablePath: string; pool: ThreadPool; remote: RemoteFiles },
 ): Promise<RenderEngine> {
   const isSandboxed = process.getuid?.() !== 0
   if (!isSandboxed) log.warn({}, 'running as root: chromium runs without its sandbox')
   const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
-  const engine = await openHtmlEngine({ executablePath, slots, fill, clock, profileDir, isSandboxed, log })
+  const engine = await openHtmlEngine({ executablePath, slots, fill, remote, clock, profileDir, isSandboxed, log })
   return { ...engine, ...allOf([pool, engine]) }
 }

@@ -1,15 +1,25 @@
 /** The react_pdf engine: TSX templates, laid out in render threads. */
 import type { RenderEngine } from './engine.ts'
+import { NO_REMOTE_FILES, type RemoteFiles } from './remote.ts'
 import type { ThreadPool } from './thread-pool.ts'
 
-/** Opens the engine on a pool, which stays its opener's to close. `slots` is at most the pool's size. */
-export function openReactPdfEngine({ pool, slots }: { pool: ThreadPool; slots: number }): RenderEngine {
+export interface ReactPdfEngineSettings {
+  readonly pool: ThreadPool
+  /** At most the pool's size. */
+  readonly slots: number
+  /** Without it nothing is fetched. */
+  readonly remote?: RemoteFiles
+}
+
+/** Opens the engine on a pool, which stays its opener's to close. */
+export function openReactPdfEngine({ pool, slots, remote = NO_REMOTE_FILES }: ReactPdfEngineSettings): RenderEngine {
   return {
     name: 'react_pdf',
     slots,
     state: () => pool.state(),
     ready: (signal) => pool.ready(signal),
-    render: (work, signal) => pool.run({ kind: 'react_pdf', work }, signal),
+    render: (work, signal) =>
+      remote.supply(work, (each) => pool.run({ kind: 'react_pdf', work: each }, signal), signal),
     [Symbol.asyncDispose]: async () => undefined,
   }
 }

@@ -9,6 +9,7 @@ import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/te
 import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
 import { openSandbox } from '../template/evaluate.ts'
 import { openHtmlFiller } from '../template/html/fill.ts'
+import { FilesWanted } from '../template/remote.ts'
 import { openDocumentRenderer, type RenderDocument } from './document.ts'
 import type { RenderWork } from './engine.ts'
 import type { RenderTask, TaskResults, ThreadReply } from './thread-pool.ts'
@@ -68,6 +69,7 @@ function say(port: MessagePort, reply: ThreadReply): void {
 }
 
 function failureOf(error: unknown): ThreadReply {
+  if (error instanceof FilesWanted) return { kind: 'wanting', urls: error.urls }
   if (!(error instanceof Error)) return { kind: 'failed', message: String(error) }
   if (error instanceof ServiceError && isFailureCode(error.code)) {
     return { kind: 'failed', code: error.code, message: error.message }

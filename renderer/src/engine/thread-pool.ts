@@ -14,6 +14,7 @@ import {
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { TemplateCheck, TemplateFault } from '../template/check.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
+import { FilesWanted } from '../template/remote.ts'
 import type { Rendering, RenderWork } from './engine.ts'
 import { type KeptPresence, keepPresence, type Presence } from './presence.ts'
 
@@ -34,6 +35,8 @@ export interface TaskResults {
 export type ThreadReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly value: TaskResults[TaskKind] }
+  /** It is to be asked again with these files. */
+  | { readonly kind: 'wanting'; readonly urls: readonly string[] }
   /** Without a code it is a defect of the service. */
   | { readonly kind: 'failed'; readonly code?: FailureCode; readonly message: string; readonly stack?: string }
 
@@ -41,7 +44,7 @@ export type ThreadReply =
 export interface ThreadPool extends AsyncDisposable, Presence {
   /**
    * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason,
-   * and the thread is ended. Throws `ServiceError` with what the task threw; with `template_error` when it needed more memory
+   * and the thread is ended. Throws `FilesWanted`, and `ServiceError` with what the task threw; with `template_error` when it needed more memory
    * than a thread has, and `render_crashed` when the thread died under it.
    */
   run<Kind extends TaskKind>(task: Extract<RenderTask, { kind: Kind }>, signal: AbortSignal): Promise<TaskResults[Kind]>
@@ -323,7 +326,9 @@ function spawnThread(heapMibMax: number): PoolWorker {
   })
 }
 
-function errorOf({ code, message, stack }: Extract<ThreadReply, { kind: 'failed' }>): Error {
+function errorOf(reply: Extract<ThreadReply, { kind: 'failed' | 'wanting' }>): Error {
+  if (reply.kind === 'wanting') return new FilesWanted(reply.urls)
+  const { code, message, stack } = reply
   if (code !== undefined) return new ServiceError(code, message)
   return Object.assign(new Error(message), stack === undefined ? {} : { stack })
 }

@@ -17,6 +17,7 @@ import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
 import { fillHtml } from './html/fill.ts'
+import { remoteImagesOf } from './remote.ts'
 import { transpile } from './transpile.ts'
 
 export interface TemplateFault {
@@ -72,7 +73,8 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   const { nodes, call } = await evaluate(program, { data: sampleData, options, locale: source.locale, interruptsMax })
   if (sampleData === undefined) return
   const families = new Map((source.fonts ?? []).map(({ family }) => [family, family]))
-  const image = openImages(assets, keptImages())
+  // What is fetched is fetched by renders: here stand-ins do.
+  const image = openImages(assets, keptImages(), remoteImagesOf({ template: source }))
   translate(nodes, { template: source, options, call, find: program.find, families, image })
 }
 

@@ -130,7 +130,7 @@ describe('a tree', () => {
 
   test.for([
     ['a path', '/etc/passwd', 'template.tsx: image /etc/passwd: an image must be an asset'],
-    ['a URL', 'https://example.com/a.png', 'template.tsx: image https://example.com/a.png: an image must be an asset'],
+    ['a URL', 'https://example.com/a.png', 'template.tsx: image of example.com: the host is not among the allowed'],
     ['a source', { uri: 'file:///etc/passwd' }, 'template.tsx: image file:///etc/passwd: an image must be an asset'],
     ['bytes', { data: [1, 2], format: 'png' }, 'template.tsx:3: <Image src>: must be a text such as asset:logo.png'],
   ] as const)('with %s for an image is refused as asset_unavailable', ([, src, message]) => {

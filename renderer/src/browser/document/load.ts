@@ -5,6 +5,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { RenderOptions } from '@platen/contract/render.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import type { CDPSession } from 'puppeteer'
+import type { RemoteFile } from '../../engine/remote.ts'
 import type { Coverage } from '../../template/html/coverage.ts'
 import type { FilledHtml } from '../../template/html/fill.ts'
 import { assetNamed } from '../../template/html/reference.ts'
@@ -17,10 +18,18 @@ export interface PrintDocument extends FilledHtml {
   readonly title: string
   /** What it may show. */
   readonly assets: readonly Asset[]
+  /** Where else it may have files from; absent = from nowhere. */
+  readonly remote?: RemoteSource
   /** Do its scripts run? Then it must be the first document of its page, and is to be the last. */
   readonly isScripted: boolean
   /** What its fonts have, where it may hold characters that none has. */
   readonly coverage?: Coverage
+}
+
+/** The hosts of a template, and how to have a file of theirs; see `RemoteFiles`. */
+export interface RemoteSource {
+  readonly allowedHosts: readonly string[]
+  fetch(url: string, signal: AbortSignal): Promise<RemoteFile>
 }
 
 /** The frame a document is loaded into. */
@@ -38,14 +47,17 @@ export interface LoadedDocument {
   inspect(): Promise<Omit<Findings, 'broken'>>
 }
 
-/** Everything a document needs is in it or at hand, so it has loaded in milliseconds or never will; then it is printed as it is. */
+/**
+ * Everything a document needs is in it or at hand, so it has loaded in milliseconds or never will; then it is printed as it is. One
+ * that fetches has until its deadline: what it waits for comes, or fails it.
+ */
 const LOAD_MS_MAX = 5_000
 
 /** 1. Scripts run, images and fonts load; 2. the options come into force and what fonts they ask for are loaded. Throws `template_error` and `asset_unavailable`. */
 export async function load(frame: Frame, document: PrintDocument, ended: AbortSignal): Promise<LoadedDocument> {
   const { session, frameId, clock } = frame
   const { html, options, title, isScripted } = document
-  const patience = clock.timeout(LOAD_MS_MAX)
+  const patience = document.remote === undefined ? clock.timeout(LOAD_MS_MAX) : ended
   const loaded = nextLoad(session)
   await abortable(session.send('Page.setDocumentContent', { frameId, html }), ended)
   await atMost(loaded, patience, ended)
@@ -58,16 +70,20 @@ export async function load(frame: Frame, document: PrintDocument, ended: AbortSi
   if (fault !== undefined) throw new ServiceError('template_error', fault)
 
   const css = pageRules(options, source?.size)
-  if (css !== '' || !HAS_TITLE.test(html) || NAMES_FONTS.test(html) || isScripted) {
-    const finish = { title, css, isScripted, needsAllFonts: HAS_MARGIN_BOXES.test(html) }
+  const mayNameFonts = document.remote !== undefined || NAMES_FONTS.test(html)
+  if (css !== '' || !HAS_TITLE.test(html) || mayNameFonts || isScripted) {
+    const hosts = document.remote?.allowedHosts ?? []
+    const finish = { title, css, isScripted, hosts, needsAllFonts: HAS_MARGIN_BOXES.test(html) }
     const [family] = (await atMost(run<readonly string[]>(finishing(finish)), patience, ended)) ?? []
     if (family !== undefined) throw notShown(`the font ${family.slice(0, 100)} could not be loaded`)
   }
   return {
     sides: sideMargins(options, source),
     async inspect() {
-      const { broken, ...findings } = await run<Findings>(inspecting(document.coverage))
+      const hosts = document.remote?.allowedHosts ?? []
+      const { broken, ...findings } = await run<Findings>(inspecting(document.coverage, hosts))
       if (broken === '') return findings
+      if (hosts.includes(broken)) throw notShown(`${broken}: what it gave cannot be shown as an image`)
       const { name } = assetNamed(document.assets, broken, 'the document')
       throw notShown(`the asset ${name} is damaged: it cannot be shown as an image`)
     },

@@ -1,20 +1,29 @@
 /**
- * What a document asks for and gets: assets of its own template as images and fonts, and nothing else. `data:` URLs never come
- * here. A page keeps what it was given until it is emptied; so what it asked for by name, and not by digest, is written down.
+ * What a document asks for and gets: assets of its own template as images and fonts, files of the hosts the template lists as
+ * images, fonts and style sheets, and nothing else. `data:` URLs never come here. Chromium is given bytes, and connects to nobody.
+ * A page keeps what it was given until it is emptied; so what it asked for by name, and not by digest, is written down.
  */
+import assert from 'node:assert/strict'
+import { egressUrl, refusal } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { ASSET_REQUESTS_MAX } from '@platen/contract/limit.ts'
+import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
 import type { CDPSession, Protocol } from 'puppeteer'
-import { mediaTypeOf } from '../../template/asset/kind.ts'
+import type { RemoteFile } from '../../engine/remote.ts'
+import { ASSET_KINDS, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
 import { assetNamed, FONT_ORIGIN, unusable } from '../../template/html/reference.ts'
+import type { PrintDocument, RemoteSource } from './load.ts'
+
+type Source = Pick<PrintDocument, 'assets' | 'remote'>
 
 /** The requests of one page. */
 export interface Requests {
   /** Could a document with these assets be given another's, kept in the page's memory under the same name? */
   remembersOther(assets: readonly Asset[]): boolean
-  /** From here on the requests are those of a document with these assets. */
-  begin(assets: readonly Asset[]): void
+  /** Does the page have files of a host in its memory? They are for one document. */
+  hasFetched(): boolean
+  /** From here on the requests are those of this document, until its end. */
+  begin(document: Source, ended: AbortSignal): void
   /** The page has lost its memory. */
   forget(): void
 }
@@ -24,29 +33,46 @@ const REFUSED_CHARS_MAX = 8 * 1024 * 1024
 
 const ASSET_SCHEME = 'asset:'
 
+/** A script or a page of another host would run here, and what a script reads could be told in the document. */
+const FETCHED_TYPES: readonly Protocol.Network.ResourceType[] = ['Image', 'Font', 'Stylesheet']
+
 type Paused = Protocol.Fetch.RequestPausedEvent
 
 /** Answers the requests of a session whose `Fetch` is enabled. `onFault` is told what a document may not ask for and still be printed. */
-export function answerRequests(session: CDPSession, onFault: (fault: ServiceError) => void): Requests {
+export function answerRequests(session: CDPSession, onFault: (fault: unknown) => void): Requests {
   /** What was given out by name. */
   const given = new Map<string, AssetDigest>()
-  let assets: readonly Asset[] = []
-  let count = 0
-  let chars = 0
+  let current: Turn = { assets: [], ended: AbortSignal.abort(), count: 0, chars: 0, bytes: 0 }
+  let hasFetched = false
+
+  function fulfil(requestId: string, file: Answer): void {
+    session.send('Fetch.fulfillRequest', { requestId, ...answerWith(file) }).catch(() => undefined)
+  }
 
   function answer({ requestId, request, resourceType }: Paused): void {
-    const asset = askedFor(request.url, resourceType, assets)
-    if (asset === undefined) {
-      chars += request.url.length
-      if (chars > REFUSED_CHARS_MAX) throw excess('refers to too much outside of it')
+    const turn = current
+    const asset = askedFor(request.url, resourceType, turn.assets)
+    const url = asset === undefined ? fetchedFor(request.url, resourceType, turn.remote) : undefined
+    if (asset === undefined && url === undefined) {
+      turn.chars += request.url.length
+      if (turn.chars > REFUSED_CHARS_MAX) throw excess('refers to too much outside of it')
       // Aborted, as any other reason would show an error page in place of a document that sends its reader elsewhere.
       session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }).catch(() => undefined)
       return
     }
-    count += 1
-    if (count > ASSET_REQUESTS_MAX) throw excess(`asks for assets more than ${ASSET_REQUESTS_MAX} times`)
-    if (request.url === ASSET_SCHEME + asset.name) given.set(asset.name, asset.digest)
-    session.send('Fetch.fulfillRequest', { requestId, ...answerWith(asset) }).catch(() => undefined)
+    turn.count += 1
+    if (turn.count > ASSET_REQUESTS_MAX) throw excess(`asks for assets more than ${ASSET_REQUESTS_MAX} times`)
+    if (asset !== undefined) {
+      if (request.url === ASSET_SCHEME + asset.name) given.set(asset.name, asset.digest)
+      fulfil(requestId, { bytes: asset.bytes, type: assetTypeOf(asset) })
+    } else if (url !== undefined) {
+      hasFetched = true
+      // A document that has ended is nobody's concern, and the page may be on the next.
+      fetchFor(turn, url, resourceType).then(
+        (file) => turn === current && fulfil(requestId, file),
+        (fault: unknown) => turn === current && !turn.ended.aborted && onFault(fault),
+      )
+    }
   }
 
   session.on('Fetch.requestPaused', (paused) => {
@@ -60,12 +86,44 @@ export function answerRequests(session: CDPSession, onFault: (fault: ServiceErro
   return {
     remembersOther: (own) =>
       Array.from(given).some(([name, digest]) => !own.some((asset) => asset.name === name && asset.digest === digest)),
-    begin(own) {
-      assets = own
-      count = 0
-      chars = 0
+    hasFetched: () => hasFetched,
+    begin(document, ended) {
+      current = { ...document, ended, count: 0, chars: 0, bytes: 0 }
     },
-    forget: () => given.clear(),
+    forget() {
+      given.clear()
+      hasFetched = false
+    },
+  }
+}
+
+/** One document, and what it has asked for. */
+interface Turn extends Source {
+  readonly ended: AbortSignal
+  count: number
+  chars: number
+  bytes: number
+}
+
+/** What Chromium is given. */
+interface Answer {
+  readonly bytes: Uint8Array
+  /** The media type. */
+  readonly type: string
+}
+
+/** Fetches what a document asks for. Throws `asset_unavailable`, and the reason of the document's end. */
+async function fetchFor(turn: Turn, url: URL, wanted: Paused['resourceType']): Promise<Answer> {
+  assert(turn.remote !== undefined, 'only what has hosts has URLs of them')
+  try {
+    const file = await turn.remote.fetch(url.href, turn.ended)
+    turn.bytes += file.bytes.byteLength
+    if (turn.bytes > EGRESS_RENDER_BYTES_MAX) {
+      throw refusal(url, `with this, the files of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes`)
+    }
+    return { bytes: file.bytes, type: fileTypeOf(file, wanted, url) }
+  } catch (error) {
+    throw error instanceof ServiceError ? ofDocument(error) : error
   }
 }
 
@@ -73,7 +131,11 @@ function excess(what: string): ServiceError {
   return new ServiceError('template_error', `the document ${what}`)
 }
 
-/** The asset a request is for, or undefined for what is none of the template's business. Throws `asset_unavailable`. */
+function ofDocument(cause: ServiceError): ServiceError {
+  return new ServiceError('asset_unavailable', `the document: ${cause.message}`, { cause })
+}
+
+/** The asset a request is for, or undefined for what is none of the template's own. Throws `asset_unavailable`. */
 function askedFor(url: string, type: Paused['resourceType'], assets: readonly Asset[]): Asset | undefined {
   if (type === 'Font' && url.startsWith(FONT_ORIGIN)) return assets.find(({ digest }) => FONT_ORIGIN + digest === url)
   if (!url.startsWith(ASSET_SCHEME)) return undefined
@@ -84,9 +146,37 @@ function askedFor(url: string, type: Paused['resourceType'], assets: readonly As
   throw new ServiceError('asset_unavailable', `the document: the asset ${asset.name} ${reason}`)
 }
 
-function answerWith({ name, bytes }: Asset): Omit<Protocol.Fetch.FulfillRequestRequest, 'requestId'> {
+/** The URL a request is for, or undefined for what is not fetched. Throws `asset_unavailable`. */
+function fetchedFor(url: string, type: Paused['resourceType'], remote: RemoteSource | undefined): URL | undefined {
+  if (remote === undefined || !FETCHED_TYPES.includes(type)) return undefined
+  try {
+    return egressUrl(url, remote.allowedHosts)
+  } catch (error) {
+    throw error instanceof ServiceError ? ofDocument(error) : error
+  }
+}
+
+function assetTypeOf({ name, bytes }: Asset): string {
   const type = mediaTypeOf(bytes)
   if (type === undefined) throw unusable(name, 'the document')
+  return type
+}
+
+/**
+ * What Chromium is told a file is: an image or a font by its bytes, and a style sheet only where its host says so too, as any other
+ * text can be read for one, and what a page makes of it be shown.
+ */
+function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'], url: URL): string {
+  if (wanted === 'Stylesheet') {
+    if (type === 'text/css') return type
+    throw refusal(url, 'it gave no style sheet: its Content-Type is not text/css')
+  }
+  const kind = kindOf(bytes)
+  if (kind !== undefined && isFontKind(kind) === (wanted === 'Font')) return ASSET_KINDS[kind].mediaType
+  throw refusal(url, `it gave no ${wanted === 'Font' ? 'font' : 'image'} that can be shown`)
+}
+
+function answerWith({ bytes, type }: Answer): Omit<Protocol.Fetch.FulfillRequestRequest, 'requestId'> {
   return {
     responseCode: 200,
     responseHeaders: [

@@ -40,6 +40,8 @@ export interface Finish {
   readonly needsAllFonts: boolean
   /** Do scripts of its own draw on it? */
   readonly isScripted: boolean
+  /** The hosts it may fetch fonts from. */
+  readonly hosts: readonly string[]
 }
 
 /** Makes a document ready to print, and gives the families of those fonts of the template that it could not load. */
@@ -51,7 +53,7 @@ export function finishing(finish: Finish): string {
  * The rules stand first and last: of two important declarations in `@page`, Chromium takes the first, where CSS has it that the
  * last wins. The layout is what asks for fonts, so it is made before they are waited for.
  */
-const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin }) => {
+const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, hosts }) => {
   const own = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name)
   const make = (name) => Document.prototype.createElement.call(document, name)
   // Only a script can have taken it away.
@@ -71,7 +73,9 @@ const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin }) =>
   const failed = new Set(Array.from(fonts).filter((font) => font.status === 'error').map((font) => bare(font.family)))
   const families = new Set()
   if (failed.size > 0) (${EACH_RULE})((rule) => {
-    if (!(rule instanceof CSSFontFaceRule) || !rule.style.getPropertyValue('src').includes(fontOrigin)) return
+    if (!(rule instanceof CSSFontFaceRule)) return
+    const source = rule.style.getPropertyValue('src')
+    if (!source.includes(fontOrigin) && !hosts.some((host) => source.includes('//' + host + '/'))) return
     const family = bare(rule.style.getPropertyValue('font-family'))
     if (failed.has(family)) families.add(family)
   })
@@ -84,29 +88,34 @@ export interface Findings {
   readonly subject: string
   readonly keywords: string
   readonly language: string
-  /** The name or digest of an asset that is shown as an image and is none, or ''. */
+  /** The name or digest of an asset, or the host of a file, that is shown as an image and is none, or ''. */
   readonly broken: string
   /** The characters no font has. */
   readonly missing: string
 }
 
-/** Gives the `Findings`, and changes nothing. Without coverage it looks for no missing characters. */
-export function inspecting(coverage: Coverage | undefined): string {
+/** Gives the `Findings`, and changes nothing. Without coverage it looks for no missing characters; of files it looks at those of these hosts. */
+export function inspecting(coverage: Coverage | undefined, hosts: readonly string[]): string {
   const missing = coverage === undefined ? `''` : `(${FIND_MISSING})(${JSON.stringify(coverage)})`
-  return `(${INSPECT})(${missing})`
+  return `(${INSPECT})(${missing}, ${JSON.stringify(hosts)})`
 }
 
-const INSPECT = `(missing) => {
+const INSPECT = `(missing, hosts) => {
   const all = (selector) => Array.from(Document.prototype.querySelectorAll.call(document, selector))
   const meta = (name) => (all('meta[name="' + name + '" i]')[0]?.content ?? '').trim().slice(0, ${METADATA_CHARS_MAX})
   const images = Array.from(Object.getOwnPropertyDescriptor(Document.prototype, 'images').get.call(document))
-  const broken = images.find((image) => image.complete && image.naturalWidth === 0 && /^asset:/i.test(image.currentSrc))
+  const nameOf = (url) => {
+    if (/^asset:/i.test(url)) return url.slice('asset:'.length).replace(/#.*/, '')
+    const host = hosts.length > 0 && /^https?:/i.test(url) ? new URL(url).hostname : ''
+    return hosts.includes(host) ? host : ''
+  }
+  const broken = images.filter((image) => image.complete && image.naturalWidth === 0).map((image) => nameOf(image.currentSrc))
   return JSON.stringify({
     author: meta('author'),
     subject: meta('description'),
     keywords: meta('keywords'),
     language: (all(':root')[0]?.getAttribute('lang') ?? '').trim().slice(0, ${METADATA_CHARS_MAX}),
-    broken: broken === undefined ? '' : broken.currentSrc.slice('asset:'.length).replace(/#.*/, ''),
+    broken: broken.find((name) => name !== '') ?? '',
     missing,
   })
 }`

@@ -1,13 +1,18 @@
-/** The `src` of an `<Image>`, an asset of the template or a `data:` URL → image bytes that react-pdf can embed, looked at before react-pdf sees them. */
+/**
+ * The `src` of an `<Image>`, an asset of the template, a file of a host it lists or a `data:` URL → image bytes that react-pdf can
+ * embed, looked at before react-pdf sees them.
+ */
 import { createHash } from 'node:crypto'
+import { egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { THREAD_ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
+import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX, THREAD_ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import { type RecentlyUsed, recentlyUsed } from '../../recently-used.ts'
 import { checkImage } from '../asset/image.ts'
 import { ASSET_KINDS, kindOf } from '../asset/kind.ts'
 import type { PixelSize } from '../asset/pixel.ts'
 import { widenPalette } from '../asset/png.ts'
+import type { RemoteImages } from '../remote.ts'
 import { suggestion } from './primitive.ts'
 
 export interface ImageSource extends PixelSize {
@@ -25,21 +30,25 @@ export function keptImages(): KeptImages {
   return recentlyUsed(THREAD_ASSETS_KEPT_BYTES_MAX, ({ data }) => data.length)
 }
 
-/** Opens the images of one document. Each is looked at once, and an asset once for as long as it is kept: by its tenant, as tenants share nothing. */
-export function openImages(assets: readonly Asset[], kept: KeptImages): ReadImage {
+/**
+ * Opens the images of one document, those of hosts where it has any. Each is looked at once, and an asset once for as long as it is
+ * kept: by its tenant, as tenants share nothing.
+ */
+export function openImages(assets: readonly Asset[], kept: KeptImages, remote?: RemoteImages): ReadImage {
   const images = new Map<string, ImageSource>()
+  // A copy: bytes may be shared memory, which react-pdf does not read.
+  const look = ({ digest, bytes }: Asset) => kept.get(digest) ?? kept.set(digest, sourceOf(Buffer.from(bytes), digest))
+  const far = openRemote(remote, look)
   const read = (src: string): ImageSource => {
     try {
       const name = /^asset:(.*)$/s.exec(src)?.[1]
-      if (name === undefined) return readDataUrl(src)
+      if (name === undefined) return HAS_HOST.test(src) ? far(src) : readDataUrl(src)
       const asset = assets.find((candidate) => candidate.name === name)
       if (asset === undefined) throw refusal(`there is no such asset${nearest(name, assets)}`)
-      // A copy: bytes may be shared memory, which react-pdf does not read.
-      return kept.get(asset.digest) ?? kept.set(asset.digest, sourceOf(Buffer.from(asset.bytes), asset.digest))
+      return look(asset)
     } catch (cause) {
       if (!(cause instanceof ServiceError)) throw cause
-      const shown = src.length > SHOWN_CHARS_MAX ? `${src.slice(0, SHOWN_CHARS_MAX)}…` : src
-      throw new ServiceError('asset_unavailable', `template.tsx: image ${shown}: ${cause.message}`, { cause })
+      throw new ServiceError('asset_unavailable', `template.tsx: image ${shown(src)}: ${cause.message}`, { cause })
     }
   }
   return (src) => {
@@ -49,8 +58,35 @@ export function openImages(assets: readonly Asset[], kept: KeptImages): ReadImag
   }
 }
 
-/** Of a source in a message: a name of an asset, or enough of a URL to find it. */
+/** Of a source in a message: a name of an asset, enough of a URL to find it, and of one with a host no more than that, as the rest may be a secret. */
+function shown(src: string): string {
+  const whole = HAS_HOST.test(src) ? `of ${URL.parse(src)?.hostname ?? 'no host'}` : src
+  return whole.length > SHOWN_CHARS_MAX ? `${whole.slice(0, SHOWN_CHARS_MAX)}…` : whole
+}
+
+const HAS_HOST = /^https?:/i
+
 const SHOWN_CHARS_MAX = 70
+
+/** Reads images of hosts, as many and as large as a document may have. */
+function openRemote(remote: RemoteImages | undefined, look: (asset: Asset) => ImageSource): ReadImage {
+  const { allowedHosts, fetched, wanted } = remote ?? { allowedHosts: [], fetched: [], wanted: new Set() }
+  const used = new Map<string, number>()
+  return (src) => {
+    const url = egressUrl(src, allowedHosts)
+    if (url === undefined) throw refusal('the host is not among the allowed hosts of the template')
+    const file = fetched.find(({ name }) => name === url.href)
+    if (used.set(url.href, file?.bytes.byteLength ?? 0).size > ASSET_REQUESTS_MAX) {
+      throw refusal(`the document shows more than ${ASSET_REQUESTS_MAX} images of other hosts`)
+    }
+    if (used.values().reduce((sum, bytes) => sum + bytes, 0) > EGRESS_RENDER_BYTES_MAX) {
+      throw refusal(`the images of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes`)
+    }
+    if (file !== undefined) return look(file)
+    wanted.add(url.href)
+    return STAND_IN
+  }
+}
 
 function nearest(name: string, assets: readonly Asset[]): string {
   const names = assets.map((asset) => asset.name)
@@ -66,7 +102,7 @@ function readDataUrl(src: string): ImageSource {
   const match = /^data:image\/(?:png|jpe?g);base64,/i.exec(src)
   if (match === null) {
     throw refusal(
-      'an image must be an asset of the template, as in asset:logo.png, or a data: URL of a PNG or JPEG in base64',
+      'an image must be an asset of the template, as in asset:logo.png, a URL of an allowed host, or a data: URL of a PNG or JPEG in base64',
     )
   }
   const data = Buffer.from(src.slice(match[0].length), 'base64')
@@ -87,6 +123,15 @@ function sourceOf(data: Buffer, digest: string): ImageSource {
   const named = Object.defineProperty(drawn, 'toString', { value: () => digest })
   return { data: named, format: kind === 'png' ? 'png' : 'jpg', ...size }
 }
+
+/** One transparent pixel. */
+const STAND_IN = sourceOf(
+  Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+    'base64',
+  ),
+  'stand-in',
+)
 
 function refusal(reason: string): ServiceError {
   return new ServiceError('asset_unavailable', reason)

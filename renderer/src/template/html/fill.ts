@@ -15,9 +15,10 @@ import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
 import { roomFaultOf } from '../../browser/paper.ts'
 import type { RenderWork } from '../../engine/engine.ts'
 import { suggestion } from '../element/primitive.ts'
+import { demandWanted, type RemoteImages, remoteImagesOf } from '../remote.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { IMPURE_FILTERS, localeFilters } from './filter.ts'
-import { type Part, withAssetsInside, withDigests, withFonts } from './reference.ts'
+import { type Part, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
 
 /** What goes to the browser. Header and footer are Chromium's print templates: `class="pageNumber"` and the like are filled by it. */
 export interface FilledHtml {
@@ -37,14 +38,20 @@ export interface ScannedHtml extends FilledHtml {
 /** Tags that would read another file: a template is one file, whatever stands around it. */
 const FILE_TAGS = ['include', 'render', 'layout', 'block']
 
-/** Gives a function that fills as `fillHtml` does, and looks for characters that no font has. It keeps what it has read of fonts. */
+/**
+ * Gives a function that fills as `fillHtml` does, and looks for characters that no font has. It keeps what it has read of fonts, and
+ * throws `FilesWanted` where header or footer have images that are to be fetched.
+ */
 export function openHtmlFiller(): (work: RenderWork) => ScannedHtml {
   const scan = openGlyphScan()
   return (work) => {
     const parts = fillParts(work)
+    const remote = remoteImagesOf(work)
+    const filled = finish(parts, work, remote)
+    demandWanted(remote)
     const coverage = scan.coverageFor(parts.body.html, work)
     const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
-    return { ...finish(parts, work), missing, ...(coverage === undefined ? {} : { coverage }) }
+    return { ...filled, missing, ...(coverage === undefined ? {} : { coverage }) }
   }
 }
 
@@ -52,10 +59,10 @@ export function openHtmlFiller(): (work: RenderWork) => ScannedHtml {
  * Fills the html source of `work`. The fields of its data are the top-level variables; `options` beside them are the render's
  * options, and hide a field of that name. Every value is escaped unless the filter `raw` ends its expression.
  * Throws `ServiceError` with `template_error`, the message opening with the place: `template.html:3:14: …`, and with
- * `asset_unavailable` for an asset the template has not.
+ * `asset_unavailable` for an asset the template has not. What it has not of a host's stays as it is.
  */
 export function fillHtml(work: RenderWork): FilledHtml {
-  return finish(fillParts(work), work)
+  return finish(fillParts(work), work, remoteImagesOf(work))
 }
 
 interface Parts {
@@ -85,8 +92,11 @@ function fillParts(work: RenderWork): Parts {
 }
 
 /** Puts in what the template brings along. */
-function finish({ body, edges }: Parts, { template, assets }: RenderWork): FilledHtml {
-  const inside = edges.map((part) => [part.edge, withAssetsInside(part, assets)])
+function finish({ body, edges }: Parts, { template, assets }: RenderWork, remote: RemoteImages): FilledHtml {
+  const inside = edges.map(({ edge, ...part }) => {
+    const html = withRemoteInside({ ...part, html: withAssetsInside(part, assets) }, remote)
+    return [edge, html]
+  })
   return { html: withFonts(body, assets, template.fonts ?? []), ...Object.fromEntries(inside) }
 }
 

@@ -4,11 +4,13 @@
  * names become digests where they can be told from other text: a page keeps what it was given, and a digest is never given twice
  * for different bytes, where two templates may well have a logo.png each. Pure.
  */
+import { egressUrl, refusal } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
+import { ASSET_REQUESTS_MAX, HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetReference, FontReference } from '@platen/contract/tenant.ts'
 import { mediaTypeOf } from '../asset/kind.ts'
 import { suggestion } from '../element/primitive.ts'
+import type { RemoteImages } from '../remote.ts'
 
 /** What a font's address begins with, its digest following: an origin that is nowhere, so that no two files ever share an address. */
 export const FONT_ORIGIN = 'https://asset.invalid/'
@@ -121,8 +123,38 @@ const MENTION = /(["'(=,]\s{0,9})asset:([^\s"'()<>,#]*)/gi
 function dataUrl({ name, bytes }: Asset, place: string): string {
   const type = mediaTypeOf(bytes)
   if (type === undefined) throw unusable(name, place)
-  return `data:${type};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}`
+  return dataUrlOf(bytes, type)
 }
+
+function dataUrlOf({ buffer, byteOffset, byteLength }: Uint8Array, type: string): string {
+  return `data:${type};base64,${Buffer.from(buffer, byteOffset, byteLength).toString('base64')}`
+}
+
+/**
+ * A header or footer with the images of listed hosts written out as data: URLs, as far as they are there; the others are added to
+ * what is wanted. Throws `asset_unavailable` for what is no image or may not be fetched, and `template_error` when it becomes too long.
+ */
+export function withRemoteInside({ name: place, html }: Part, remote: RemoteImages): string {
+  let length = html.length
+  return html.replace(FAR_IMAGE, (mention, opening: string, text: string) => {
+    const url = egressUrl(text.replaceAll('&amp;', '&'), remote.allowedHosts)
+    if (url === undefined) return mention
+    const file = remote.fetched.find((candidate) => candidate.name === url.href)
+    if (file === undefined) {
+      remote.wanted.add(url.href)
+      if (remote.wanted.size > ASSET_REQUESTS_MAX) throw tooLong(place)
+      return mention
+    }
+    const type = mediaTypeOf(file.bytes)
+    if (type?.startsWith('image/') !== true) throw refusal(url, 'it gave no image that can be shown')
+    const data = dataUrlOf(file.bytes, type)
+    length += data.length
+    if (length > HTML_BYTES_MAX) throw tooLong(place)
+    return opening + data
+  })
+}
+
+const FAR_IMAGE = /((?:\bsrc\s{0,9}=\s{0,9}|\burl\(\s{0,9})["']?)(https?:\/\/[^\s"'()<>]*)/gi
 
 /** The refusal of an asset whose bytes are nothing Chromium shows. */
 export function unusable(name: string, place: string): ServiceError {

@@ -1,0 +1,167 @@
+/**
+ * What templates fetch from the hosts they list, kept at hand for a while. Neither render threads nor Chromium have a network: they
+ * are given bytes, fetched here, in the process that runs none of a tenant's code. A file is kept for one version of one template of
+ * one tenant, and is never another's, be it the same address.
+ */
+import { createHash } from 'node:crypto'
+import { abortable } from '@platen/contract/bell.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { EGRESS_AT_ONCE_MAX, EGRESS_KEPT_BYTES_MAX, EGRESS_KEPT_MS, EGRESS_ROUNDS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Egress } from '@platen/contract/port/egress.ts'
+import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
+import { recentlyUsed } from '../recently-used.ts'
+import { FilesWanted } from '../template/remote.ts'
+import { shared } from '../work-source.ts'
+import type { RenderWork } from './engine.ts'
+
+/** A file that was fetched; its name is its URL. */
+export interface RemoteFile extends Asset {
+  /** The media type its host gave it. */
+  readonly type: string
+}
+
+export interface RemoteFiles {
+  /** One file. Rejects with the signal's reason, and throws `asset_unavailable` as `Egress.get` does. */
+  fetch(work: RenderWork, url: string, signal: AbortSignal): Promise<RemoteFile>
+  /** Runs a task until it throws no `FilesWanted`, at first with what its template was given last. Throws as `fetch` and the task do. */
+  supply<Result>(work: RenderWork, task: (work: RenderWork) => Promise<Result>, signal: AbortSignal): Promise<Result>
+}
+
+/** For engines that are to fetch nothing: who wants a file fails. */
+export const NO_REMOTE_FILES: RemoteFiles = {
+  fetch: () => Promise.reject(nothing()),
+  supply: (work, task) =>
+    task(work).catch((error: unknown) => {
+      throw error instanceof FilesWanted ? nothing() : error
+    }),
+}
+
+function nothing(): ServiceError {
+  return new ServiceError('asset_unavailable', 'nothing is fetched here')
+}
+
+interface Kept {
+  readonly file: RemoteFile
+  /** By the clock's monotonic time. */
+  readonly until: number
+}
+
+/** Templates of which it is known what they were given last, and of how many files. */
+const TEMPLATES_MAX = 200
+const GUESSED_MAX = 100
+
+/** Keeps nothing at first. */
+export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Clock }): RemoteFiles {
+  // What a file has beside its bytes is a few hundred of them.
+  const kept = recentlyUsed<Kept>(EGRESS_KEPT_BYTES_MAX, ({ file }) => file.bytes.byteLength + 1024)
+  const given = recentlyUsed<readonly string[]>(TEMPLATES_MAX, () => 1)
+  const join = openFlights<RemoteFile>()
+  const queued = openQueues()
+
+  function atHand(work: RenderWork, url: string): RemoteFile | undefined {
+    const found = kept.get(keyOf(work, url))
+    return found === undefined || found.until <= clock.monotonic() ? undefined : found.file
+  }
+
+  async function download(work: RenderWork, url: string, signal: AbortSignal): Promise<RemoteFile> {
+    return await queued(work.tenant, async () => {
+      signal.throwIfAborted()
+      const { bytes, type } = await egress.get(url, work.template.allowedHosts ?? [], signal)
+      // Lower-case hex SHA-256 is what the type means.
+      const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
+      const file = { name: url, digest, type, bytes: shared(bytes) }
+      kept.set(keyOf(work, url), { file, until: clock.monotonic() + EGRESS_KEPT_MS })
+      return file
+    })
+  }
+
+  const fetch: RemoteFiles['fetch'] = async (work, url, signal) =>
+    atHand(work, url) ?? join(keyOf(work, url), (ended) => download(work, url, ended), signal)
+
+  return {
+    fetch,
+    async supply(work, task, signal) {
+      const over = new AbortController()
+      const ended = AbortSignal.any([signal, over.signal])
+      const template = keyOf(work)
+      let fetched = (given.get(template) ?? []).flatMap((url) => atHand(work, url) ?? [])
+      try {
+        for (let round = 0; round < EGRESS_ROUNDS_MAX; round += 1) {
+          const result = await untilWanting(() => task({ ...work, fetched }))
+          if ('value' in result) return result.value
+          fetched = [...fetched, ...(await Promise.all(result.urls.map((url) => fetch(work, url, ended))))]
+          const urls = fetched.map(({ name }) => name)
+          given.set(template, urls.slice(-GUESSED_MAX))
+        }
+        throw new ServiceError('template_error', 'the document wants other files whenever it is given some')
+      } finally {
+        // The others need not come when one has failed.
+        over.abort()
+      }
+    },
+  }
+}
+
+async function untilWanting<Value>(task: () => Promise<Value>): Promise<{ readonly value: Value } | FilesWanted> {
+  try {
+    return { value: await task() }
+  } catch (error) {
+    if (error instanceof FilesWanted) return error
+    throw error
+  }
+}
+
+/** Tenants whose templates are equal have equal digests. */
+function keyOf({ tenant, digest }: RenderWork, url = ''): string {
+  return JSON.stringify([tenant, digest, url])
+}
+
+type Join<Value> = (key: string, start: (signal: AbortSignal) => Promise<Value>, signal: AbortSignal) => Promise<Value>
+
+/** One piece of work for all who want the same at the same time. It is ended when the last of them has gone. */
+function openFlights<Value>(): Join<Value> {
+  const flights = new Map<string, { passengers: number; readonly result: Promise<Value>; end(): void }>()
+
+  function depart(key: string, start: (signal: AbortSignal) => Promise<Value>) {
+    const ending = new AbortController()
+    const end = () => {
+      if (flights.get(key) === flight) flights.delete(key)
+      ending.abort()
+    }
+    const flight = { passengers: 0, result: start(ending.signal).finally(end), end }
+    flights.set(key, flight)
+    return flight
+  }
+
+  return async (key, start, signal) => {
+    const flight = flights.get(key) ?? depart(key, start)
+    flight.passengers += 1
+    try {
+      return await abortable(flight.result, signal)
+    } finally {
+      flight.passengers -= 1
+      if (flight.passengers === 0) flight.end()
+    }
+  }
+}
+
+/** Does so much at once for each tenant, first come, first served. */
+function openQueues(): <Value>(tenant: string, action: () => Promise<Value>) => Promise<Value> {
+  const queues = new Map<string, { busy: number; readonly waiting: (() => void)[] }>()
+  return async (tenant, action) => {
+    const queue = queues.get(tenant) ?? { busy: 0, waiting: [] }
+    queues.set(tenant, queue)
+    if (queue.busy < EGRESS_AT_ONCE_MAX) queue.busy += 1
+    else await new Promise<void>((resolve) => queue.waiting.push(resolve))
+    try {
+      return await action()
+    } finally {
+      const next = queue.waiting.shift()
+      // Who waited takes the place as it is.
+      if (next === undefined) queue.busy -= 1
+      else next()
+      if (queue.busy === 0) queues.delete(tenant)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Images of the hosts a template lists, where they are drawn: in threads without a network, which are given what was fetched
+ * for them, and say what else they want. Then somebody fetches that, and they begin anew.
+ */
+import type { Asset } from '@platen/contract/tenant.ts'
+import type { RenderWork } from '../engine/engine.ts'
+
+export interface RemoteImages {
+  readonly allowedHosts: readonly string[]
+  /** Called by their URLs. */
+  readonly fetched: readonly Asset[]
+  /** The URLs of those that are not among the fetched. Another stands in for each, in a document that is made to learn of them all. */
+  readonly wanted: Set<string>
+}
+
+/** Thrown out of a task that needs these files, called by their URLs. */
+export class FilesWanted extends Error {
+  override readonly name = 'FilesWanted'
+  readonly urls: readonly string[]
+
+  constructor(urls: readonly string[]) {
+    super('the document wants files that are not there')
+    this.urls = urls
+  }
+}
+
+/** The images of a document that is about to be made. */
+export function remoteImagesOf({ template, fetched = [] }: Pick<RenderWork, 'template' | 'fetched'>): RemoteImages {
+  return { allowedHosts: template.allowedHosts ?? [], fetched, wanted: new Set() }
+}
+
+/** Throws `FilesWanted` where any are. */
+export function demandWanted({ wanted }: RemoteImages): void {
+  if (wanted.size > 0) throw new FilesWanted([...wanted])
+}

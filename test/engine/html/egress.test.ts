@@ -1,0 +1,354 @@
+/** What html templates fetch from the hosts they list, and what they do not. Chromium itself is never seen on the network. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import type { RequestListener } from 'node:http'
+import { httpEgress } from '@platen/adapters/http/egress.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
+import { openRemoteFiles } from '@platen/renderer/engine/remote.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { aDejaVuFont, anSvg, aPng, BLUE, RED, RED_GIF, RED_WEBP } from '../../fixture/asset.ts'
+import { aHost, giving, HOST, type TestHost } from '../../topology/host.ts'
+import { imagesOf } from '../../topology/oracle.ts'
+import { anEngine, aWork, browsersOf, colourAt, fontsOf, membersOf, textOf, type WorkParts } from './html-fixture.ts'
+
+let host: TestHost
+let opened: Awaited<ReturnType<typeof anEngine>>
+beforeAll(async () => {
+  const clock = systemClock()
+  host = await aHost()
+  opened = await anEngine({ remote: openRemoteFiles({ egress: httpEgress({ ...host.internet, clock }), clock }) })
+})
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]()
+  await host[Symbol.asyncDispose]()
+})
+
+const ORIGIN = `https://${HOST}`
+/** Each test is another tenant, to whom nothing is at hand. */
+let tenant = ''
+let tenants = 0
+beforeEach(() => {
+  tenants += 1
+  tenant = `tenant-${tenants}`
+  host.asked.length = 0
+  host.answer('/red.png', giving(aPng(RED)))
+  host.answer('/blue.png', giving(aPng(BLUE)))
+  host.answer('/mono.ttf', giving(aDejaVuFont('DejaVuSansMono')))
+})
+// Whatever a test does, all that comes to the host comes from the guarded client.
+afterEach(() => {
+  expect(host.asked.map(({ headers }) => headers['user-agent'])).toEqual(host.asked.map(() => 'Platen'))
+})
+
+const SQUARE = 'position: absolute; left: 0; top: 0; width: 200px; height: 200px'
+const NO_MARGIN = '<!doctype html><style>@page { margin: 0 } body { margin: 0 }</style>'
+
+/** A document of a template that lists the host, unless said otherwise. */
+function aDocument(html: string, { allowedHosts = [HOST], ...parts }: WorkParts & { allowedHosts?: string[] } = {}) {
+  return aWork(`{{ html | raw }}`, { tenant, data: { html: NO_MARGIN + html }, ...parts, template: { allowedHosts } })
+}
+
+const render = (html: string, parts?: Parameters<typeof aDocument>[1]) => opened.render(aDocument(html, parts))
+const SCRIPTED: WorkParts = { javascript: true, javascriptEnabled: true }
+
+describe('a file of a listed host', () => {
+  test.for<[string, string]>([
+    ['an image', `<img src="${ORIGIN}/red.png" style="${SQUARE}">`],
+    ['an image over http', `<img src="http://${HOST}/red.png" style="${SQUARE}">`],
+    ['an image by its srcset', `<img srcset="${ORIGIN}/red.png 1x, ${ORIGIN}/blue.png 9x" style="${SQUARE}">`],
+    ['an image far below', `<img loading="lazy" src="${ORIGIN}/red.png" style="${SQUARE}">`],
+    ['a background', `<p style="background: url(${ORIGIN}/red.png); ${SQUARE}">`],
+    [
+      'an image of a drawing',
+      `<svg style="${SQUARE}"><image href="${ORIGIN}/red.png" width="200" height="200"/></svg>`,
+    ],
+    ['an image by a base', `<base href="${ORIGIN}/a/b"><img src="../red.png" style="${SQUARE}">`],
+    ['an image asked for across origins', `<img crossorigin src="${ORIGIN}/red.png" style="${SQUARE}">`],
+  ])('is shown as %s', async ([, html]) => {
+    expect(colourAt(await render(html), 30, 30)).toEqual(RED)
+    expect(host.asked).toHaveLength(1)
+  })
+
+  test.for<[string, Uint8Array]>([
+    ['GIF', RED_GIF],
+    ['WebP', RED_WEBP],
+    ['SVG', anSvg(RED)],
+  ])('is shown when it is a %s, whatever its host says', async ([kind, bytes]) => {
+    host.answer(`/${kind}`, giving(bytes, 'text/html'))
+    expect(colourAt(await render(`<img src="${ORIGIN}/${kind}" style="${SQUARE}">`), 30, 30)).toEqual(RED)
+  })
+
+  test('is a style sheet, with what that names beside it', async () => {
+    host.answer(
+      '/a/style.css',
+      giving('@import "more.css"; @font-face { font-family: Far; src: url(../mono.ttf) }', 'text/css'),
+    )
+    host.answer(
+      '/a/more.css',
+      giving(`p { font-family: Far; background: url(/red.png); ${SQUARE} }`, 'text/css; charset=utf-8'),
+    )
+    const pdf = await render(`<link rel="stylesheet" href="${ORIGIN}/a/style.css"><p>far</p>`)
+    expect([textOf(pdf), fontsOf(pdf), colourAt(pdf, 100, 100)]).toEqual(['far', ['DejaVuSansMono'], RED])
+    const paths = host.asked.map(({ url }) => url.slice(ORIGIN.length)).sort()
+    expect(paths).toEqual(['/a/more.css', '/a/style.css', '/mono.ttf', '/red.png'])
+  })
+
+  test('is a font of a rule of the document', async () => {
+    const rule = `@font-face { font-family: Far; src: url(${ORIGIN}/mono.ttf) }`
+    const pdf = await render(`<style>${rule}</style><p style="font-family: Far">far</p>`)
+    expect([textOf(pdf), fontsOf(pdf)]).toEqual(['far', ['DejaVuSansMono']])
+  })
+
+  test.for<[string, number]>([
+    ['header', 20],
+    ['footer', 822],
+  ])('is shown in the %s, at an address the data gives', async ([edge, y]) => {
+    host.answer('/logo?of=a&in=b', giving(aPng(RED)))
+    const data = { html: '<!doctype html>x', logo: `${ORIGIN}/logo?of=a&in=b` }
+    const image = '<img src="{{ logo }}" style="width: 100px; height: 20px">'
+    expect(colourAt(await render('', { data, [edge]: image }), 60, y)).toEqual(RED)
+  })
+
+  test.for([
+    ['slow to come', `<img src="${ORIGIN}/slow.png" style="${SQUARE}">`, {}],
+    [
+      'slow to come and far below',
+      `<img loading="lazy" src="${ORIGIN}/slow.png" style="margin-top: 9000px; ${SQUARE}">`,
+      SCRIPTED,
+    ],
+    [
+      'shown by a script',
+      `<body><script>document.body.innerHTML = '<img src="${ORIGIN}/slow.png" style="${SQUARE}">'</script>`,
+      SCRIPTED,
+    ],
+  ] as const)('is waited for when it is %s', async ([, html, parts]) => {
+    host.answer('/slow.png', (request, response) => {
+      // After all that Chromium does without it.
+      setTimeout(() => giving(aPng(RED))(request, response), 300)
+    })
+    expect(await imagesOf(await render(html, parts))).toEqual([expect.stringContaining('8×8')])
+  })
+
+  test('is waited for no longer than the deadline of the render', async () => {
+    const begun = Promise.withResolvers<void>()
+    host.answer('/never.png', () => begun.resolve())
+    const deadline = new AbortController()
+    const rendering = opened.render(aDocument(`<img src="${ORIGIN}/never.png">`), deadline.signal)
+    const result = rendering.catch((error: unknown) => error)
+    await begun.promise
+    deadline.abort(new Error('deadline'))
+    expect(await result).toEqual(new Error('deadline'))
+  })
+
+  test('is drawn by a script on a canvas only if it was asked for across origins', async () => {
+    const draw = (attribute: string) => `<body><script>
+      const image = new Image()
+      ${attribute}
+      image.onload = () => {
+        const context = document.createElement('canvas').getContext('2d')
+        context.drawImage(image, 0, 0)
+        try { document.body.append(context.getImageData(1, 1, 1, 1).data.join()) } catch { document.body.append('tainted') }
+      }
+      image.src = '${ORIGIN}/red.png'
+      document.body.append(image)
+    </script>`
+    expect(textOf(await render(draw(''), SCRIPTED))).toBe('tainted')
+    expect(textOf(await render(draw('image.crossOrigin = ""'), SCRIPTED))).toBe('255,0,0,255')
+  })
+})
+
+describe('nothing is fetched', () => {
+  test.for<[string, string]>([
+    ['of a host that is not listed', `<img src="https://other.test/red.png">`],
+    ['of a host below one that is', `<img src="https://a.${HOST}/red.png">`],
+    ['of a host whose name ends with a dot', `<img src="https://${HOST}./red.png">`],
+    ['as a frame', `<iframe src="${ORIGIN}/red.png"></iframe>`],
+    ['as an object', `<object data="${ORIGIN}/red.png"></object><embed src="${ORIGIN}/red.png">`],
+    ['as a video', `<video autoplay src="${ORIGIN}/red.png"></video>`],
+    ['as a script', `<script src="${ORIGIN}/red.png"></script><script type="module" src="${ORIGIN}/red.png"></script>`],
+    [
+      'by a script',
+      `<script>fetch('${ORIGIN}/red.png').catch(() => 0); const x = new XMLHttpRequest(); x.open('GET', '${ORIGIN}/red.png'); x.send()</script>`,
+    ],
+    [
+      'by a beacon',
+      `<script>navigator.sendBeacon('${ORIGIN}/red.png'); new EventSource('${ORIGIN}/red.png'); new WebSocket('wss://${HOST}/red.png')</script>`,
+    ],
+    [
+      'ahead of need',
+      `<link rel="preconnect" href="${ORIGIN}"><link rel="prefetch" href="${ORIGIN}/red.png"><link rel="icon" href="${ORIGIN}/red.png"><link rel="manifest" href="${ORIGIN}/red.png">`,
+    ],
+    ['by a worker', `<script>new Worker(URL.createObjectURL(new Blob(["fetch('${ORIGIN}/red.png')"])))</script>`],
+  ])('%s', async ([, html]) => {
+    expect(textOf(await render(`${html}<p>done</p>`, SCRIPTED))).toContain('done')
+    expect(host.connections()).toBe(connectionsBefore)
+  })
+
+  let connectionsBefore = 0
+  beforeEach(() => {
+    connectionsBefore = host.connections()
+  })
+
+  test('where no host is listed', async () => {
+    const html = `<img src="${ORIGIN}/red.png" style="${SQUARE}"><link rel="stylesheet" href="${ORIGIN}/a.css">`
+    expect(colourAt(await render(html, { allowedHosts: [] }), 30, 30)).toEqual([255, 255, 255])
+    expect(host.connections()).toBe(connectionsBefore)
+  })
+
+  test('by Chromium, which has no socket of the internet while it waits for a file', async () => {
+    let found: readonly string[] = ['the host was not asked']
+    host.answer('/look.png', (request, response) => {
+      const group = browsersOf(opened.profileDir).flatMap(({ pid }) => membersOf(pid))
+      expect(group.length).toBeGreaterThan(2)
+      found = group.flatMap(({ pid }) => socketsOf(pid))
+      giving(aPng(RED))(request, response)
+    })
+    expect(socketsOf(process.pid)).not.toEqual([])
+    await render(`<img src="${ORIGIN}/look.png">`)
+    expect(found).toEqual([])
+  })
+})
+
+describe('a document fails with asset_unavailable', () => {
+  test.for<[string, RequestListener, string, string]>([
+    [
+      'an image is not there',
+      (_, response) => response.writeHead(404).end('x'),
+      '<img src="URL">',
+      'it answered with the status 404',
+    ],
+    [
+      'a background is not there',
+      (_, response) => response.writeHead(500).end('x'),
+      '<p style="background: url(URL)">x',
+      'it answered with the status 500',
+    ],
+    [
+      'a style sheet is not there',
+      (_, response) => response.writeHead(404).end('x'),
+      '<link rel="stylesheet" href="URL">',
+      'it answered with the status 404',
+    ],
+    [
+      'a font is not there',
+      (_, response) => response.writeHead(404).end('x'),
+      FAR_FONT(),
+      'it answered with the status 404',
+    ],
+    ['an image is a page', giving('<html>no</html>'), '<img src="URL">', 'what it gave cannot be shown as an image'],
+    ['an image is a text', giving('nothing of the kind'), '<img src="URL">', 'it gave no image that can be shown'],
+    [
+      'an image is damaged',
+      giving(aPng(RED).subarray(0, 20)),
+      '<img src="URL">',
+      'what it gave cannot be shown as an image',
+    ],
+    [
+      'an image is a font',
+      giving(aDejaVuFont('DejaVuSansMono')),
+      '<img src="URL">',
+      'it gave no image that can be shown',
+    ],
+    ['a font is an image', giving(aPng(RED)), FAR_FONT(), 'it gave no font that can be shown'],
+    [
+      'a font is damaged',
+      giving(aDejaVuFont('DejaVuSansMono').subarray(0, 5000)),
+      FAR_FONT(),
+      'the font Far could not be loaded',
+    ],
+    [
+      'a style sheet is another text',
+      giving('{"secret": 1}', 'application/json'),
+      '<link rel="stylesheet" href="URL">',
+      'it gave no style sheet: its Content-Type is not text/css',
+    ],
+    [
+      'a redirect leads elsewhere',
+      (_, response) => response.writeHead(302, { location: 'https://other.test/' }).end(),
+      '<img src="URL">',
+      'it redirects to other.test, which is not among the allowed hosts',
+    ],
+    [
+      'an image of the header is not there',
+      (_, response) => response.writeHead(404).end('x'),
+      'HEADER',
+      'it answered with the status 404',
+    ],
+    ['an image of the header is a text', giving('a text'), 'HEADER', 'it gave no image that can be shown'],
+  ])('where %s', async ([, answer, html, reason]) => {
+    host.answer('/file?token=secret', answer)
+    const url = `${ORIGIN}/file?token=secret`
+    const header = html === 'HEADER' ? { header: `<img src="${url}">` } : {}
+    const failure: unknown = await render(`<p>x</p>${html.replace('URL', url)}`, header).catch(
+      (error: unknown) => error,
+    )
+    expect(failure).toMatchObject({ code: 'asset_unavailable', message: expect.stringContaining(reason) })
+    expect(String(failure)).not.toContain('secret')
+  })
+
+  test('where the URL is one that is not fetched', async () => {
+    const message = `the document: ${HOST}: only the ports 443 of https and 80 of http are fetched from`
+    const failed = expect.objectContaining({ code: 'asset_unavailable', message })
+    await expect(render(`<img src="https://${HOST}:8443/red.png">`)).rejects.toEqual(failed)
+    expect(host.asked).toEqual([])
+  })
+
+  test('where it fetches too much in all', async () => {
+    const size = 9_000_000
+    const bitmap = Buffer.concat([aPng(RED), Buffer.alloc(size - aPng(RED).length)])
+    const paths = Array.from({ length: Math.ceil(EGRESS_RENDER_BYTES_MAX / size) + 1 }, (_, at) => `/large-${at}.png`)
+    for (const path of paths) host.answer(path, giving(bitmap))
+    const images = paths.map((path) => `<img src="${ORIGIN}${path}">`)
+    const message = expect.stringContaining('with this, the files of other hosts have more than 33554432 bytes')
+    await expect(render(images.join(''))).rejects.toMatchObject({ code: 'asset_unavailable', message })
+  })
+})
+
+describe('what was fetched', () => {
+  const image = `<img src="${ORIGIN}/red.png" style="${SQUARE}">`
+
+  test('is at hand for the next render of the template', async () => {
+    for (let round = 0; round < 3; round += 1) expect(colourAt(await render(image), 30, 30)).toEqual(RED)
+    expect(host.asked).toHaveLength(1)
+  })
+
+  test('is fetched again for another tenant, and for another version of the template', async () => {
+    await render(image)
+    await render(image, { tenant: `${tenant}-other` })
+    await render(image, { allowedHosts: [HOST, 'other.test'] })
+    expect(host.asked).toHaveLength(3)
+  })
+
+  test('is not in the memory of the page for a template that does not list the host', async () => {
+    expect(colourAt(await render(image), 30, 30)).toEqual(RED)
+    expect(colourAt(await render(image, { allowedHosts: [] }), 30, 30)).toEqual([255, 255, 255])
+    expect(colourAt(await render(image, { allowedHosts: ['other.test'] }), 30, 30)).toEqual([255, 255, 255])
+  })
+
+  test('is not in the memory of the page when it has changed', async () => {
+    await render(image)
+    host.answer('/red.png', giving(aPng(BLUE)))
+    expect(colourAt(await render(image, { allowedHosts: [HOST, 'other.test'] }), 30, 30)).toEqual(BLUE)
+  })
+})
+
+function FAR_FONT(): string {
+  return `<style>@font-face { font-family: Far; src: url(URL) }</style><p style="font-family: Far">x</p>`
+}
+
+/** The sockets of TCP and UDP a process has open. */
+function socketsOf(pid: number): readonly string[] {
+  const known = ['tcp', 'tcp6', 'udp', 'udp6', 'raw'].flatMap((name) => {
+    const rows = readFileSync(`/proc/net/${name}`, 'utf8').trim().split('\n').slice(1)
+    return rows.map((row) => [`socket:[${row.trim().split(/\s+/)[9]}]`, `${name} ${row}`] as const)
+  })
+  const table = new Map<string, string>(known)
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return table.get(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []
+    } catch {
+      // Closed meanwhile.
+      return []
+    }
+  })
+}
