@@ -34,6 +34,24 @@ const inodesOf = (...names: string[]) =>
 const textOf = async (name: string) => (await inspectPdf(await folder.read(name))).text
 
 describe('a preview', () => {
+  test.for([
+    [
+      'react_pdf',
+      reactPdf(LETTER.replace('<Text>', '<Image src={data.name} /><Text>').replace('Text }', 'Text, Image }')),
+    ],
+    ['html', html('<img src="{{ name }}">')],
+  ] as const)('in %s fetches from the hosts its template lists, as the service does', async ([, source]) => {
+    const egress = '  egress: {allowedHosts: [127.77.7.7]}\n'
+    await folder.write('letter.yaml', `${head}${egress}${source}  sampleData:\n    name: https://127.77.7.7/\n`)
+    const run = (cidrs: string) =>
+      folder.platen(['preview', '.', 'letter'], { env: { PLATEN_EGRESS_ALLOW_CIDRS: cidrs } })
+    const closed = await run('')
+    expect([closed.code, closed.out]).toEqual([1, expect.stringContaining('127.77.7.7: its address is not public')])
+    expect((await run('127.77.0.0/16')).out).toContain(
+      '127.77.7.7: it could not be reached or broke off (ECONNREFUSED)',
+    )
+  })
+
   test('is a PDF of the sample data, and one line about it', async () => {
     await folder.write('letter.yaml', `${head}  code: welcome\n${SCHEMA}${reactPdf()}${SAMPLE}`)
     const { code, out, err } = await preview('welcome')
@@ -321,4 +339,11 @@ test('without a browser html is not rendered, and the command says what to do', 
   expect([code, err]).toEqual([2, `platen: ${told}\n`])
   const wrong = await folder.platen(['preview', '.', 'letter'], { env: { PLATEN_CHROMIUM: '/nowhere' } })
   expect([wrong.code, wrong.err]).toEqual([2, 'platen: the configured Chromium is no executable file: /nowhere\n'])
+})
+
+test('a setting that is wrong is named', async () => {
+  const { code, err } = await folder.platen(['preview', '.', 'letter'], {
+    env: { PLATEN_EGRESS_ALLOW_CIDRS: '10.0.0.1' },
+  })
+  expect([code, err]).toEqual([2, 'platen: PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16\n'])
 })

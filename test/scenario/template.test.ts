@@ -43,7 +43,16 @@ const LOCALE = {
 const SCRIPT = "<p id='out'>still</p><script>document.getElementById('out').textContent = 'moved by script'</script>"
 const scripted = { html: { template: { inline: SCRIPT }, javascript: true } }
 
-const service = await startEmbedded()
+/** Two addresses of this machine, at which nothing listens; the operator has opened the network of the first alone. */
+const [OPEN, CLOSED] = ['127.77.7.7', '127.78.7.7']
+/** Shows an image of the address the data names, and lists both. */
+const FAR = {
+  egress: { allowedHosts: [OPEN, CLOSED] },
+  ...tsxOf('<Page><Image src={data.logo} /></Page>'),
+  ...html('<img src="{{ logo }}">'),
+}
+
+const service = await startEmbedded({ PLATEN_EGRESS_ALLOW_CIDRS: '127.77.0.0/16' })
 afterAll(() => service[Symbol.asyncDispose]())
 
 beforeAll(async () => {
@@ -59,6 +68,7 @@ beforeAll(async () => {
     template('acme', 'polish', { ...LOCALE, locale: 'pl-PL' }),
     template('acme', 'american', LOCALE),
     template('acme', 'scripted', scripted),
+    template('acme', 'far', FAR),
     plan('scripting', { htmlEngineEnabled: true, javascriptEnabled: true }),
     tenant('scripted', 'scripting'),
     key('scripted', 'live', SCRIPTED_LIVE),
@@ -113,6 +123,15 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
   test('numbers are written in the locale of the template', async () => {
     expect((await pdfOf({ template: 'polish', engine, data: { sum: 1234567.5 } })).text).toMatch(/1\s234\s567,5/)
     expect((await pdfOf({ template: 'american', engine, data: { sum: 1234567.5 } })).text).toContain('1,234,567.5')
+  })
+
+  test('an image is fetched from a listed host, at public addresses and those the operator opens', async () => {
+    const failureOf = async (logo: string) => (await recordOf({ template: 'far', engine, data: { logo } })).error
+    const code = 'asset_unavailable'
+    const closed = expect.stringContaining(`${CLOSED}: its address is not public`)
+    expect(await failureOf(`http://${CLOSED}/logo.png`)).toEqual({ code, message: closed })
+    const unreachable = expect.stringContaining(`${OPEN}: it could not be reached or broke off (ECONNREFUSED)`)
+    expect(await failureOf(`https://${OPEN}/logo.png`)).toEqual({ code, message: unreachable })
   })
 
   test('a sandbox key gives a watermark on every page, and a live key gives none', async () => {

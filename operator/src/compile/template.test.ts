@@ -46,6 +46,17 @@ const good = aTemplateResource({ spec: { reactPdf: inline('good') } })
 const broken = aTemplateResource({ spec: { reactPdf: inline('broken') } })
 
 describe('a template', () => {
+  test('has the hosts it lists in its source, and another digest with others, but not in another order', () => {
+    const listing = (...allowedHosts: string[]) => {
+      const result = compiled([aTemplateResource({ spec: { reactPdf: inline('good'), egress: { allowedHosts } } })])
+      return [...result.sources].map(([digest, source]) => ({ digest, hosts: source.allowedHosts }))[0]
+    }
+    expect(listing('b.test', 'a.test')).toEqual(listing('a.test', 'b.test'))
+    expect(listing('a.test', 'b.test')?.hosts).toEqual(['a.test', 'b.test'])
+    expect(listing('a.test')?.digest).not.toBe(listing('a.test', 'b.test')?.digest)
+    expect([listing()?.hosts, listing()?.digest]).toEqual([undefined, [...compiled([good]).sources.keys()][0]])
+  })
+
   test('that does not compile says where, and leaves the last good one published', () => {
     const previous = compiled([good])
     const result = compiled([broken], { faults: BROKEN, previous })

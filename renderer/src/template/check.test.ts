@@ -124,6 +124,23 @@ describe('the assets of a template', () => {
   })
 })
 
+test('takes images of listed hosts as they come, which renders fetch, and refuses others', async () => {
+  const shown = REACT_PDF.replace('<Page>', '<Page><Image src="https://a.test/a.png" />').replace(
+    'Text }',
+    'Text, Image }',
+  )
+  const header = '<img src="https://a.test/a.png">'
+  const source = aSource({ reactPdf: shown, html: { ...HTML, header }, allowedHosts: ['a.test'] })
+  expect(await check({ source, assets: [], sampleData: { rows: ['a'] } })).toEqual([])
+  const faults = await check({
+    source: { ...source, allowedHosts: ['b.test'] },
+    assets: [],
+    sampleData: { rows: ['a'] },
+  })
+  const message = 'template.tsx: image of a.test: the host is not among the allowed hosts of the template'
+  expect(faults).toEqual([{ engine: 'react_pdf', message }])
+})
+
 test("reports a margin of the template's own that leaves no room", async () => {
   const source = aSource({ reactPdf: REACT_PDF, options: { margin: '10cm', page_size: 'A6' } })
   expect(await check({ source, assets: [], sampleData: { rows: [] } })).toEqual([

@@ -7,6 +7,7 @@ import { EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
 import { openRemoteFiles } from '@platen/renderer/engine/remote.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aDejaVuFont, anSvg, aPng, BLUE, RED, RED_GIF, RED_WEBP } from '../../fixture/asset.ts'
+import { aPng as aLargePng } from '../../fixture/image.ts'
 import { aHost, giving, HOST, type TestHost } from '../../topology/host.ts'
 import { imagesOf } from '../../topology/oracle.ts'
 import { anEngine, aWork, browsersOf, colourAt, fontsOf, membersOf, textOf, type WorkParts } from './html-fixture.ts'
@@ -209,6 +210,9 @@ describe('nothing is fetched', () => {
   })
 })
 
+/** A document that nobody can tell whether it shows its image. */
+const BACKGROUND = '<p style="background: url(URL)">x'
+
 describe('a document fails with asset_unavailable', () => {
   test.for<[string, RequestListener, string, string]>([
     [
@@ -235,13 +239,25 @@ describe('a document fails with asset_unavailable', () => {
       FAR_FONT(),
       'it answered with the status 404',
     ],
-    ['an image is a page', giving('<html>no</html>'), '<img src="URL">', 'what it gave cannot be shown as an image'],
+    [
+      'an image is a page',
+      giving('<html>no</html>'),
+      BACKGROUND,
+      'the file is not an SVG: its root is another element',
+    ],
     ['an image is a text', giving('nothing of the kind'), '<img src="URL">', 'it gave no image that can be shown'],
     [
-      'an image is damaged',
-      giving(aPng(RED).subarray(0, 20)),
+      'an image is damaged behind its beginning',
+      giving(aPng(RED).subarray(0, 30)),
       '<img src="URL">',
       'what it gave cannot be shown as an image',
+    ],
+    ['an image is damaged', giving(aPng(RED).subarray(0, 20)), BACKGROUND, 'the image is damaged'],
+    [
+      'an image is too large',
+      giving(aLargePng({ width: 9000, height: 9000 })),
+      BACKGROUND,
+      'at most 25000000 are allowed',
     ],
     [
       'an image is a font',

@@ -10,7 +10,8 @@ import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/li
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
 import type { CDPSession, Protocol } from 'puppeteer'
 import type { RemoteFile } from '../../engine/remote.ts'
-import { ASSET_KINDS, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
+import { glanceAtImage } from '../../template/asset/image.ts'
+import { ASSET_KINDS, type ImageKind, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
 import { assetNamed, FONT_ORIGIN, unusable } from '../../template/html/reference.ts'
 import type { PrintDocument, RemoteSource } from './load.ts'
 
@@ -172,8 +173,19 @@ function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'],
     throw refusal(url, 'it gave no style sheet: its Content-Type is not text/css')
   }
   const kind = kindOf(bytes)
-  if (kind !== undefined && isFontKind(kind) === (wanted === 'Font')) return ASSET_KINDS[kind].mediaType
-  throw refusal(url, `it gave no ${wanted === 'Font' ? 'font' : 'image'} that can be shown`)
+  if (kind === undefined || isFontKind(kind) !== (wanted === 'Font')) {
+    throw refusal(url, `it gave no ${wanted === 'Font' ? 'font' : 'image'} that can be shown`)
+  }
+  if (!isFontKind(kind)) look(kind, bytes, url)
+  return ASSET_KINDS[kind].mediaType
+}
+
+function look(kind: ImageKind, bytes: Uint8Array, url: URL): void {
+  try {
+    glanceAtImage(kind, bytes)
+  } catch (cause) {
+    throw cause instanceof ServiceError ? refusal(url, cause.message, cause) : cause
+  }
 }
 
 function answerWith({ bytes, type }: Answer): Omit<Protocol.Fetch.FulfillRequestRequest, 'requestId'> {

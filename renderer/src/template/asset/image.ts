@@ -31,6 +31,21 @@ export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined
   }
 }
 
+/**
+ * Looks an image over that comes from elsewhere and goes to a browser, as `checkImage` does, but does not unpack a PNG, which
+ * takes as long as it has pixels. Throws the same.
+ */
+export function glanceAtImage(kind: ImageKind, bytes: Uint8Array): void {
+  // A copy of its own: bytes may be backed by shared memory, of which no text can be made.
+  const data = Buffer.from(bytes)
+  if (kind !== 'png') checkImage(kind, data)
+  else if (data.length < PNG_HEADER_BYTES) throw refusal('the image is damaged')
+  else checkPixels({ width: data.readUInt32BE(16), height: data.readUInt32BE(20) })
+}
+
+/** With the size it begins with. */
+const PNG_HEADER_BYTES = 24
+
 function refusal(reason: string, cause?: unknown): ServiceError {
   return new ServiceError('asset_unavailable', reason, { cause })
 }

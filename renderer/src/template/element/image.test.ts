@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { anAsset } from '../../../../test/fixture/asset.ts'
 import { aGif, aJpeg, aPng, dataUrl } from '../../../../test/fixture/image.ts'
+import { aRenderWork } from '../../../../test/fixture/render-work.ts'
+import { demandWanted, remoteImagesOf } from '../remote.ts'
 import { keptImages, openImages } from './image.ts'
 
 const logo = anAsset('logo.png', aPng())
@@ -65,4 +67,14 @@ test('looks at an asset once, whatever template shows it under whatever name', (
   const kept = keptImages()
   const first = openImages([logo], kept)('asset:logo.png')
   expect(openImages([{ ...logo, name: 'brand.png' }], kept)('asset:brand.png')).toBe(first)
+})
+
+test('wants an image of a listed host that is not there, shows another for it, and shows it when it is', () => {
+  const { template } = aRenderWork({ template: { allowedHosts: ['a.test'] } })
+  const remote = remoteImagesOf({ template, fetched: [{ ...logo, name: 'https://a.test/logo.png' }] })
+  const show = openImages([], keptImages(), remote)
+  expect(show('https://a.test/logo.png#here')).toMatchObject({ format: 'png', width: 2, height: 2 })
+  expect(() => demandWanted(remote)).not.toThrow()
+  expect(show('https://A.test/other.png#there')).toMatchObject({ width: 1, height: 1 })
+  expect(() => demandWanted(remote)).toThrow(expect.objectContaining({ urls: ['https://a.test/other.png'] }))
 })
