@@ -130,6 +130,24 @@ export function describeEgress(name: string, open: (host: TestHost, clock: Clock
       await expect(get()).rejects.toEqual(refused(reason))
     })
 
+    test.for([302, 404])(
+      'closes the connection of an answer of status %d, whose body it has no use for',
+      async (status) => {
+        const { promise: begun, resolve: begin } = Promise.withResolvers<ServerResponse>()
+        host.answer('/a.png', (_request, response) => {
+          response.writeHead(status, { location: `https://${OTHER}/b.png` }).write('and so on')
+          begin(response)
+        })
+        host.answer('/b.png', giving('there'))
+        const result = get().catch((error: unknown) => error)
+        const response = await begun
+        if (!response.closed) await once(response, 'close')
+        expect(await result).toEqual(
+          status === 302 ? expect.objectContaining({ type: expect.any(String) }) : refused('404'),
+        )
+      },
+    )
+
     test('gives the largest body there may be', async () => {
       host.answer('/a.png', giving(Buffer.alloc(EGRESS_BYTES_MAX, 7)))
       expect((await get()).bytes.byteLength).toBe(EGRESS_BYTES_MAX)

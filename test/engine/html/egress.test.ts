@@ -130,6 +130,19 @@ describe('a file of a listed host', () => {
     expect(await imagesOf(await render(html, parts))).toEqual([expect.stringContaining('8×8')])
   })
 
+  test('is waited for when it is a font that a slow style sheet names', async () => {
+    const slowly =
+      (listener: RequestListener): RequestListener =>
+      (request, response) => {
+        setTimeout(() => listener(request, response), 300)
+      }
+    const css = 'p { font-family: Far } @font-face { font-family: Far; src: url(slow.ttf) }'
+    host.answer('/slow.css', slowly(giving(css, 'text/css')))
+    host.answer('/slow.ttf', slowly(giving(aDejaVuFont('DejaVuSansMono'))))
+    const pdf = await render(`<title>x</title><link rel="stylesheet" href="${ORIGIN}/slow.css"><p>far</p>`)
+    expect([textOf(pdf), fontsOf(pdf)]).toEqual(['far', ['DejaVuSansMono']])
+  })
+
   test('is waited for no longer than the deadline of the render', async () => {
     const begun = Promise.withResolvers<void>()
     host.answer('/never.png', () => begun.resolve())
