@@ -4,7 +4,7 @@
  * other request but `data:` fails. Its scripts do not run, unless it may run them: then it has the page to itself, and is its last.
  *
  * A document leaves nothing to the next but what `leavesTraces` knows of, and what the page remembers of what it was given. A page
- * with traces, with fetched files, or with assets the next document must not be given, is cleared before it is used again.
+ * with traces, or with assets or files the next document must not be given, is cleared before it is used again.
  */
 
 import assert from 'node:assert/strict'
@@ -97,7 +97,7 @@ function printPage(parts: PageParts): PrintPage {
   let closing: Promise<void> | undefined
 
   async function begin(document: PrintDocument, ended: AbortSignal): Promise<void> {
-    if (requests.remembersOther(document.assets)) await blank(session, requests)
+    if (requests.remembersOther(document)) await blank(session, requests)
     if (document.isScripted) {
       assert(isNew, 'scripts run on a page no document has been on')
       await letScriptsRun(parts)
@@ -125,7 +125,7 @@ function printPage(parts: PageParts): PrintPage {
       }
     },
     async clear() {
-      if (isClear && !requests.hasFetched()) return
+      if (isClear) return
       await abortable(blank(session, requests), AbortSignal.any([gone.signal, clock.timeout(CLOSE_MS_MAX)]))
       isClear = true
     },

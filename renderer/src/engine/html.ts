@@ -12,7 +12,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { Warning } from '@platen/contract/render.ts'
 import type { Page } from 'puppeteer'
 import { jobOf, type PrintJob, pooledConcurrency } from '../browser/concurrency.ts'
-import type { PrintDocument } from '../browser/document/load.ts'
+import type { PrintDocument, RemoteSource } from '../browser/document/load.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
 import { launchBrowser, sweepProfiles } from '../browser/launch.ts'
 import { openPage, type PrintedDocument } from '../browser/page.ts'
@@ -116,7 +116,11 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
 function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): PrintDocument {
   const isScripted = work.javascriptEnabled && asksForScripts(work)
   const { name: title, allowedHosts = [] } = work.template
-  const remote = { allowedHosts, fetch: (url: string, signal: AbortSignal) => files.fetch(work, url, signal) }
+  const remote: RemoteSource = {
+    allowedHosts,
+    fetch: (url, signal) => files.fetch(work, url, signal),
+    atHand: (url) => files.atHand(work, url),
+  }
   const document = { ...filled, options: work.options, title, assets: work.assets, isScripted }
   return allowedHosts.length === 0 ? document : { ...document, remote }
 }

@@ -24,6 +24,8 @@ export interface RemoteFile extends Asset {
 export interface RemoteFiles {
   /** One file. Rejects with the signal's reason, and throws `asset_unavailable` as `Egress.get` does. */
   fetch(work: RenderWork, url: string, signal: AbortSignal): Promise<RemoteFile>
+  /** The file, if it is there without being fetched and is not too old. */
+  atHand(work: RenderWork, url: string): RemoteFile | undefined
   /** Runs a task until it throws no `FilesWanted`, at first with what its template was given last. Throws as `fetch` and the task do. */
   supply<Result>(work: RenderWork, task: (work: RenderWork) => Promise<Result>, signal: AbortSignal): Promise<Result>
 }
@@ -31,6 +33,7 @@ export interface RemoteFiles {
 /** For engines that are to fetch nothing: who wants a file fails. */
 export const NO_REMOTE_FILES: RemoteFiles = {
   fetch: () => Promise.reject(nothing()),
+  atHand: () => undefined,
   supply: (work, task) =>
     task(work).catch((error: unknown) => {
       throw error instanceof FilesWanted ? nothing() : error
@@ -81,6 +84,7 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
 
   return {
     fetch,
+    atHand,
     async supply(work, task, signal) {
       const over = new AbortController()
       const ended = AbortSignal.any([signal, over.signal])

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
+import { EGRESS_KEPT_MS, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
 import { openRemoteFiles } from '@platen/renderer/engine/remote.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aDejaVuFont, anSvg, aPng, BLUE, RED, RED_GIF, RED_WEBP } from '../../fixture/asset.ts'
@@ -13,9 +13,11 @@ import { imagesOf } from '../../topology/oracle.ts'
 import { anEngine, aWork, browsersOf, colourAt, fontsOf, membersOf, textOf, type WorkParts } from './html-fixture.ts'
 
 let host: TestHost
+/** Time that has passed without being waited for. */
+let elapsedMs = 0
 let opened: Awaited<ReturnType<typeof anEngine>>
 beforeAll(async () => {
-  const clock = systemClock()
+  const clock = { ...systemClock(), monotonic: () => performance.now() + elapsedMs }
   host = await aHost()
   opened = await anEngine({ remote: openRemoteFiles({ egress: httpEgress({ ...host.internet, clock }), clock }) })
 })
@@ -354,10 +356,14 @@ describe('what was fetched', () => {
     expect(colourAt(await render(image, { allowedHosts: ['other.test'] }), 30, 30)).toEqual([255, 255, 255])
   })
 
-  test('is not in the memory of the page when it has changed', async () => {
+  test('is not in the memory of the page when it is too old, or another version of the template shows it', async () => {
     await render(image)
     host.answer('/red.png', giving(aPng(BLUE)))
+    expect(colourAt(await render(image), 30, 30)).toEqual(RED)
     expect(colourAt(await render(image, { allowedHosts: [HOST, 'other.test'] }), 30, 30)).toEqual(BLUE)
+    expect(colourAt(await render(image), 30, 30)).toEqual(RED)
+    elapsedMs += EGRESS_KEPT_MS
+    expect(colourAt(await render(image), 30, 30)).toEqual(BLUE)
   })
 })
 

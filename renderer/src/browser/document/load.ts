@@ -30,6 +30,7 @@ export interface PrintDocument extends FilledHtml {
 export interface RemoteSource {
   readonly allowedHosts: readonly string[]
   fetch(url: string, signal: AbortSignal): Promise<RemoteFile>
+  atHand(url: string): RemoteFile | undefined
 }
 
 /** The frame a document is loaded into. */

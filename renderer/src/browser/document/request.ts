@@ -1,7 +1,7 @@
 /**
  * What a document asks for and gets: assets of its own template as images and fonts, files of the hosts the template lists as
  * images, fonts and style sheets, and nothing else. `data:` URLs never come here. Chromium is given bytes, and connects to nobody.
- * A page keeps what it was given until it is emptied; so what it asked for by name, and not by digest, is written down.
+ * A page keeps what it was given until it is emptied; so what it asked for by name or URL, and not by digest, is written down.
  */
 import assert from 'node:assert/strict'
 import { egressUrl, refusal } from '@platen/contract/egress-url.ts'
@@ -19,10 +19,8 @@ type Source = Pick<PrintDocument, 'assets' | 'remote'>
 
 /** The requests of one page. */
 export interface Requests {
-  /** Could a document with these assets be given another's, kept in the page's memory under the same name? */
-  remembersOther(assets: readonly Asset[]): boolean
-  /** Does the page have files of a host in its memory? They are for one document. */
-  hasFetched(): boolean
+  /** Could this document be given what another was, kept in the page's memory under the same name or URL? */
+  remembersOther(document: Source): boolean
   /** From here on the requests are those of this document, until its end. */
   begin(document: Source, ended: AbortSignal): void
   /** The page has lost its memory. */
@@ -41,10 +39,9 @@ type Paused = Protocol.Fetch.RequestPausedEvent
 
 /** Answers the requests of a session whose `Fetch` is enabled. `onFault` is told what a document may not ask for and still be printed. */
 export function answerRequests(session: CDPSession, onFault: (fault: unknown) => void): Requests {
-  /** What was given out by name. */
+  /** What was given out by name or URL. */
   const given = new Map<string, AssetDigest>()
   let current: Turn = { assets: [], ended: AbortSignal.abort(), count: 0, chars: 0, bytes: 0 }
-  let hasFetched = false
 
   function fulfil(requestId: string, file: Answer): void {
     session.send('Fetch.fulfillRequest', { requestId, ...answerWith(file) }).catch(() => undefined)
@@ -67,12 +64,14 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
       if (request.url === ASSET_SCHEME + asset.name) given.set(asset.name, asset.digest)
       fulfil(requestId, { bytes: asset.bytes, type: assetTypeOf(asset) })
     } else if (url !== undefined) {
-      hasFetched = true
+      const give = async () => {
+        const { digest, ...file } = await fetchFor(turn, url, resourceType)
+        if (turn !== current) return
+        given.set(url.href, digest)
+        fulfil(requestId, file)
+      }
       // A document that has ended is nobody's concern, and the page may be on the next.
-      fetchFor(turn, url, resourceType).then(
-        (file) => turn === current && fulfil(requestId, file),
-        (fault: unknown) => turn === current && !turn.ended.aborted && onFault(fault),
-      )
+      give().catch((fault: unknown) => turn === current && !turn.ended.aborted && onFault(fault))
     }
   }
 
@@ -85,16 +84,16 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
     }
   })
   return {
-    remembersOther: (own) =>
-      Array.from(given).some(([name, digest]) => !own.some((asset) => asset.name === name && asset.digest === digest)),
-    hasFetched: () => hasFetched,
+    remembersOther: ({ assets, remote }) =>
+      Array.from(given).some(([name, digest]) => {
+        // No asset is called like a URL.
+        const own = assets.find((asset) => asset.name === name) ?? remote?.atHand(name)
+        return own?.digest !== digest
+      }),
     begin(document, ended) {
       current = { ...document, ended, count: 0, chars: 0, bytes: 0 }
     },
-    forget() {
-      given.clear()
-      hasFetched = false
-    },
+    forget: () => given.clear(),
   }
 }
 
@@ -114,7 +113,11 @@ interface Answer {
 }
 
 /** Fetches what a document asks for. Throws `asset_unavailable`, and the reason of the document's end. */
-async function fetchFor(turn: Turn, url: URL, wanted: Paused['resourceType']): Promise<Answer> {
+async function fetchFor(
+  turn: Turn,
+  url: URL,
+  wanted: Paused['resourceType'],
+): Promise<Answer & Pick<RemoteFile, 'digest'>> {
   assert(turn.remote !== undefined, 'only what has hosts has URLs of them')
   try {
     const file = await turn.remote.fetch(url.href, turn.ended)
@@ -122,7 +125,7 @@ async function fetchFor(turn: Turn, url: URL, wanted: Paused['resourceType']): P
     if (turn.bytes > EGRESS_RENDER_BYTES_MAX) {
       throw refusal(url, `with this, the files of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes`)
     }
-    return { bytes: file.bytes, type: fileTypeOf(file, wanted, url) }
+    return { ...file, type: fileTypeOf(file, wanted, url) }
   } catch (error) {
     throw error instanceof ServiceError ? ofDocument(error) : error
   }
