@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
-import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
@@ -17,21 +16,22 @@ import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { type ApiPorts, buildApp } from '@platen/api/app.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
+import type { Engines } from '@platen/renderer/engine/open-engines.ts'
 import { serveArtifacts } from './artifact-route.ts'
 import type { Config } from './config.ts'
 import { SERVICE_BUCKET } from './manifest/compile-folder.ts'
 import { openManifests } from './manifests.ts'
 import { type EmbeddedRenderer, openRenderer } from './renderer.ts'
-import { loadOrCreateKeyFile } from './secrets.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
 import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
 import { type Room, watchRoom } from './store/room.ts'
+import { loadOrCreateKeyFile } from './store/secrets.ts'
 
 export interface EmbeddedService extends AsyncDisposable {
   /** Where it listens: `http://127.0.0.1:8080`. */
@@ -40,29 +40,28 @@ export interface EmbeddedService extends AsyncDisposable {
   readonly failed: AbortSignal
 }
 
+/** What there is before anything of the data folder is opened. It stays its opener's to close. */
+export interface Settled {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly engines: Engines
+}
+
 const KEY_BYTES = 32
 
 /** Starts the service. Resolves when it accepts requests; throws when it cannot, having closed what it had opened. */
-export async function compose(config: Config, log: Log): Promise<EmbeddedService> {
+export async function compose(settled: Settled): Promise<EmbeddedService> {
+  const { config, log, engines } = settled
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
   let url = config.publicUrl ?? ''
-  const { ports, database, ledger } = await openPorts({ config, log, stack, publicUrl: () => url })
+  const { ports, database, ledger } = await openPorts({ ...settled, stack, publicUrl: () => url })
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }
-  const renderer = stack.use(
-    await openRenderer({
-      ports,
-      worker,
-      slots: config.renderSlots,
-      profileDir: join(config.dataDir, 'chromium'),
-      chromium: config.chromium,
-      egress: httpEgress({ clock: ports.clock, allowCidrs: config.egressAllowCidrs }),
-    }),
-  )
+  const renderer = stack.use(openRenderer({ ports, worker, engines }))
   const { brand, dataDir, manifestsDir: dir, allowHttpWebhooks } = config
   const settings = { brand, serviceBucket: SERVICE_BUCKET, allowHttpWebhooks }
-  const check: EmbeddedRenderer['check'] = (request, signal) => renderer.check(request, signal)
-  const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, check }
+  const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, check: engines.check }
   stack.use(await openManifests(manifests, starting))
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
   renderer.begin()
@@ -76,18 +75,16 @@ export async function compose(config: Config, log: Log): Promise<EmbeddedService
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-interface Opening {
-  readonly config: Config
-  readonly log: Log
+interface Opening extends Settled {
   /** Closes what is opened here. */
   readonly stack: AsyncDisposableStack
   readonly publicUrl: () => string
 }
 
 /** The adapters of the embedded topology. */
-async function openPorts({ config, log, stack, publicUrl }: Opening) {
+async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
   const { dataDir } = config
-  const [clock, ids] = [systemClock(), systemIds()]
+  const ids = systemIds()
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   // First, as its lock says whose folder this is.
   const starting = new AbortController().signal

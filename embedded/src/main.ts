@@ -1,53 +1,24 @@
-/** The composition root of the embedded service: settings in, a running service out, drained when it is told to go. */
-import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
-import { openLog } from '@platen/adapters/system/log.ts'
-import { compose } from './compose.ts'
-import { type Config, ConfigError, readConfig, unknownSettings } from './config.ts'
+/**
+ * The composition root of the embedded service. Half of a start is compiling what the last start has compiled: so Node keeps that
+ * in the data folder, and loads everything but the settings when it knows where.
+ */
+import { mkdirSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { readConfig } from './config.ts'
 
-if (import.meta.main) process.exitCode = await main(process.env)
+if (import.meta.main) {
+  keepCompiled()
+  const { runService } = await import('./service.ts')
+  process.exitCode = await runService(process.env)
+}
 
-/** Runs until SIGTERM or SIGINT; the exit code is 0 after a clean stop and 1 when the service could not start or go on. */
-async function main(env: NodeJS.ProcessEnv): Promise<number> {
-  const stop = stopSignal()
-  let config: Config | undefined
+function keepCompiled(): void {
   try {
-    config = readConfig(env)
-    const log = openLog(config.logLevel)
-    const unknown = unknownSettings(env)
-    if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
-    await using service = await compose(config, log)
-    process.stdout.write(`ready ${service.url}\n`)
-    const end = AbortSignal.any([stop, service.failed])
-    await new Promise<void>((resolve) => {
-      if (end.aborted) resolve()
-      end.addEventListener('abort', () => resolve(), { once: true })
-    })
-    log.info({}, 'service draining')
-    return stop.aborted ? 0 : 1
-  } catch (error) {
-    process.stderr.write(`${explain(error, config)}\n`)
-    return 1
+    const { dataDir } = readConfig(process.env)
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    enableCompileCache(join(dataDir, 'compile-cache'))
+  } catch {
+    // The service says what is wrong with its settings or its folder.
   }
-}
-
-/** Aborts at the first SIGTERM or SIGINT. Later ones do nothing: a drain takes as long as the renders in hand. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController()
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => stop.abort())
-  return stop.signal
-}
-
-/** What a person at a terminal needs to know to get it started. */
-function explain(error: unknown, config: Config | undefined): string {
-  if (error instanceof ConfigError) return `platen cannot start with these settings:\n${error.message}`
-  if (error instanceof DataFolderLocked) {
-    return `the data folder ${config?.dataDir} is in use by another process; choose another with PLATEN_DATA_DIR`
-  }
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `port ${config?.port} is taken; choose another with PLATEN_PORT, such as PLATEN_PORT=${(config?.port ?? 0) + 1}`
-  }
-  if (!(error instanceof Error)) return String(error)
-  const causes: string[] = []
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) causes.push(cause.message)
-  return `platen cannot start: ${causes.join(': ')}`
 }

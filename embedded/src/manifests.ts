@@ -23,7 +23,7 @@ import { EMPTY_FOLDER, type FolderState, type FolderWatch, readFolder, watchFold
 import { type Identities, identify, loadIdentities, storeIdentities } from './manifest/identity.ts'
 import { loadLastGood, storeLastGood } from './manifest/last-good.ts'
 import { report } from './manifest/report.ts'
-import { loadOrCreateApiKey } from './secrets.ts'
+import { loadOrCreateApiKey } from './store/secrets.ts'
 
 export interface ManifestOptions {
   /** The folder of YAML files. */

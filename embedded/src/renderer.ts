@@ -1,53 +1,40 @@
 /** The renderer inside the embedded service: a pool of render threads, a browser where there is one, and a worker for each engine. */
-import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
-import { openEngines } from '@platen/renderer/engine/open-engines.ts'
+import type { Engines } from '@platen/renderer/engine/open-engines.ts'
 import type { PresenceState } from '@platen/renderer/engine/presence.ts'
-import type { TemplateCheck, TemplateFault } from '@platen/renderer/template/check.ts'
 import { runWorker, type WorkerPorts, type WorkerSettings } from '@platen/renderer/worker.ts'
 
 export interface RendererOptions {
   readonly ports: WorkerPorts
   readonly worker: WorkerSettings
-  /** Renders at once, per engine. */
-  readonly slots: number
-  /** Where browsers keep their profiles. */
-  readonly profileDir: string
-  /** Path of the browser to use; `none` for no html engine; absent = the one found. */
-  readonly chromium: string | undefined
-  readonly egress: Egress
+  /** They stay their opener's to close. */
+  readonly engines: Engines
 }
 
 /** `missing`: there is no browser. `broken`: it cannot be opened, or its browser or its threads do not start. `dead`: its worker has ended by a defect. */
 export type EngineState = PresenceState | 'missing' | 'dead'
 
-/** Closing it lets the renders in hand end, then closes browser and threads. */
+/** Closing it lets the renders in hand end, then closes the browser. */
 export interface EmbeddedRenderer extends AsyncDisposable {
-  /** The publish check of a template. */
-  check(request: TemplateCheck, signal: AbortSignal): Promise<readonly TemplateFault[]>
   /** Takes renders from the queue from now on. Called when the settings they are judged by have been read. */
   begin(): void
   states(): Readonly<Record<Engine, EngineState>>
 }
 
-/** Starts threads and browser without waiting for them. Renders wait in their queue until `begin`, and for their engine. */
-export async function openRenderer(options: RendererOptions): Promise<EmbeddedRenderer> {
-  const { ports, slots } = options
-  // One more than the react_pdf slots, so that filling an html template never waits for a long layout.
-  const engines = await openEngines({ ...options, ...ports, threads: slots + 1 })
+/** Starts the browser without waiting for it. Renders wait in their queue until `begin`, and for their engine. */
+export function openRenderer(options: RendererOptions): EmbeddedRenderer {
+  const { engines } = options
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const reactPdf = serve(options, begun, async () => engines.openReactPdf())
   const html = engines.openHtml === undefined ? missing(options) : serve(options, begun, engines.openHtml)
   return {
-    check: engines.check,
     states: () => ({ react_pdf: reactPdf.state(), html: html.state() }),
     begin,
     async [Symbol.asyncDispose]() {
       const stopped = Promise.all([reactPdf.stop(), html.stop()])
       begin()
       await stopped
-      await engines[Symbol.asyncDispose]()
     },
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { type ApiKeyFile, apiKeyPath, loadOrCreateApiKey, loadOrCreateKeyFile } from '@platen/embedded/secrets.ts'
+import { type ApiKeyFile, apiKeyPath, loadOrCreateApiKey, loadOrCreateKeyFile } from '@platen/embedded/store/secrets.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const ids = systemIds()

@@ -8,7 +8,7 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Metadata, Resource, Uid } from '@platen/contract/resource.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
 import { canonicalJson, sha256 } from '@platen/operator/compile/digest.ts'
-import { readText, writePrivately } from '../secrets.ts'
+import { readText, writePrivately } from '../store/secrets.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
 
 interface Identity {

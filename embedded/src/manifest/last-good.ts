@@ -10,7 +10,7 @@ import type { Uid } from '@platen/contract/resource.ts'
 import type { ReadResource } from '@platen/contract/schema/resource.ts'
 import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
 import { NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
-import { readText, writePrivately } from '../secrets.ts'
+import { readText, writePrivately } from '../store/secrets.ts'
 import { type FolderState, folderOf } from './folder.ts'
 import type { ManifestDocument } from './parse.ts'
 

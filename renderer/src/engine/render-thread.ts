@@ -1,5 +1,6 @@
 /** What runs in a render thread: one task after the other, each answered with its result or how it failed. */
 import { Console } from 'node:console'
+import { flushCompileCache } from 'node:module'
 import { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { type MessagePort, parentPort } from 'node:worker_threads'
@@ -36,6 +37,14 @@ interface Tools {
   readonly fillHtml: ReturnType<typeof openHtmlFiller>
 }
 
+let isKept = false
+
+/** Threads are ended, and never come to where Node would do it. After somebody's first document, not before. */
+function keepCompiled(): void {
+  if (!isKept) flushCompileCache()
+  isKept = true
+}
+
 /** The pool sends the next task only after the answer to the last. */
 async function answer(port: MessagePort, tools: Tools, task: RenderTask): Promise<void> {
   // Rendering without a turn of the event loop in between makes the heap grow.
@@ -43,6 +52,7 @@ async function answer(port: MessagePort, tools: Tools, task: RenderTask): Promis
   try {
     const value = await perform(tools, task)
     say(port, { kind: 'done', value })
+    keepCompiled()
   } catch (error) {
     say(port, failureOf(error))
   }

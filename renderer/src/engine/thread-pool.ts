@@ -3,6 +3,8 @@
  * so what a caller no longer waits for is ended with its thread, and a spare thread, warm already, takes its place. A thread that
  * is worn, by its renders, its memory or its age, goes between two tasks when the next one is ready, one thread at a time.
  */
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type FailureCode, ServiceError } from '@platen/contract/error.ts'
 import {
@@ -321,9 +323,15 @@ class Threads implements ThreadPool {
 function spawnThread(heapMibMax: number): PoolWorker {
   return new Worker(new URL('./render-thread.ts', import.meta.url), {
     // Nothing of the service's own environment is in a thread that runs tenants' code; `production` halves react-pdf's time.
-    env: { NODE_ENV: 'production' },
+    env: { NODE_ENV: 'production', ...compileCache() },
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
   })
+}
+
+/** Where this process keeps what it has compiled, threads do as well; Node's folder is one of this version below it. */
+function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
 }
 
 function errorOf(reply: Extract<ThreadReply, { kind: 'failed' | 'wanting' }>): Error {

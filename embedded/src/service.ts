@@ -1,0 +1,70 @@
+/** The embedded service from settings to exit code: started, ready, and drained when it is told to go. */
+import { flushCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { httpEgress } from '@platen/adapters/http/egress.ts'
+import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { openLog } from '@platen/adapters/system/log.ts'
+import { openEngines } from '@platen/renderer/engine/open-engines.ts'
+import { type Config, ConfigError, readConfig, unknownSettings } from './config.ts'
+
+/** Runs until SIGTERM or SIGINT; the exit code is 0 after a clean stop and 1 when the service could not start or go on. */
+export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
+  const stop = stopSignal()
+  let config: Config | undefined
+  try {
+    config = readConfig(env)
+    const log = openLog(config.logLevel)
+    const unknown = unknownSettings(env)
+    if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
+    const clock = systemClock()
+    await using engines = await openEngines({
+      slots: config.renderSlots,
+      // One more than the react_pdf slots, so that filling an html template never waits for a long layout.
+      threads: config.renderSlots + 1,
+      profileDir: join(config.dataDir, 'chromium'),
+      chromium: config.chromium,
+      egress: httpEgress({ clock, allowCidrs: config.egressAllowCidrs }),
+      clock,
+      log,
+    })
+    // While the first thread is loaded on another core.
+    const { compose } = await import('./compose.ts')
+    await using service = await compose({ config, clock, log, engines })
+    process.stdout.write(`ready ${service.url}\n`)
+    // Node would write it at the exit, which may be a kill.
+    flushCompileCache()
+    const end = AbortSignal.any([stop, service.failed])
+    await new Promise<void>((resolve) => {
+      if (end.aborted) resolve()
+      end.addEventListener('abort', () => resolve(), { once: true })
+    })
+    log.info({}, 'service draining')
+    return stop.aborted ? 0 : 1
+  } catch (error) {
+    process.stderr.write(`${explain(error, config)}\n`)
+    return 1
+  }
+}
+
+/** Aborts at the first SIGTERM or SIGINT. Later ones do nothing: a drain takes as long as the renders in hand. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => stop.abort())
+  return stop.signal
+}
+
+/** What a person at a terminal needs to know to get it started. */
+function explain(error: unknown, config: Config | undefined): string {
+  if (error instanceof ConfigError) return `platen cannot start with these settings:\n${error.message}`
+  if (error instanceof DataFolderLocked) {
+    return `the data folder ${config?.dataDir} is in use by another process; choose another with PLATEN_DATA_DIR`
+  }
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    return `port ${config?.port} is taken; choose another with PLATEN_PORT, such as PLATEN_PORT=${(config?.port ?? 0) + 1}`
+  }
+  if (!(error instanceof Error)) return String(error)
+  const causes: string[] = []
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) causes.push(cause.message)
+  return `platen cannot start: ${causes.join(': ')}`
+}
