@@ -193,6 +193,9 @@ export const PAGE_MEMORY_MIB_MAX = 128
 /** How often the memory of a browser is looked at, at most: the system counts it up process by process. */
 export const BROWSER_WEIGHED_EVERY_MS = 5 * SECOND_MS
 
+/** How long a browser may take to start: 0.3 s, on a starved machine some seconds. Puppeteer's own limit is none where it is driven through a pipe. */
+export const BROWSER_LAUNCH_MS_MAX = 15 * SECOND_MS
+
 /** How often a browser is asked for a sign of life: one that hangs keeps its renders from their end, and most have longer than this. */
 export const BROWSER_ASKED_EVERY_MS = 2 * SECOND_MS
 

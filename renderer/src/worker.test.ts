@@ -262,49 +262,17 @@ describe('a render', () => {
   })
 })
 
-describe('an engine that is not ready', () => {
-  test('costs a render no attempt, however often it crashes in between', async () => {
-    const waits: PromiseWithResolvers<void>[] = []
-    const ready = () => {
-      const wait = Promise.withResolvers<void>()
-      waits.push(wait)
-      return wait.promise
-    }
-    const record = aRecord()
-    const worker = await start(
-      async () => {
-        if (worker.worked.length === 1) throw new ServiceError('render_crashed', 'the browser ended')
-        return PDF
-      },
-      [record],
-      ready,
-    )
-    const statuses: unknown[] = []
-    const ending = eventsOf(worker, 1)
-    for (const at of [0, 1]) {
-      while (waits.length === at) await new Promise((resolve) => setImmediate(resolve))
-      const state = (await worker.ledger.find(record.id, NEVER))?.state
-      statuses.push([state, worker.worked.length])
-      waits[at]?.resolve()
-    }
-    const [event] = await ending
-    expect(statuses).toEqual([
-      [undefined, 0],
-      [{ status: 'running', attempt: 1 }, 1],
-    ])
-    expect(event?.manifest).toMatchObject({ attempt: 2, outcome: { status: 'succeeded' } })
-  })
-
-  test('holds up no stop', async () => {
-    const record = aRecord()
-    const ready: RenderEngine['ready'] = (signal) => once(signal)
-    const worker = await start(async () => PDF, [record], ready)
-    const running = worker.run()
-    worker.stop()
-    await running
-    expect(worker.worked).toEqual([])
-    expect(await worker.ledger.find(record.id, NEVER)).toBeUndefined()
-  })
+test('an engine that is not ready costs a render no attempt, however often it crashes', async () => {
+  const record = aRecord()
+  const seen: unknown[] = []
+  const ready = async () => void seen.push((await worker.ledger.find(record.id, NEVER))?.state)
+  const script: Script = async () => {
+    if (worker.worked.length === 1) throw new ServiceError('render_crashed', 'the browser ended')
+    return PDF
+  }
+  const worker = await start(script, [record], ready)
+  await eventsOf(worker, 1)
+  expect(seen).toEqual([undefined, { status: 'running', attempt: 1 }])
 })
 
 describe('the quota of a render', () => {

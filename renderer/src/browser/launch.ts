@@ -10,9 +10,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { PAGE_HEAP_MIB_MAX } from '@platen/contract/limit.ts'
+import { BROWSER_LAUNCH_MS_MAX, PAGE_HEAP_MIB_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Browser, PuppeteerNode } from 'puppeteer'
+import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
 
 export interface RunningBrowser {
   readonly browser: Browser
@@ -36,9 +36,6 @@ export interface LaunchSettings {
   /** False runs Chromium without its own sandbox, as root or without user namespaces must. */
   readonly isSandboxed: boolean
 }
-
-/** A start takes 0.3 s; on a starved machine some seconds. Puppeteer's own limit does not hold where the browser is driven through a pipe. */
-const LAUNCH_MS_MAX = 15_000
 
 /** Above every deadline of a plan: our own signals end what takes too long, and this only what was forgotten. */
 const PROTOCOL_MS_MAX = 15 * 60_000
@@ -74,7 +71,7 @@ const UNWANTED_FLAGS = ['--export-tagged-pdf', '--generate-pdf-document-outline'
 /** Starts a browser. Rejects with what Chromium or puppeteer said when it does not start, leaving nothing behind. */
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
   const profile = await mkdtemp(join(settings.profileDir, PROFILE_PREFIX))
-  const ended = AbortSignal.any([signal, settings.clock.timeout(LAUNCH_MS_MAX)])
+  const ended = AbortSignal.any([signal, settings.clock.timeout(BROWSER_LAUNCH_MS_MAX)])
   const failed = new AbortController()
   try {
     const launching = settings.puppeteer.launch({
@@ -129,6 +126,7 @@ function watch(browser: Browser, profile: string): RunningBrowser {
   const exited = isRunning() ? once(child, 'exit') : Promise.resolve()
   const gone = new AbortController()
 
+  let session: Promise<CDPSession> | undefined
   let killing: Promise<void> | undefined
   const kill = () => {
     killing ??= (async () => {
@@ -146,7 +144,11 @@ function watch(browser: Browser, profile: string): RunningBrowser {
     browser,
     gone: gone.signal,
     kill,
-    ask: async () => void (await browser.version()),
+    async ask() {
+      // Over a session of its own, as what puppeteer asks a browser itself it asks once, and remembers.
+      session ??= browser.target().createCDPSession()
+      await (await session).send('Browser.getVersion')
+    },
     memoryBytes: () => memoryOfGroup(pid),
   }
 }

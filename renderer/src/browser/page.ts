@@ -131,7 +131,8 @@ function printPage(parts: PageParts): PrintPage {
     },
     close() {
       gone.abort(new ServiceError('render_crashed', 'the page was closed while it rendered'))
-      closing ??= abortable(context.close(), clock.timeout(CLOSE_MS_MAX)).catch(() => running.kill())
+      const over = AbortSignal.any([running.gone, clock.timeout(CLOSE_MS_MAX)])
+      closing ??= abortable(context.close(), over).catch(() => running.kill())
       return closing
     },
   }

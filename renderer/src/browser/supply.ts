@@ -83,8 +83,8 @@ export function openBrowserSupply(ports: SupplyPorts): BrowserSupply {
 
   void launchNext()
   return {
-    state: presence.state,
-    ready: presence.ready,
+    state: () => presence.state(),
+    ready: (signal) => presence.ready(signal),
     async current(signal) {
       if (current !== undefined) return current
       const patience = clock.timeout(BROWSER_WAIT_MS_MAX)

@@ -99,8 +99,8 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   return {
     name: 'html',
     slots,
-    state: supply.state,
-    ready: supply.ready,
+    state: () => supply.state(),
+    ready: (signal) => supply.ready(signal),
     render(work, signal) {
       const ended = AbortSignal.any([signal, closing.signal])
       return abortable(attempt(work, ended), ended)

@@ -7,15 +7,15 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 export type PresenceState = 'starting' | 'running' | 'broken'
 
 export interface Presence {
-  readonly state: () => PresenceState
+  state(): PresenceState
   /** Resolves when it is there. Rejects with the signal's reason. */
-  readonly ready: (signal: AbortSignal) => Promise<void>
+  ready(signal: AbortSignal): Promise<void>
 }
 
 /** A presence as whoever looks after the thing keeps it: not there at first. Told twice is told once. */
 export interface KeptPresence extends Presence {
-  readonly came: () => void
-  readonly left: () => void
+  came(): void
+  left(): void
 }
 
 export function keepPresence(clock: Clock): KeptPresence {
@@ -45,14 +45,14 @@ export function keepPresence(clock: Clock): KeptPresence {
 export function allOf(presences: readonly Presence[]): Presence {
   return {
     state() {
-      const states = presences.map(({ state }) => state())
+      const states = presences.map((each) => each.state())
       if (states.includes('broken')) return 'broken'
       return states.includes('starting') ? 'starting' : 'running'
     },
     async ready(signal) {
       // One may leave while another is waited for.
-      while (presences.some(({ state }) => state() !== 'running')) {
-        await Promise.all(presences.map(({ ready }) => ready(signal)))
+      while (presences.some((each) => each.state() !== 'running')) {
+        await Promise.all(presences.map((each) => each.ready(signal)))
       }
     },
   }

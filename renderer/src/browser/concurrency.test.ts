@@ -1,0 +1,198 @@
+/**
+ * What puppeteer-cluster does to its jobs when browsers fail: each of these lost a slot, a job or a browser with the concurrency
+ * classes it brings. The cluster is the real one, on a puppeteer that must never be asked for anything.
+ */
+import { EventEmitter, once } from 'node:events'
+import { ServiceError } from '@platen/contract/error.ts'
+import type { TenantId } from '@platen/contract/tenant.ts'
+import type { Browser, Page } from 'puppeteer'
+import { Cluster } from 'puppeteer-cluster'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { jobOf, pooledConcurrency } from './concurrency.ts'
+import type { PrintDocument } from './document/load.ts'
+import type { PrintedDocument, PrintPage } from './page.ts'
+import type { PagePool } from './pool.ts'
+
+const NEVER = new AbortController().signal
+const ACME = 'acme' as TenantId
+const SLOTS = 2
+// Nobody here looks into these.
+const DOCUMENT = { html: '', options: {}, title: '', assets: [], isScripted: false, missing: '' } as PrintDocument
+const PRINTED = { pdf: new Uint8Array([1]) } as PrintedDocument
+
+const rejections: unknown[] = []
+const onRejection = (reason: unknown) => void rejections.push(reason)
+beforeEach(() => void process.on('unhandledRejection', onRejection))
+afterEach(() => {
+  process.off('unhandledRejection', onRejection)
+  expect(rejections.splice(0)).toEqual([])
+})
+
+/** A page pool whose next prints do as they are told, and count what is lent. */
+class FakePool extends EventEmitter implements PagePool {
+  lent = 0
+  take: PagePool['take'] = async () => {
+    this.lent += 1
+    return this.page()
+  }
+  print: PrintPage['print'] = async () => PRINTED
+
+  async release(): Promise<void> {
+    this.lent -= 1
+  }
+
+  page(): PrintPage {
+    return {
+      browser: {
+        browser: {} as Browser,
+        gone: NEVER,
+        kill: async () => {},
+        ask: async () => {},
+        memoryBytes: async () => undefined,
+      },
+      gone: NEVER,
+      print: (...request) => this.print(...request),
+      clear: async () => {},
+      close: async () => {},
+    }
+  }
+}
+
+/** A cluster on the pool, and a print on one of its slots. `launches` counts what it asks of puppeteer. */
+async function aCluster(pool: FakePool, timeout = 2 ** 31 - 1) {
+  let launches = 0
+  const launch = async () => {
+    launches += 1
+    throw new Error('nobody may launch a browser but the supply')
+  }
+  const cluster = await Cluster.launch({
+    concurrency: pooledConcurrency(pool),
+    maxConcurrency: SLOTS,
+    timeout,
+    puppeteer: { launch },
+  })
+  const print = (signal = NEVER): Promise<PrintedDocument> =>
+    cluster.execute(({ page }: { page: Page }) => jobOf(page).print(ACME, DOCUMENT, signal))
+  return { cluster, print, launches: () => launches }
+}
+
+/** Fails the test unless every slot prints, all at the same time. */
+async function expectAllSlots(pool: FakePool, print: () => Promise<PrintedDocument>): Promise<void> {
+  const all = Promise.withResolvers<void>()
+  let busy = 0
+  pool.print = async () => {
+    busy += 1
+    if (busy === SLOTS) all.resolve()
+    await all.promise
+    return PRINTED
+  }
+  expect(await Promise.all(Array.from({ length: SLOTS }, () => print()))).toEqual([PRINTED, PRINTED])
+}
+
+test.for<[string, (pool: FakePool) => void]>([
+  [
+    'no browser that starts (the relaunch that failed wedged every later job)',
+    (pool) => {
+      pool.take = () => Promise.reject(new ServiceError('render_crashed', 'no browser could be started'))
+    },
+  ],
+  [
+    'a page that crashes (it was noticed at the time-out only)',
+    (pool) => {
+      pool.print = () => Promise.reject(new ServiceError('render_crashed', 'the page crashed while it rendered'))
+    },
+  ],
+  [
+    'a template that is at fault',
+    (pool) => {
+      pool.print = () => Promise.reject(new ServiceError('template_error', 'x'))
+    },
+  ],
+])('%s fails its job at once, and all slots come back', async ([, breakIt]) => {
+  const pool = new FakePool()
+  const { take, print: sound } = pool
+  const { cluster, print, launches } = await aCluster(pool)
+  breakIt(pool)
+  for (let round = 0; round < SLOTS * 3; round += 1) await expect(print()).rejects.toBeInstanceOf(ServiceError)
+  Object.assign(pool, { take, print: sound })
+  await expectAllSlots(pool, print)
+  expect([pool.lent, launches()]).toEqual([0, 0])
+  await cluster.close()
+})
+
+test('a browser that takes longer than five seconds for a context is waited for (it was repaired in circles)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const pool = new FakePool()
+  const { cluster, print, launches } = await aCluster(pool)
+  const held = Promise.withResolvers<PrintPage>()
+  const { take } = pool
+  let takes = 0
+  pool.take = () => {
+    takes += 1
+    return held.promise
+  }
+  const printing = print()
+  // Past the cluster's own patience, which is fixed.
+  await vi.advanceTimersByTimeAsync(20_000)
+  pool.lent += 1
+  held.resolve(pool.page())
+  expect(await printing).toBe(PRINTED)
+  expect([takes, launches(), pool.lent]).toEqual([1, 0, 0])
+  pool.take = take
+  const slots = expectAllSlots(pool, print)
+  await vi.advanceTimersByTimeAsync(1000)
+  await slots
+  await cluster.close()
+})
+
+test('a job that is given up ends its work, and its slot prints again (it went on beside the next one)', async () => {
+  const pool = new FakePool()
+  const { cluster, print } = await aCluster(pool)
+  const controller = new AbortController()
+  let ended = 0
+  pool.print = async (_document, signal) => {
+    await once(signal, 'abort')
+    ended += 1
+    throw signal.reason
+  }
+  const given = Array.from({ length: SLOTS }, () => print(controller.signal))
+  const outcomes = Promise.allSettled(given)
+  while (pool.lent < SLOTS) await new Promise((resolve) => setImmediate(resolve))
+  controller.abort(new Error('deadline'))
+  expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect([ended, pool.lent]).toEqual([SLOTS, 0])
+  await expectAllSlots(pool, print)
+  await cluster.close()
+})
+
+test('a cluster that is closed with jobs waiting starts no browser (it launched one that nobody closed)', async () => {
+  const pool = new FakePool()
+  const { cluster, print, launches } = await aCluster(pool)
+  const controller = new AbortController()
+  pool.print = async (_document, signal) => {
+    await once(signal, 'abort')
+    throw signal.reason
+  }
+  const jobs = Array.from({ length: SLOTS + 2 }, () => print(controller.signal))
+  const outcomes = Promise.allSettled(jobs.slice(0, SLOTS))
+  for (const job of jobs) job.catch(() => undefined)
+  while (pool.lent < SLOTS) await new Promise((resolve) => setImmediate(resolve))
+  await cluster.close()
+  controller.abort(new Error('the html engine was closed'))
+  await outcomes
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([pool.lent, launches()]).toEqual([0, 0])
+})
+
+test('a job that the cluster itself gives up leaves nothing lent when its work ends', async () => {
+  const pool = new FakePool()
+  const { cluster, print } = await aCluster(pool, 50)
+  const held = Promise.withResolvers<PrintedDocument>()
+  pool.print = () => held.promise
+  await expect(print()).rejects.toThrow('Timeout')
+  expect(pool.lent).toBe(1)
+  held.resolve(PRINTED)
+  while (pool.lent > 0) await new Promise((resolve) => setImmediate(resolve))
+  await cluster.close()
+})
