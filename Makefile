@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench pictures
+.PHONY: help run check test bench soak pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -32,6 +32,10 @@ test: node_modules/.package-lock.json ## run every test
 bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth)
 	@renderer/install-chromium.sh
 	@exec $(NODE) test/bench/main.ts
+
+soak: node_modules/.package-lock.json ## render two thousand mixed documents, some hostile, and see what is left of them (RENDERS=400: fewer)
+	@renderer/install-chromium.sh
+	@exec $(NODE) test/soak/main.ts
 
 # By preview, as an author would make them, and with poppler's pdftoppm.
 pictures: node_modules/.package-lock.json ## make the pictures of the README anew, from the examples

@@ -1,0 +1,54 @@
+/** A process and everything below it, as Linux shows them. */
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface TreeProcess {
+  readonly pid: number
+  readonly parent: number
+  /** Its process group. */
+  readonly group: number
+  readonly command: string
+}
+
+/** All processes below a root, and the root. */
+export function treeOf(root: number): readonly TreeProcess[] {
+  const all = processes()
+  const wanted = new Set([root])
+  // Parents are listed before their children only mostly: walk until nobody is found.
+  for (let found = 0; found !== wanted.size; ) {
+    found = wanted.size
+    for (const { pid, parent } of all) if (wanted.has(parent)) wanted.add(pid)
+  }
+  return all.filter(({ pid }) => wanted.has(pid))
+}
+
+/** Everything that runs in one of these process groups, wherever it hangs in the tree. */
+export function membersOf(groups: ReadonlySet<number>): readonly TreeProcess[] {
+  return processes().filter(({ group }) => groups.has(group))
+}
+
+/** Proportional share of the memory of processes, in bytes: what is shared among them counts once. */
+export function pssOf(tree: readonly TreeProcess[]): number {
+  const kibs = tree.map(({ pid }) => Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0))
+  return kibs.reduce((sum, kib) => sum + kib, 0) * 1024
+}
+
+function processes(): readonly TreeProcess[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.flatMap((pid) => {
+    // The name, in parentheses, may hold anything.
+    const [state, parent, group] = read(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
+    // The dead who await burial have neither memory nor anything to hold on to.
+    if (state === undefined || parent === undefined || group === undefined || state === 'Z') return []
+    const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), command }]
+  })
+}
+
+/** Of a process that ends meanwhile, nothing. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
