@@ -287,15 +287,11 @@ describe('a sync render', () => {
   })
 
   // A caller that has closed its half of the connection cannot be told from one that has gone, until something is sent to it.
-  test.for([
-    ['closes its half of the connection', 1, (socket: Socket) => void socket.end()],
-    [
-      'leaves while several of its requests are under way on one connection',
-      3,
-      (socket: Socket) => void socket.destroy(),
-    ],
-    ['resets the connection', 1, (socket: Socket) => void socket.resetAndDestroy()],
-  ] as const)('is told to its renderer when the caller %s', async ([, count, leave]) => {
+  test.for<[string, number, (socket: Socket) => void]>([
+    ['closes its half of the connection', 1, (socket) => void socket.end()],
+    ['leaves while several of its requests are under way on one connection', 3, (socket) => void socket.destroy()],
+    ['resets the connection', 1, (socket) => void socket.resetAndDestroy()],
+  ])('is told to its renderer when the caller %s', async ([, count, leave]) => {
     const api = await listening()
     const caller = line(api.port)
     const body = '{"template":"invoice","data":{}}'
@@ -342,6 +338,18 @@ describe('a sync render', () => {
     await api.app.close()
     expect(answers.map(read)).toMatchObject([{ status: 503, code: 'RENDER_UNAVAILABLE' }])
     expect(answers[0]?.toLowerCase()).toContain('retry-after: 2')
+  })
+
+  test('is not to be sent to a service that closes: it is alive and not ready', async () => {
+    const api = anApi({ ports: { clock: systemClock() } })
+    const answers: string[] = []
+    let port = 0
+    api.app.addHook('preClose', async () => {
+      for (const path of ['/livez', '/readyz']) answers.push(await exchange(port, get(path)))
+    })
+    port = Number(new URL(await api.app.listen({ host: '127.0.0.1', port: 0 })).port)
+    await api.app.close()
+    expect(answers.map((answer) => answer.slice(0, 'HTTP/1.1 200'.length))).toEqual(['HTTP/1.1 200', 'HTTP/1.1 503'])
   })
 
   test('is logged as delivered when it was', async () => {

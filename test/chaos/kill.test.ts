@@ -1,10 +1,12 @@
 /** kill -9 at any moment: nothing answered 202 is lost, nothing ends twice, nothing stays behind. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ACME_LIVE, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { ACME_LIVE, invoice, manifestOf, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { HOSTILE, RESOURCES } from '../soak/document.ts'
+import { membersOf, treeOf } from '../soak/process-tree.ts'
 import { type EmbeddedService, spawnService, startEmbedded } from '../topology/embedded.ts'
-import { ended, reaches, render, submit } from '../topology/service.ts'
+import { ended, eventually, reaches, render, request, submit } from '../topology/service.ts'
 
 const RENDERS = 200
 const KILLS = 4
@@ -117,6 +119,29 @@ describe('SIGTERM', () => {
     expect([status, headers.get('connection')]).toEqual([200, 'close'])
     service.signal('SIGTERM')
     expect(await service.exited()).toBe(0)
+    expect(await processesNaming(service.dataDir)).toEqual([])
+  })
+
+  test('leaves no process behind in the middle of renders that do not end, in a browser that hangs', async () => {
+    await using service = await startEmbedded({ PLATEN_RENDER_SLOTS: '1' })
+    await writeFile(join(service.manifestsDir, 'soak.yaml'), manifestOf(RESOURCES))
+    const list = () => request(service, { key: HOSTILE, path: '/api/v1/templates' })
+    await eventually(list, (answer) => Buffer.from(answer.body).includes('"endless-script"'))
+    const begun = [
+      { template: 'endless-component', data: {} },
+      { template: 'endless-script', data: {}, engine: 'html' },
+    ].map(async (body) => {
+      const id = await submit(service, HOSTILE, body)
+      await reaches(service, { key: HOSTILE, id, states: ['running'] })
+    })
+    await Promise.all(begun)
+    const tree = treeOf(service.pid())
+    const browser = tree.find(({ command }) => command.includes('--user-data-dir=') && !command.includes('--type='))
+    process.kill(browser?.pid ?? 0, 'SIGSTOP')
+    service.signal('SIGTERM')
+    expect(await service.exited()).toBe(0)
+    expect(browser).toBeDefined()
+    expect(membersOf(new Set([browser?.group ?? 0]))).toEqual([])
     expect(await processesNaming(service.dataDir)).toEqual([])
   })
 })

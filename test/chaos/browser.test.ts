@@ -1,0 +1,34 @@
+/** A Chromium that does not start for longer than any render may take: who is told what, and what becomes of those who wait. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findChromium } from '@platen/renderer/browser/executable.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { ended, eventually, render, request, statusOf, submit } from '../topology/service.ts'
+
+test('without a browser that starts html is refused, react_pdf works, and what was accepted ends when it does start', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'platen-chromium-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const executable = join(folder, 'chromium')
+  writeFileSync(executable, '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: executable })
+  const order = { template: 'invoice', data: invoice(1), engine: 'html' }
+  const readiness = () => request(service, { key: ACME_LIVE, path: '/readyz' })
+  const id = await submit(service, ACME_LIVE, order)
+
+  const answer = await eventually(readiness, (ready) => JSON.stringify(ready.json()).includes('"html":"broken"'))
+  expect([answer.status, answer.json()]).toMatchObject([200, { detail: { engines: { react_pdf: 'running' } } }])
+  const refusal = await render(service, ACME_LIVE, order)
+  expect([refusal.status, refusal.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
+  expect((await render(service, ACME_LIVE, { ...order, engine: 'react_pdf' })).status).toBe(200)
+  // Twice the deadline of its plan has passed, and none of its three attempts.
+  expect((await statusOf(service, ACME_LIVE, id)).status).toBe('queued')
+
+  writeFileSync(executable, `#!/bin/sh\nexec ${await findChromium({})} "$@"\n`)
+  expect(await ended(service, ACME_LIVE, id)).toMatchObject({ status: 'succeeded' })
+  expect((await render(service, ACME_LIVE, order)).status).toBe(200)
+  expect(JSON.stringify((await readiness()).json())).toContain('"html":"running"')
+  expect(await service.stop()).toBe(0)
+})

@@ -1,0 +1,100 @@
+/** Callers of sync renders that leave: their slot is free long before the render's deadline, and their quota whole again. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+import { ended, eventually, render, request } from '../topology/service.ts'
+
+const FRUGAL = `service_live_${'F'.repeat(43)}`
+const LAVISH = `service_live_${'L'.repeat(43)}`
+
+const LETTER = `
+import { Document, Page, Text } from '@react-pdf/renderer'
+export default ({ data }) => {
+  while (data.isEndless);
+  return <Document><Page><Text>A letter</Text></Page></Document>
+}`
+const LETTER_HTML = '<p>A letter<script>while ({{ isEndless }});</script>'
+
+const LIMITS = {
+  htmlEngineEnabled: true,
+  javascriptEnabled: true,
+  htmlEngineRenderMultiplier: 1,
+  renderTimeoutSeconds: 120,
+}
+const RESOURCES = [
+  // What is not given back is missed at the very next render.
+  plan('frugal', { ...LIMITS, renderLimitMonthly: 1 }),
+  plan('lavish', { ...LIMITS, renderLimitMonthly: 1000 }),
+  ...['frugal', 'lavish'].flatMap((name) => [
+    tenant(name, name),
+    key(name, 'live', name === 'frugal' ? FRUGAL : LAVISH),
+    template(name, 'letter', { ...tsx(LETTER), html: { ...html(LETTER_HTML).html, javascript: true } }),
+  ]),
+]
+
+async function aService(): Promise<EmbeddedService> {
+  const service = await startEmbedded({ PLATEN_RENDER_SLOTS: '1', PLATEN_LOG_LEVEL: 'debug' })
+  await writeFile(join(service.manifestsDir, 'departure.yaml'), manifestOf(RESOURCES))
+  for (const secret of [FRUGAL, LAVISH]) {
+    const list = () => request(service, { key: secret, path: '/api/v1/templates' })
+    await eventually(list, (answer) => Buffer.from(answer.body).includes('"letter"'))
+  }
+  return service
+}
+
+/** A sync render that does not end, and a way to leave it. */
+function endless(service: EmbeddedService, secret: string, engine: string) {
+  const controller = new AbortController()
+  const answer = fetch(`${service.url()}/api/v1/render`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ template: 'letter', engine, data: { isEndless: true } }),
+    signal: controller.signal,
+  }).catch(() => undefined)
+  return { answer, leave: () => controller.abort() }
+}
+
+/** Lines of the log with these words. */
+function told(service: EmbeddedService, words: string): number {
+  return service.log().split(words).length - 1
+}
+
+describe.for(['react_pdf', 'html'])('in %s', (engine) => {
+  test('a caller that leaves in the middle of its render frees slot and quota', async () => {
+    await using service = await aService()
+    const { answer, leave } = endless(service, FRUGAL, engine)
+    await eventually(
+      async () => told(service, 'render begun'),
+      (count) => count === 1,
+    )
+    leave()
+    await answer
+    // Its quota is one render, and there is one slot; without both it would be refused, or not be taken.
+    const next = () => render(service, FRUGAL, { template: 'letter', engine, data: { isEndless: false } })
+    const { status } = await eventually(next, (answered) => answered.status !== 402)
+    expect(status).toBe(200)
+    expect(service.log()).toContain('"code":"canceled"')
+  })
+
+  test('a caller that leaves the queue frees its quota before its turn comes', async () => {
+    await using service = await aService()
+    const first = endless(service, LAVISH, engine)
+    await eventually(
+      async () => told(service, 'render begun'),
+      (count) => count === 1,
+    )
+    const second = endless(service, FRUGAL, engine)
+    const order = { template: 'letter', engine, data: { isEndless: false }, mode: 'async' }
+    const ask = () => render(service, FRUGAL, order)
+    expect((await eventually(ask, ({ status }) => status === 402)).status).toBe(402)
+    second.leave()
+    const accepted = await eventually(ask, ({ status }) => status === 202)
+    expect(told(service, 'render begun')).toBe(1)
+    first.leave()
+    const id = String(accepted.json()['render_id'])
+    expect(await ended(service, FRUGAL, id)).toMatchObject({ status: 'succeeded' })
+    await Promise.all([first.answer, second.answer])
+  })
+})

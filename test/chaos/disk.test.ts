@@ -1,0 +1,108 @@
+/** A disk that fills up and is emptied again: nothing new is taken in, nothing old is lost. */
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { ACME_LIVE, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { ended, eventually, reaches, render, request, submit } from '../topology/service.ts'
+
+const DISK_MIB = 160
+const isMountable = tryMount()
+
+/** A disk of its own, in memory; only root may have one. */
+function tryMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'platen-mount-'))
+  try {
+    mount(folder)
+    unmount(folder)
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function mount(folder: string): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'platen-test', folder], { stdio: 'ignore' })
+}
+
+function unmount(folder: string): void {
+  execFileSync('umount', ['--lazy', folder], { stdio: 'ignore' })
+}
+
+/** Writes until the disk refuses a single byte. */
+function fill(file: string): void {
+  const descriptor = openSync(file, 'w')
+  try {
+    for (let size = 1024 * 1024; size >= 1; size = Math.floor(size / 2)) writeWhilePossible(descriptor, size)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function writeWhilePossible(descriptor: number, size: number): void {
+  const block = Buffer.alloc(size)
+  try {
+    for (;;) writeSync(descriptor, block)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+  }
+}
+
+test.skipIf(!isMountable)(
+  'with a full disk renders are refused, and those accepted are kept and end when there is room (skipped where mounting a disk is not allowed)',
+  async () => {
+    const disk = mkdtempSync(join(tmpdir(), 'platen-disk-'))
+    mount(disk)
+    onTestFinished(() => {
+      unmount(disk)
+      rmSync(disk, { recursive: true })
+    })
+    const [dataDir, filler] = [join(disk, 'data'), join(disk, 'filler')]
+    await using service = await startEmbedded({ PLATEN_DATA_DIR: dataDir, PLATEN_RENDER_SLOTS: '2' })
+    const readiness = () => request(service, { key: ACME_LIVE, path: '/readyz' })
+    const order = { template: 'invoice', data: invoice(3) }
+    await eventually(readiness, ({ status }) => status === 200)
+    const before = await submit(service, ACME_LIVE, order)
+    await ended(service, ACME_LIVE, before)
+    const accepted = await Promise.all([
+      submit(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 4e6 } }),
+      submit(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 4e6 } }),
+      submit(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 10 } }),
+    ])
+    await reaches(service, { key: PATIENT_LIVE, id: accepted[0] ?? '', states: ['running'] })
+    fill(filler)
+
+    // Before the service has looked at its disk, and after.
+    const refusals = [await render(service, ACME_LIVE, { ...order, mode: 'async' })]
+    const full = await eventually(readiness, ({ status }) => status === 503)
+    expect(full.json()).toMatchObject({ ready: false, detail: { disk: 'full', engines: { react_pdf: 'running' } } })
+    for (const mode of ['async', 'sync']) refusals.push(await render(service, ACME_LIVE, { ...order, mode }))
+    for (const refusal of refusals) {
+      expect([refusal.status, refusal.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
+      expect(refusal.headers.get('retry-after')).toMatch(/^\d+$/)
+    }
+    expect((await request(service, { key: ACME_LIVE, path: '/livez' })).status).toBe(200)
+    expect((await request(service, { key: ACME_LIVE, path: `/api/v1/render/${before}` })).status).toBe(200)
+    // The first that has been made cannot be kept, and is not made again.
+    await eventually(
+      async () => service.log(),
+      (log) => log.includes('store unavailable'),
+    )
+
+    rmSync(filler)
+    for (const id of accepted) expect(await ended(service, PATIENT_LIVE, id)).toMatchObject({ status: 'succeeded' })
+    await eventually(readiness, ({ status }) => status === 200)
+    expect((await render(service, ACME_LIVE, order)).status).toBe(200)
+    expect(await service.stop()).toBe(0)
+    expect(service.log()).not.toMatch(/hit a defect|left unfinished/)
+    expect(await readdir(join(dataDir, 'artifacts', '.tmp'))).toEqual([])
+    // What was refused is in no queue: of acme there are the first and the last.
+    const manifests = await readdir(join(dataDir, 'artifacts', 'platen', 'manifest'))
+    expect(manifests).toHaveLength(accepted.length + 2)
+  },
+)
