@@ -138,7 +138,7 @@ export const LIQUID_ALLOCATIONS_MAX = 64 * MIB
 /** Time Liquid may take for one template. Past every sensible one, and below the default deadline, so that the author reads the line at fault. */
 export const LIQUID_MS_MAX = 20 * SECOND_MS
 
-/** Memory of one template evaluation in QuickJS. */
+/** Memory of one template evaluation in QuickJS, its own megabyte included: ten times what a document of ten thousand rows takes. */
 export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
 
 /** Memory up to which a QuickJS is kept for the next evaluation: it never shrinks, and all of it is overwritten in between. */
@@ -162,7 +162,7 @@ export const ELEMENT_DEPTH_MAX = 200
 /** Pixels of one image: react-pdf unpacks a PNG with transparency, and a few kilobytes of zeros can be gigabytes. */
 export const IMAGE_PIXELS_MAX = 25_000_000
 
-/** Old-generation heap of one render thread, in MiB as V8 counts it. */
+/** Heap of one render thread and the buffers beside it, in MiB as V8 counts them: an image of all the pixels it may have takes three quarters while it is unpacked. */
 export const RENDER_THREAD_HEAP_MIB_MAX = 1024
 
 /** Renders after which a render thread is replaced. */
@@ -177,8 +177,14 @@ export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS
  */
 export const RENDER_THREAD_KEPT_MIB_MAX = 384
 
-/** Heap of the scripts of one page, in MiB as V8 counts it: the page crashes past it. Canvases and buffers are beside it, and only the container bounds them. */
-export const PAGE_HEAP_MIB_MAX = 1024
+/**
+ * Memory of the process one page of the html engine has: the document, its layout, its images, and all that its scripts fill.
+ * Chromium prints a document of as many pages of text as are allowed within it, and a table of 12,000 rows.
+ */
+export const PAGE_MEMORY_BYTES_MAX = 3072 * MIB
+
+/** Memory of each process of a browser that is no page's: 100 MiB as a rule, 600 with a thousand frames, and scripts can fill 2 GiB with blobs. */
+export const BROWSER_OWN_MEMORY_BYTES_MAX = 1024 * MIB
 
 /** Renders after which a browser is replaced. */
 export const BROWSER_RENDERS_MAX = 2000
@@ -187,8 +193,8 @@ export const BROWSER_RENDERS_MAX = 2000
 export const BROWSER_AGE_MS_MAX = 6 * HOUR_MS
 
 /** Memory past which a browser is replaced, in MiB of its own: so much for itself, and so much again for each of its pages, of which a new one has 20. */
-export const BROWSER_MEMORY_MIB_MAX = 512
-export const PAGE_MEMORY_MIB_MAX = 128
+export const BROWSER_KEPT_MIB_MAX = 512
+export const PAGE_KEPT_MIB_MAX = 128
 
 /** How often the memory of a browser is looked at, at most: the system counts it up process by process. */
 export const BROWSER_WEIGHED_EVERY_MS = 5 * SECOND_MS

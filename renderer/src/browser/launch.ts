@@ -10,7 +10,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { BROWSER_LAUNCH_MS_MAX, PAGE_HEAP_MIB_MAX } from '@platen/contract/limit.ts'
+import { BROWSER_LAUNCH_MS_MAX, PAGE_MEMORY_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
 
@@ -56,8 +56,8 @@ const FLAGS = [
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   // A page that scripts open would be nobody's, without interception and beyond its opener's life.
   '--block-new-web-contents',
-  // What scripts of a page may fill; without it, four times as much.
-  `--js-flags=--max-old-space-size=${PAGE_HEAP_MIB_MAX}`,
+  // V8's own limit follows from the memory of the machine, and could be far below that of a page: scripts would crash at it.
+  `--js-flags=--max-old-space-size=${PAGE_MEMORY_BYTES_MAX / 2 ** 20}`,
   '--disable-gpu',
   '--disable-extensions',
   // Hinting moves glyphs to the pixels of a screen nobody looks at.

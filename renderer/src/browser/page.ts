@@ -14,6 +14,7 @@ import { PAGE_DIALOGS_MAX, SLOT_RECOVERY_MS_MAX } from '@platen/contract/limit.t
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { BrowserContext, CDPSession, Page } from 'puppeteer'
 import { type LoadedDocument, load, nextLoad, type PrintDocument } from './document/load.ts'
+import type { PageMemory } from './document/memory.ts'
 import { print } from './document/print.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import type { RunningBrowser } from './launch.ts'
@@ -42,11 +43,16 @@ const OPEN_MS_MAX = 10_000
 /** Half for the page to obey, half for the browser to be killed. */
 const CLOSE_MS_MAX = SLOT_RECOVERY_MS_MAX / 2
 
+interface PagePorts {
+  readonly clock: Clock
+  readonly memory: PageMemory
+}
+
 /** Opens a page in a context of its own. Throws `render_crashed` when the browser cannot, or has gone. */
-export async function openPage(running: RunningBrowser, clock: Clock): Promise<PrintPage> {
+export async function openPage(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   try {
     // Puppeteer waits for ever for a page whose browser dies meanwhile.
-    return await abortable(open(running, clock), AbortSignal.any([running.gone, clock.timeout(OPEN_MS_MAX)]))
+    return await abortable(open(running, ports), AbortSignal.any([running.gone, ports.clock.timeout(OPEN_MS_MAX)]))
   } catch (cause) {
     // A browser that cannot give a page is of no use to any render.
     await running.kill()
@@ -54,15 +60,15 @@ export async function openPage(running: RunningBrowser, clock: Clock): Promise<P
   }
 }
 
-async function open(running: RunningBrowser, clock: Clock): Promise<PrintPage> {
+async function open(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   const context = await running.browser.createBrowserContext()
   const page = await context.newPage()
   const gone = new AbortController()
   running.gone.addEventListener('abort', () => gone.abort(running.gone.reason), { signal: gone.signal })
-  page.once('error', () => gone.abort(new ServiceError('render_crashed', 'the page crashed while it rendered')))
+  page.once('error', () => gone.abort(ports.memory.causeOfCrash()))
   const session = await page.createCDPSession()
   const frameId = await prepare(session)
-  return printPage({ running, context, page, session, frameId, gone, clock })
+  return printPage({ ...ports, running, context, page, session, frameId, gone })
 }
 
 async function prepare(session: CDPSession): Promise<string> {
@@ -79,18 +85,17 @@ async function prepare(session: CDPSession): Promise<string> {
   return frameTree.frame.id
 }
 
-interface PageParts {
+interface PageParts extends PagePorts {
   readonly running: RunningBrowser
   readonly context: BrowserContext
   readonly page: Page
   readonly session: CDPSession
   readonly frameId: string
   readonly gone: AbortController
-  readonly clock: Clock
 }
 
 function printPage(parts: PageParts): PrintPage {
-  const { running, context, session, gone, clock } = parts
+  const { running, context, session, gone, clock, memory } = parts
   const requests = answerRequests(session, (fault) => gone.abort(fault))
   let isNew = true
   let isClear = true
@@ -112,8 +117,11 @@ function printPage(parts: PageParts): PrintPage {
     gone: gone.signal,
     async print(document, signal) {
       const ended = AbortSignal.any([signal, gone.signal])
+      const over = new AbortController()
       try {
         ended.throwIfAborted()
+        // It ends with the document, or with the browser it looks at.
+        memory.watch(running, over.signal).catch(() => undefined)
         await abortable(begin(document, ended), ended)
         const loaded = await load(parts, document, ended)
         // Both at once: Chromium looks the document over before it prints it, without another turn in between.
@@ -121,7 +129,11 @@ function printPage(parts: PageParts): PrintPage {
         const [findings, pdf] = await Promise.all([abortable(loaded.inspect(), ended), print(session, edges, ended)])
         return { ...findings, pdf }
       } catch (error) {
+        // What fails in a page that has crashed may be told before the crash is, and says nothing: such a page does not answer.
+        if (isProtocolError(error)) await abortable(session.send('Page.getFrameTree'), ended).catch(() => undefined)
         throw translate(error, ended, document.isScripted && running.browser.connected)
+      } finally {
+        over.abort()
       }
     },
     async clear() {
@@ -188,9 +200,13 @@ function translate(error: unknown, ended: AbortSignal, mayCloseItself: boolean):
   if (error.name === 'TargetCloseError' || error.name === 'ConnectionClosedError') {
     return new ServiceError('render_crashed', 'the page ended while it rendered', { cause: error })
   }
-  if (error.name === 'ProtocolError') {
+  if (isProtocolError(error)) {
     const reason = 'originalMessage' in error ? String(error.originalMessage) : error.message
     return new ServiceError('template_error', `Chromium could not print the document: ${reason}`, { cause: error })
   }
   return error
+}
+
+function isProtocolError(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ProtocolError'
 }

@@ -1,9 +1,9 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import {
   BROWSER_AGE_MS_MAX,
-  BROWSER_MEMORY_MIB_MAX,
+  BROWSER_KEPT_MIB_MAX,
   BROWSER_WEIGHED_EVERY_MS,
-  PAGE_MEMORY_MIB_MAX,
+  PAGE_KEPT_MIB_MAX,
 } from '@platen/contract/limit.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
@@ -242,7 +242,7 @@ test('retires a browser at its age, with the next document', async () => {
 })
 
 /** What a browser may have that has one warm page and the one made ahead of time. */
-const TWO_PAGES_MIB_MAX = BROWSER_MEMORY_MIB_MAX + 2 * PAGE_MEMORY_MIB_MAX
+const TWO_PAGES_MIB_MAX = BROWSER_KEPT_MIB_MAX + 2 * PAGE_KEPT_MIB_MAX
 
 test.for([
   [TWO_PAGES_MIB_MAX, 1],

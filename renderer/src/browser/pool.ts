@@ -8,10 +8,10 @@ import assert from 'node:assert/strict'
 import { abortable } from '@platen/contract/bell.ts'
 import {
   BROWSER_AGE_MS_MAX,
-  BROWSER_MEMORY_MIB_MAX,
+  BROWSER_KEPT_MIB_MAX,
   BROWSER_RENDERS_MAX,
   BROWSER_WEIGHED_EVERY_MS,
-  PAGE_MEMORY_MIB_MAX,
+  PAGE_KEPT_MIB_MAX,
   PAGE_RENDERS_MAX,
 } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -256,7 +256,7 @@ function openFleet(ports: PoolPorts, options: { rendersMax: number; onRetired: (
       if (clock.monotonic() - tally.weighedAt < BROWSER_WEIGHED_EVERY_MS) return
       tally.weighedAt = clock.monotonic()
       const bytes = (await browser.memoryBytes()) ?? 0
-      const bytesMax = (BROWSER_MEMORY_MIB_MAX + tally.pages * PAGE_MEMORY_MIB_MAX) * MIB
+      const bytesMax = (BROWSER_KEPT_MIB_MAX + tally.pages * PAGE_KEPT_MIB_MAX) * MIB
       if (bytes > bytesMax) await retire(browser, { bytes }).catch(() => undefined)
     },
     isFit: ({ gone, browser }) => !gone.aborted && !tallyOf(browser).isRetired,

@@ -13,6 +13,7 @@ import type { Warning } from '@platen/contract/render.ts'
 import type { Page } from 'puppeteer'
 import { jobOf, type PrintJob, pooledConcurrency } from '../browser/concurrency.ts'
 import type { PrintDocument, RemoteSource } from '../browser/document/load.ts'
+import { openPageMemory } from '../browser/document/memory.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
 import { launchBrowser, sweepProfiles } from '../browser/launch.ts'
 import { openPage, type PrintedDocument } from '../browser/page.ts'
@@ -63,8 +64,9 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     clock,
     log,
   })
+  const memory = openPageMemory(clock)
   const pool = openPagePool(
-    { supply, open: (browser) => openPage(browser, clock), clock, log },
+    { supply, open: (browser) => openPage(browser, { clock, memory }), clock, log },
     { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
   )
   const cluster = await Cluster.launch({
