@@ -59,7 +59,7 @@ describe('platen check', () => {
     const { code, out } = await platen('check', folder)
     expect(code).toBe(1)
     expect(out).toMatch(
-      /^.*all\.yaml:23:31: Template team-acme\/broken: CompileError: template\.tsx:\d:\d+: .*\n(?: {4}.*\n)+.*all\.yaml:30:31: Template team-acme\/endless: CompileError: template\.tsx: the template ran too long\n1 file, 5 resources, 0 previews: 2 faults\n$/,
+      /^.*all\.yaml:23:31: Template team-acme\/broken: CompileError: template\.tsx:\d:\d+: .*\n(?: {4}.*\n)+.*all\.yaml:30:31: Template team-acme\/endless: CompileError: template\.tsx: the template ran too long: .*\n1 file, 5 resources, 0 previews: 2 faults\n$/,
     )
   })
 

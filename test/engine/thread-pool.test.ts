@@ -7,6 +7,8 @@ import {
   type ThreadPoolOptions,
 } from '@platen/renderer/engine/thread-pool.ts'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { anAsset } from '../fixture/asset.ts'
+import { aPng } from '../fixture/image.ts'
 import { aWork, type WorkFields } from './react-pdf/react-pdf-fixture.ts'
 
 const NEVER = new AbortController().signal
@@ -76,6 +78,19 @@ describe('a task', () => {
       message: 'the document needs more than 128 MiB of memory',
     })
     expect((await pool.run(task(), NEVER)).pdf.byteLength).toBeGreaterThan(1000)
+  })
+
+  test('is charged for the buffers it fills beside its heap', async () => {
+    const pool = aPool({ heapMibMax: 192 })
+    const pixels = aPng({ width: 5000, height: 5000, pixels: Buffer.alloc(5000 * 20_001) })
+    const large = task({
+      document: '<Page><Image src="asset:large.png" /></Page>',
+      assets: [anAsset('large.png', pixels)],
+    })
+    await expect(pool.run(large, NEVER)).rejects.toMatchObject({
+      code: 'template_error',
+      message: 'the document needs more than 192 MiB of memory',
+    })
   })
 
   test('may be to fill html', async () => {

@@ -58,7 +58,7 @@ export interface ThreadPoolOptions {
   readonly clock: Clock
   /** Tasks after which a thread is replaced; `RENDER_THREAD_RENDERS_MAX` where not said. */
   readonly rendersMax?: number
-  /** Old-generation heap of a thread; `RENDER_THREAD_HEAP_MIB_MAX` where not said. */
+  /** Heap and buffers of a thread; `RENDER_THREAD_HEAP_MIB_MAX` where not said. */
   readonly heapMibMax?: number
   /** Starts a thread that speaks as `render-thread.ts` does, which it is where not said. */
   readonly spawn?: (heapMibMax: number) => PoolWorker
@@ -77,7 +77,7 @@ const RESTART_MS_MIN = 100
 const RESTART_MS_MAX = 10_000
 
 const MIB = 1024 * 1024
-/** Between two looks at a busy thread's heap, and what it may grow by in between before V8 ends the process. */
+/** Between two looks at a busy thread's memory, and what its heap may grow by in between before V8 ends the process. */
 const HEAP_CHECK_MS = 100
 const HEAP_HEADROOM_MIB = 1024
 
@@ -247,7 +247,9 @@ class Threads implements ThreadPool {
       if (thread.job !== job) return
       // A thread that has just ended answers with an error, and is no longer anybody's concern.
       const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
-      if (thread.job !== job || heap === undefined || heap.used_heap_size <= this.#heapMibMax * MIB) continue
+      if (thread.job !== job || heap === undefined) continue
+      // Images unpacked and the memory of QuickJS are buffers, which V8 counts beside its heap and does not limit.
+      if (heap.used_heap_size + heap.external_memory <= this.#heapMibMax * MIB) continue
       job.reject(this.#outOfMemory())
       thread.job = undefined
       this.#replace(thread)

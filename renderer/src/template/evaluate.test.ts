@@ -123,15 +123,16 @@ describe('a template that is wrong', () => {
     [
       'calls a function without end',
       'const f = () => f() + 1\nexport default f',
-      'template.tsx: the template recursed too deeply (does a component return itself?)',
+      'template.tsx: the template recursed too deeply for a stack of 1 MiB (does a component return itself?)',
     ],
     [
       'returns itself',
       'const A = () => <A />\nexport default A',
-      'template.tsx: the template recursed too deeply (does a component return itself?)',
+      'template.tsx: the template recursed too deeply for a stack of 1 MiB (does a component return itself?)',
     ],
     ['computes without end', 'for (;;);', 'template.tsx: the template ran too long'],
     ['backtracks without end', '/^(a+)+$/.test("a".repeat(60) + "b")', 'template.tsx: the template ran too long'],
+    ['throws nothing at all', 'throw null', 'template.tsx: Error: null'],
     ['throws no error but an object', 'throw { message: "boo" }', 'template.tsx: Error: boo'],
     ['throws what cannot be read', 'throw { get message() { throw 1 } }', 'template.tsx: Error: '],
   ] as const)('is told where when it %s', async ([, source, message]) => {
@@ -141,8 +142,11 @@ describe('a template that is wrong', () => {
     })
   })
 
-  test('is ended at its memory limit', async () => {
-    const source = 'new Uint8Array(2 ** 28)'
+  test.for([
+    ['one large buffer', 'new Uint8Array(2 ** 28)'],
+    ['many small ones', 'const kept = []\nfor (;;) kept.push(new Uint8Array(2 ** 20))'],
+    ['objects, to the last byte', 'let last\nfor (;;) last = { last }'],
+  ] as const)('is ended at its memory limit with %s', async ([, source]) => {
     await expect(run(source)).rejects.toMatchObject({
       code: 'template_error',
       message: 'template.tsx: the template needs more than 256 MiB',

@@ -10,7 +10,13 @@
 import assert from 'node:assert/strict'
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { FAILURE_MESSAGE_CHARS_MAX, SANDBOX_MEMORY_BYTES_MAX, SANDBOX_TREE_CHARS_MAX } from '@platen/contract/limit.ts'
+import {
+  FAILURE_MESSAGE_CHARS_MAX,
+  SANDBOX_CHECK_INTERRUPTS_MAX,
+  SANDBOX_MEMORY_BYTES_MAX,
+  SANDBOX_STACK_BYTES_MAX,
+  SANDBOX_TREE_CHARS_MAX,
+} from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render.ts'
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 import { suggestion } from './element/primitive.ts'
@@ -91,7 +97,7 @@ function openBench(machine: Machine): Bench {
       throw templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template brought its sandbox down`, cause)
     }
     if (result.error === undefined) return result.value
-    throw faultOf({ context, program }, result.error)
+    throw faultOf({ machine, program }, result.error)
   }
 
   function load(program: Program, locale: string | undefined): Loaded {
@@ -144,26 +150,33 @@ function parse(json: string): Json {
   }
 }
 
+/** How often QuickJS asks whether to go on. */
+const BRANCHES_PER_INTERRUPT = 10_000
+
 const TOO_LARGE = `${TEMPLATE_FILE}: the element tree is larger than ${SANDBOX_TREE_CHARS_MAX / 2 ** 20} MiB`
 
 type Result = ReturnType<QuickJSContext['evalCode']>
 
-const RECURSED = `${TEMPLATE_FILE}: the template recursed too deeply (does a component return itself?)`
+const RECURSED = `${TEMPLATE_FILE}: the template recursed too deeply for a stack of ${SANDBOX_STACK_BYTES_MAX / 2 ** 20} MiB (does a component return itself?)`
 
 function templateError(message: string, cause?: unknown): ServiceError {
   return new ServiceError('template_error', message.slice(0, FAILURE_MESSAGE_CHARS_MAX), { cause })
 }
 
 interface Sandbox {
-  readonly context: QuickJSContext
+  readonly machine: Machine
   readonly program: Program
 }
 
 /** What was thrown inside, as its author should read it. Reading it may run their getters and throw again. */
-function faultOf({ context, program }: Sandbox, error: QuickJSHandle): ServiceError {
+function faultOf({ machine, program }: Sandbox, error: QuickJSHandle): ServiceError {
+  const { context } = machine
+  const isNull = context.eq(error, context.null)
+  // What QuickJS throws where there is no room left for an error.
+  if (isNull && machine.hasRunOut()) return internalFault('out of memory')
   try {
     const read = (key: string): string => context.getString(context.getProp(error, key))
-    const isObject = context.typeof(error) === 'object'
+    const isObject = !isNull && context.typeof(error) === 'object'
     const message = isObject ? read('message') : context.getString(error)
     const name = isObject ? read('name') : 'Error'
     if (name === 'InternalError') return internalFault(message)
@@ -202,13 +215,21 @@ function faultOfShim(program: Program, { message, stack, read }: ShimFault): Ser
 const NAME_CHARS_MAX = 100
 const NAMES_CHARS_MAX = 2000
 
+/** What a publish check may take; a render is interrupted by nothing but its deadline. */
+const BRANCHES_MAX = `some ${(SANDBOX_CHECK_INTERRUPTS_MAX * BRANCHES_PER_INTERRUPT) / 1e6} million`
+
+/** The longest text there is in QuickJS. */
+const STRING_CHARS_MAX = 2 ** 30 - 1
+
 /** QuickJS's own limits. They carry no place worth telling: where the last straw fell says little. */
 function internalFault(message: string): ServiceError {
   switch (message) {
     case 'interrupted':
-      return templateError(`${TEMPLATE_FILE}: the template ran too long`)
+      return templateError(`${TEMPLATE_FILE}: the template ran too long: more than ${BRANCHES_MAX} loops and calls`)
     case 'out of memory':
       return templateError(`${TEMPLATE_FILE}: the template needs more than ${SANDBOX_MEMORY_BYTES_MAX / 2 ** 20} MiB`)
+    case 'string too long':
+      return templateError(`${TEMPLATE_FILE}: the template made a text of more than ${STRING_CHARS_MAX} characters`)
     case 'stack overflow':
       return templateError(RECURSED)
     default:

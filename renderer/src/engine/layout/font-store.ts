@@ -110,8 +110,9 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
     return { font, bytes: sfnt.length }
   } catch (cause) {
-    if (!(cause instanceof ServiceError)) throw cause
-    throw new ServiceError('asset_unavailable', `asset ${name}: ${cause.message}`, { cause })
+    // Nothing but the file is at work here, and fontkit throws whatever it stumbles over, stack overflows included.
+    const reason = cause instanceof ServiceError ? cause.message : 'the font is damaged'
+    throw new ServiceError('asset_unavailable', `asset ${name}: ${reason}`, { cause })
   }
 }
 

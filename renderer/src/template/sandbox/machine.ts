@@ -26,6 +26,8 @@ export interface Machine {
   copy(earlier?: MemoryImage): MemoryImage
   /** Puts the memory back. All handles made since are void. */
   restore(image: MemoryImage): void
+  /** Was it refused memory since it was put back? */
+  hasRunOut(): boolean
   /** From here on the code is stopped after asking so many times (about every 10,000 branches); undefined: never. */
   limitInterrupts(max: number | undefined): void
 }
@@ -54,24 +56,51 @@ export async function openMachineShop(): Promise<() => Promise<Machine>> {
   return async () => {
     const quickjs = await newQuickJSWASMModuleFromVariant(compiled)
     const runtime = quickjs.newRuntime()
-    runtime.setMemoryLimit(SANDBOX_MEMORY_BYTES_MAX)
     runtime.setMaxStackSize(SANDBOX_STACK_BYTES_MAX)
     let interruptsLeft = Number.POSITIVE_INFINITY
     runtime.setInterruptHandler(() => {
       interruptsLeft -= 1
       return interruptsLeft < 0
     })
-    // It is another buffer after it has grown.
-    const memory: { readonly buffer: ArrayBuffer } = quickjs.getWasmMemory()
+    const memory: Memory = quickjs.getWasmMemory()
+    let hasRunOut = false
+    limitGrowth(memory, () => {
+      hasRunOut = true
+    })
     return {
       context: runtime.newContext(),
       isOutgrown: () => memory.buffer.byteLength > SANDBOX_MEMORY_KEPT_BYTES_MAX,
       copy: (earlier) => imageOf(new Uint8Array(memory.buffer), earlier),
-      restore: (image) => restore(new Uint8Array(memory.buffer), image),
+      restore(image) {
+        hasRunOut = false
+        restore(new Uint8Array(memory.buffer), image)
+      },
+      hasRunOut: () => hasRunOut,
       limitInterrupts(max) {
         interruptsLeft = max ?? Number.POSITIVE_INFINITY
       },
     }
+  }
+}
+
+/** A memory of WebAssembly. Its buffer is another one after it has grown. */
+interface Memory {
+  readonly buffer: ArrayBuffer
+  grow(pages: number): number
+}
+
+const PAGE_BYTES = 65_536
+
+/**
+ * Has the memory refuse to grow past its limit, and QuickJS throw "out of memory" then. The limit it has itself holds for a single
+ * allocation only: here it cannot tell how large those are that it has made, and counts each as nothing.
+ */
+function limitGrowth(memory: Memory, onRefusal: () => void): void {
+  const grow = memory.grow.bind(memory)
+  memory.grow = (pages) => {
+    if (memory.buffer.byteLength + pages * PAGE_BYTES <= SANDBOX_MEMORY_BYTES_MAX) return grow(pages)
+    onRefusal()
+    throw new RangeError('no more memory')
   }
 }
 
