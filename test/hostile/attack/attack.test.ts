@@ -1,0 +1,137 @@
+/**
+ * Runs the corpus as production runs renders: engines as `openEngines` opens them, the deadline as the worker sets it, the outcome
+ * as the worker judges it. Each attack has to end as it says. Right after it the same slot makes a small document of another
+ * tenant, which must come out byte for byte as it did before any attack: so whatever one leaves behind in a thread or a page shows.
+ */
+import { readdirSync, rmSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
+import { openEngines } from '@platen/renderer/engine/open-engines.ts'
+import { crashed, judge } from '@platen/renderer/outcome.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { aFolder, NEVER, SILENT, textOf } from '../../engine/html/html-fixture.ts'
+import { aRenderWork } from '../../fixture/render-work.ts'
+import { type Attack, attacksOn, type Ending } from './attack.ts'
+import { type Footprint, footprint } from './footprint.ts'
+
+/** What a second round of the heaviest attacks may leave beyond the first: less than any one of them takes. */
+const GAIN_MIB_MAX = 200
+
+const HEAVIEST = [
+  'SANDBOX_MEMORY_BYTES_MAX',
+  'SANDBOX_TREE_CHARS_MAX',
+  'RENDER_THREAD_HEAP_MIB_MAX',
+  'PAGE_MEMORY_BYTES_MAX',
+  'HTML_BYTES_MAX',
+  'messages that copy what they carry',
+]
+
+const HONEST = {
+  react_pdf: {
+    reactPdf: `import { Document, Page, Text, View } from '@react-pdf/renderer'
+export default ({ data }) => <Document><Page><View style={{ padding: 5 }}><Text>{data.name} {(5.5).toLocaleString()}</Text></View></Page></Document>`,
+  },
+  html: { html: { template: '<h1 style="font-family: serif">{{ name }} {{ 5.5 | number }}</h1>', javascript: false } },
+} as const
+
+interface Ended {
+  readonly ending: Ending
+  /** The message of the failure, or the text of the PDF. */
+  readonly text: string
+}
+
+/** Makes an attack as the worker does. */
+async function attempt(engine: RenderEngine, { work, deadlineMs }: Attack): Promise<Ended> {
+  const asked = work()
+  const deadline = AbortSignal.timeout(deadlineMs)
+  try {
+    const { pdf } = await engine.render(asked, deadline)
+    return { ending: 'renders', text: textOf(pdf) }
+  } catch (error) {
+    const verdict = judge(error, { deadline, departure: NEVER, loss: NEVER }, deadlineMs)
+    if (verdict.kind === 'lost') throw error
+    const { code, message } = verdict.kind === 'failed' ? verdict.failure : crashed(1)
+    return { ending: code, text: message }
+  }
+}
+
+/** The footprint when nothing has become less for some seconds: V8 keeps what an ended thread had for eight of them. */
+async function rest(): Promise<Footprint> {
+  let least = footprint()
+  for (let looks = 0; looks < 10; looks += 1) {
+    await setTimeout(1000)
+    const now = footprint()
+    if (now.memoryMib < least.memoryMib - 10 || now.threads < least.threads || now.processes < least.processes)
+      looks = 0
+    least = now
+  }
+  return least
+}
+
+describe.for(['react_pdf', 'html'] as const)('%s', (name) => {
+  const honest = aRenderWork({ tenant: 'honest', template: HONEST[name], data: { name: 'Zażółć' } })
+  const attacks = attacksOn(name)
+  const profileDir = aFolder()
+  let engine: RenderEngine
+  let before: Uint8Array
+  let base: Footprint
+  let close = async () => {}
+
+  beforeAll(async () => {
+    const ports = { clock: systemClock(), log: SILENT }
+    const engines = await openEngines({ ...ports, slots: 1, threads: 1, profileDir, chromium: undefined })
+    const opened = name === 'html' ? await engines.openHtml?.() : engines.openReactPdf()
+    if (opened === undefined) throw new Error('these tests need Chromium')
+    engine = opened
+    close = async () => {
+      await opened[Symbol.asyncDispose]()
+      await engines[Symbol.asyncDispose]()
+    }
+    before = (await engine.render(honest, NEVER)).pdf
+    expect(textOf(before)).toBe('Zażółć 5.5')
+    base = await rest()
+  })
+  afterAll(async () => {
+    await close()
+    rmSync(profileDir, { recursive: true, force: true, maxRetries: 5 })
+  })
+
+  async function endsWell(attack: Attack): Promise<void> {
+    const { ending, text } = await attempt(engine, attack)
+    expect(attack.ends, `${ending}: ${text}`).toContain(ending)
+    if (ending === 'renders') {
+      expect(text).toContain(attack.prints)
+      if (attack.lacks !== undefined) expect(text).not.toContain(attack.lacks)
+    } else if (ending !== 'render_timeout' && attack.says.length > 0) {
+      expect(
+        attack.says.filter((words) => text.includes(words)),
+        text,
+      ).not.toEqual([])
+    }
+    const { pdf } = await engine.render(honest, NEVER)
+    expect(Buffer.from(pdf).equals(before), 'the document of the next tenant is the same as before').toBe(true)
+  }
+
+  describe.for(attacks)('%s', ([, attacks]) => {
+    test.for(attacks)('$name', endsWell)
+  })
+
+  test('keeps no memory, thread, process or folder of its attacks', async () => {
+    const heaviest = attacks.flatMap(([, list]) => list.filter((attack) => HEAVIEST.includes(attack.name)))
+    expect(heaviest.length).toBeGreaterThan(2)
+    for (const attack of heaviest) await endsWell(attack)
+    const { memoryMib } = await rest()
+    for (const attack of heaviest) await endsWell(attack)
+    await vi.waitFor(
+      () => {
+        const now = footprint()
+        expect(now.memoryMib).toBeLessThan(memoryMib + GAIN_MIB_MAX)
+        expect(now.threads).toBeLessThanOrEqual(base.threads)
+        expect(now.processes).toBeLessThanOrEqual(base.processes)
+        expect(readdirSync(profileDir).filter((entry) => entry !== 'font').length).toBeLessThanOrEqual(1)
+      },
+      { timeout: 60_000, interval: 500 },
+    )
+  })
+})

@@ -1,0 +1,55 @@
+/** What this process and its children take of the machine. */
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface Footprint {
+  readonly processes: number
+  /** Of this process. */
+  readonly threads: number
+  /** Of all processes together, each shared page counted once. */
+  readonly memoryMib: number
+}
+
+export function footprint(): Footprint {
+  const family = descendantsOf(process.pid)
+  const memoryKib = family.map(sharesOf).reduce((sum, kib) => sum + kib, 0)
+  return {
+    processes: family.length,
+    threads: readdirSync('/proc/self/task').length,
+    memoryMib: Math.round(memoryKib / 1024),
+  }
+}
+
+function descendantsOf(root: number): readonly number[] {
+  const children = new Map<number, number[]>()
+  for (const pid of readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)) {
+    const parent = parentOf(pid)
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid])
+  }
+  const family = [root]
+  for (const pid of family) family.push(...(children.get(pid) ?? []))
+  return family
+}
+
+/** None for what has gone, or is dead and awaits its burial. */
+function parentOf(pid: number): number | undefined {
+  const [state, parent] = read(`/proc/${pid}/stat`)
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  return parent === undefined || state === 'Z' ? undefined : Number(parent)
+}
+
+/** KiB of a process, of what it shares its part. */
+function sharesOf(pid: number): number {
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
+}
+
+/** Of a process that may be gone by now. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
