@@ -165,8 +165,8 @@ export const IMAGE_PIXELS_MAX = 25_000_000
 /** Heap of one render thread and the buffers beside it, in MiB as V8 counts them: an image of all the pixels it may have takes three quarters while it is unpacked. */
 export const RENDER_THREAD_HEAP_MIB_MAX = 1024
 
-/** Renders after which a render thread is replaced. */
-export const RENDER_THREAD_RENDERS_MAX = 500
+/** Renders after which a render thread is replaced. Its first four hundred are slower, as V8 compiles what it has seen often; memory and age end it before where need be. */
+export const RENDER_THREAD_RENDERS_MAX = 10_000
 
 /** Age past which a render thread is replaced: what grows too slowly to be seen otherwise starts over four times a day. */
 export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS

@@ -13,7 +13,7 @@ import { openHtmlFiller } from '../template/html/fill.ts'
 import { FilesWanted } from '../template/remote.ts'
 import { openDocumentRenderer, type RenderDocument } from './document.ts'
 import type { RenderWork } from './engine.ts'
-import type { RenderTask, TaskResults, ThreadReply } from './thread-pool.ts'
+import type { RenderTask, TaskResults, ThreadMessage, ThreadReply } from './thread-pool.ts'
 
 async function serve(port: MessagePort): Promise<void> {
   // react-pdf warns on the console, quoting the document.
@@ -25,10 +25,8 @@ async function serve(port: MessagePort): Promise<void> {
     checkTemplate: openTemplateCheck(evaluate),
     fillHtml: openHtmlFiller(),
   }
-  // The first render of a thread compiles most of what a render runs, and takes five times as long as the next.
-  await tools.renderDocument(WARM_UP)
-  port.on('message', (task: RenderTask) => void answer(port, tools, task))
-  say(port, { kind: 'ready' })
+  port.on('message', (message: ThreadMessage) => void answer(port, tools, message))
+  say(port, { kind: 'loaded' })
 }
 
 interface Tools {
@@ -37,22 +35,18 @@ interface Tools {
   readonly fillHtml: ReturnType<typeof openHtmlFiller>
 }
 
-let isKept = false
-
-/** Threads are ended, and never come to where Node would do it. After somebody's first document, not before. */
-function keepCompiled(): void {
-  if (!isKept) flushCompileCache()
-  isKept = true
-}
-
 /** The pool sends the next task only after the answer to the last. */
-async function answer(port: MessagePort, tools: Tools, task: RenderTask): Promise<void> {
+async function answer(port: MessagePort, tools: Tools, message: ThreadMessage): Promise<void> {
   // Rendering without a turn of the event loop in between makes the heap grow.
   await setImmediate()
   try {
-    const value = await perform(tools, task)
-    say(port, { kind: 'done', value })
-    keepCompiled()
+    if (message.kind === 'warm_up') {
+      await tools.renderDocument(WARM_UP)
+      say(port, { kind: 'warm' })
+      // Threads are ended, and never come to where Node would keep what it has compiled.
+      return flushCompileCache()
+    }
+    say(port, { kind: 'done', value: await perform(tools, message) })
   } catch (error) {
     say(port, failureOf(error))
   }

@@ -3,7 +3,13 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { ENGINE_START_MS_MAX, RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_KEPT_MIB_MAX } from '@platen/contract/limit.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import type { RenderWork } from './engine.ts'
-import { openThreadPool, type PoolWorker, type RenderTask, type ThreadReply } from './thread-pool.ts'
+import {
+  openThreadPool,
+  type PoolWorker,
+  type RenderTask,
+  type ThreadMessage,
+  type ThreadReply,
+} from './thread-pool.ts'
 
 const NEVER = new AbortController().signal
 const MIB = 1024 * 1024
@@ -18,7 +24,7 @@ class FakeThread extends EventEmitter {
   keptMib = 0
 
   say(reply: ThreadReply): void {
-    if (reply.kind === 'ready') this.isReady = true
+    if (reply.kind === 'warm') this.isReady = true
     else this.isBusy = false
     this.emit('message', reply)
   }
@@ -30,8 +36,9 @@ class FakeThread extends EventEmitter {
     this.isAlive = false
     this.emit('exit', 1)
   }
-  postMessage(): void {
-    this.isBusy = true
+  postMessage({ kind }: ThreadMessage): void {
+    if (kind === 'warm_up') this.say({ kind: 'warm' })
+    else this.isBusy = true
   }
   async terminate(): Promise<number> {
     this.isAlive = false
@@ -57,7 +64,7 @@ async function aPool({ size = 1, rendersMax = 1000 } = {}) {
   const alive = () => threads.filter(({ isAlive }) => isAlive)
   const ready = () => alive().filter(({ isReady }) => isReady)
   const start = () => {
-    for (const thread of alive()) if (!thread.isReady) thread.say({ kind: 'ready' })
+    for (const thread of alive()) if (!thread.isReady) thread.say({ kind: 'loaded' })
   }
   start()
   start()

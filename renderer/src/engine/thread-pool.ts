@@ -33,9 +33,13 @@ export interface TaskResults {
   readonly check: readonly TemplateFault[]
 }
 
-/** What a thread says: once that it is ready, then one answer to each task. */
+/** What a thread is sent: a task, or to warm up, as the first render of a thread takes ten times as long as the hundredth. */
+export type ThreadMessage = RenderTask | { readonly kind: 'warm_up' }
+
+/** What a thread says: once that it is loaded, then one answer to each message. */
 export type ThreadReply =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'loaded' }
+  | { readonly kind: 'warm' }
   | { readonly kind: 'done'; readonly value: TaskResults[TaskKind] }
   /** It is to be asked again with these files. */
   | { readonly kind: 'wanting'; readonly urls: readonly string[] }
@@ -76,6 +80,9 @@ export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
 const RESTART_MS_MIN = 100
 const RESTART_MS_MAX = 10_000
 
+/** Heap of a thread for what is new; V8 fills a third of it at a time. */
+const YOUNG_GENERATION_MIB = 48
+
 const MIB = 1024 * 1024
 /** Between two looks at a busy thread's memory, and what its heap may grow by in between before V8 ends the process. */
 const HEAP_CHECK_MS = 100
@@ -90,7 +97,10 @@ interface Job {
 interface Thread {
   readonly worker: PoolWorker
   readonly bornAt: number
+  /** Can it take a task? */
   isReady: boolean
+  /** Has it made a document? */
+  isWarm: boolean
   /** Is it to be replaced? */
   isWorn: boolean
   /** Tasks it has done. */
@@ -167,7 +177,14 @@ class Threads implements ThreadPool {
     const wanted = this.#size + (hasWorn ? 2 : 1)
     if (this.#closing.signal.aborted || this.#threads.size >= wanted) return
     const worker = this.#spawn(this.#heapMibMax + HEAP_HEADROOM_MIB)
-    const thread: Thread = { worker, bornAt: this.#clock.monotonic(), isReady: false, isWorn: false, renders: 0 }
+    const thread: Thread = {
+      worker,
+      bornAt: this.#clock.monotonic(),
+      isReady: false,
+      isWarm: false,
+      isWorn: false,
+      renders: 0,
+    }
     this.#threads.add(thread)
     worker.on('message', (reply: ThreadReply) => this.#receive(thread, reply))
     worker.on('error', (error) => {
@@ -195,24 +212,37 @@ class Threads implements ThreadPool {
   #receive(thread: Thread, reply: ThreadReply): void {
     // A thread that is being ended may still have an answer under way.
     if (!this.#threads.has(thread)) return
-    if (reply.kind === 'ready') {
-      thread.isReady = true
+    if (reply.kind === 'loaded') {
       this.#presence.came()
       this.#restartMs = RESTART_MS_MIN
-      // Starting all at once would have them compete for the cores, and the first be ready no sooner than the last.
-      while (this.#threads.size <= this.#size) this.#start()
+      // A cold thread serves whom no other could.
+      if ([...this.#threads].some(({ isReady }) => isReady)) this.#warmUp(thread)
+      else thread.isReady = true
+    } else if (reply.kind === 'warm') {
+      thread.isReady = true
+      thread.isWarm = true
     } else {
       const { job } = thread
       thread.job = undefined
       thread.renders += 1
+      if (job?.task.kind === 'react_pdf') thread.isWarm = true
       if (reply.kind === 'done') job?.resolve(reply.value)
       else job?.reject(errorOf(reply))
       const isOld = this.#clock.monotonic() - thread.bornAt >= RENDER_THREAD_AGE_MS_MAX
       if (isOld || thread.renders >= this.#rendersMax) thread.isWorn = true
       else void this.#weigh(thread)
     }
+    // All at once they would compete for the cores, and the first be warm no sooner than the last.
+    if (thread.isWarm) while (this.#threads.size <= this.#size) this.#start()
     this.#renew()
     this.#dispatch()
+    const isIdle = this.#threads.has(thread) && thread.isReady && thread.job === undefined
+    if (isIdle && !thread.isWarm) this.#warmUp(thread)
+  }
+
+  #warmUp(thread: Thread): void {
+    thread.isReady = false
+    thread.worker.postMessage({ kind: 'warm_up' }, [])
   }
 
   /** Looks what a thread keeps after a task. It answers in a tenth of a millisecond, also when the next has begun. */
@@ -326,7 +356,8 @@ function spawnThread(heapMibMax: number): PoolWorker {
   return new Worker(new URL('./render-thread.ts', import.meta.url), {
     // Nothing of the service's own environment is in a thread that runs tenants' code; `production` halves react-pdf's time.
     env: { NODE_ENV: 'production', ...compileCache() },
-    resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
+    // A document leaves little behind of what it fills: with room for a few of them, little of it is ever moved.
+    resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
   })
 }
 

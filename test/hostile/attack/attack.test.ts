@@ -5,6 +5,7 @@
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
@@ -79,7 +80,8 @@ describe.for(['react_pdf', 'html'] as const)('%s', (name) => {
   let close = async () => {}
 
   beforeAll(async () => {
-    const ports = { clock: systemClock(), log: SILENT }
+    const clock = systemClock()
+    const ports = { clock, log: SILENT, egress: httpEgress({ clock, allowCidrs: [] }) }
     const engines = await openEngines({ ...ports, slots: 1, threads: 1, profileDir, chromium: undefined })
     const opened = name === 'html' ? await engines.openHtml?.() : engines.openReactPdf()
     if (opened === undefined) throw new Error('these tests need Chromium')
