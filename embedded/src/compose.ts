@@ -64,13 +64,13 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, check: engines.check }
   stack.use(await openManifests(manifests, starting))
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
-  renderer.begin()
   const room = stack.use(await watchRoom({ folder: config.dataDir, clock: ports.clock, log }))
   const app = buildApp({ ...ports, ...health({ renderer, room, databaseFailed: database.failed }), settings })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())
   const listening = await app.listen({ host: config.host, port: config.port })
   url ||= listening
+  renderer.begin()
   const owned = stack.move()
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

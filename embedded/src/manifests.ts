@@ -89,8 +89,9 @@ async function firstLoad(
   const kept = await loadLastGood(dataDir, read)
   if (kept === 'damaged')
     log.warn({ dataDir }, 'the last good settings cannot be read, so what is refused now has none')
-  const lastGood = kept === undefined || kept === 'damaged' ? { folder: EMPTY_FOLDER, previous: NOTHING } : kept
-  const state = await load({ ...lastGood, identities, checks: new Map() }).catch((cause: unknown) => {
+  const lastGood =
+    kept === undefined || kept === 'damaged' ? { folder: EMPTY_FOLDER, previous: NOTHING, checks: new Map() } : kept
+  const state = await load({ ...lastGood, identities }).catch((cause: unknown) => {
     throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES')
       ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
       : cause
@@ -160,7 +161,7 @@ function loader(options: ManifestOptions, read: ReadResource): Load {
       await publisher.publish(compiled.snapshot, signal)
     report(log, { folder, compiled, before: state })
     // It is in force all the same; what is lost is a comfort after a restart.
-    await storeLastGood(dataDir, { folder, previous: compiled }).catch((err: unknown) =>
+    await storeLastGood(dataDir, { folder, previous: compiled, checks: settled }).catch((err: unknown) =>
       log.warn({ err }, 'the last good settings could not be kept'),
     )
     return { folder, identities, checks: settled, compiled, previous: compiled }

@@ -55,9 +55,9 @@ function serve({ ports, worker }: RendererOptions, begun: Promise<void>, open: (
   let engine: RenderEngine | undefined
   let hasFailed = false
   const run = async () => {
+    await begun
     await using opened = await open()
     engine = opened
-    await begun
     if (!stopping.signal.aborted) await runWorker(ports, opened, { settings: worker, signal: stopping.signal })
   }
   const ended = run().catch((err: unknown) => {

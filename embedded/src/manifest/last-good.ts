@@ -1,7 +1,8 @@
 /**
- * What outlives the process of a folder's state: the documents and the settings last in force. After a restart a resource that is
- * refused has its last good state all the same, and a change is held against what was there before. It is a convenience, not the
- * truth, which is the folder: damaged or of another version, it is left aside.
+ * What outlives the process of a folder's state: the documents and the settings last in force, and the templates that were found
+ * sound. After a restart a resource that is refused has its last good state all the same, a change is held against what was there
+ * before, and nobody waits for checks that were made. It is a convenience, not the truth, which is the folder: damaged or of another
+ * version, it is left aside.
  */
 import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
@@ -10,12 +11,13 @@ import type { Uid } from '@platen/contract/resource.ts'
 import type { ReadResource } from '@platen/contract/schema/resource.ts'
 import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
 import { NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
+import type { CheckAnswers } from '@platen/operator/compile/template.ts'
 import { readText, writePrivately } from '../store/secrets.ts'
 import { type FolderState, folderOf } from './folder.ts'
 import type { ManifestDocument } from './parse.ts'
 
-/** Goes up with the shape of what is kept, settings included. */
-const VERSION = 1
+/** Goes up with the shape of what is kept, settings included, and when a publish check asks for more. */
+const VERSION = 2
 
 interface Kept {
   /** Without Secrets: what is secret is kept where it is declared and nowhere else. */
@@ -24,11 +26,14 @@ interface Kept {
   readonly tenants: readonly (readonly [Uid, Tenant])[]
   readonly templates: readonly (readonly [Uid, Template])[]
   readonly apiKeys: readonly (readonly [Uid, ApiKey])[]
+  /** Keys of the checks that found nothing. Others are made anew: a newer service may find a template sound. */
+  readonly sound: readonly string[]
 }
 
 export interface LastGood {
   readonly folder: FolderState
   readonly previous: Previous
+  readonly checks: CheckAnswers
 }
 
 /** What was in force when the service last ran; `undefined` where nothing is kept, and `'damaged'` where it cannot be used. */
@@ -38,7 +43,7 @@ export async function loadLastGood(dataDir: string, read: ReadResource): Promise
   const [digest, json = ''] = text.split('\n', 2)
   if (digest !== digestOf(json)) return 'damaged'
   // The digest has just said that this version wrote it.
-  const { documents, plans, tenants, templates, apiKeys } = JSON.parse(json) as Kept
+  const { documents, plans, tenants, templates, apiKeys, sound } = JSON.parse(json) as Kept
   const isStillGood = ({ written }: ManifestDocument) => 'written' in read(written as unknown as JsonObject)
   return {
     folder: folderOf(documents.filter(isStillGood)),
@@ -49,17 +54,19 @@ export async function loadLastGood(dataDir: string, read: ReadResource): Promise
       templates: inForce(templates),
       apiKeys: inForce(apiKeys),
     },
+    checks: new Map(sound.map((key) => [key, []])),
   }
 }
 
 /** Keeps what is in force now; it is on the disk when it resolves. */
-export async function storeLastGood(dataDir: string, { folder, previous }: LastGood): Promise<void> {
+export async function storeLastGood(dataDir: string, { folder, previous, checks }: LastGood): Promise<void> {
   const kept: Kept = {
     documents: folder.documents.filter(({ written }) => written.kind !== 'Secret'),
     plans: settingsOf(previous.plans),
     tenants: settingsOf(previous.tenants),
     templates: settingsOf(previous.templates),
     apiKeys: settingsOf(previous.apiKeys),
+    sound: [...checks].flatMap(([key, faults]) => (faults.length === 0 ? [key] : [])),
   }
   const json = JSON.stringify(kept)
   await writePrivately(pathIn(dataDir), `${digestOf(json)}\n${json}\n`, { isReplacing: true })

@@ -36,11 +36,12 @@ const PROGRAMS_MAX = 32
  */
 export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<ArrayBuffer>>>
 
-/** Loads the default font; what it returns is ready to work, in a sandbox it may share. */
-export function openDocumentRenderer(evaluate: Evaluate): RenderDocument {
+/** Loads the default font and what lays out boxes; what it returns is ready to work, in a sandbox it may share. */
+export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDocument> {
   // A soft hyphen says where a word may break, and nothing else does.
   Font.registerHyphenationCallback((word) => word.split('\u00ad'))
   const fonts = openFontStore()
+  await layOutNodes({ type: 'DOCUMENT', children: [] }, FONTS)
   const programs = recentlyUsed<Program>(PROGRAMS_MAX, () => 1)
   const counts = recentlyUsed<PageCounts>(PROGRAMS_MAX, () => 1)
   const kept = keptImages()

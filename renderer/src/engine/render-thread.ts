@@ -21,7 +21,7 @@ async function serve(port: MessagePort): Promise<void> {
   // One for both, as there is one task at a time.
   const evaluate = await openSandbox()
   const tools: Tools = {
-    renderDocument: openDocumentRenderer(evaluate),
+    renderDocument: await openDocumentRenderer(evaluate),
     checkTemplate: openTemplateCheck(evaluate),
     fillHtml: openHtmlFiller(),
   }
@@ -109,7 +109,7 @@ export default ({ data }) => (
 )`,
   },
   assets: [],
-  data: { rows: Array.from({ length: 50 }, (_, index) => index) },
+  data: { rows: Array.from({ length: 5 }, (_, index) => index) },
   options: {},
   javascriptEnabled: false,
   isSandbox: false,

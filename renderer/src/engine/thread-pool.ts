@@ -80,6 +80,9 @@ export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
 const RESTART_MS_MIN = 100
 const RESTART_MS_MAX = 10_000
 
+/** How long a cold thread that can take a task rests before it is warmed up. */
+const WARM_UP_AFTER_MS = 200
+
 /** Heap of a thread for what is new; V8 fills a third of it at a time. */
 const YOUNG_GENERATION_MIB = 48
 
@@ -215,9 +218,10 @@ class Threads implements ThreadPool {
     if (reply.kind === 'loaded') {
       this.#presence.came()
       this.#restartMs = RESTART_MS_MIN
-      // A cold thread serves whom no other could.
-      if ([...this.#threads].some(({ isReady }) => isReady)) this.#warmUp(thread)
-      else thread.isReady = true
+      // A cold thread serves who is waiting and has no other.
+      const isOnly = ![...this.#threads].some(({ isReady }) => isReady)
+      if (isOnly && this.#waiting.length > 0) thread.isReady = true
+      else this.#warmUp(thread)
     } else if (reply.kind === 'warm') {
       thread.isReady = true
       thread.isWarm = true
@@ -236,8 +240,16 @@ class Threads implements ThreadPool {
     if (thread.isWarm) while (this.#threads.size <= this.#size) this.#start()
     this.#renew()
     this.#dispatch()
-    const isIdle = this.#threads.has(thread) && thread.isReady && thread.job === undefined
-    if (isIdle && !thread.isWarm) this.#warmUp(thread)
+    // Rejects when the pool closes, and then there is nothing to warm up.
+    if (thread.isReady && !thread.isWarm) this.#warmUpAtRest(thread).catch(() => undefined)
+  }
+
+  /** Of the tasks a cold thread serves at a start there are many. */
+  async #warmUpAtRest(thread: Thread): Promise<void> {
+    const { renders } = thread
+    await this.#clock.sleep(WARM_UP_AFTER_MS, this.#closing.signal)
+    const isAtRest = thread.renders === renders && thread.job === undefined && this.#threads.has(thread)
+    if (isAtRest && thread.isReady && !thread.isWarm) this.#warmUp(thread)
   }
 
   #warmUp(thread: Thread): void {

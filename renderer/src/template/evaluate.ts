@@ -84,6 +84,13 @@ function openBench(machine: Machine): Bench {
   const host = context.newFunction('host', (question) => context.newString(format(context.getString(question))))
   const shim = context.unwrapResult(context.evalCode(SHIM, 'platen.js'))
   const empty = machine.copy()
+  /** What the memory is known to hold; nothing is, once code has run. */
+  let held: MemoryImage | undefined = empty
+
+  function putBack(image: MemoryImage): void {
+    if (held !== image) machine.restore(image)
+    held = undefined
+  }
 
   function attempt(program: Program, action: () => Result): QuickJSHandle {
     let result: Result
@@ -101,13 +108,14 @@ function openBench(machine: Machine): Bench {
   }
 
   function load(program: Program, locale: string | undefined): Loaded {
-    machine.restore(empty)
+    putBack(empty)
     // On the first line of the template, so that its lines keep their numbers.
     const wrapped = `(require, module, exports) => {${program.code}\n}`
     const run = attempt(program, () => context.evalCode(wrapped, TEMPLATE_FILE))
     const template = attempt(program, () => context.callFunction(shim, context.undefined, host, run))
     const fresh = { locale, template, image: machine.copy(empty) }
     loaded.set(program, fresh)
+    held = fresh.image
     return fresh
   }
 
@@ -120,7 +128,7 @@ function openBench(machine: Machine): Bench {
       machine.limitInterrupts(interruptsMax)
       const known = loaded.get(program)
       const { template, image } = known?.locale === locale && known !== undefined ? known : load(program, locale)
-      machine.restore(image)
+      putBack(image)
       const ask = (method: string, ...args: QuickJSHandle[]): Json => {
         const answer = attempt(program, () =>
           context.callFunction(context.getProp(template, method), context.undefined, ...args),

@@ -243,6 +243,8 @@ function readDefault(file: string): Font {
   measureLetters(font)
   rememberSubsets(font)
   rememberPairs(font)
+  // It reads its rules when it first sets a letter.
+  font.layout('a')
   return warmed(font)
 }
 
