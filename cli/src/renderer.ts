@@ -66,7 +66,7 @@ export function openRenderer(ports: RendererPorts, { slots }: { slots: number })
     once('threads', async () => {
       const profileDir = await mkdtemp(join(tmpdir(), 'platen-'))
       stack.defer(() => rm(profileDir, { recursive: true, force: true }))
-      const options = { ...ports, slots, threads: slots, profileDir }
+      const options = { ...ports, slots, profileDir }
       return stack.use(await openEngines(options).catch(refuse))
     })
   const engineOf = (engine: Engine) =>

@@ -30,6 +30,22 @@ export function bell(): Bell {
   }
 }
 
+/** Resolves when the first of the waits does. It ends the others, which would else each leave a waiter behind. */
+export async function firstOf(
+  waits: readonly ((signal: AbortSignal) => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
+  const waiting = waits.map((wait) => wait(either))
+  try {
+    await Promise.race(waiting)
+  } finally {
+    over.abort()
+    await Promise.allSettled(waiting)
+  }
+}
+
 /** Settles as `promise` does, or rejects with the signal's reason, whichever is first. Leaves no listener on the signal. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {

@@ -57,6 +57,12 @@ export const LIST_PER_PAGE_MAX = 100
 /** Data up to this size travels in the queue record, larger data in the artifact store: keeps records far under Kafka's 1 MB default. */
 export const INLINE_DATA_BYTES_MAX = 200 * KIB
 
+/**
+ * Slots of each engine for sync renders alone, beside those that serve every lane: behind hundreds of async renders a sync one
+ * shares the cores with those under way, and does not wait for one of them to end.
+ */
+export const SYNC_SLOTS = 1
+
 /** How often a render is started before it is given up as `render_crashed`. */
 export const RENDER_ATTEMPTS_MAX = 3
 

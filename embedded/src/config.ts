@@ -71,7 +71,10 @@ export const SETTINGS = {
       'Networks that templates may fetch from though they are not public, such as `10.1.0.0/16,fd12::/16`; every tenant may then.',
   },
   PLATEN_LOG_LEVEL: { default: 'info', description: 'Least level logged: `debug`, `info`, `warn` or `error`.' },
-  PLATEN_RENDER_SLOTS: { default: 'the number of cores', description: 'Renders at once, per engine: 1 to 64.' },
+  PLATEN_RENDER_SLOTS: {
+    default: 'the number of cores',
+    description: 'Renders at once, per engine: 1 to 64; one sync render more may always begin.',
+  },
 } as const satisfies Record<string, Setting>
 
 export type SettingName = keyof typeof SETTINGS

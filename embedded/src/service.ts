@@ -5,6 +5,7 @@ import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
+import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { type Config, ConfigError, readConfig, unknownSettings } from './config.ts'
 
@@ -19,9 +20,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
     const clock = systemClock()
     await using engines = await openEngines({
-      slots: config.renderSlots,
-      // One more than the react_pdf slots, so that filling an html template never waits for a long layout.
-      threads: config.renderSlots + 1,
+      slots: config.renderSlots + SYNC_SLOTS,
       profileDir: join(config.dataDir, 'chromium'),
       chromium: config.chromium,
       egress: httpEgress({ clock, allowCidrs: config.egressAllowCidrs }),

@@ -1,6 +1,6 @@
 import type { Lane } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
-import { laneOrder, turnAfter } from './slots.ts'
+import { type Load, laneOrder, mayBegin, syncAlone, turnAfter } from './slots.ts'
 
 /** Serves lanes of the given lengths to the end and returns the order. */
 function serve(waiting: Record<Lane, number>): string {
@@ -30,4 +30,18 @@ describe('a slot', () => {
     const turn = Array.from({ length: 100 }).reduce<number>((now) => turnAfter(now, 'async'), 0)
     expect(laneOrder(turn)[1]).toBe('bulk')
   })
+})
+
+test.for<[string, Load, number, boolean]>([
+  ['in a free slot', { sync: 0, others: 1 }, 2, true],
+  ['not where all are at work', { sync: 0, others: 2 }, 2, false],
+  ['not in the last slot beside a sync render', { sync: 1, others: 1 }, 2, false],
+  ['in the one slot there is, be it beside a sync render', { sync: 1, others: 0 }, 1, true],
+  ['beside many sync renders as beside one', { sync: 3, others: 2 }, 4, true],
+])('an async render begins %s', ([, load, slots, may]) => {
+  expect(mayBegin(load, slots)).toBe(may)
+})
+
+test('a slot for sync renders serves nothing else', () => {
+  expect(syncAlone()).toEqual(['sync'])
 })

@@ -8,7 +8,7 @@ import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
-import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX, RESERVATION_MS, SYNC_SLOTS } from '@platen/contract/limit.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -33,7 +33,7 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
 
 /** A worker over memory adapters whose engine does what the test says; `records` stand in its queue. */
-async function start(script: Script, records: readonly RenderRecord[], ready: RenderEngine['ready'] = async () => {}) {
+async function start(script: Script, records: readonly RenderRecord[], own: Partial<RenderEngine> = {}) {
   const clock = manualClock(NOON)
   const artifacts = memoryArtifactStore()
   const ports = {
@@ -52,12 +52,13 @@ async function start(script: Script, records: readonly RenderRecord[], ready: Re
     name: 'react_pdf',
     slots: 1,
     state: () => 'running',
-    ready,
+    ready: async () => {},
     async render(work, signal) {
       worked.push(work)
       return { pdf: await script(work, signal), warnings: [] }
     },
     async [Symbol.asyncDispose]() {},
+    ...own,
   }
   for (const record of records) {
     await artifacts.put(inBucket(templateKey(record.template.digest)), Buffer.from('{"options":{}}'), NEVER)
@@ -270,7 +271,7 @@ test('an engine that is not ready costs a render no attempt, however often it cr
     if (worker.worked.length === 1) throw new ServiceError('render_crashed', 'the browser ended')
     return PDF
   }
-  const worker = await start(script, [record], ready)
+  const worker = await start(script, [record], { ready })
   await eventsOf(worker, 1)
   expect(seen).toEqual([undefined, { status: 'running', attempt: 1 }])
 })
@@ -350,6 +351,17 @@ describe('a sync render', () => {
     await eventsOf(worker, 1)
     expect(await pending.reply(NEVER)).toEqual({ kind: 'rendered', pdf: PDF, durationMs: 0 })
     expect(order).toEqual(['answered', 'stored'])
+  })
+
+  test('begins though async renders have every slot but its own', async () => {
+    const [sync, first, over] = [record(), aRecord(), Promise.withResolvers<Uint8Array>()]
+    const script: Script = async ({ render }) => (render === sync.id ? PDF : await over.promise)
+    const worker = await start(script, [first, aRecord(), sync], { slots: 1 + SYNC_SLOTS })
+    const events = eventsOf(worker, 3)
+    await worker.replies.expect(sync.id).reply(NEVER)
+    expect(new Set(worker.worked.map(({ render }) => render))).toEqual(new Set([first.id, sync.id]))
+    over.resolve(PDF)
+    expect((await events)[0]?.manifest.render.id).toBe(sync.id)
   })
 
   test('is canceled when its caller goes', async () => {

@@ -9,10 +9,11 @@
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { type Bell, bell, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { type EventKey, eventOf } from '@platen/contract/event.ts'
-import { CLAIM_LEASE_MS, CLAIM_RENEW_MS, PDF_BYTES_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { CLAIM_LEASE_MS, CLAIM_RENEW_MS, PDF_BYTES_MAX, QUEUE_AGE_MS_MAX, SYNC_SLOTS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
@@ -29,6 +30,7 @@ import {
   encodeManifest,
   type Failure,
   isAbandoned,
+  type Lane,
   type Manifest,
   manifestKey,
   manifestOf,
@@ -38,7 +40,7 @@ import {
 } from '@platen/contract/render.ts'
 import type { RenderEngine, Rendering } from './engine/engine.ts'
 import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './outcome.ts'
-import { laneOrder, type Turn, turnAfter } from './slots.ts'
+import { type Load, laneOrder, mayBegin, syncAlone, type Turn, turnAfter } from './slots.ts'
 import { openWorkSource, type WorkSource } from './work-source.ts'
 
 export interface WorkerPorts {
@@ -65,7 +67,10 @@ export interface WorkerSettings {
 const RETRY_MS_MIN = 500
 const RETRY_MS_MAX = 30_000
 
-/** Serves one engine's queue with as many slots as the engine has, until `signal` aborts. Resolves when the renders then running have ended and are acknowledged. */
+/**
+ * Serves one engine's queue with as many slots as the engine has, `SYNC_SLOTS` of them for sync renders alone, until `signal`
+ * aborts. Resolves when the renders then running have ended and are acknowledged.
+ */
 export async function runWorker(
   ports: WorkerPorts,
   engine: RenderEngine,
@@ -74,35 +79,50 @@ export async function runWorker(
   const { settings, signal } = options
   await using consumer = await ports.queue.consume(engine.name, signal)
   const source = openWorkSource(ports.artifacts, settings.serviceBucket)
-  const worker: Worker = { ...ports, engine, settings, source, stopping: signal }
-  await Promise.all(Array.from({ length: engine.slots }, () => serveSlot(worker, consumer)))
+  const load: Load = { sync: 0, others: 0 }
+  const worker: Worker = { ...ports, engine, settings, source, load, eased: bell(), stopping: signal }
+  // With no slot beside, the one there is serves all.
+  const syncSlots = Math.min(SYNC_SLOTS, engine.slots - 1)
+  const orderOf = (slot: number) => (slot < syncSlots ? syncAlone : laneOrder)
+  await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, consumer, orderOf(slot))))
 }
 
 interface Worker extends WorkerPorts {
   readonly engine: RenderEngine
   readonly settings: WorkerSettings
   readonly source: WorkSource
+  /** What its slots are at, and rung when that has become less. */
+  readonly load: Load
+  readonly eased: Bell
   readonly stopping: AbortSignal
 }
 
 /** Steps that end a render are not cut short by a shutdown: they are what a drain waits for. Their adapters bound them. */
 const NEVER = new AbortController().signal
 
-async function serveSlot(worker: Worker, consumer: RenderConsumer): Promise<void> {
+async function serveSlot(worker: Worker, consumer: RenderConsumer, order: typeof laneOrder): Promise<void> {
   let turn: Turn = 0
-  while (!worker.stopping.aborted) {
-    const delivery = take(consumer, turn)
+  const { engine, load, eased, stopping } = worker
+  while (!stopping.aborted) {
+    const lanes = order(turn).filter((lane) => lane === 'sync' || mayBegin(load, engine.slots - SYNC_SLOTS))
+    const delivery = take(consumer, lanes)
     if (delivery === undefined) {
-      await consumer.arrival(worker.stopping).catch(rethrowUnless(worker.stopping))
+      const waits = [(signal: AbortSignal) => consumer.arrival(signal), (signal: AbortSignal) => eased.rung(signal)]
+      await firstOf(waits, stopping).catch(rethrowUnless(stopping))
       continue
     }
-    turn = turnAfter(turn, delivery.record.lane)
+    const { lane } = delivery.record
+    turn = turnAfter(turn, lane)
+    const kind = lane === 'sync' ? 'sync' : 'others'
+    load[kind] += 1
     await finish(worker, delivery)
+    load[kind] -= 1
+    eased.ring()
   }
 }
 
-function take(consumer: RenderConsumer, turn: Turn): RenderDelivery | undefined {
-  for (const lane of laneOrder(turn)) {
+function take(consumer: RenderConsumer, lanes: readonly Lane[]): RenderDelivery | undefined {
+  for (const lane of lanes) {
     const delivery = consumer.poll(lane)
     if (delivery !== undefined) return delivery
   }

@@ -1,6 +1,7 @@
 /** Callers of sync renders that leave: their slot is free long before the render's deadline, and their quota whole again. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
@@ -61,40 +62,52 @@ function told(service: EmbeddedService, words: string): number {
   return service.log().split(words).length - 1
 }
 
+/** Waits for so many lines. */
+async function until(service: EmbeddedService, words: string, lines: number): Promise<void> {
+  await eventually(
+    async () => told(service, words),
+    (count) => count === lines,
+  )
+}
+
+/** Sync renders that hold so many slots. */
+async function occupy(service: EmbeddedService, slots: number, engine: string) {
+  const renders = Array.from({ length: slots }, () => endless(service, LAVISH, engine))
+  await until(service, 'render begun', slots)
+  return renders
+}
+
 describe.for(['react_pdf', 'html'])('in %s', (engine) => {
   test('a caller that leaves in the middle of its render frees slot and quota', async () => {
     await using service = await aService()
+    const others = await occupy(service, SYNC_SLOTS, engine)
     const { answer, leave } = endless(service, FRUGAL, engine)
-    await eventually(
-      async () => told(service, 'render begun'),
-      (count) => count === 1,
-    )
+    await until(service, 'render begun', SYNC_SLOTS + 1)
     leave()
     await answer
-    // Its quota is one render, and there is one slot; without both it would be refused, or not be taken.
+    // Its quota is one render, and it had the last slot; without both it would be refused, or not be taken.
     const next = () => render(service, FRUGAL, { template: 'letter', engine, data: { isEndless: false } })
     const { status } = await eventually(next, (answered) => answered.status !== 402)
     expect(status).toBe(200)
     expect(service.log()).toContain('"code":"canceled"')
+    for (const other of others) other.leave()
+    await Promise.all(others.map((other) => other.answer))
   })
 
   test('a caller that leaves the queue frees its quota before its turn comes', async () => {
     await using service = await aService()
-    const first = endless(service, LAVISH, engine)
-    await eventually(
-      async () => told(service, 'render begun'),
-      (count) => count === 1,
-    )
+    const others = await occupy(service, SYNC_SLOTS + 1, engine)
     const second = endless(service, FRUGAL, engine)
+    await until(service, 'render queued', SYNC_SLOTS + 2)
     const order = { template: 'letter', engine, data: { isEndless: false }, mode: 'async' }
     const ask = () => render(service, FRUGAL, order)
-    expect((await eventually(ask, ({ status }) => status === 402)).status).toBe(402)
+    expect((await ask()).status).toBe(402)
     second.leave()
     const accepted = await eventually(ask, ({ status }) => status === 202)
-    expect(told(service, 'render begun')).toBe(1)
-    first.leave()
+    expect(told(service, 'render begun')).toBe(SYNC_SLOTS + 1)
+    for (const other of others) other.leave()
     const id = String(accepted.json()['render_id'])
     expect(await ended(service, FRUGAL, id)).toMatchObject({ status: 'succeeded' })
-    await Promise.all([first.answer, second.answer])
+    await Promise.all([...others, second].map(({ answer }) => answer))
   })
 })

@@ -2,6 +2,7 @@
  * Sync renders live in memory until they have ended, all others on disk from the start: no disk flush may stand before a sync
  * answer, and a sync render that dies with its process has no caller left.
  */
+import { firstOf } from '@platen/contract/bell.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { isTerminal, type Lane } from '@platen/contract/render.ts'
@@ -26,18 +27,7 @@ export function queueByLane({ memory, disk }: ByLane<RenderQueue>): RenderQueue 
 function consumerByLane({ memory, disk }: ByLane<RenderConsumer>): RenderConsumer {
   return {
     poll: (lane: Lane) => (lane === 'sync' ? memory : disk).poll(lane),
-    async arrival(signal) {
-      // The loser's wait is ended with the winner's, else every arrival of one would leave a waiter behind in the other.
-      const over = new AbortController()
-      const either = AbortSignal.any([signal, over.signal])
-      const waits = [memory.arrival(either), disk.arrival(either)]
-      try {
-        await Promise.race(waits)
-      } finally {
-        over.abort()
-        await Promise.allSettled(waits)
-      }
-    },
+    arrival: (signal) => firstOf([(either) => memory.arrival(either), (either) => disk.arrival(either)], signal),
     async [Symbol.asyncDispose]() {
       await memory[Symbol.asyncDispose]()
       await disk[Symbol.asyncDispose]()

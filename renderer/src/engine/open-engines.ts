@@ -14,8 +14,6 @@ import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 export interface EnginesOptions {
   /** Renders at once, per engine. */
   readonly slots: number
-  /** Threads at work at once, for renders of both engines and publish checks. */
-  readonly threads: number
   /** Where browsers keep their profiles. */
   readonly profileDir: string
   /** Path of the browser to use; `none` for no html engine; absent = the one found. */
@@ -37,9 +35,10 @@ export interface Engines extends AsyncDisposable {
 
 /** Starts the threads without waiting for them. Throws where the configured browser is no executable file. */
 export async function openEngines(options: EnginesOptions): Promise<Engines> {
-  const { slots, threads, chromium, clock } = options
+  const { slots, chromium, clock } = options
   const executablePath = chromium === 'none' ? undefined : await findChromium({ configured: chromium })
-  const pool = openThreadPool({ size: threads, clock })
+  // One more than the react_pdf slots, so that filling an html template never waits for a long layout.
+  const pool = openThreadPool({ size: slots + 1, clock })
   const remote = openRemoteFiles(options)
   return {
     check: (check, signal) => pool.run({ kind: 'check', check }, signal),

@@ -84,13 +84,7 @@ function openBench(machine: Machine): Bench {
   const host = context.newFunction('host', (question) => context.newString(format(context.getString(question))))
   const shim = context.unwrapResult(context.evalCode(SHIM, 'platen.js'))
   const empty = machine.copy()
-  /** What the memory is known to hold; nothing is, once code has run. */
-  let held: MemoryImage | undefined = empty
-
-  function putBack(image: MemoryImage): void {
-    if (held !== image) machine.restore(image)
-    held = undefined
-  }
+  const memory = openMemory(machine, empty)
 
   function attempt(program: Program, action: () => Result): QuickJSHandle {
     let result: Result
@@ -108,14 +102,14 @@ function openBench(machine: Machine): Bench {
   }
 
   function load(program: Program, locale: string | undefined): Loaded {
-    putBack(empty)
+    memory.putBack(empty)
     // On the first line of the template, so that its lines keep their numbers.
     const wrapped = `(require, module, exports) => {${program.code}\n}`
     const run = attempt(program, () => context.evalCode(wrapped, TEMPLATE_FILE))
     const template = attempt(program, () => context.callFunction(shim, context.undefined, host, run))
     const fresh = { locale, template, image: machine.copy(empty) }
     loaded.set(program, fresh)
-    held = fresh.image
+    memory.holds(fresh.image)
     return fresh
   }
 
@@ -128,7 +122,7 @@ function openBench(machine: Machine): Bench {
       machine.limitInterrupts(interruptsMax)
       const known = loaded.get(program)
       const { template, image } = known?.locale === locale && known !== undefined ? known : load(program, locale)
-      putBack(image)
+      memory.putBack(image)
       const ask = (method: string, ...args: QuickJSHandle[]): Json => {
         const answer = attempt(program, () =>
           context.callFunction(context.getProp(template, method), context.undefined, ...args),
@@ -144,6 +138,21 @@ function openBench(machine: Machine): Bench {
           return ask('call', context.newNumber(id), context.newString(JSON.stringify(props)))
         },
       }
+    },
+  }
+}
+
+/** The memory of a machine that holds `image`, as nothing has run since. It need not be put back to where it is. */
+function openMemory(machine: Machine, image: MemoryImage) {
+  let held: MemoryImage | undefined = image
+  return {
+    /** From here on code may run. */
+    putBack(wanted: MemoryImage): void {
+      if (held !== wanted) machine.restore(wanted)
+      held = undefined
+    },
+    holds(current: MemoryImage): void {
+      held = current
     },
   }
 }

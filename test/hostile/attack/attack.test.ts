@@ -82,7 +82,7 @@ describe.for(['react_pdf', 'html'] as const)('%s', (name) => {
   beforeAll(async () => {
     const clock = systemClock()
     const ports = { clock, log: SILENT, egress: httpEgress({ clock, allowCidrs: [] }) }
-    const engines = await openEngines({ ...ports, slots: 1, threads: 1, profileDir, chromium: undefined })
+    const engines = await openEngines({ ...ports, slots: 1, profileDir, chromium: undefined })
     const opened = name === 'html' ? await engines.openHtml?.() : engines.openReactPdf()
     if (opened === undefined) throw new Error('these tests need Chromium')
     engine = opened
