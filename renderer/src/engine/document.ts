@@ -56,10 +56,15 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
     const remote = remoteImagesOf(work)
     const image = openImages(assets, ownPart(kept, tenant), remote)
     const translation = { template, options, call, find: program.find, image, families: own.families }
-    const tree = { nodes, translation, demand: () => demandWanted(remote) }
+    let isTranslated = false
+    const onTranslated = () => {
+      isTranslated = true
+      demandWanted(remote)
+    }
+    const laying = layTree({ nodes, translation, onTranslated }, ownPart(counts, tenant), digest)
     // Functions that are called during layout may show images that nothing else does; and with stand-ins for its images a document
     // may fail that is sound with them.
-    const layout = await layTree(tree, ownPart(counts, tenant), digest).finally(tree.demand)
+    const layout = await laying.finally(() => isTranslated && demandWanted(remote))
     const laidOut = inspectLayout(layout, fonts.missing)
     refuseGaps(laidOut, assets, remote.fetched)
     const warning = missingGlyphs(laidOut.missing)
@@ -72,8 +77,8 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
 interface Tree {
   readonly nodes: Json
   readonly translation: Translation
-  /** Throws where what the translation has asked for is to be fetched first. */
-  readonly demand: () => void
+  /** Throws where what the translation has asked for is to be fetched before anything is laid out. */
+  readonly onTranslated: () => void
 }
 
 /** Lays a document out, as the pagination does that suits it. */
@@ -142,9 +147,9 @@ function pagesOf({ children }: LayoutNode): number {
   return children?.length ?? 0
 }
 
-async function lay({ nodes, translation, demand }: Tree, totals?: Totals): Promise<LayoutNode> {
+async function lay({ nodes, translation, onTranslated }: Tree, totals?: Totals): Promise<LayoutNode> {
   const [document] = instancesOf(translate(nodes, translation))
-  demand()
+  onTranslated()
   assert(document !== undefined, 'an element of a document is one')
   return await explained(() => layOutNodes(totals?.watch(document) ?? document, FONTS))
 }
