@@ -210,6 +210,9 @@ class Threads implements ThreadPool {
       void this.#guard(thread, job)
       busy += 1
     }
+    // The first may be long at work before it is warm and brings the others up.
+    const isComing = threads.some(({ isReady }) => !isReady)
+    if (this.#waiting.length > 0 && !isComing && this.#heldBack === 0) this.#start()
   }
 
   #receive(thread: Thread, reply: ThreadReply): void {

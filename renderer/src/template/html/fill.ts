@@ -18,7 +18,7 @@ import { suggestion } from '../element/primitive.ts'
 import { demandWanted, type RemoteImages, remoteImagesOf } from '../remote.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { IMPURE_FILTERS, localeFilters } from './filter.ts'
-import { type Part, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
+import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
 
 /** What goes to the browser. Header and footer are Chromium's print templates: `class="pageNumber"` and the like are filled by it. */
 export interface FilledHtml {
@@ -94,6 +94,7 @@ function fillParts(work: RenderWork): Parts {
 /** Puts in what the template brings along. */
 function finish({ body, edges }: Parts, { template, assets }: RenderWork, remote: RemoteImages): FilledHtml {
   const inside = edges.map(({ edge, ...part }) => {
+    refuseLoading(part)
     const html = withRemoteInside({ ...part, html: withAssetsInside(part, assets) }, remote)
     return [edge, html]
   })

@@ -2,7 +2,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { anAsset, aPng, RED } from '../../../../test/fixture/asset.ts'
-import { assetNamed, FONT_ORIGIN, withAssetsInside, withDigests, withFonts } from './reference.ts'
+import { assetNamed, FONT_ORIGIN, refuseLoading, withAssetsInside, withDigests, withFonts } from './reference.ts'
 
 const LOGO = anAsset('logo.png', aPng(RED))
 const FONT = anAsset('font.ttf', Buffer.from('\0\x01\0\0', 'latin1'))
@@ -91,14 +91,29 @@ describe('a header', () => {
   })
 })
 
+test.for<[string, string | undefined]>([
+  ['<p style="font: 9px serif">x</p>', undefined],
+  ['<img src="https://cdn.example.com/x.png"><link rel=icon href="x.png">', undefined],
+  ['<style>@font-face { font-family: y; src: url("data:font/ttf;base64,AA==") }</style>', undefined],
+  ['<LINK rel=stylesheet href="x.css">', '<LINK'],
+  ['<style>@import "x.css"</style>', '@import'],
+  ['<style>@font-face { font-family: y; src: url( x.ttf) }</style>', '@font-face'],
+])('a header of %s is refused for %s', ([html, what]) => {
+  const refused = `template.html: ${what}: a header or footer can load neither style sheets nor fonts`
+  if (what === undefined) refuseLoading(part(html))
+  else expect(() => refuseLoading(part(html))).toThrow(new ServiceError('template_error', refused))
+})
+
 test.for([
   ['mentions', '="asset:'],
   ['open rules', '@font-face {'],
   ['comments without end', '<!--'],
   ['blanks', 'src =          '],
+  ['links', '<link '],
 ])('takes time in proportion to hostile HTML: %s', ([, piece = '']) => {
   const html = piece.repeat(HTML_BYTES_MAX / piece.length)
   withDigests(part(html), ASSETS)
   withAssetsInside(part(html), ASSETS)
+  if (!piece.startsWith('@')) refuseLoading(part(html))
   expect(withFonts(part(html), ASSETS, [face])).toHaveLength(html.length + RULE.length)
 })

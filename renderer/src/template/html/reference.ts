@@ -113,6 +113,21 @@ export function withAssetsInside({ name: place, html }: Part, assets: readonly A
   })
 }
 
+/** Throws `template_error` for a header or footer that loads what is no image: Chromium lets it make no request for it, and crashes the page. */
+export function refuseLoading({ name: place, html }: Part): void {
+  const [sheet] = LOADS_SHEET.exec(html) ?? []
+  const what = sheet ?? (NAMES_FONT.test(html) && LOADS.test(html) ? '@font-face' : undefined)
+  if (what === undefined) return
+  throw new ServiceError(
+    'template_error',
+    `${place}: ${what}: a header or footer can load neither style sheets nor fonts`,
+  )
+}
+
+const LOADS_SHEET = /<link\b(?=[^<>]*\bstylesheet\b)|@import\b/i
+const NAMES_FONT = /@font-face\b/i
+const LOADS = /\burl\((?!\s{0,9}["']?data:)/i
+
 function tooLong(place: string): ServiceError {
   const limit = `${HTML_BYTES_MAX / 1024 / 1024} MiB`
   return new ServiceError('template_error', `${place}: with its assets it is longer than ${limit}`)
