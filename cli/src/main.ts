@@ -35,7 +35,8 @@ The exit code is 0 when nothing is wrong, 1 when something is, and 2 when the co
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const
 
-if (import.meta.main) process.exitCode = await main(process.argv.slice(2))
+// Everything is closed by then; but puppeteer leaves a timer of half a minute behind where its browser ends while it opens a page.
+if (import.meta.main) process.exit(await main(process.argv.slice(2)))
 
 async function main(args: readonly string[]): Promise<number> {
   const call = parse(args)

@@ -10,7 +10,8 @@ import { readConfig } from './config.ts'
 if (import.meta.main) {
   keepCompiled()
   const { runService } = await import('./service.ts')
-  process.exitCode = await runService(process.env)
+  // Everything is closed by then; but puppeteer leaves a timer of half a minute behind where its browser ends while it opens a page.
+  process.exit(await runService(process.env))
 }
 
 function keepCompiled(): void {
