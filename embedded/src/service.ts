@@ -9,6 +9,8 @@ import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { type Config, ConfigError, readConfig, unknownSettings } from './config.ts'
 
+const COMPILED_KEPT_AFTER_MS = 2000
+
 /** Runs until SIGTERM or SIGINT; the exit code is 0 after a clean stop and 1 when the service could not start or go on. */
 export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
   const stop = stopSignal()
@@ -31,9 +33,9 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     const { compose } = await import('./compose.ts')
     await using service = await compose({ config, clock, log, engines })
     process.stdout.write(`ready ${service.url}\n`)
-    // Node would write it at the exit, which may be a kill.
-    flushCompileCache()
     const end = AbortSignal.any([stop, service.failed])
+    // Node would write it at the exit, which may be a kill. Not before the first requests: it takes a third of a second.
+    clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, () => undefined)
     await new Promise<void>((resolve) => {
       if (end.aborted) resolve()
       end.addEventListener('abort', () => resolve(), { once: true })
