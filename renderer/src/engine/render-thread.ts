@@ -39,17 +39,20 @@ interface Tools {
 async function answer(port: MessagePort, tools: Tools, message: ThreadMessage): Promise<void> {
   // Rendering without a turn of the event loop in between makes the heap grow.
   await setImmediate()
+  if (message.kind === 'warm_up') return warmUp(port, tools)
   try {
-    if (message.kind === 'warm_up') {
-      await tools.renderDocument(WARM_UP)
-      say(port, { kind: 'warm' })
-      // Threads are ended, and never come to where Node would keep what it has compiled.
-      return flushCompileCache()
-    }
     say(port, { kind: 'done', value: await perform(tools, message) })
   } catch (error) {
     say(port, failureOf(error))
   }
+}
+
+/** What fails here is no template's doing, and ends the thread as one that does not start. */
+async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<void> {
+  await renderDocument(WARM_UP)
+  say(port, { kind: 'warm' })
+  // Threads are ended, and never come to where Node would keep what it has compiled.
+  flushCompileCache()
 }
 
 function perform(

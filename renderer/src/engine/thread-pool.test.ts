@@ -161,6 +161,17 @@ test('a successor that does not start is tried again with growing waits, and mak
   expect(alive()).toHaveLength(2)
 })
 
+test('a spare that does not start waits its time, whatever is rendered meanwhile', async () => {
+  const { clock, threads, alive, run } = await aPool()
+  // The one that was there, and the one in its place.
+  threads.at(-1)?.die()
+  threads.at(-1)?.die()
+  await run()
+  expect(alive()).toHaveLength(1)
+  await clock.advance(10_000)
+  expect(alive()).toHaveLength(2)
+})
+
 test('is starting at first, running with a thread, and broken when none has come up for long', async () => {
   const { pool, clock, alive, start } = await aPool()
   expect(pool.state()).toBe('running')

@@ -71,7 +71,7 @@ export interface ThreadPoolOptions {
 /** What the pool needs of a thread. */
 export type PoolWorker = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate' | 'getHeapStatistics'>
 
-/** Starts the first thread, the others when that one is ready, and returns without waiting for any. Closing it ends them, whatever they do; running tasks reject. */
+/** Starts the first thread, the others when that one is warm or cannot serve all, and returns without waiting for any. Closing it ends them, whatever they do; running tasks reject. */
 export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
   return new Threads(options)
 }
@@ -240,7 +240,7 @@ class Threads implements ThreadPool {
       else void this.#weigh(thread)
     }
     // All at once they would compete for the cores, and the first be warm no sooner than the last.
-    if (thread.isWarm) while (this.#threads.size <= this.#size) this.#start()
+    if (thread.isWarm) while (this.#threads.size + this.#heldBack <= this.#size) this.#start()
     this.#renew()
     this.#dispatch()
     // Rejects when the pool closes, and then there is nothing to warm up.

@@ -1,6 +1,6 @@
 /**
  * What pdfkit asks of a font for every document. A template that writes another invoice uses the letters of the last one, whose
- * subset else has to be cut out of the font and put together again; and fonts are told apart anew for every run of letters.
+ * subset else has to be cut out of the font, put together and compressed again.
  */
 import { deflateSync } from 'node:zlib'
 import type { Font, Subset } from 'fontkit'
