@@ -10,7 +10,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { BROWSER_LAUNCH_MS_MAX, PAGE_MEMORY_BYTES_MAX } from '@platen/contract/limit.ts'
+import { BROWSER_LAUNCH_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
 
@@ -57,7 +57,8 @@ const FLAGS = [
   // A page that scripts open would be nobody's, without interception and beyond its opener's life.
   '--block-new-web-contents',
   // V8's own limit follows from the memory of the machine, and could be far below that of a page: scripts would crash at it.
-  `--js-flags=--max-old-space-size=${PAGE_MEMORY_BYTES_MAX / 2 ** 20}`,
+  // Its highest, so that a page is seen to be above its own before.
+  '--js-flags=--max-old-space-size=4096',
   '--disable-gpu',
   '--disable-extensions',
   // Hinting moves glyphs to the pixels of a screen nobody looks at.

@@ -5,7 +5,7 @@
  *
  * What a process has is read from `/proc`. Where there is none, as on macOS, only V8's limit holds.
  */
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BROWSER_OWN_MEMORY_BYTES_MAX, PAGE_MEMORY_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -15,7 +15,7 @@ import type { RunningBrowser } from '../launch.ts'
 export interface PageMemory {
   /** Looks at the processes of a browser until `over`, and then rejects. A page's is killed, and the browser where it has itself grown too large. */
   watch(running: RunningBrowser, over: AbortSignal): Promise<never>
-  /** Why a page has crashed just now: `template_error` when it was ended here, else `render_crashed`. */
+  /** Why a page has crashed just now: `template_error` when it was too large, else `render_crashed`. */
   causeOfCrash(): ServiceError
 }
 
@@ -24,7 +24,13 @@ const LOOK_AFTER_MS = 200
 /** What a page fills between two looks is beside its limit: some 250 MiB. */
 const LOOK_EVERY_MS = 100
 
-/** How long after it was killed a page may be told to have crashed: its gigabytes are given back before. */
+/**
+ * A page seen this large that then crashes has crashed of its size. It may do so before a look finds it above its limit, as V8
+ * has a limit of its own, and not everything in a page can be refused memory and live.
+ */
+const LARGE_BYTES = PAGE_MEMORY_BYTES_MAX / 2
+
+/** How long after it was seen large a page may be told to have crashed: it gives back its gigabytes before. */
 const CRASH_MS_MAX = 10_000
 
 /** Linux counts memory in pages of this size on every machine Chromium runs on. */
@@ -32,23 +38,21 @@ const MEMORY_PAGE_BYTES = 4096
 
 /** Opens the watch over the pages of any number of browsers. */
 export function openPageMemory(clock: Clock): PageMemory {
-  /** When which processes were killed whose pages are not yet told to have crashed: nothing says whose process is whose. */
-  const killedAt = new Map<number, number>()
-
-  function forgetOld(): void {
-    for (const [pid, at] of killedAt) if (clock.monotonic() - at > CRASH_MS_MAX) killedAt.delete(pid)
-  }
+  /** When which pages were last seen large, by process: nothing says whose process is whose. */
+  const largeAt = new Map<number, number>()
 
   async function look(running: RunningBrowser, session: CDPSession): Promise<void> {
-    forgetOld()
+    for (const [pid, at] of largeAt) if (clock.monotonic() - at > CRASH_MS_MAX) largeAt.delete(pid)
     const { processInfo } = await session.send('SystemInfo.getProcessInfo')
     for (const { id, type } of processInfo) {
-      const isPage = type === 'renderer'
-      if ((await residentBytes(id)) <= (isPage ? PAGE_MEMORY_BYTES_MAX : BROWSER_OWN_MEMORY_BYTES_MAX)) continue
-      // What scripts keep in the browser's own processes, such as blobs, cannot be told by page.
-      if (!isPage) return await running.kill()
-      // One that is dying may still have its memory.
-      if (!killedAt.has(id) && kill(id)) killedAt.set(id, clock.monotonic())
+      const bytes = residentBytes(id)
+      if (type === 'renderer') {
+        if (bytes > LARGE_BYTES) largeAt.set(id, clock.monotonic())
+        if (bytes > PAGE_MEMORY_BYTES_MAX) kill(id)
+      } else if (bytes > BROWSER_OWN_MEMORY_BYTES_MAX) {
+        // What scripts keep in the browser's own processes, such as blobs, cannot be told by page.
+        return await running.kill()
+      }
     }
   }
 
@@ -66,10 +70,10 @@ export function openPageMemory(clock: Clock): PageMemory {
       }
     },
     causeOfCrash() {
-      forgetOld()
-      const [killed] = killedAt.keys()
-      if (killed === undefined) return new ServiceError('render_crashed', 'the page crashed while it rendered')
-      killedAt.delete(killed)
+      // The dead have no memory, also before they are buried.
+      const dead = [...largeAt.keys()].find((pid) => residentBytes(pid) === 0)
+      if (dead === undefined) return new ServiceError('render_crashed', 'the page crashed while it rendered')
+      largeAt.delete(dead)
       const limit = `${PAGE_MEMORY_BYTES_MAX / 2 ** 20} MiB`
       return new ServiceError('template_error', `the document needs more than ${limit} of memory in the browser`)
     },
@@ -77,17 +81,19 @@ export function openPageMemory(clock: Clock): PageMemory {
 }
 
 /** What a process has in memory; 0 when it has gone, or cannot be known. */
-async function residentBytes(pid: number): Promise<number> {
-  const statm = await readFile(`/proc/${pid}/statm`, 'latin1').catch(() => '0 0')
-  return Number(statm.split(' ')[1]) * MEMORY_PAGE_BYTES
+function residentBytes(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * MEMORY_PAGE_BYTES
+  } catch {
+    return 0
+  }
 }
 
-/** False when the process has ended by itself since. */
-function kill(pid: number): boolean {
+/** It may have ended by itself since. */
+function kill(pid: number): void {
   try {
-    return process.kill(pid, 'SIGKILL')
+    process.kill(pid, 'SIGKILL')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false
-    throw error
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }
