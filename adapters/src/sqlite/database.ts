@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
 import { abortable } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
-import { DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
+import { COMMANDS_PER_COMMIT_MAX, DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type Answer, type Command, DataFolderLocked, type Row } from './connection.ts'
 import { DatabaseTooNew } from './migrate.ts'
@@ -26,7 +26,7 @@ export interface Database extends AsyncDisposable {
 }
 
 export type ToThread =
-  | { readonly kind: 'run'; readonly call: number; readonly command: Command }
+  | { readonly kind: 'run'; readonly calls: readonly { readonly call: number; readonly command: Command }[] }
   | { readonly kind: 'close' }
 
 export type ToDatabase =
@@ -65,6 +65,7 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
   const exited = Promise.withResolvers<void>()
   let calls = 0
   let isClosed = false
+  const post = mailTo(thread)
 
   const fail = (cause: unknown) => {
     const unavailable = new Unavailable('the database has failed', { cause })
@@ -98,7 +99,7 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
     if (pending.size >= DATABASE_CALLS_MAX) return Promise.reject(new Unavailable('the database has too much to do'))
     const waiting: Pending = Promise.withResolvers()
     pending.set(++calls, waiting)
-    thread.postMessage({ kind: 'run', call: calls, command } satisfies ToThread, [])
+    post({ call: calls, command })
     return waiting.promise
   }
 
@@ -115,10 +116,27 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
       })
     },
     async [Symbol.asyncDispose]() {
-      if (!isClosed) thread.postMessage({ kind: 'close' } satisfies ToThread, [])
+      // After what was given before, which goes in this turn.
+      if (!isClosed) queueMicrotask(() => thread.postMessage({ kind: 'close' } satisfies ToThread, []))
       isClosed = true
       await exited.promise
     },
+  }
+}
+
+type Call = Extract<ToThread, { kind: 'run' }>['calls'][number]
+
+/** Sends what is given in one turn in one message, up to what one commit takes: a message costs as much as what it carries. */
+function mailTo(thread: Worker): (call: Call) => void {
+  let gathered: Call[] = []
+  const send = () => {
+    if (gathered.length > 0) thread.postMessage({ kind: 'run', calls: gathered } satisfies ToThread, [])
+    gathered = []
+  }
+  return (call) => {
+    gathered.push(call)
+    if (gathered.length === 1) queueMicrotask(send)
+    if (gathered.length === COMMANDS_PER_COMMIT_MAX) send()
   }
 }
 

@@ -29,8 +29,10 @@ function serve(connection: Connection): void {
     const commands: Command[] = []
     let message: ToThread | undefined = first
     for (; message?.kind === 'run'; message = calls.length < COMMANDS_PER_COMMIT_MAX ? take() : undefined) {
-      calls.push(message.call)
-      commands.push(message.command)
+      for (const { call, command } of message.calls) {
+        calls.push(call)
+        commands.push(command)
+      }
     }
     // What is thrown here ends the thread, and with it every call that waits: nothing is answered that may not be kept.
     if (commands.length > 0) send({ kind: 'answered', calls, answers: connection.run(commands) })
