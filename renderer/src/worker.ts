@@ -23,7 +23,6 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { Claim, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type ArtifactAddress,
   decodeManifest,
@@ -38,6 +37,7 @@ import {
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/render.ts'
+import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import type { RenderEngine, Rendering } from './engine/engine.ts'
 import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './outcome.ts'
 import { type Load, laneOrder, mayBegin, syncAlone, type Turn, turnAfter } from './slots.ts'
@@ -62,10 +62,6 @@ export interface WorkerSettings {
   readonly serviceBucket: string
   readonly eventKey: EventKey
 }
-
-/** First wait after a store could not be reached, doubled up to `RETRY_MS_MAX`. */
-const RETRY_MS_MIN = 500
-const RETRY_MS_MAX = 30_000
 
 /**
  * Serves one engine's queue with as many slots as the engine has, `SYNC_SLOTS` of them for sync renders alone, until `signal`
@@ -323,20 +319,9 @@ function leaseOf({ settings }: Worker): Lease {
   return { owner: settings.owner, leaseMs: CLAIM_LEASE_MS }
 }
 
-/**
- * Repeats a step that may be run twice for as long as what it needs cannot be reached. The slot waits with it: other renders
- * would fare no better, and a render whose outcome is known must not be rendered again. Ends when the worker stops.
- */
-async function insist<T>({ clock, log, stopping }: Worker, step: () => Promise<T>): Promise<T> {
-  for (let waitMs = RETRY_MS_MIN; ; waitMs = Math.min(waitMs * 2, RETRY_MS_MAX)) {
-    try {
-      return await step()
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error
-      log.warn({ err: error, waitMs }, 'store unavailable')
-      await clock.sleep(waitMs, stopping)
-    }
-  }
+/** The slot waits with what cannot be reached: other renders would fare no better, and one whose outcome is known must not be rendered again. */
+function insist<T>({ clock, log, stopping }: Worker, step: () => Promise<T>): Promise<T> {
+  return repeatWhileUnavailable(step, { clock, log, signal: stopping })
 }
 
 function rethrowUnless(signal: AbortSignal): (error: unknown) => void {
