@@ -27,6 +27,8 @@ check: node_modules/.package-lock.json ## check formatting, lint and types
 test: node_modules/.package-lock.json ## run every test
 	@renderer/install-chromium.sh
 	@qpdf --version >/dev/null 2>&1 && pdftotext -v >/dev/null 2>&1 && openssl version >/dev/null 2>&1 && ip -V >/dev/null 2>&1 || .ci/apt-install qpdf poppler-utils openssl iproute2 || true
+	@python3 --version >/dev/null 2>&1 && go version >/dev/null 2>&1 || .ci/apt-install python3 golang-go || true
+	@[ test/postman/node_modules/.package-lock.json -nt test/postman/package-lock.json ] || npm ci --ignore-scripts --prefix test/postman || true
 	npm test --silent
 
 bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth)

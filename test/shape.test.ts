@@ -15,7 +15,15 @@ const DECISION_LINES_MAX = 60
 const UNCOUNTED = ['.', 'test', 'contract/src', 'contract/src/port', 'test/conformance', 'docs/decisions']
 
 /** Text that no person writes or is meant to read from top to bottom. */
-const UNMEASURED = ['package-lock.json', 'LICENSE', 'docs/openapi.json', 'examples/', 'test/fixture/']
+const UNMEASURED = [
+  'package-lock.json',
+  'test/postman/package-lock.json',
+  'LICENSE',
+  'docs/openapi.json',
+  'client/postman.json',
+  'examples/',
+  'test/fixture/',
+]
 
 /** What a unit test beside its module does without. */
 const STARTERS = ['node:child_process', 'node:worker_threads', 'node:net', 'node:http']
@@ -24,7 +32,7 @@ const STARTERS = ['node:child_process', 'node:worker_threads', 'node:net', 'node
 const EMPTY_NAMES = ['utils', 'util', 'common', 'helpers', 'helper', 'shared', 'misc', 'types', 'constants', 'manager']
 
 /** Words that end in s and are no plural, and the plurals that are somebody else's convention. */
-const NOT_PLURAL = ['decisions', 'chaos', 'fs', 'redis', 'migrations']
+const NOT_PLURAL = ['decisions', 'chaos', 'fs', 'redis', 'migrations', 'prometheus']
 
 const files = listFiles()
 const folders = new Set(files.flatMap(ancestors))
@@ -79,26 +87,26 @@ describe('the code', () => {
     expect(imports.filter(({ specifier }) => STARTERS.includes(specifier))).toEqual([])
   })
 
-  test('says of every limit why it has its value', () => {
-    const lines = readText('contract/src/limit.ts').split('\n')
-    const isLimit = (line: string | undefined) => line?.startsWith('export const ') === true
-    const bare = lines.filter((line, at) => {
-      // Limits that belong together stand in consecutive lines under one comment.
-      const first = lines.findLastIndex((other, above) => above < at && !isLimit(other))
-      return isLimit(line) && lines[first]?.trimEnd().endsWith('*/') !== true
+  describe.for(['contract/src/limit.ts', 'contract/src/webhook-limit.ts'])('%s', (place) => {
+    test('says of every limit why it has its value', () => {
+      const lines = readText(place).split('\n')
+      const isLimit = (line: string | undefined) => line?.startsWith('export const ') === true
+      const bare = lines.filter((line, at) => {
+        // Limits that belong together stand in consecutive lines under one comment.
+        const first = lines.findLastIndex((other, above) => above < at && !isLimit(other))
+        return isLimit(line) && lines[first]?.trimEnd().endsWith('*/') !== true
+      })
+      expect(bare).toEqual([])
     })
-    expect(bare).toEqual([])
-  })
 
-  test('keeps every limit it names', () => {
-    const limits = [...readText('contract/src/limit.ts').matchAll(/^export const (\w+)/gm)].map(
-      ([, name]) => name ?? '',
-    )
-    const text = sources
-      .filter((file) => file !== 'contract/src/limit.ts')
-      .map(readText)
-      .join('\n')
-    expect(limits.filter((name) => !text.includes(name))).toEqual([])
+    test('keeps every limit it names', () => {
+      const limits = [...readText(place).matchAll(/^export const (\w+)/gm)].map(([, name]) => name ?? '')
+      const text = sources
+        .filter((file) => file !== place)
+        .map(readText)
+        .join('\n')
+      expect(limits.filter((name) => !text.includes(name))).toEqual([])
+    })
   })
 })
 

@@ -15,7 +15,9 @@ import { problemBody, problemOf, unavailable } from './problem.ts'
 import { createRenderRoute } from './route/create-render.ts'
 import { getRenderRoute } from './route/get-render.ts'
 import { healthRoutes } from './route/health.ts'
+import { listDeliveriesRoute } from './route/list-deliveries.ts'
 import { listTemplatesRoute } from './route/list-templates.ts'
+import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
 
 /** What `buildApp` gives: a composition root may add routes of its own before it listens. */
@@ -126,6 +128,8 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts): void {
       createRenderRoute(api, ports)
       getRenderRoute(api, ports)
       listTemplatesRoute(api, ports)
+      listDeliveriesRoute(api, ports)
+      redeliverRoute(api, ports)
     },
     { prefix: API_PREFIX },
   )

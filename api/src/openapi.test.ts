@@ -49,10 +49,12 @@ describe('the OpenAPI document', () => {
         .toSorted(),
     ).toEqual([
       'get /api/v1/render/{id}',
+      'get /api/v1/render/{id}/deliveries',
       'get /api/v1/templates',
       'get /livez',
       'get /openapi.json',
       'get /readyz',
+      'post /api/v1/deliveries/{id}/redeliver',
       'post /api/v1/render',
     ])
   })

@@ -35,6 +35,7 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
     tags: [
       { name: 'render', description: 'Make PDFs and learn what became of them.' },
       { name: 'template', description: 'What there is to render.' },
+      { name: 'webhook', description: 'What became of the events sent to `webhook_url`.' },
       { name: 'health', description: 'For load balancers and orchestrators.' },
     ],
     components: {

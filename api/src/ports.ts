@@ -1,6 +1,7 @@
 /** What the API needs of the world. It listens to nothing and opens nothing itself. */
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
@@ -10,6 +11,7 @@ import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
+import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
 
 export interface ApiPorts {
   readonly directory: Directory
@@ -18,6 +20,7 @@ export interface ApiPorts {
   readonly ledger: RenderLedger
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel
+  readonly deliveries: Pick<DeliveryLog, 'find' | 'ofRender' | 'redeliver'>
   readonly clock: Clock
   readonly ids: Ids
   /** Signs and verifies render ids. */
@@ -42,6 +45,6 @@ export interface ApiSettings {
   readonly brand: string
   /** Where manifests stand. */
   readonly serviceBucket: string
-  /** Are `http:` webhook targets taken, as a closed network may want? */
-  readonly allowHttpWebhooks: boolean
+  /** Where webhooks may go, of any tenant. */
+  readonly webhooks: WebhookPolicy
 }

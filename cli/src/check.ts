@@ -10,11 +10,13 @@ import type { Condition, Resource, TemplateResource, Uid } from '@platen/contrac
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { compileFolder, configMapsOf, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/embedded/manifest/folder.ts'
+import { referencedSecret, secretsIn } from '@platen/embedded/manifest/webhook-secret.ts'
 import { type Compiled, NOTHING, outcomesOf } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import { inertFieldsOf } from '@platen/operator/compile/inert.ts'
 import type { ConfigMaps } from '@platen/operator/compile/source.ts'
 import { type CheckAnswers, checksOf } from '@platen/operator/compile/template.ts'
+import type { FoundSecrets } from '@platen/operator/compile/tenant.ts'
 import { byPlace, count, type Finding, spell } from './finding/finding.ts'
 import { type Places, placesIn } from './finding/place.ts'
 import { conditionFinding, faultsOf, folderReader, resourcesOf } from './folder.ts'
@@ -95,7 +97,8 @@ async function compileAll(
   const resources = resourcesOf(documents, ports)
   // Asked before anything is checked, as a browser that is named wrongly is no fault of a template.
   if (resources.some(({ kind }) => kind === 'Template')) await renderer.hasHtml()
-  const input = { documents, resources, keyHashes: assumedKeys(resources), serviceBucket: SERVICE_BUCKET }
+  const assumed = { keyHashes: assumedKeys(resources), webhookSecrets: assumedSecrets(resources, documents) }
+  const input = { documents, resources, ...assumed, serviceBucket: SERVICE_BUCKET }
   const asked = { previous: NOTHING, known: new Map(), check: renderer.check, clock: ports.clock }
   const { compiled, settled } = await compileFolder({ ...input, ...asked }, signal)
   return { compiled, answers: settled }
@@ -114,6 +117,18 @@ function assumedKeys(resources: readonly Resource[]): ReadonlyMap<Uid, KeyHash> 
   )
 }
 
+/** Only the secrets of others are looked for, and none of them is needed. */
+function assumedSecrets(resources: readonly Resource[], documents: FolderState['documents']): FoundSecrets {
+  const secrets = secretsIn(documents)
+  const tenants = resources.filter((resource) => resource.kind === 'Tenant')
+  return new Map(
+    tenants.flatMap(({ metadata, spec }) => {
+      const found = spec.webhookSecretRef && referencedSecret(spec.webhookSecretRef, secrets)
+      return found !== undefined && 'fault' in found ? [[metadata.uid, found]] : []
+    }),
+  )
+}
+
 function tellAll(resource: Resource, conditions: readonly Condition[], look: Look): readonly Finding[] {
   const label = labelOf(resource)
   const ready = conditions.find(({ type }) => type === 'Ready')
@@ -128,11 +143,11 @@ function tellAll(resource: Resource, conditions: readonly Condition[], look: Loo
       return [schemaFinding(resource, message, look.places)]
     return [{ ...conditionFinding(resource, condition, look.places), isWarning }]
   })
-  const inert = inertFieldsOf(resource).map((field) => ({
-    ...look.places.ofField(label, `/spec/${field.replaceAll('.', '/')}`),
+  const inert = inertFieldsOf(resource).map(({ path, message }) => ({
+    ...look.places.ofField(label, path),
     resource: label,
-    subject: field,
-    message: 'has no effect yet',
+    subject: path,
+    message,
     isWarning: true,
   }))
   return [...told, ...inert]

@@ -58,6 +58,7 @@ const FIELDS: Partial<Record<ConditionReason, string>> = {
   PlanNotReady: '/spec/planRef/name',
   InvalidLimits: '/spec',
   InvalidEffectiveLimits: '/spec/overrides',
+  SecretMissing: '/spec/webhookSecretRef',
   AssetsTooLarge: '/spec/assets',
   EngineNotInPlan: '/spec/html',
   JavaScriptNotInPlan: '/spec/html/javascript',

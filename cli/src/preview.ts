@@ -158,8 +158,8 @@ function lookAt(document: ManifestDocument, { folder, ports }: { folder: FolderS
   assert(template !== undefined, 'a document of a template is a template')
   const configMaps = configMapsOf(folder.documents)
   const checks = new Map([...checksOf([template], configMaps).keys()].map((key) => [key, []]))
-  const asked = { keyHashes: new Map(), checks, defaults: DEFAULT_LIMITS, serviceBucket: SERVICE_BUCKET }
-  const compiled = compile({ resources, configMaps, ...asked })
+  const asked = { checks, defaults: DEFAULT_LIMITS, serviceBucket: SERVICE_BUCKET, now: ports.clock.now() }
+  const compiled = compile({ resources, configMaps, keyHashes: new Map(), webhookSecrets: new Map(), ...asked })
   const conditions = compiled.templates.get(template.metadata.uid)?.conditions ?? []
   return { template, configMaps, compiled, conditions }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AddressClass, addressClassOf, type Cidr, mayConnect, parseCidr } from './address.ts'
+import { type AddressClass, addressClassOf, type Cidr, cidrsOf, mayConnect, parseCidr } from './address.ts'
 
 describe('an address', () => {
   // First and last of each block, and their neighbours.
@@ -58,7 +58,7 @@ describe('an address', () => {
 describe('a block of addresses', () => {
   test.for([
     '10.0.0.0|10.0.0.0/|/8|10.0.0.0/33|10.0.0.0/-1|10.0.0.0/8/8|10.0.0.0/0x8|10.0.0/8',
-    '10.0.0.1/8|10.128.0.0/8|fd00::/129|fd00::1/64|fe80::%1/64|::/ 0|',
+    '10.0.0.0/08|10.0.0.1/8|10.128.0.0/8|fd00::/129|fd00::1/64|fe80::%1/64|::/ 0|',
   ])('is not %s', (texts) => {
     expect(texts.split('|').filter((text) => parseCidr(text) !== undefined)).toEqual([])
   })
@@ -86,6 +86,10 @@ describe('a block of addresses', () => {
     ['64:ff9b::/96', '64:ff9b::808:808', false],
   ])('%s lets connect to %s: %s', ([block, address, isAllowed]) => {
     expect(mayConnect(address, [cidr(block)])).toBe(isAllowed)
+  })
+
+  test('of settings that is none allows nothing', () => {
+    expect(cidrsOf(['10.0.0.0/8', 'all', '', '0.0.0.0', 'fd00::/8'])).toEqual([cidr('10.0.0.0/8'), cidr('fd00::/8')])
   })
 
   test('is not needed for what is public', () => {

@@ -59,7 +59,7 @@ export function mayConnect(text: string, allowed: readonly Cidr[]): boolean {
 
 /** A block as `10.0.0.0/8` or `fd00::/8`; undefined for anything else, and where bits are set behind the prefix. */
 export function parseCidr(text: string): Cidr | undefined {
-  const [, start = '', length] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
+  const [, start = '', length] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? []
   const address = parseAddress(start)
   const prefix = Number(length)
   if (address === undefined || prefix > address.bits) return undefined
@@ -72,6 +72,11 @@ export function parseCidrs(text: string): readonly Cidr[] | undefined {
   const cidrs = text.split(',').map((part) => parseCidr(part.trim()))
   const sound = cidrs.filter((cidr) => cidr !== undefined)
   return sound.length === cidrs.length ? sound : undefined
+}
+
+/** The blocks of compiled settings. One that is none allows nothing. */
+export function cidrsOf(texts: readonly string[]): readonly Cidr[] {
+  return texts.flatMap((text) => parseCidr(text) ?? [])
 }
 
 function contains(cidr: Cidr, address: Address): boolean {

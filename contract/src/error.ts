@@ -43,6 +43,12 @@ export const HTTP_ERRORS = {
     fault: 'caller',
     summary: 'No render of this id was issued to this tenant and environment.',
   },
+  DELIVERY_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    fault: 'caller',
+    summary: 'There is no webhook delivery of this id for this tenant and environment, or it is no longer kept.',
+  },
   METHOD_NOT_ALLOWED: {
     status: 405,
     retryable: false,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { aManifest } from '../../test/fixture/build.ts'
-import { eventOf } from './event.ts'
+import { aFailure, aManifest } from '../../test/fixture/build.ts'
+import { eventOf, webhookBodyOf } from './event.ts'
+import { renderUuid } from './render-id.ts'
 
 const key = new Uint8Array(32).fill(7)
 
@@ -19,4 +20,26 @@ test('the id is a UUIDv7 of the time at which the render ended', () => {
 test('another key gives another id, so an id cannot be made without it', () => {
   const manifest = aManifest({})
   expect(eventOf(manifest, new Uint8Array(32)).id).not.toBe(eventOf(manifest, key).id)
+})
+
+test('the body of a webhook has the id of the render as a UUID, and of a success what was made', () => {
+  const manifest = aManifest({})
+  const { outcome, render } = manifest
+  const body = JSON.parse(webhookBodyOf(eventOf(manifest, key)))
+  expect(body).toEqual({
+    id: renderUuid(render.id),
+    status: 'succeeded',
+    duration_ms: outcome.durationMs,
+    bytes: 1234,
+    artifact_id: outcome.status === 'succeeded' && outcome.pdf.sha256,
+  })
+})
+
+test('the body of a webhook says of a failure what went wrong, in any script', () => {
+  const error = { code: 'render_timeout', message: 'the render did not end within 25 seconds \u2028 ж 🙂' } as const
+  const manifest = aManifest({ outcome: aFailure({ error }) })
+  const body = webhookBodyOf(eventOf(manifest, key))
+  expect(body).toBe(
+    `{"id":"${renderUuid(manifest.render.id)}","status":"failed","error_code":"render_timeout","error_message":"${error.message}"}`,
+  )
 })

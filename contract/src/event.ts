@@ -1,9 +1,10 @@
 /** What happened to a render: the facts that webhooks and quota are made from. Kept 40 days or more. */
 import { createHmac } from 'node:crypto'
 import type { Manifest } from './render.ts'
-import { renderIdBytes, uuidOf } from './render-id.ts'
+import { renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
 
-export type EventType = 'render.succeeded' | 'render.failed'
+export const EVENT_TYPES = ['render.succeeded', 'render.failed'] as const
+export type EventType = (typeof EVENT_TYPES)[number]
 
 /** Secret of the event ids, so that nobody can tell one from a render id. At least 32 bytes. */
 export type EventKey = Uint8Array
@@ -25,4 +26,17 @@ export function eventOf(manifest: Manifest, key: EventKey): RenderEvent {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   return { id: uuidOf(bytes), type, manifest }
+}
+
+/** What a receiver is sent of an event: JSON, in the same bytes whenever it is asked for. */
+export function webhookBodyOf({ manifest }: RenderEvent): string {
+  const { render, outcome } = manifest
+  const id = renderUuid(render.id)
+  if (outcome.status === 'failed') {
+    const { code, message } = outcome.error
+    return JSON.stringify({ id, status: outcome.status, error_code: code, error_message: message })
+  }
+  const { durationMs, pdf } = outcome
+  const { bytes, sha256 } = pdf
+  return JSON.stringify({ id, status: outcome.status, duration_ms: durationMs, bytes, artifact_id: sha256 })
 }

@@ -35,9 +35,6 @@ export const FAILURE_MESSAGE_CHARS_MAX = 1000
 /** Characters of `X-Request-Id` taken over from the caller. */
 export const REQUEST_ID_CHARS_MAX = 128
 
-/** Characters of `webhook_url`: what browsers and proxies agree to carry. */
-export const WEBHOOK_URL_CHARS_MAX = 2048
-
 /** Characters of a template code. */
 export const TEMPLATE_CODE_CHARS_MAX = 128
 

@@ -21,6 +21,16 @@ export interface NamespacedMetadata extends Metadata {
   readonly namespace: string
 }
 
+/** The annotation of a Tenant by which a new webhook secret is asked for: any time that was not asked for before, in RFC 3339. */
+export const ROTATE_ANNOTATION = 'platen.dev/rotate-webhook-secret'
+/** Where it stands in a manifest, as a JSON pointer. */
+export const ROTATE_POINTER = `/metadata/annotations/${ROTATE_ANNOTATION.replace('/', '~1')}`
+
+export interface TenantMetadata extends Metadata {
+  /** The time by which a new webhook secret is asked for, in an annotation; absent = never. */
+  readonly rotateWebhookSecretAt?: Instant
+}
+
 export interface PlanResource {
   readonly kind: 'Plan'
   readonly metadata: Metadata
@@ -28,7 +38,7 @@ export interface PlanResource {
 }
 export interface TenantResource {
   readonly kind: 'Tenant'
-  readonly metadata: Metadata
+  readonly metadata: TenantMetadata
   readonly spec: TenantSpec
 }
 export interface TemplateResource {
@@ -94,7 +104,8 @@ export const CONDITION_REASONS = {
   EngineAllowed: 'The plan allows every engine the template has a source for.',
   JavaScriptNotInPlan: 'The plan has no page JavaScript: html renders of this template run none.',
   EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
-  SecretMissing: 'The key this resource names cannot be read; a key published earlier stays valid.',
+  SecretMissing: 'The API key or webhook secret of this resource cannot be read; one published earlier stays in force.',
+  RotationPutOff: 'As many webhook secrets sign as may; the newest one does when the overlap of one of them has ended.',
 } as const
 export type ConditionReason = keyof typeof CONDITION_REASONS
 

@@ -57,6 +57,20 @@ export interface Tenant {
   readonly suspendedReason?: string
   /** Where this tenant's PDFs go. `prefix` ends in `/`. */
   readonly storage: { readonly bucket: string; readonly prefix: string }
+  /** Blocks of addresses where its webhook receivers may stand though they are not public; absent = none. As `10.0.0.0/8`. */
+  readonly webhookAllowCidrs?: readonly string[]
+  /**
+   * What its webhooks are signed with, the secret that receivers have known for the longest time first; absent while it cannot be
+   * had. One has no `until`: the current one. `webhook-secret.ts` reads them.
+   */
+  readonly webhookSecrets?: readonly WebhookSecret[]
+}
+
+/** A webhook secret, sealed (see `seal.ts`). */
+export interface WebhookSecret {
+  readonly sealed: string
+  /** When the overlap ends of one that was replaced. */
+  readonly until?: Instant
 }
 
 export interface ApiKey {

@@ -7,11 +7,14 @@ import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
+import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
@@ -22,16 +25,18 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { Engines } from '@platen/renderer/engine/open-engines.ts'
-import { serveArtifacts } from './artifact-route.ts'
 import type { Config } from './config.ts'
+import { serveArtifacts } from './http/artifact-route.ts'
+import { serveMetrics } from './http/metrics.ts'
 import { SERVICE_BUCKET } from './manifest/compile-folder.ts'
 import { openManifests } from './manifests.ts'
-import { type EmbeddedRenderer, openRenderer } from './renderer.ts'
+import { type EmbeddedRenderer, openRenderer } from './part/renderer.ts'
+import { type EmbeddedWebhooks, openWebhooks } from './part/webhooks.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
 import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
 import { type Room, watchRoom } from './store/room.ts'
-import { loadOrCreateKeyFile } from './store/secrets.ts'
+import { loadOrCreateKeyFile, removeUnfinished } from './store/secrets.ts'
 
 export interface EmbeddedService extends AsyncDisposable {
   /** Where it listens: `http://127.0.0.1:8080`. */
@@ -56,21 +61,25 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
   let url = config.publicUrl ?? ''
-  const { ports, database, ledger } = await openPorts({ ...settled, stack, publicUrl: () => url })
+  const { ports, database, ledger, sealKey } = await openPorts({ ...settled, stack, publicUrl: () => url })
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }
+  const webhooks = stack.use(
+    openWebhooks({ ports, settings: { brand: config.brand, retriesMax: config.webhooks.retriesMax }, sealKey }),
+  )
   const renderer = stack.use(openRenderer({ ports, worker, engines }))
-  const { brand, dataDir, manifestsDir: dir, allowHttpWebhooks } = config
-  const settings = { brand, serviceBucket: SERVICE_BUCKET, allowHttpWebhooks }
-  const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, check: engines.check }
+  const { brand, dataDir, manifestsDir: dir } = config
+  const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy }
+  const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, sealKey, check: engines.check }
   stack.use(await openManifests(manifests, starting))
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
   const room = stack.use(await watchRoom({ folder: config.dataDir, clock: ports.clock, log }))
-  const app = buildApp({ ...ports, ...health({ renderer, room, databaseFailed: database.failed }), settings })
+  const app = buildApp({ ...ports, ...health({ renderer, webhooks, room, databaseFailed: database.failed }), settings })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())
   const listening = await app.listen({ host: config.host, port: config.port })
   url ||= listening
   renderer.begin()
+  webhooks.begin()
   const owned = stack.move()
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
@@ -89,17 +98,38 @@ async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
   // First, as its lock says whose folder this is.
   const starting = new AbortController().signal
   const database = stack.use(await openDatabase({ path: join(dataDir, 'platen.db'), signal: starting }))
+  await removeUnfinished(dataDir)
   const urlKey = await loadOrCreateKeyFile(join(dataDir, 'url-key'), KEY_BYTES, ids)
+  const sealKey = await loadOrCreateKeyFile(join(dataDir, 'seal-key'), KEY_BYTES, ids)
   const keys: KeyRing = config.idKeys ?? [await loadOrCreateKeyFile(join(dataDir, 'id-keys'), KEY_BYTES, ids)]
   const artifacts = await openFileArtifactStore({ root: join(dataDir, 'artifacts'), publicUrl, urlKey, clock })
   const ledger = sqliteRenderLedger(database, clock)
   const events = sqliteEventLog(database)
   const limiter = await openSqliteLimiter(database, clock, starting)
-  stack.use(keepRetention({ ledger, artifacts, serviceBucket: SERVICE_BUCKET, facts: [events, limiter], clock, log }))
+  const deliveries = await openSqliteDeliveryLog(database, clock, starting)
+  const metrics = openMetrics()
+  if (config.metricsPort !== undefined)
+    stack.use(await serveMetrics({ ...config, port: config.metricsPort, metrics, log }))
+  const { policy, ca } = config.webhooks
+  const sender = stack.use(webhookSender({ clock, policy, ...(ca !== undefined && { ca }) }))
+  stack.use(
+    keepRetention({
+      ledger,
+      artifacts,
+      deliveries,
+      serviceBucket: SERVICE_BUCKET,
+      facts: [events, limiter],
+      clock,
+      log,
+    }),
+  )
   const queue = queueByLane({ memory: memoryRenderQueue(), disk: sqliteRenderQueue(database) })
   const ports = {
     artifacts,
     events,
+    deliveries,
+    sender,
+    meter: metrics.webhooks,
     limiter,
     queue,
     clock,
@@ -110,17 +140,18 @@ async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
     replies: memoryReplyChannel(),
     directory: memoryDirectory(),
   }
-  return { ports, database, ledger }
+  return { ports, database, ledger, sealKey }
 }
 
 interface Parts {
   readonly renderer: EmbeddedRenderer
+  readonly webhooks: EmbeddedWebhooks
   readonly room: Room
   readonly databaseFailed: AbortSignal
 }
 
 /** Ready as long as a render sent now would be begun and kept, by whichever engine. */
-function health({ renderer, room, databaseFailed }: Parts): Health {
+function health({ renderer, webhooks, room, databaseFailed }: Parts): Health {
   return {
     isEngineAvailable: (engine) => room.isThere() && ['starting', 'running'].includes(renderer.states()[engine]),
     isReady() {
@@ -128,7 +159,7 @@ function health({ renderer, room, databaseFailed }: Parts): Health {
       const ready = !databaseFailed.aborted && room.isThere() && Object.values(engines).includes('running')
       return { ready, detail: { engines, disk: room.isThere() ? 'ok' : 'full' } }
     },
-    isAlive: () => !databaseFailed.aborted && !Object.values(renderer.states()).includes('dead'),
+    isAlive: () => !databaseFailed.aborted && webhooks.isAlive() && !Object.values(renderer.states()).includes('dead'),
   }
 }
 

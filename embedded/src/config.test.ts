@@ -1,11 +1,33 @@
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, readConfig, unknownSettings } from './config.ts'
 
 const key = Buffer.alloc(32, 1).toString('base64url')
 
 describe('the settings', () => {
+  test('take the certificates of a file, and nothing else that is in it', ({ onTestFinished }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'platen-config-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const [first = '', second = ''] = rootCertificates
+    const read = (content: string) => {
+      const path = join(folder, 'ca.pem')
+      writeFileSync(path, content)
+      return readConfig({ PLATEN_WEBHOOK_CA_FILE: path }).webhooks.ca
+    }
+    expect(read(`# ours\n${first}\n\n# theirs\n${second}`)).toBe(
+      [first, second].map((text) => new X509Certificate(text).toString()).join(''),
+    )
+    expect(() => read(first.replace('MII', 'AAA'))).toThrow('PLATEN_WEBHOOK_CA_FILE must be the path of a PEM file')
+    expect(() => read('')).toThrow(ConfigError)
+  })
+
   test('have defaults for everything', () => {
-    expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 8080, brand: 'service', allowHttpWebhooks: false })
+    expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 8080, brand: 'service' })
+    expect(readConfig({}).webhooks).toEqual({ policy: { isHttpAllowed: false, allowCidrs: [] }, retriesMax: 5 })
   })
 
   test.for<[string, string, object]>([
@@ -14,7 +36,17 @@ describe('the settings', () => {
     ['PLATEN_PORT', '', { port: 8080 }],
     ['PLATEN_PUBLIC_URL', 'https://pdf.example.com/', { publicUrl: 'https://pdf.example.com' }],
     ['PLATEN_BRAND', 'acme', { brand: 'acme' }],
-    ['PLATEN_WEBHOOK_ALLOW_HTTP', 'true', { allowHttpWebhooks: true }],
+    ['PLATEN_WEBHOOK_ALLOW_HTTP', 'true', { webhooks: { policy: { isHttpAllowed: true } } }],
+    ['PLATEN_WEBHOOK_ALLOW_HTTP', '1', { webhooks: { policy: { isHttpAllowed: true } } }],
+    ['PLATEN_WEBHOOK_ALLOW_HTTP', 'false', { webhooks: { policy: { isHttpAllowed: false } } }],
+    ['PLATEN_WEBHOOK_ALLOW_HTTP', '0', { webhooks: { policy: { isHttpAllowed: false } } }],
+    [
+      'PLATEN_WEBHOOK_ALLOW_CIDRS',
+      '10.1.0.0/16',
+      { webhooks: { policy: { allowCidrs: [{ bits: 32, prefix: 16, value: 0x0a_01_00_00n }] } } },
+    ],
+    ['PLATEN_WEBHOOK_RETRIES', '0', { webhooks: { retriesMax: 0 } }],
+    ['PLATEN_WEBHOOK_RETRIES', '5', { webhooks: { retriesMax: 5 } }],
     ['PLATEN_RENDER_SLOTS', '64', { renderSlots: 64 }],
     ['PLATEN_EGRESS_ALLOW_CIDRS', '', { egressAllowCidrs: [] }],
     [
@@ -44,6 +76,14 @@ describe('the settings', () => {
     ['PLATEN_ID_KEYS', `${key},`],
     ['PLATEN_BRAND', 'Acme Inc'],
     ['PLATEN_WEBHOOK_ALLOW_HTTP', 'yes'],
+    ['PLATEN_WEBHOOK_ALLOW_HTTP', '2'],
+    ['PLATEN_WEBHOOK_ALLOW_CIDRS', 'all'],
+    ['PLATEN_WEBHOOK_ALLOW_CIDRS', '10.1.0.1/16'],
+    ['PLATEN_WEBHOOK_RETRIES', '6'],
+    ['PLATEN_WEBHOOK_RETRIES', '-1'],
+    ['PLATEN_WEBHOOK_CA_FILE', '/nowhere/ca.pem'],
+    ['PLATEN_WEBHOOK_CA_FILE', import.meta.dirname],
+    ['PLATEN_WEBHOOK_CA_FILE', import.meta.filename],
     ['PLATEN_LOG_LEVEL', 'loud'],
     ['PLATEN_RENDER_SLOTS', '0'],
     ['PLATEN_EGRESS_ALLOW_CIDRS', '10.1.0.0'],

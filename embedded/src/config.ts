@@ -1,8 +1,12 @@
 /** The environment → `Config`, once, at start. All faults are reported together, naming settings and never their values. */
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
+import { WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
+import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
 
 export interface Config {
   readonly host: string
@@ -17,12 +21,23 @@ export interface Config {
   readonly brand: string
   /** Path of the browser to use; `none` for no html engine; absent = the one found. */
   readonly chromium?: string
-  readonly allowHttpWebhooks: boolean
+  readonly webhooks: WebhookConfig
+  /** Where metrics are served; absent = nowhere. 0 = any free port. */
+  readonly metricsPort?: number
   /** Addresses that templates may fetch from though they are not public. */
   readonly egressAllowCidrs: readonly Cidr[]
   readonly logLevel: LogLevel
   /** Renders at once, per engine. */
   readonly renderSlots: number
+}
+
+export interface WebhookConfig {
+  /** Where webhooks may go, of any tenant. */
+  readonly policy: WebhookPolicy
+  /** Certificates to trust beside those Node brings along, as PEM. */
+  readonly ca?: string
+  /** How many attempts may follow the first. */
+  readonly retriesMax: number
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -65,6 +80,23 @@ export const SETTINGS = {
       'Path of the Chromium binary that renders html, headless-shell being the quickest; `none` goes without html.',
   },
   PLATEN_WEBHOOK_ALLOW_HTTP: { default: 'false', description: 'Accept `http:` webhook URLs too, not only `https:`.' },
+  PLATEN_WEBHOOK_ALLOW_CIDRS: {
+    default: 'none',
+    description:
+      "Networks whose receivers may be called though they are not public, such as `10.1.0.0/16,fd12::/16`, by every tenant; a tenant's own are in `webhooks.allowCidrs`.",
+  },
+  PLATEN_WEBHOOK_CA_FILE: {
+    default: 'none',
+    description: 'PEM file of certificates that vouch for receivers, beside those of the public authorities.',
+  },
+  PLATEN_WEBHOOK_RETRIES: {
+    default: `${WEBHOOK_RETRY_MS.length}`,
+    description: `Attempts that may follow a first one that failed: 0 to ${WEBHOOK_RETRY_MS.length}.`,
+  },
+  PLATEN_METRICS_PORT: {
+    default: 'none',
+    description: 'Port of `/metrics` for Prometheus, on the address of `PLATEN_HOST`; 0 takes any free one.',
+  },
   PLATEN_EGRESS_ALLOW_CIDRS: {
     default: 'none',
     description:
@@ -89,10 +121,15 @@ const RENDER_SLOTS_MAX = 64
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** The value of one setting; undefined where it is absent or, which is kept as a fault, not as wanted. */
+type Read = <T>(name: SettingName, parse: (text: string) => T | undefined, wanted: string) => T | undefined
+
+const NETWORKS = 'networks such as 10.1.0.0/16, separated by commas'
+
 /** Reads the settings. Throws `ConfigError` naming every one that is wrong. An empty value counts as absent. */
 export function readConfig(env: Environment): Config {
   const faults: string[] = []
-  const read = <T>(name: SettingName, parse: (text: string) => T | undefined, wanted: string): T | undefined => {
+  const read: Read = (name, parse, wanted) => {
     const text = env[name]
     if (text === undefined || text === '') return undefined
     const value = parse(text)
@@ -106,25 +143,48 @@ export function readConfig(env: Environment): Config {
     `base64url keys of at least ${ID_KEY_BYTES_MIN} bytes, separated by commas`,
   )
   const chromium = read('PLATEN_CHROMIUM', (text) => (text === 'none' ? text : resolve(text)), 'a path or none')
+  const metricsPort = read(
+    'PLATEN_METRICS_PORT',
+    (text) => parseInteger(text, [0, 65_535]),
+    'a port number from 0 to 65535',
+  )
   const config: Config = {
     host: read('PLATEN_HOST', (text) => text, 'an address') ?? '127.0.0.1',
     port: read('PLATEN_PORT', (text) => parseInteger(text, [0, 65_535]), 'a port number from 0 to 65535') ?? 8080,
     dataDir: read('PLATEN_DATA_DIR', resolve, 'a path') ?? resolve('data'),
     manifestsDir: read('PLATEN_MANIFESTS_DIR', resolve, 'a path') ?? resolve('examples'),
     brand: read('PLATEN_BRAND', parseBrand, 'a word of small letters, at most 32') ?? 'service',
-    allowHttpWebhooks: read('PLATEN_WEBHOOK_ALLOW_HTTP', parseBoolean, 'true or false') ?? false,
-    egressAllowCidrs:
-      read('PLATEN_EGRESS_ALLOW_CIDRS', parseCidrs, 'networks such as 10.1.0.0/16, separated by commas') ?? [],
+    webhooks: readWebhooks(read),
+    egressAllowCidrs: read('PLATEN_EGRESS_ALLOW_CIDRS', parseCidrs, NETWORKS) ?? [],
     logLevel: read('PLATEN_LOG_LEVEL', parseLogLevel, `one of ${LOG_LEVELS.join(', ')}`) ?? 'info',
     renderSlots:
       read('PLATEN_RENDER_SLOTS', (text) => parseInteger(text, [1, RENDER_SLOTS_MAX]), 'a number from 1 to 64') ??
       Math.min(availableParallelism(), RENDER_SLOTS_MAX),
     ...(publicUrl !== undefined && { publicUrl }),
     ...(idKeys !== undefined && { idKeys }),
+    ...(metricsPort !== undefined && { metricsPort }),
     ...(chromium !== undefined && { chromium }),
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)
+}
+
+function readWebhooks(read: Read): WebhookConfig {
+  const retriesMax = WEBHOOK_RETRY_MS.length
+  const ca = read('PLATEN_WEBHOOK_CA_FILE', readCertificates, 'the path of a PEM file with certificates')
+  return {
+    policy: {
+      isHttpAllowed: read('PLATEN_WEBHOOK_ALLOW_HTTP', parseBoolean, 'true or false') ?? false,
+      allowCidrs: read('PLATEN_WEBHOOK_ALLOW_CIDRS', parseCidrs, NETWORKS) ?? [],
+    },
+    ...(ca !== undefined && { ca }),
+    retriesMax:
+      read(
+        'PLATEN_WEBHOOK_RETRIES',
+        (text) => parseInteger(text, [0, retriesMax]),
+        `a number from 0 to ${retriesMax}`,
+      ) ?? retriesMax,
+  }
 }
 
 /** Names that look like settings and are none: most likely misspelt. */
@@ -138,7 +198,20 @@ function parseInteger(text: string, [min, max]: readonly [number, number]): numb
 }
 
 function parseBoolean(text: string): boolean | undefined {
-  return text === 'true' ? true : text === 'false' ? false : undefined
+  if (text === 'true' || text === '1') return true
+  return text === 'false' || text === '0' ? false : undefined
+}
+
+/** The certificates in a file; undefined where it cannot be read, holds none, or one that is none. */
+function readCertificates(path: string): string | undefined {
+  try {
+    const certificates = readFileSync(path, 'latin1').match(
+      /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
+    )
+    return certificates?.map((text) => new X509Certificate(text).toString()).join('')
+  } catch {
+    return undefined
+  }
 }
 
 function parseLogLevel(text: string): LogLevel | undefined {

@@ -15,6 +15,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import { assetKey, templateKey } from '@platen/contract/render.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource.ts'
+import type { SealKey } from '@platen/contract/seal.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { type Compiled, NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
 import type { CheckAnswers } from '@platen/operator/compile/template.ts'
@@ -23,6 +24,7 @@ import { EMPTY_FOLDER, type FolderState, type FolderWatch, readFolder, watchFold
 import { type Identities, identify, loadIdentities, storeIdentities } from './manifest/identity.ts'
 import { loadLastGood, storeLastGood } from './manifest/last-good.ts'
 import { report } from './manifest/report.ts'
+import { beginRotations, putAsideSecrets, secretFinder } from './manifest/webhook-secret.ts'
 import { loadOrCreateApiKey } from './store/secrets.ts'
 
 export interface ManifestOptions {
@@ -30,8 +32,10 @@ export interface ManifestOptions {
   readonly dir: string
   /** Where generated keys and identities are kept. */
   readonly dataDir: string
-  /** Opens the prefix of generated keys. */
+  /** Opens the prefix of generated keys and secrets. */
   readonly brand: string
+  /** Seals webhook secrets wherever they go. */
+  readonly sealKey: SealKey
   /** Where template sources go, and the PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly check: PublishCheck
@@ -51,7 +55,7 @@ export async function openManifests(options: ManifestOptions, signal: AbortSigna
   const closing = new AbortController()
   const either = AbortSignal.any([signal, closing.signal])
   const read = resourceReader()
-  const load = loader(options, read)
+  const load = loader(options, read, await loadIdentities(options.dataDir))
   const watch = tryWatch(options)
   try {
     const state = await firstLoad({ ...options, read }, (first) => load(first, either))
@@ -71,7 +75,6 @@ export async function openManifests(options: ManifestOptions, signal: AbortSigna
 /** What one look at the folder leaves to the next. */
 interface State {
   readonly folder: FolderState
-  readonly identities: Identities
   readonly checks: CheckAnswers
   /** What was in force, be it before a restart. */
   readonly previous: Previous
@@ -85,13 +88,12 @@ async function firstLoad(
   { dir, dataDir, log, read }: ManifestOptions & { readonly read: ReadResource },
   load: (state: State) => Promise<State>,
 ): Promise<State> {
-  const identities = await loadIdentities(dataDir)
   const kept = await loadLastGood(dataDir, read)
   if (kept === 'damaged')
     log.warn({ dataDir }, 'the last good settings cannot be read, so what is refused now has none')
   const lastGood =
     kept === undefined || kept === 'damaged' ? { folder: EMPTY_FOLDER, previous: NOTHING, checks: new Map() } : kept
-  const state = await load({ ...lastGood, identities }).catch((cause: unknown) => {
+  const state = await load(lastGood).catch((cause: unknown) => {
     throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES')
       ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
       : cause
@@ -140,21 +142,29 @@ async function follow(options: Following, signal: AbortSignal): Promise<void> {
   watch?.[Symbol.dispose]()
 }
 
-function loader(options: ManifestOptions, read: ReadResource): Load {
+function loader(options: ManifestOptions, read: ReadResource, known: Identities): Load {
   const { dir, dataDir, publisher, clock, ids, log } = options
+  const findSecrets = secretFinder(options)
+  // As they stand on the disk, be it by a look that failed later.
+  let kept = known
+  const keep = async (identities: Identities) => {
+    if (identities !== kept) await storeIdentities(dataDir, identities)
+    kept = identities
+  }
   return async (state, signal) => {
     const folder = await readFolder(dir, state.folder, read)
     if (state.compiled !== undefined && isSame(folder, state.folder)) return { ...state, folder }
     const { documents } = folder
     const isComplete = folder.faults.length === 0
-    const { resources, identities } = identify(
-      { documents, known: state.identities, isComplete, now: clock.now() },
-      ids,
-    )
+    const { resources, identities } = identify({ documents, known: kept, isComplete, now: clock.now() }, ids)
+    await putAsideSecrets(dataDir, { before: kept, after: identities })
     // Before anything is published under them.
-    if (identities !== state.identities) await storeIdentities(dataDir, identities)
+    await keep(beginRotations(resources, identities, options))
+    const secrets = await findSecrets({ documents, resources, identities: kept })
+    await keep(secrets.identities)
     const keyHashes = await findKeys(options, resources)
-    const given = { documents, resources, keyHashes, previous: state.previous, known: state.checks }
+    const found = { keyHashes, webhookSecrets: secrets.found }
+    const given = { documents, resources, ...found, previous: state.previous, known: state.checks }
     const { compiled, settled } = await compileFolder({ ...options, ...given }, signal)
     await storeSources(options, { compiled, stored: state.compiled }, signal)
     if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
@@ -164,7 +174,7 @@ function loader(options: ManifestOptions, read: ReadResource): Load {
     await storeLastGood(dataDir, { folder, previous: compiled, checks: settled }).catch((err: unknown) =>
       log.warn({ err }, 'the last good settings could not be kept'),
     )
-    return { folder, identities, checks: settled, compiled, previous: compiled }
+    return { folder, checks: settled, compiled, previous: compiled }
   }
 }
 

@@ -6,7 +6,7 @@ import { parseAst } from 'vitest/node'
 export const ROOT = join(import.meta.dirname, '../..')
 
 /** Made by tools or at run time; none of it is ours to judge. */
-const NOT_OURS = new Set(['.git', 'node_modules', 'out', 'data'])
+const NOT_OURS = new Set(['.git', 'node_modules', 'dist', 'out', 'data'])
 
 /** Every file of the repository, as a path from its root with forward slashes, in alphabetical order. */
 export function listFiles(): readonly string[] {

@@ -75,6 +75,30 @@ describe('platen check', () => {
     ])
   })
 
+  test('finds the secrets that tenants refer to, and quotes none', async () => {
+    const referring = (key: string) =>
+      TENANT.replace(
+        'spec: {',
+        `spec: {deletionPolicy: Delete, webhookSecretRef: {namespace: a, name: hook, key: ${key}}, `,
+      )
+    const secret =
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: hook, namespace: a}\nstringData: {good: brought-along-0123456789, bad: too-short}\n'
+    await writeFile(join(folder, 'all.yaml'), [PLAN, referring('good'), secret].join('---\n'))
+    const good = await platen('check', folder)
+    expect(good.out.split('\n')).toEqual([
+      `${folder}/all.yaml:9:24: warning: Tenant acme: /spec/deletionPolicy: has no effect yet`,
+      '1 file, 2 resources, 0 previews: no faults',
+      '',
+    ])
+    await writeFile(join(folder, 'all.yaml'), [PLAN, referring('bad'), secret].join('---\n'))
+    const bad = await platen('check', folder)
+    expect(bad.code).toBe(1)
+    expect(bad.out).toContain(
+      'all.yaml:9:50: Tenant acme: SecretMissing: webhookSecretRef leads to a/hook/bad, but its value is not 24 to 512',
+    )
+    expect(good.out + bad.out).not.toMatch(/brought-along|too-short/)
+  })
+
   test('prints no control characters of a template’s author', async () => {
     const rude = template('throw new Error(String.fromCharCode(27, 10, 7) + 1); export default () => null')
     await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, rude].join('---\n'))

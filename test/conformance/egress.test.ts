@@ -61,7 +61,7 @@ test.for<[string, readonly string[]]>([
 })
 
 test('a name without an address, and one that cannot be resolved, are said to be', async () => {
-  await expect(get({ resolve: async () => [] })).rejects.toThrow(`${HOST}: its name has no address`)
+  await expect(get({ resolve: async () => [] })).rejects.toThrow(`${HOST}: its name cannot be resolved (ENODATA)`)
   const lost = Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' })
   await expect(get({ resolve: () => Promise.reject(lost) })).rejects.toThrow('cannot be resolved (ENOTFOUND)')
 })

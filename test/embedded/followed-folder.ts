@@ -6,9 +6,11 @@ import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { openManifests } from '@platen/embedded/manifests.ts'
+import { loadOrCreateKeyFile } from '@platen/embedded/store/secrets.ts'
 import { openTemplateCheck } from '@platen/renderer/template/check.ts'
 import { openSandbox } from '@platen/renderer/template/evaluate.ts'
 
@@ -45,7 +47,7 @@ export async function makeFolder() {
     dir: own,
     dataDir,
     write: (name: string, text: string | Uint8Array) => writeFile(join(own, name), text),
-    follow: (dir = own) => follow({ dir, dataDir, artifacts }),
+    follow: (dir = own, publisher?: DirectoryPublisher) => follow({ dir, dataDir, artifacts, publisher }),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   }
 }
@@ -54,10 +56,12 @@ interface Followed {
   readonly dir: string
   readonly dataDir: string
   readonly artifacts: ReturnType<typeof memoryArtifactStore>
+  /** In place of a directory that takes whatever is published. */
+  readonly publisher: DirectoryPublisher | undefined
 }
 
 /** Follows a folder. `logged` resolves with the first line of that message that nobody has asked for yet. */
-async function follow({ dir, dataDir, artifacts }: Followed) {
+async function follow({ dir, dataDir, artifacts, publisher }: Followed) {
   const check = openTemplateCheck(await openSandbox())
   const lines: Line[] = []
   let wake = Promise.withResolvers<void>()
@@ -72,10 +76,11 @@ async function follow({ dir, dataDir, artifacts }: Followed) {
       dir,
       dataDir,
       artifacts,
-      publisher: directory,
+      publisher: publisher ?? directory,
       clock: systemClock(),
       ids: systemIds(),
       brand: 'service',
+      sealKey: await loadOrCreateKeyFile(join(dataDir, 'seal-key'), 32, systemIds()),
       serviceBucket: 'platen',
       check: (request) => check(request),
       log: { debug: record, info: record, warn: record, error: record },

@@ -225,7 +225,13 @@ describe('a tenant', () => {
     await (await follow())[Symbol.asyncDispose]()
     const path = join(dataDir, 'identities.json')
     expect((await stat(path)).mode & 0o777).toBe(0o600)
-    expect((await readdir(dataDir)).sort()).toEqual(['identities.json', 'keys', 'last-good'])
+    expect((await readdir(dataDir)).sort()).toEqual([
+      'identities.json',
+      'keys',
+      'last-good',
+      'seal-key',
+      'webhook-secrets',
+    ])
     await writeFile(path, '{"Tenant acme": {}}')
     await expect(follow()).rejects.toThrow(`${path} is damaged: restore it from a backup`)
   })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { openSqliteDeliveryLog, type SqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { type SqliteEventLog, sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { type SqliteRenderLedger, sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
@@ -35,6 +36,7 @@ let database: Database
 let artifacts: FileArtifactStore
 let ledger: SqliteRenderLedger
 let events: SqliteEventLog
+let deliveries: SqliteDeliveryLog
 let lines: { readonly fields: object; readonly message: string }[]
 
 beforeEach(async () => {
@@ -45,6 +47,7 @@ beforeEach(async () => {
   artifacts = await openFileArtifactStore({ root: join(folder, 'artifacts'), clock, ...urls })
   ledger = sqliteRenderLedger(database, clock)
   events = sqliteEventLog(database)
+  deliveries = await openSqliteDeliveryLog(database, clock, NEVER)
   lines = []
 })
 afterEach(async () => {
@@ -59,6 +62,7 @@ function start(changes: Partial<Retention> = {}) {
   const retention: Retention = {
     ledger,
     artifacts,
+    deliveries,
     serviceBucket: BUCKET,
     facts: [events],
     log: { debug: tell, info: tell, warn: tell, error: tell },

@@ -4,7 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { type ApiKeyFile, apiKeyPath, loadOrCreateApiKey, loadOrCreateKeyFile } from '@platen/embedded/store/secrets.ts'
+import {
+  type ApiKeyFile,
+  apiKeyPath,
+  loadOrCreateApiKey,
+  loadOrCreateKeyFile,
+  loadOrCreateWebhookSecret,
+  newWebhookSecret,
+  readWebhookSecret,
+  removeUnfinished,
+  replaceWebhookSecret,
+  webhookSecretPath,
+} from '@platen/embedded/store/secrets.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const ids = systemIds()
@@ -81,6 +92,48 @@ describe('a generated API key', () => {
     await writeFile(apiKeyPath(key()), own)
     expect((await loadOrCreateApiKey(key(), ids)).hash).toBe(createHash('sha256').update(own).digest('hex'))
   })
+})
+
+describe('a webhook secret', () => {
+  const file = () => ({ dataDir, tenant: 'acme' })
+  const make = () => newWebhookSecret('acme', ids)
+
+  test('is made in the form of its brand, for its owner alone, and is the same ever after', async () => {
+    const first = await loadOrCreateWebhookSecret(file(), make)
+    expect(first).toEqual({ secret: expect.stringMatching(/^acme_webhook_[0-9A-Za-z]{43}$/), isNew: true })
+    expect(await loadOrCreateWebhookSecret(file(), make)).toEqual({ ...first, isNew: false })
+    expect(await readFile(webhookSecretPath(file()), 'utf8')).toBe(`${first.secret}\n`)
+    expect([await mode(webhookSecretPath(file())), await mode(join(dataDir, 'webhook-secrets'))]).toEqual([
+      0o600, 0o700,
+    ])
+  })
+
+  test('is replaced whole, and for its owner alone', async () => {
+    await loadOrCreateWebhookSecret(file(), make)
+    await replaceWebhookSecret(file(), 'the-next-one-0123456789-0123456789')
+    expect(await readWebhookSecret(file())).toBe('the-next-one-0123456789-0123456789')
+    expect(await mode(webhookSecretPath(file()))).toBe(0o600)
+    expect(await readdir(join(dataDir, 'webhook-secrets'))).toEqual(['acme'])
+  })
+
+  test('that is none is not read as one', async () => {
+    expect(await readWebhookSecret(file())).toBeUndefined()
+    await replaceWebhookSecret(file(), 'too-short')
+    expect(await readWebhookSecret(file())).toBeUndefined()
+  })
+})
+
+test('what a kill has left of files that were being written is removed, and nothing else', async () => {
+  const { path } = await loadOrCreateApiKey(key(), ids)
+  await loadOrCreateWebhookSecret({ dataDir, tenant: 'acme' }, () => newWebhookSecret('acme', ids))
+  for (const name of ['.last-good.123', 'keys/.team-acme.ci-key.4711', 'webhook-secrets/.acme.1', '.hidden', 'x.1'])
+    await writeFile(join(dataDir, name), 'half a secret')
+  await removeUnfinished(dataDir)
+  const left = await readdir(dataDir, { recursive: true })
+  expect(left.sort()).toEqual(
+    ['.hidden', 'keys', path.slice(dataDir.length + 1), 'webhook-secrets', 'webhook-secrets/acme', 'x.1'].sort(),
+  )
+  await removeUnfinished(join(dataDir, 'none'))
 })
 
 describe('a key file', () => {

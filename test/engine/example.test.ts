@@ -51,7 +51,8 @@ async function readExamples(): Promise<ReadonlyMap<string, Example>> {
     requests.push(request)
     return []
   }
-  const given = { documents, resources, keyHashes: new Map(), serviceBucket: SERVICE_BUCKET, previous: NOTHING }
+  const found = { keyHashes: new Map(), webhookSecrets: new Map() }
+  const given = { documents, resources, ...found, serviceBucket: SERVICE_BUCKET, previous: NOTHING }
   await compileFolder({ ...given, known: new Map(), check, clock: systemClock() }, NEVER)
   return new Map(
     requests.map((request) => {

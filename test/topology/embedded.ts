@@ -23,12 +23,12 @@ export interface EmbeddedService extends Service {
   exited(): Promise<number | null>
 }
 
-/** Starts the service on the fixture's manifests; `env` overrides settings. Resolves when it is ready; throws with its log when it exits instead. */
-export async function startEmbedded(env: Record<string, string> = {}): Promise<EmbeddedService> {
+/** Starts the service on manifests, those of the fixture unless told; `env` overrides settings. Resolves when it is ready; throws with its log when it exits instead. */
+export async function startEmbedded(env: Record<string, string> = {}, text = manifests()): Promise<EmbeddedService> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-embedded-'))
   const [dataDir, manifestsDir] = [join(folder, 'data'), join(folder, 'manifests')]
   await mkdir(manifestsDir)
-  await writeFile(join(manifestsDir, 'all.yaml'), manifests())
+  await writeFile(join(manifestsDir, 'all.yaml'), text)
   const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env }
   let running = await launch(settings)
   const service: EmbeddedService = {

@@ -31,8 +31,7 @@ export interface TestHost extends AsyncDisposable {
 }
 
 /** Begins to listen. */
-export async function aHost(address = '127.0.0.1'): Promise<TestHost> {
-  const certificate = aCertificate()
+export async function aHost(address = '127.0.0.1', certificate = aCertificate()): Promise<TestHost> {
   const asked: Asked[] = []
   const answers = new Map<string, RequestListener>()
   let connections = 0
@@ -101,16 +100,22 @@ function portOf(server: Server, address: string): Promise<number> {
   })
 }
 
-/** A certificate for `HOST`, which vouches for itself. */
-function aCertificate(): { readonly key: string; readonly cert: string } {
+/** A key and a certificate for a name and all below it, which vouches for itself. */
+export interface Certificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/** Good for two days, or for as many as are said: with -1 it is over since yesterday. */
+export function aCertificate({ name = HOST, days = 2 } = {}): Certificate {
   const folder = mkdtempSync(join(tmpdir(), 'platen-certificate-'))
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const [key, request, cert] = [join(folder, 'key.pem'), join(folder, 'request.pem'), join(folder, 'cert.pem')]
+  const openssl = (...args: readonly string[]) => execFileSync('openssl', args, { stdio: 'pipe' })
   try {
-    const names = `subjectAltName=DNS:${HOST},DNS:*.${HOST}`
-    const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', cert]
-    execFileSync('openssl', ['req', '-x509', ...made, '-days', '2', '-subj', `/CN=${HOST}`, '-addext', names], {
-      stdio: 'pipe',
-    })
+    const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', request]
+    openssl('req', '-new', ...made, '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name},DNS:*.${name}`)
+    const signed = ['-signkey', key, '-days', `${days}`, '-copy_extensions', 'copyall', '-out', cert]
+    openssl('x509', '-req', '-in', request, ...signed)
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
   } finally {
     rmSync(folder, { recursive: true })

@@ -1,15 +1,11 @@
 /**
- * The guarded client. Names come from tenants, who own the zones they are in, and answers from whoever they please: so the
- * addresses of a name are looked at once, the connection is made to those and no others, what it has come to is looked at again,
- * and everything of an answer has a limit. Each request has a socket of its own and knows no proxy.
+ * The guarded client. Answers come from whoever a tenant pleases: so everything of an answer has a limit, and each request has a
+ * checked socket of its own.
  */
-import type { LookupAddress } from 'node:dns'
-import { lookup } from 'node:dns/promises'
-import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { isIP, connect as openSocket, type Socket } from 'node:net'
-import { connect as openTls, type TLSSocket } from 'node:tls'
-import { type Cidr, mayConnect } from '@platen/contract/address.ts'
+import type { Socket } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import type { Cidr } from '@platen/contract/address.ts'
 import { abortable } from '@platen/contract/bell.ts'
 import { egressUrl, refusal } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -21,27 +17,36 @@ import {
 } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress, Fetched } from '@platen/contract/port/egress.ts'
+import {
+  codeOf,
+  type Guard,
+  openCheckedSocket,
+  type Ports,
+  type Resolve,
+  UnreachableError,
+  USUAL_PORTS,
+} from './checked-socket.ts'
+import { resolveName } from './resolve-name.ts'
 
 export interface EgressOptions {
   readonly clock: Clock
   /** Blocks of addresses that are connected to though they are not public. */
   readonly allowCidrs?: readonly Cidr[]
-  /** All addresses of a name; the system's resolver where not said. */
-  readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>
+  /** All addresses of a name; `resolveName` where not said. */
+  readonly resolve?: Resolve
   /** What stands for the ports 80 and 443. */
-  readonly ports?: { readonly http: number; readonly https: number }
+  readonly ports?: Ports
   /** Certificates to trust, as PEM; those Node brings along where not said. */
   readonly ca?: string
 }
 
-type Guard = Required<Omit<EgressOptions, 'ca' | 'clock'>> & Pick<EgressOptions, 'ca'>
-
 /** Opens nothing. A limit of time is the clock's. */
-export function httpEgress({ clock, ...options }: EgressOptions): Egress {
+export function httpEgress({ clock, ca, ...options }: EgressOptions): Egress {
   const guard: Guard = {
     allowCidrs: [],
-    resolve: (host) => lookup(host, { all: true }),
-    ports: { http: 80, https: 443 },
+    resolve: resolveName,
+    ports: USUAL_PORTS,
+    trust: ca === undefined ? undefined : createSecureContext({ ca }),
     ...options,
   }
   return {
@@ -87,94 +92,44 @@ function nextOf(at: URL, location: string, allowedHosts: readonly string[]): URL
 }
 
 /** One request. */
-async function ask(url: URL, errand: Errand): Promise<Fetched | { readonly location: string }> {
-  const { guard, ended } = errand
-  const addresses = await addressesOf(url, errand)
-  ended.throwIfAborted()
-  const closing = new AbortController()
-  const signal = AbortSignal.any([ended, closing.signal])
-  const socket = openSocket({
-    host: bare(url),
-    port: url.protocol === 'https:' ? guard.ports.https : guard.ports.http,
-    // The first that answers, and none but those that were looked at.
-    lookup: (_host, _options, give) => give(null, [...addresses]),
-    autoSelectFamily: true,
-    signal,
-  })
+async function ask(url: URL, { guard, ended }: Errand): Promise<Fetched | { readonly location: string }> {
+  let channel: Socket | undefined
   try {
-    return await abortable(converse(url, socket, { guard, ended: signal }), ended)
+    channel = await openCheckedSocket(url, guard, ended)
+    return await abortable(converse(url, channel, ended), ended)
   } catch (error) {
     if (error instanceof ServiceError) throw error
-    throw refusal(url, `it could not be reached or broke off (${codeOf(error)})`, error)
+    throw refusal(url, reasonOf(error), error)
   } finally {
-    closing.abort()
+    channel?.destroy()
   }
 }
 
-async function addressesOf(url: URL, { guard, ended }: Errand): Promise<readonly LookupAddress[]> {
-  const host = bare(url)
-  const family = isIP(host)
-  const found = family === 0 ? await abortable(resolve(url, guard), ended) : [{ address: host, family }]
-  if (found.length === 0) throw refusal(url, 'its name has no address')
-  // One that is not public beside others that are is no accident.
-  if (found.every(({ address }) => mayConnect(address, guard.allowCidrs))) return found
-  throw refusal(url, NOT_PUBLIC)
-}
-
-/** The host without the brackets that a URL has around an address. */
-function bare({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '')
-}
-
-async function resolve(url: URL, guard: Guard): Promise<readonly LookupAddress[]> {
-  try {
-    return await guard.resolve(url.hostname)
-  } catch (cause) {
-    throw refusal(url, `its name cannot be resolved (${codeOf(cause)})`, cause)
+function reasonOf(error: unknown): string {
+  const obstacle = error instanceof UnreachableError ? error.obstacle : 'connection'
+  switch (obstacle) {
+    case 'blocked':
+      // Which class the address is of would tell a tenant about a network that is none of theirs.
+      return 'its address is not public'
+    case 'dns':
+      return `its name cannot be resolved (${codeOf(error)})`
+    case 'connection':
+    case 'tls':
+      return `it could not be reached or broke off (${codeOf(error)})`
   }
 }
-
-/** Which class the address is of would tell a tenant about a network that is none of theirs. */
-const NOT_PUBLIC = 'its address is not public'
 
 async function converse(
   url: URL,
-  socket: Socket,
-  { guard, ended: signal }: Pick<Errand, 'guard' | 'ended'>,
+  channel: Socket,
+  signal: AbortSignal,
 ): Promise<Fetched | { readonly location: string }> {
-  // What goes wrong later is told by whoever reads from it then.
-  socket.on('error', () => undefined)
-  await once(socket, 'connect', { signal })
-  // What a resolver calls an address and what the system makes of it may be two things: 0.0.0.0 is this machine.
-  if (!mayConnect(socket.remoteAddress ?? '', guard.allowCidrs)) throw refusal(url, NOT_PUBLIC)
-  const channel = url.protocol === 'https:' ? await secured(url, socket, { ca: guard.ca, signal }) : socket
   const response = await responseOf(url, channel, signal)
   const location = REDIRECTS.includes(response.statusCode ?? 0) ? response.headers.location : undefined
   return location === undefined ? await read(url, response) : { location }
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308]
-
-async function secured(
-  url: URL,
-  socket: Socket,
-  { ca, signal }: { ca: string | undefined; signal: AbortSignal },
-): Promise<TLSSocket> {
-  const host = bare(url)
-  const channel = openTls({
-    socket,
-    host,
-    // An address has no place in the greeting, and is looked for in the certificate all the same.
-    servername: isIP(host) === 0 ? host : '',
-    ALPNProtocols: ['http/1.1'],
-    // Said here, as the environment could say otherwise.
-    rejectUnauthorized: true,
-    ...(ca !== undefined && { ca }),
-  })
-  channel.on('error', () => undefined)
-  await once(channel, 'secureConnect', { signal })
-  return channel
-}
 
 function responseOf(url: URL, channel: Socket, signal: AbortSignal): Promise<IncomingMessage> {
   const asked = request({
@@ -210,9 +165,4 @@ async function read(url: URL, response: IncomingMessage): Promise<Fetched> {
   if (bytes === 0) throw refusal(url, 'it answered with nothing')
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   return { bytes: Buffer.concat(chunks), type: type.trim().toLowerCase() }
-}
-
-/** Node's word for what went wrong; its messages name addresses. */
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'no reason given'
 }

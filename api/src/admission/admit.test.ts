@@ -1,3 +1,4 @@
+import { cidrsOf } from '@platen/contract/address.ts'
 import { describe, expect, test } from 'vitest'
 import { anApi, isQueueEmpty, queued } from '../../../test/fixture/api.ts'
 import { aTemplate } from '../../../test/fixture/build.ts'
@@ -29,6 +30,36 @@ describe('admission refuses', () => {
     ['a webhook over ftp', { ...SYNC, webhook_url: 'ftp://example.com' }, '/webhook_url', 'must be an https URL'],
     ['a webhook with a password', { ...SYNC, webhook_url: 'https://u:p@a.example' }, '/webhook_url', 'user name'],
     ['a webhook that is no URL', { ...SYNC, webhook_url: 'example' }, '/webhook_url', 'format "uri"'],
+    ['a webhook without a host', { ...SYNC, webhook_url: 'https://' }, '/webhook_url', 'must be an https URL'],
+    [
+      'a webhook of a port and no host',
+      { ...SYNC, webhook_url: 'https://:443/' },
+      '/webhook_url',
+      'must be an https URL',
+    ],
+    ['a webhook of 3 KB', { ...SYNC, webhook_url: `https://a.example/${'a'.repeat(3000)}` }, '/webhook_url', '2048'],
+    // A URI is ASCII; its author writes the name in Punycode.
+    [
+      'a webhook of a name in Unicode',
+      { ...SYNC, webhook_url: 'https://bücher.example/' },
+      '/webhook_url',
+      'format "uri"',
+    ],
+    [
+      'a webhook on a port of the system',
+      { ...SYNC, webhook_url: 'https://a.example:25/' },
+      '/webhook_url',
+      'port 80, 443',
+    ],
+    ['a webhook to this machine', { ...SYNC, webhook_url: 'https://localhost/' }, '/webhook_url', 'a public address'],
+    [
+      'a webhook to a private network',
+      { ...SYNC, webhook_url: 'https://10.0.0.1/' },
+      '/webhook_url',
+      'a public address',
+    ],
+    ['a webhook to metadata', { ...SYNC, webhook_url: 'https://0xa9fea9fe/' }, '/webhook_url', 'a public address'],
+    ['a webhook to a service', { ...SYNC, webhook_url: 'https://api.team.svc/' }, '/webhook_url', 'a public address'],
     ['a body that is no object', [SYNC], '', 'must be object'],
   ] as const)('%s with 400 and the place', async ([, body, path, message]) => {
     const api = anApi()
@@ -93,9 +124,35 @@ describe('admission refuses', () => {
     expect(await codeOf(html, { ...body, template: 'invoice' })).toBe('VALIDATION_FAILED')
   })
 
+  test.for([
+    ['a name', 'https://example.com/hook'],
+    ['a name in Punycode', 'https://xn--bcher-kva.example/hook'],
+    ['a public address', 'https://1.1.1.1/hook?a=b#c'],
+    ['a port of its own', 'https://example.com:8443/hook'],
+    ['2048 characters', `https://example.com/${'a'.repeat(2028)}`],
+  ])('nothing of a webhook to %s', async ([, webhook_url]) => {
+    expect((await anApi().post({ ...ASYNC, webhook_url })).statusCode).toBe(202)
+  })
+
+  test('nothing of a webhook to a network that the installation or the tenant allows, metadata aside', async () => {
+    const answersOf = async (options: Parameters<typeof anApi>[0]) => {
+      const api = anApi(options)
+      const urls = ['https://10.0.0.1/', 'https://hooks.internal/', 'https://10.1.0.1/', 'https://169.254.169.254/']
+      const answers = await Promise.all(urls.map((webhook_url) => api.post({ ...ASYNC, webhook_url })))
+      return answers.map(({ statusCode }) => statusCode)
+    }
+    const allowCidrs = cidrsOf(['10.0.0.0/16', '169.254.0.0/16'])
+    expect(await answersOf({ settings: { webhooks: { isHttpAllowed: false, allowCidrs } } })).toEqual([
+      202, 202, 400, 400,
+    ])
+    const webhookAllowCidrs = ['10.0.0.0/16', '169.254.0.0/16']
+    expect(await answersOf({ tenant: { webhookAllowCidrs } })).toEqual([202, 202, 400, 400])
+    expect(await answersOf({})).toEqual([400, 400, 400, 400])
+  })
+
   test('nothing of a webhook over http where the installation allows it', async () => {
-    const api = anApi({ settings: { allowHttpWebhooks: true } })
-    expect((await api.post({ ...ASYNC, webhook_url: 'http://10.0.0.1/hook' })).statusCode).toBe(202)
+    const api = anApi({ settings: { webhooks: { isHttpAllowed: true, allowCidrs: [] } } })
+    expect((await api.post({ ...ASYNC, webhook_url: 'http://example.com/hook' })).statusCode).toBe(202)
   })
 })
 

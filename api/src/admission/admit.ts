@@ -35,7 +35,7 @@ export function admit(application: Application, ports: ApiPorts, requireFit: Req
   const { caller, body } = application
   const { tenant } = caller
   const mode = modeOf(body)
-  const webhookUrl = webhookUrlOf(body, ports.settings.allowHttpWebhooks)
+  const webhookUrl = webhookUrlOf(body, { tenant, policy: ports.settings.webhooks })
   requireActive(tenant)
   const template = findTemplate(ports.directory.current(), tenant, body.template)
   const engine = engineOf(body.engine, template)

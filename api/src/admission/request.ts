@@ -1,8 +1,11 @@
 /** Second station: the shape of a request, as its schema says and beyond what a schema can say. */
+import { cidrsOf } from '@platen/contract/address.ts'
 import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
 import type { Mode } from '@platen/contract/render.ts'
 import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
+import { type WebhookPolicy, webhookUrlFault } from '@platen/contract/webhook-url.ts'
 import type { FastifySchemaCompiler } from 'fastify'
 
 /**
@@ -35,14 +38,18 @@ export function modeOf({ mode, async }: RenderRequest): Mode {
   return mode ?? meant ?? 'sync'
 }
 
+/** Whom a webhook is for, and what the installation says of all. */
+interface WebhookTerms {
+  readonly tenant: Tenant
+  readonly policy: WebhookPolicy
+}
+
 /** The webhook target, where one is named. Throws `INVALID_PAYLOAD`. Where the name leads is looked at when it is called. */
-export function webhookUrlOf({ webhook_url }: RenderRequest, isHttpAllowed: boolean): string | undefined {
+export function webhookUrlOf({ webhook_url }: RenderRequest, { tenant, policy }: WebhookTerms): string | undefined {
   if (webhook_url === undefined) return undefined
-  const url = URL.parse(webhook_url)
-  const isSchemeAllowed = url?.protocol === 'https:' || (isHttpAllowed && url?.protocol === 'http:')
-  if (url === null || !isSchemeAllowed) throw invalid([{ path: '/webhook_url', message: 'must be an https URL' }])
-  if (url.username !== '' || url.password !== '')
-    throw invalid([{ path: '/webhook_url', message: 'must not hold a user name or password' }])
+  const allowCidrs = [...policy.allowCidrs, ...cidrsOf(tenant.webhookAllowCidrs ?? [])]
+  const fault = webhookUrlFault(webhook_url, { ...policy, allowCidrs })
+  if (fault !== undefined) throw invalid([{ path: '/webhook_url', message: fault }])
   return webhook_url
 }
 

@@ -10,7 +10,7 @@ import { PDF_URL_MS, PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract
 import { type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/answer.ts'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf, scopeOf } from '../admission/authenticate.ts'
 import { readManifest } from '../admission/submit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
@@ -19,11 +19,16 @@ import { isUnavailable } from '../problem.ts'
 
 export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
   app.get<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
-    const id = verifyRenderId(request.params.id, scopeOf(callerOf(request)), ports.keys)
-    if (id === undefined) throw new ServiceError('RENDER_NOT_FOUND', 'No render of this id was issued to this key.')
-    request.render = id
-    return await reply.send(await statusOf(id, ports))
+    return await reply.send(await statusOf(renderOf(request, request.params.id, ports), ports))
   })
+}
+
+/** The render a path names. Throws `RENDER_NOT_FOUND` where the id was not issued to the caller. */
+export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<ApiPorts, 'keys'>): RenderId {
+  const id = verifyRenderId(text, scopeOf(callerOf(request)), keys)
+  if (id === undefined) throw new ServiceError('RENDER_NOT_FOUND', 'No render of this id was issued to this key.')
+  request.render = id
+  return id
 }
 
 async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {

@@ -1,6 +1,8 @@
 /** What the API answers, as JSON Schemas for the OpenAPI document and for the tests that hold answers against it. */
 import type { FromSchema } from 'json-schema-to-ts'
+import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '../delivery.ts'
 import { FAILURES, HTTP_ERRORS, WARNINGS } from '../error.ts'
+import { EVENT_TYPES } from '../event.ts'
 
 const renderId = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$', description: 'ULID.' } as const
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
@@ -85,6 +87,68 @@ export const templateListSchema = {
   },
 } as const
 export type TemplateList = FromSchema<typeof templateListSchema>
+
+const attemptSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['started_at', 'duration_ms', 'result'],
+  properties: {
+    started_at: instant,
+    duration_ms: { type: 'integer', minimum: 0 },
+    result: {
+      type: 'string',
+      enum: ATTEMPT_RESULTS,
+      description:
+        'ok: answered 2xx. status: answered otherwise, a redirect too. timeout, dns, connection, tls, protocol: no answer. blocked: the target is one that is not called.',
+    },
+    status_code: { type: 'integer', description: 'HTTP status, where there was an answer.' },
+    message: { type: 'string', description: 'What went wrong. Absent where nothing did.' },
+    response_excerpt: { type: 'string', description: 'The first 4 KiB of the answer, where it is text.' },
+  },
+} as const
+
+export const deliveryListSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['deliveries'],
+  properties: {
+    deliveries: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['id', 'event', 'url', 'status', 'created_at', 'attempts'],
+        properties: {
+          id: { type: 'string', format: 'uuid', description: 'X-Service-Delivery and webhook-id of every attempt.' },
+          event: { type: 'string', enum: EVENT_TYPES },
+          url: { type: 'string', description: 'webhook_url of the render.' },
+          status: {
+            type: 'string',
+            enum: DELIVERY_STATUSES,
+            description:
+              'scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target is one that is not called.',
+          },
+          created_at: instant,
+          next_attempt_at: { ...instant, description: 'Only while status is scheduled.' },
+          reason: { type: 'string', description: 'Why it waits for something, or was blocked.' },
+          attempts: { type: 'array', items: attemptSchema, description: 'The oldest first; the last 50.' },
+        },
+      },
+    },
+  },
+} as const
+export type DeliveryList = FromSchema<typeof deliveryListSchema>
+
+export const redeliverySchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['id', 'status'],
+  properties: {
+    id: { type: 'string', format: 'uuid' },
+    status: { type: 'string', enum: DELIVERY_STATUSES, description: 'As it is until the attempt was made.' },
+  },
+} as const
+export type Redelivery = FromSchema<typeof redeliverySchema>
 
 export const errorBodySchema = {
   type: 'object',

@@ -38,7 +38,7 @@ describe('a fault is told by its place', () => {
     [
       'Tenant',
       { planRef: { name: 'p' }, webhooks: { allowCidrs: ['10.0.0.0/8', 'all'] } },
-      '/spec/webhooks/allowCidrs/1 must be an address and a prefix length, as 10.0.0.0/8 or fd00::/8',
+      '/spec/webhooks/allowCidrs/1 must be the first address of a block and its prefix length, as 10.0.0.0/8 or fd00::/8',
     ],
     ['Template', { tenantRef }, '/spec needs reactPdf, html or both'],
     [

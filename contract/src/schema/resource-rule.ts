@@ -1,6 +1,8 @@
 /** What one field of a manifest demands of another, and of what it was before. A cluster says the same in CEL; said here in words an author can act on. */
+import { parseCidr } from '../address.ts'
 import type { ErrorDetail } from '../error.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../limit.ts'
+import { ROTATE_ANNOTATION, ROTATE_POINTER } from '../resource.ts'
 import { TEMPLATE_CODE_PATTERN } from './render-request.ts'
 import type { ApiKeySpec, TemplateSpec, TenantSpec, Written } from './resource.ts'
 
@@ -12,7 +14,7 @@ export function brokenRules(written: Written): readonly ErrorDetail[] {
         isBroken: (written.spec.htmlRateLimitPerMinute ?? 0) > 0 && written.spec.htmlEngineEnabled !== true,
       })
     case 'Tenant':
-      return tenantRules(written.spec)
+      return [...annotationRules(written.metadata), ...tenantRules(written.spec)]
     case 'Template':
       return [...templateRules(written.metadata, written.spec), ...assetRules(written.spec), ...fontRules(written.spec)]
     case 'ApiKey':
@@ -53,26 +55,31 @@ function unchanged(path: string, [before, after]: readonly [unknown, unknown]): 
   return rule(path, 'cannot be changed: declare another resource, and remove this one', { isBroken: before !== after })
 }
 
+function annotationRules({ annotations }: Written['metadata']): readonly ErrorDetail[] {
+  const text = annotations?.[ROTATE_ANNOTATION]
+  return rule(ROTATE_POINTER, 'must be a time of RFC 3339, as 2027-01-31T23:59:59Z', {
+    isBroken: text !== undefined && !isTime(text),
+  })
+}
+
+/** Without what RFC 3339 allows and JavaScript cannot read: lower case, spaces, leap seconds. */
+function isTime(text: string): boolean {
+  const [, day] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
+  if (day === undefined || Number.isNaN(Date.parse(text))) return false
+  // JavaScript takes February 30 for March 2.
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+}
+
 function tenantRules({ webhooks }: TenantSpec): readonly ErrorDetail[] {
   return (webhooks?.allowCidrs ?? []).flatMap((cidr, at) =>
-    rule(`/spec/webhooks/allowCidrs/${at}`, 'must be an address and a prefix length, as 10.0.0.0/8 or fd00::/8', {
-      isBroken: !isCidr(cidr),
-    }),
+    rule(
+      `/spec/webhooks/allowCidrs/${at}`,
+      'must be the first address of a block and its prefix length, as 10.0.0.0/8 or fd00::/8',
+      {
+        isBroken: parseCidr(cidr) === undefined,
+      },
+    ),
   )
-}
-
-function isCidr(text: string): boolean {
-  const [, address = '', digits = ''] = /^([0-9A-Fa-f.:]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? []
-  if (digits === '') return false
-  if (!address.includes(':')) return isIpv4(address) && Number(digits) <= 32
-  // What the URL standard takes between brackets is an IPv6 address and nothing else.
-  return URL.canParse(`http://[${address}]/`) && Number(digits) <= 128
-}
-
-/** Four numbers without leading zeros, which some take for octal ones. */
-function isIpv4(text: string): boolean {
-  const parts = text.split('.')
-  return parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
 }
 
 function templateRules({ name }: Written['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {

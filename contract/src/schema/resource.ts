@@ -269,6 +269,7 @@ function coreShape(kind: 'ConfigMap' | 'Secret', fields: object): object {
 interface WrittenMetadata {
   readonly name: string
   readonly namespace?: string
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 /** A manifest as it was written: valid by itself; whether it fits the others, `compile` says. */
@@ -284,7 +285,14 @@ export type Written =
       /** Base64. */
       readonly binaryData?: Readonly<Record<string, string>>
     }
-  | { readonly kind: 'Secret'; readonly metadata: WrittenMetadata }
+  | {
+      readonly kind: 'Secret'
+      readonly metadata: WrittenMetadata
+      /** Base64. */
+      readonly data?: Readonly<Record<string, string>>
+      /** As it is; goes before `data` of the same key. */
+      readonly stringData?: Readonly<Record<string, string>>
+    }
 
 export type WrittenKind = Written['kind']
 

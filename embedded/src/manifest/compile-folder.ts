@@ -7,6 +7,7 @@ import type { KeyHashes } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, compile, type Previous } from '@platen/operator/compile/compile.ts'
 import type { ConfigMaps } from '@platen/operator/compile/source.ts'
 import { type CheckAnswers, type CheckFault, type CheckRequest, checksOf } from '@platen/operator/compile/template.ts'
+import type { FoundSecrets } from '@platen/operator/compile/tenant.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
 
 /** The bucket of manifests, templates and, unless a tenant says otherwise, PDFs. */
@@ -20,6 +21,7 @@ export interface FolderInput {
   /** The documents' resources, identified. */
   readonly resources: readonly Resource[]
   readonly keyHashes: KeyHashes
+  readonly webhookSecrets: FoundSecrets
   /** Where the PDFs of tenants go that name no bucket. */
   readonly serviceBucket: string
   readonly previous: Previous
@@ -37,12 +39,12 @@ export interface CompiledFolder {
 
 /** Compiles a folder. Rejects only when `signal` aborts. */
 export async function compileFolder(input: FolderInput, signal: AbortSignal): Promise<CompiledFolder> {
-  const { documents, resources, keyHashes, serviceBucket, previous } = input
+  const { documents, resources, keyHashes, webhookSecrets, serviceBucket, previous, clock } = input
   const configMaps = configMapsOf(documents)
   const templates = resources.filter((resource) => resource.kind === 'Template')
   const { answers, settled } = await answerChecks(checksOf(templates, configMaps), input, signal)
-  const given = { resources, configMaps, keyHashes, checks: answers, serviceBucket, previous }
-  return { compiled: compile({ ...given, defaults: DEFAULT_LIMITS }), settled }
+  const given = { resources, configMaps, keyHashes, webhookSecrets, checks: answers, serviceBucket, previous }
+  return { compiled: compile({ ...given, defaults: DEFAULT_LIMITS, now: clock.now() }), settled }
 }
 
 /** The ConfigMaps among the documents, by `namespace/name`. */

@@ -48,6 +48,21 @@ describe('an identity', () => {
     expect(look(['one', 'two'], gone.identities).resources[0]?.metadata.uid).not.toBe(first.resources[0]?.metadata.uid)
   })
 
+  test('has a rotation that is asked for together with a tenant behind it', () => {
+    const text = (time: string) =>
+      `apiVersion: platen.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme, annotations: {platen.dev/rotate-webhook-secret: "${time}"}}\nspec: {planRef: {name: starter}}\n`
+    const identified = (time: string, known: Identities) => {
+      const { documents } = parseManifests({ text: text(time), file: 'all.yaml', read })
+      return identify({ documents, known, isComplete: true, now: 5 }, ids)
+    }
+    const { resources, identities } = identified('1970-01-01T00:00:01Z', {})
+    expect(resources[0]?.metadata).toMatchObject({ generation: 1, rotateWebhookSecretAt: 1000 })
+    expect(identities['Tenant acme']).toMatchObject({ rotations: [1000] })
+    const later = identified('1970-01-01T00:00:02+00:00', identities)
+    expect(later.resources[0]?.metadata).toMatchObject({ generation: 1, rotateWebhookSecretAt: 2000 })
+    expect(later.identities).toBe(identities)
+  })
+
   test('outlives a folder that could not be read whole', () => {
     const broken = look(['two'], first.identities, { isComplete: false })
     expect(look(['one', 'two'], broken.identities).resources[0]?.metadata.uid).toBe(first.resources[0]?.metadata.uid)

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Metadata, Resource, Uid } from '@platen/contract/resource.ts'
+import { type Metadata, type Resource, ROTATE_ANNOTATION, type Uid } from '@platen/contract/resource.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
 import { canonicalJson, sha256 } from '@platen/operator/compile/digest.ts'
 import { readText, writePrivately } from '../store/secrets.ts'
@@ -17,6 +17,10 @@ interface Identity {
   readonly generation: number
   /** SHA-256 of the spec of that generation. */
   readonly spec: string
+  /** Of a tenant: the times by which new webhook secrets were asked for, and that are dealt with; the last ones. */
+  readonly rotations?: readonly Instant[]
+  /** A new webhook secret, sealed, from when it is made until it stands in its file. */
+  readonly nextSecret?: string
 }
 
 /** By place. */
@@ -32,6 +36,8 @@ const shape = {
       createdAt: { type: 'integer' },
       generation: { type: 'integer', minimum: 1 },
       spec: { type: 'string' },
+      rotations: { type: 'array', items: { type: 'integer' } },
+      nextSecret: { type: 'string' },
     },
   },
 } as const
@@ -83,7 +89,7 @@ export function identify(
     if (written.kind === 'ConfigMap' || written.kind === 'Secret') continue
     const spec = sha256(canonicalJson(written.spec))
     const before = Object.hasOwn(known, place) ? known[place] : undefined
-    const identity = before?.spec === spec ? before : renew(before, { spec, now, ids })
+    const identity = before?.spec === spec ? before : renew(before, { written, spec, now, ids })
     identities.set(place, identity)
     resources.push(resourceOf(written, identity))
   }
@@ -92,10 +98,31 @@ export function identify(
   return { resources, identities: canonicalJson(next) === canonicalJson(known) ? known : next }
 }
 
-function renew(before: Identity | undefined, { spec, now, ids }: { spec: string; now: Instant; ids: Ids }): Identity {
+interface Renewal {
+  readonly written: WrittenResource
+  readonly spec: string
+  readonly now: Instant
+  readonly ids: Ids
+}
+
+function renew(before: Identity | undefined, { written, spec, now, ids }: Renewal): Identity {
   if (before !== undefined) return { ...before, spec, generation: before.generation + 1 }
-  // Sixteen random bytes, as many as a UUID has.
-  return { uid: Buffer.from(ids.random(16)).toString('hex') as Uid, createdAt: now, generation: 1, spec }
+  const asked = rotationOf(written)
+  return {
+    // Sixteen random bytes, as many as a UUID has.
+    uid: Buffer.from(ids.random(16)).toString('hex') as Uid,
+    createdAt: now,
+    generation: 1,
+    spec,
+    // Its first secret is new.
+    ...(asked !== undefined && { rotations: [asked] }),
+  }
+}
+
+/** When a new webhook secret is asked for. */
+function rotationOf({ kind, metadata }: WrittenResource): Instant | undefined {
+  const text = kind === 'Tenant' ? metadata.annotations?.[ROTATE_ANNOTATION] : undefined
+  return text === undefined ? undefined : Date.parse(text)
 }
 
 type WrittenResource = Exclude<ManifestDocument['written'], { kind: 'ConfigMap' | 'Secret' }>
@@ -103,11 +130,16 @@ type WrittenResource = Exclude<ManifestDocument['written'], { kind: 'ConfigMap' 
 function resourceOf(written: WrittenResource, { uid, createdAt, generation }: Identity): Resource {
   const metadata: Metadata = { name: written.metadata.name, uid, createdAt, generation }
   const namespace = written.metadata.namespace ?? NAMESPACE_DEFAULT
+  const asked = rotationOf(written)
   switch (written.kind) {
     case 'Plan':
       return { kind: 'Plan', metadata, spec: written.spec }
     case 'Tenant':
-      return { kind: 'Tenant', metadata, spec: written.spec }
+      return {
+        kind: 'Tenant',
+        metadata: { ...metadata, ...(asked !== undefined && { rotateWebhookSecretAt: asked }) },
+        spec: written.spec,
+      }
     case 'Template':
       return { kind: 'Template', metadata: { ...metadata, namespace }, spec: written.spec }
     case 'ApiKey':

@@ -2,7 +2,7 @@
  * What outlives the process of a folder's state: the documents and the settings last in force, and the templates that were found
  * sound. After a restart a resource that is refused has its last good state all the same, a change is held against what was there
  * before, and nobody waits for checks that were made. It is a convenience, not the truth, which is the folder: damaged or of another
- * version, it is left aside.
+ * version, it is left aside, and the overlaps of webhook secrets end with it.
  */
 import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
@@ -17,7 +17,7 @@ import { type FolderState, folderOf } from './folder.ts'
 import type { ManifestDocument } from './parse.ts'
 
 /** Goes up with the shape of what is kept, settings included, and when a publish check asks for more. */
-const VERSION = 2
+const VERSION = 3
 
 interface Kept {
   /** Without Secrets: what is secret is kept where it is declared and nowhere else. */

@@ -1,7 +1,8 @@
 /** What a look at the folder came to, as log lines: only what is new, so that a folder with one old fault does not fill the log. */
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Condition, Resource } from '@platen/contract/resource.ts'
-import { type Compiled, outcomesOf } from '@platen/operator/compile/compile.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
+import { type Compiled, outcomesOf, type Previous } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import { inertFieldsOf } from '@platen/operator/compile/inert.ts'
 import type { FolderState } from './folder.ts'
@@ -10,8 +11,8 @@ import type { ManifestFault } from './parse.ts'
 interface Look {
   readonly folder: FolderState
   readonly compiled: Compiled
-  /** The look before. */
-  readonly before: { readonly folder: FolderState; readonly compiled?: Compiled }
+  /** The look before, and what was in force then, be it before a restart. */
+  readonly before: { readonly folder: FolderState; readonly compiled?: Compiled; readonly previous: Previous }
 }
 
 /** Logs new faults and refusals as warnings with file and reason, and what was mended or published as information. */
@@ -26,12 +27,13 @@ export function report(log: Log, { folder, compiled, before }: Look): void {
     const place = labelOf(resource)
     const where = { resource: place, file: files.get(place) }
     const old = last.get(resource.metadata.uid)
-    if (old?.resource.metadata.generation !== resource.metadata.generation) reportInert(log, resource, where)
+    reportInert(log, resource, { last: old?.resource, where })
     for (const condition of conditions) {
       const last = old?.conditions.find(({ type }) => type === condition.type)
       if (!isSame(condition, last)) announce(log, condition, { last, where })
     }
   }
+  reportRotations(log, compiled, before.previous)
   reportSnapshot(log, compiled, before.compiled)
 }
 
@@ -39,10 +41,29 @@ function warn(log: Log, { message, ...where }: ManifestFault): void {
   log.warn({ ...where, detail: message }, 'manifest refused')
 }
 
-/** Once for each generation: what the resource asks for that the service does not do yet. */
-function reportInert(log: Log, resource: Resource, where: object): void {
-  const fields = inertFieldsOf(resource)
-  if (fields.length > 0) log.warn({ ...where, fields }, 'fields have no effect yet')
+interface LastLook {
+  /** The resource at the last look. */
+  readonly last: Resource | undefined
+  readonly where: object
+}
+
+/** What the resource asks for that the service does not do, if it has not asked for it before. */
+function reportInert(log: Log, resource: Resource, { last, where }: LastLook): void {
+  const known = new Set(last === undefined ? [] : inertFieldsOf(last).map(({ path }) => path))
+  for (const { path, message } of inertFieldsOf(resource))
+    if (!known.has(path)) log.warn({ ...where, path, detail: message }, 'field has no effect')
+}
+
+/** The tenants whose webhooks are signed with a secret that they were not signed with before. */
+function reportRotations(log: Log, { tenants }: Compiled, before: Previous): void {
+  for (const [uid, { resource, settings }] of tenants) {
+    const [last, now] = [before.tenants.get(uid)?.settings, settings].map(currentSecretOf)
+    if (last !== undefined && now !== last) log.info({ resource: labelOf(resource) }, 'webhook secret rotated')
+  }
+}
+
+function currentSecretOf(tenant: Tenant | undefined): string | undefined {
+  return tenant?.webhookSecrets?.find(({ until }) => until === undefined)?.sealed
 }
 
 function reportSnapshot(log: Log, { snapshot, templates, apiKeys }: Compiled, before: Compiled | undefined): void {

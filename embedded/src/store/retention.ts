@@ -6,6 +6,7 @@
  * kept, and never gives a link that leads nowhere. Then goes what is stored of it, and last the ledger's row, by which it is found
  * due again until all else is gone.
  */
+import type { SqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { decodeClaim, IDEMPOTENCY_PREFIX, isSpent } from '@platen/contract/idempotency.ts'
@@ -18,6 +19,7 @@ import { type ArtifactAddress, manifestKey, renderPrefix } from '@platen/contrac
 export interface Retention {
   readonly ledger: Pick<SqliteRenderLedger, 'due' | 'forget'>
   readonly artifacts: ArtifactStore
+  readonly deliveries: Pick<SqliteDeliveryLog, 'forget'>
   /** Where manifests stand. */
   readonly serviceBucket: string
   /** Events and charges, kept for `FACTS_KEPT_MS`. */
@@ -54,7 +56,7 @@ async function removeHourly(retention: Retention, signal: AbortSignal): Promise<
 }
 
 async function removeRenders(retention: Retention, signal: AbortSignal): Promise<void> {
-  const { ledger, artifacts, serviceBucket, clock } = retention
+  const { ledger, artifacts, deliveries, serviceBucket, clock } = retention
   const due = ledger.due(clock.now(), signal)
   const remove = async ({ id, storage }: DueRender) => {
     await artifacts.delete({ bucket: serviceBucket, key: manifestKey(id) }, signal)
@@ -63,6 +65,7 @@ async function removeRenders(retention: Retention, signal: AbortSignal): Promise
       const stored = await Array.fromAsync(artifacts.list(storage.bucket, renderPrefix(storage.prefix, id), signal))
       for (const address of stored) await artifacts.delete(address, signal)
     }
+    await deliveries.forget(id, signal)
     await ledger.forget(id, signal)
     return true
   }

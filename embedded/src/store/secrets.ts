@@ -1,15 +1,17 @@
 /**
- * What the embedded service makes up for itself and must find again: API keys, the ring that signs render ids, the key that signs
- * URLs. Each is one file of mode 0600 in a folder of mode 0700, written once; what is there is never replaced, as a new
- * key in the place of a damaged one would lock out every caller and orphan every render id.
+ * What the embedded service makes up for itself and must find again: API keys, webhook secrets, the ring that signs render ids, the
+ * keys that sign URLs and seal secrets. Each is one file of mode 0600 in a folder of mode 0700, written once; what is there is never
+ * replaced, as a new key in the place of a damaged one would lock out every caller and orphan every render id. A webhook secret alone
+ * is, when a new one was asked for.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { link, open, readFile, rename, rm } from 'node:fs/promises'
+import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { flushFolder, isErrno, makeDurableFolder } from '@platen/adapters/fs/durable-folder.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Environment, KeyHash } from '@platen/contract/tenant.ts'
+import { isWebhookSecret, WEBHOOK_SECRET_FORM } from '@platen/contract/webhook-secret.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -18,6 +20,10 @@ const KEY_CHARS = 43
 
 /** What the random part of a key may look like, whoever made it. */
 const KEY_BODY = /^[0-9A-Za-z]{33,128}$/
+
+/** Folders of the data folder. */
+const KEYS = 'keys'
+const WEBHOOK_SECRETS = 'webhook-secrets'
 
 export interface ApiKeyFile {
   /** The data folder. */
@@ -30,7 +36,7 @@ export interface ApiKeyFile {
 
 /** Where the key of an ApiKey with `secretName` stands. A namespace has no dots, so no two of them share a file. */
 export function apiKeyPath({ dataDir, namespace, secretName }: ApiKeyFile): string {
-  return join(dataDir, 'keys', `${namespace}.${secretName}`)
+  return join(dataDir, KEYS, `${namespace}.${secretName}`)
 }
 
 /**
@@ -49,6 +55,56 @@ export async function loadOrCreateApiKey(
     throw new Error(`${path} holds no key that begins with ${prefix}: remove it to have one made`)
   // Lower-case hex SHA-256 is what the type means.
   return { hash: createHash('sha256').update(key).digest('hex') as KeyHash, path, isNew }
+}
+
+export interface WebhookSecretFile {
+  /** The data folder. */
+  readonly dataDir: string
+  /** The name of the Tenant. */
+  readonly tenant: string
+}
+
+/** Where the webhook secret of a tenant stands that references none. */
+export function webhookSecretPath({ dataDir, tenant }: WebhookSecretFile): string {
+  return join(dataDir, WEBHOOK_SECRETS, tenant)
+}
+
+/** A webhook secret as they are handed out. It does not begin with `whsec_`, after which libraries of Standard Webhooks expect base64. */
+export function newWebhookSecret(brand: string, ids: Ids): string {
+  return `${brand}_webhook_${randomText(KEY_CHARS, ids)}`
+}
+
+/**
+ * The webhook secret in that file, which is made when there is none. Throws an `Error` that names the file, and never what is in it,
+ * when it cannot be read or written or holds no sound secret.
+ */
+export async function loadOrCreateWebhookSecret(
+  file: WebhookSecretFile,
+  make: () => string,
+): Promise<{ readonly secret: string; readonly isNew: boolean }> {
+  const path = webhookSecretPath(file)
+  const { text, isNew } = await loadOrCreate(path, () => `${make()}\n`)
+  const secret = soundSecret(text)
+  if (secret !== undefined) return { secret, isNew }
+  throw new Error(
+    `${path} does not hold ${WEBHOOK_SECRET_FORM}: mend it, or remove it to have one made, and start again`,
+  )
+}
+
+/** The webhook secret in that file; undefined where there is none, or none that is sound. Throws an `Error` that names the file. */
+export async function readWebhookSecret(file: WebhookSecretFile): Promise<string | undefined> {
+  return soundSecret((await readText(webhookSecretPath(file))) ?? '')
+}
+
+/** Writes a webhook secret over what stands in that file; it is on the disk when it resolves. Throws an `Error` that names the file. */
+export async function replaceWebhookSecret(file: WebhookSecretFile, secret: string): Promise<void> {
+  await writePrivately(webhookSecretPath(file), `${secret}\n`, { isReplacing: true })
+}
+
+/** Editors end a file with a line end. */
+function soundSecret(text: string): string | undefined {
+  const secret = text.trim()
+  return isWebhookSecret(secret) ? secret : undefined
 }
 
 /**
@@ -102,7 +158,6 @@ export async function writePrivately(
   { isReplacing }: { isReplacing: boolean },
 ): Promise<boolean> {
   const folder = dirname(path)
-  // One process owns the data folder; a name left over from a crash is written over.
   const temporary = join(folder, `.${basename(path).slice(0, 200)}.${process.pid}`)
   try {
     await makeDurableFolder(folder)
@@ -117,6 +172,23 @@ export async function writePrivately(
     throw new Error(`${path} cannot be written`, { cause })
   } finally {
     await rm(temporary, { force: true })
+  }
+}
+
+/** Of `writePrivately`. */
+const TEMPORARY = /^\..+\.\d+$/
+
+/**
+ * Removes what kills have left of files that were being written: it may be a secret that is another one's by now. For the one process
+ * that owns the data folder, before it writes anything there.
+ */
+export async function removeUnfinished(dataDir: string): Promise<void> {
+  for (const folder of [dataDir, join(dataDir, KEYS), join(dataDir, WEBHOOK_SECRETS)]) {
+    const names = await readdir(folder).catch((cause: unknown) => {
+      if (isErrno(cause, 'ENOENT')) return []
+      throw new Error(`${folder} cannot be read`, { cause })
+    })
+    for (const name of names) if (TEMPORARY.test(name)) await rm(join(folder, name), { force: true })
   }
 }
 

@@ -23,7 +23,8 @@ function compiled(resources: readonly Resource[], { faults = [], ...given }: Giv
   const configMaps = given.configMaps ?? new Map()
   const templates = resources.filter((resource) => resource.kind === 'Template')
   const checks = new Map([...checksOf(templates, configMaps).keys()].map((key) => [key, faults]))
-  const rest = { keyHashes: new Map(), defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
+  const found = { keyHashes: new Map(), webhookSecrets: new Map() }
+  const rest = { ...found, defaults: DEFAULT_LIMITS, serviceBucket: 'platen', now: 0 }
   return compile({ resources, configMaps, checks, ...rest, ...given })
 }
 

@@ -3,6 +3,7 @@
  * same function whether the resources come from a cluster or from a folder. Pure, and total: whatever is wrong with a resource is
  * said in its conditions, costs nobody else anything, and leaves the last good settings of that resource in force.
  */
+import type { Instant } from '@platen/contract/brand.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type {
   ApiKeyResource,
@@ -28,13 +29,16 @@ import { canonicalJson } from './digest.ts'
 import { byAge, type InForce, type Outcome, type Outcomes, outcomesByUid } from './outcome.ts'
 import type { ConfigMaps } from './source.ts'
 import { type CheckAnswers, compileTemplates, type TemplateOutcome } from './template.ts'
-import { compilePlans, compileTenants, type TenantOutcome } from './tenant.ts'
+import { compilePlans, compileTenants, type FoundSecrets, type TenantOutcome } from './tenant.ts'
 
 export interface CompileInput {
   /** All there are, each kind and place once, in any order. */
   readonly resources: readonly Resource[]
   readonly configMaps: ConfigMaps
   readonly keyHashes: KeyHashes
+  /** A tenant that is missing here keeps the secrets it had. */
+  readonly webhookSecrets: FoundSecrets
+  readonly now: Instant
   /** The answers to `checksOf` these templates. */
   readonly checks: CheckAnswers
   /** What a plan has where it says nothing. */

@@ -3,27 +3,30 @@ import { anApiKeyResource, aPlanResource, aTemplateResource, aTenantResource } f
 import { inertFieldsOf } from './inert.ts'
 
 const template = { inline: '<p>' }
+const webhookSecretRef = { namespace: 'a', name: 'a', key: 'a' }
 
 test.for([
   [
-    'a tenant that wants webhooks and a clean exit',
-    aTenantResource({
-      spec: {
-        webhooks: { allowCidrs: ['10.0.0.0/8'] },
-        webhookSecretRef: { namespace: 'a', name: 'a', key: 'a' },
-        deletionPolicy: 'Delete',
-      },
-    }),
-    ['webhooks.allowCidrs', 'webhookSecretRef', 'deletionPolicy'],
+    'a tenant that wants a clean exit',
+    aTenantResource({ spec: { webhookSecretRef, deletionPolicy: 'Delete' } }),
+    ['/spec/deletionPolicy has no effect yet'],
   ],
-  ['a key with an overlap', anApiKeyResource({ spec: { overlapHours: 0 } }), ['overlapHours']],
-] as const)('%s asks for what there is not yet', ([, resource, fields]) => {
-  expect(inertFieldsOf(resource)).toEqual(fields)
+  [
+    'a tenant that wants to rotate what is not its own',
+    aTenantResource({ metadata: { rotateWebhookSecretAt: 5 }, spec: { webhookSecretRef } }),
+    [
+      '/metadata/annotations/platen.dev~1rotate-webhook-secret has no effect with webhookSecretRef: the secret rotates when the Secret has another value',
+    ],
+  ],
+  ['a key with an overlap', anApiKeyResource({ spec: { overlapHours: 0 } }), ['/spec/overlapHours has no effect yet']],
+] as const)('%s asks for what there is not', ([, resource, fields]) => {
+  expect(inertFieldsOf(resource).map(({ path, message }) => `${path} ${message}`)).toEqual(fields)
 })
 
 test.for([
   aPlanResource(),
-  aTenantResource({ spec: { webhooks: { allowCidrs: [] }, deletionPolicy: 'Retain' } }),
+  aTenantResource({ spec: { webhooks: { allowCidrs: ['10.0.0.0/8'] }, webhookSecretRef, deletionPolicy: 'Retain' } }),
+  aTenantResource({ metadata: { rotateWebhookSecretAt: 5 } }),
   aTemplateResource({ spec: { html: { template }, egress: { allowedHosts: ['a.example'] } } }),
   anApiKeyResource(),
 ])('what a $kind says about defaults, or what has an effect, asks for nothing', (resource) => {

@@ -1,16 +1,19 @@
-/** Fields that are checked and kept, and change nothing yet: better said than found out. A field leaves this file when it has an effect. */
-import type { ApiKeyResource, Resource, TenantResource } from '@platen/contract/resource.ts'
+/** Fields that are checked and kept, and change nothing: better said than found out. A field leaves this file when it has an effect. */
+import { type ApiKeyResource, type Resource, ROTATE_POINTER, type TenantResource } from '@platen/contract/resource.ts'
 
-/** The fields of a resource that ask for what the service does not do yet, as paths below `spec`. */
-export function inertFieldsOf(resource: Resource): readonly string[] {
-  return Object.entries(asked(resource)).flatMap(([field, isAsked]) => (isAsked ? [field] : []))
+export interface InertField {
+  /** JSON pointer into the manifest. */
+  readonly path: string
+  /** The rest of a sentence that begins with the field. */
+  readonly message: string
 }
 
-function asked(resource: Resource): Readonly<Record<string, boolean>> {
+/** The fields of a resource that ask for what the service does not do. */
+export function inertFieldsOf(resource: Resource): readonly InertField[] {
   switch (resource.kind) {
     case 'Plan':
     case 'Template':
-      return {}
+      return []
     case 'Tenant':
       return ofTenant(resource)
     case 'ApiKey':
@@ -18,18 +21,17 @@ function asked(resource: Resource): Readonly<Record<string, boolean>> {
   }
 }
 
-function ofTenant({ spec }: TenantResource) {
-  return {
-    'webhooks.allowCidrs': isFilled(spec.webhooks?.allowCidrs),
-    webhookSecretRef: spec.webhookSecretRef !== undefined,
-    deletionPolicy: spec.deletionPolicy === 'Delete',
-  }
+function ofTenant({ metadata, spec }: TenantResource): readonly InertField[] {
+  const isRotatedInVain = spec.webhookSecretRef !== undefined && metadata.rotateWebhookSecretAt !== undefined
+  return [
+    ...(spec.deletionPolicy === 'Delete' ? [{ path: '/spec/deletionPolicy', message: NOT_YET }] : []),
+    ...(isRotatedInVain ? [{ path: ROTATE_POINTER, message: WITH_REFERENCE }] : []),
+  ]
 }
 
-function ofApiKey({ spec }: ApiKeyResource) {
-  return { overlapHours: spec.overlapHours !== undefined }
+function ofApiKey({ spec }: ApiKeyResource): readonly InertField[] {
+  return spec.overlapHours === undefined ? [] : [{ path: '/spec/overlapHours', message: NOT_YET }]
 }
 
-function isFilled(list: readonly unknown[] | undefined): boolean {
-  return list !== undefined && list.length > 0
-}
+const NOT_YET = 'has no effect yet'
+const WITH_REFERENCE = 'has no effect with webhookSecretRef: the secret rotates when the Secret has another value'

@@ -23,6 +23,8 @@ function compiled(templates: readonly TemplateResource[], given: Given = {}): Co
     resources: [aPlanResource(), aTenantResource(), ...templates],
     configMaps,
     keyHashes: new Map(),
+    webhookSecrets: new Map(),
+    now: 0,
     checks: new Map([...requests].map(([key, { source }]) => [key, faults[source.reactPdf ?? ''] ?? []])),
     defaults: DEFAULT_LIMITS,
     serviceBucket: 'platen',
@@ -79,7 +81,8 @@ describe('a template', () => {
 
   test('is not published before it was checked', () => {
     const resources = [aPlanResource(), aTenantResource(), good]
-    const unchecked = { configMaps: new Map(), keyHashes: new Map(), checks: new Map() }
+    const found = { keyHashes: new Map(), webhookSecrets: new Map(), now: 0 }
+    const unchecked = { configMaps: new Map(), ...found, checks: new Map() }
     const result = compile({ resources, ...unchecked, defaults: DEFAULT_LIMITS, serviceBucket: 'platen' })
     expect(published(result)).toEqual([])
     expect(condition(result, good, 'Ready')).toMatchObject({ reason: 'NotChecked' })
@@ -265,7 +268,8 @@ test('a template that asks for page JavaScript its plan has not is ready, and sa
   const plan = aPlanResource({ spec: { htmlEngineEnabled: true } })
   const resources = [plan, aTenantResource(), template]
   const checks = new Map([...checksOf([template], new Map()).keys()].map((key) => [key, []]))
-  const settings = { configMaps: new Map(), keyHashes: new Map(), defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
+  const found = { keyHashes: new Map(), webhookSecrets: new Map(), now: 0 }
+  const settings = { configMaps: new Map(), ...found, defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
   const result = compile({ resources, checks, ...settings })
   expect(condition(result, template, 'Ready')).toMatchObject({ status: 'True' })
   expect(condition(result, template, 'EngineAllowed')).toMatchObject({ status: 'False', reason: 'JavaScriptNotInPlan' })

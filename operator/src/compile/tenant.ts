@@ -1,7 +1,9 @@
 /** Plans and tenants in, the tenants in force out; and who may name a tenant. */
+import type { Instant } from '@platen/contract/brand.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
-import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource } from '@platen/contract/resource.ts'
-import type { Limits, Tenant, TenantId } from '@platen/contract/tenant.ts'
+import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
+import type { Limits, Tenant, TenantId, WebhookSecret } from '@platen/contract/tenant.ts'
+import { inForce, rotated } from '@platen/contract/webhook-secret.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { limitLayerOf, overlay } from './limit.ts'
 import type { InForce, Outcome } from './outcome.ts'
@@ -35,9 +37,25 @@ export function compilePlans({ plans, tenants, defaults, previous }: PlanInput):
   })
 }
 
+/** What a look for a tenant's webhook secret came to. */
+export type FoundSecret =
+  | {
+      /** Sealed. */
+      readonly current: string
+      /** The one it has just replaced: it was in force where nothing else is known of before. */
+      readonly replaced?: string
+    }
+  /** Why there is none, and what to do. */
+  | { readonly fault: string }
+
+/** By the Tenant's uid. */
+export type FoundSecrets = ReadonlyMap<Uid, FoundSecret>
+
 interface TenantInput {
   /** The oldest first. */
   readonly tenants: readonly TenantResource[]
+  readonly webhookSecrets: FoundSecrets
+  readonly now: Instant
   readonly plans: readonly PlanOutcome[]
   readonly previous: InForce<Tenant>
   readonly serviceBucket: string
@@ -45,9 +63,17 @@ interface TenantInput {
 
 /**
  * The tenants in force. One whose plan is gone, or whose limits or storage are refused, keeps those it had, never "unlimited" and
- * never "nothing"; being suspended is never held up by that. One that never had any is not served at all.
+ * never "nothing"; being suspended is never held up by that. One that never had any is not served at all. A webhook secret that
+ * cannot be had costs the tenant nothing else, and the one published earlier stays in force.
  */
-export function compileTenants({ tenants, plans, previous, serviceBucket }: TenantInput): readonly TenantOutcome[] {
+export function compileTenants({
+  tenants,
+  plans,
+  previous,
+  serviceBucket,
+  webhookSecrets,
+  now,
+}: TenantInput): readonly TenantOutcome[] {
   const plansByName = new Map(plans.map((plan) => [plan.resource.metadata.name, plan]))
   const refusals = claimStorage({ tenants, previous, serviceBucket })
   return tenants.map((resource) => {
@@ -57,6 +83,7 @@ export function compileTenants({ tenants, plans, previous, serviceBucket }: Tena
     const limits = merged !== undefined && 'limits' in merged ? merged.limits : before?.limits
     const refusal = refusals.get(resource)
     const storage = refusal === undefined ? storageOf(resource, serviceBucket) : before?.storage
+    const signing = rotateSecrets(before?.webhookSecrets ?? [], webhookSecrets.get(resource.metadata.uid), now)
     const conditions = conditionsOf(resource, {
       needed: [
         refusal ?? holds('Accepted', 'Accepted'),
@@ -70,19 +97,57 @@ export function compileTenants({ tenants, plans, previous, serviceBucket }: Tena
               ),
             ]
           : []),
+        ...signing.findings,
       ],
       told: [suspension(resource)],
     })
-    return { resource, conditions, ...(limits && storage && { settings: settingsOf(resource, { limits, storage }) }) }
+    const { secrets } = signing
+    return {
+      resource,
+      conditions,
+      ...(limits && storage && { settings: settingsOf(resource, { limits, storage, secrets }) }),
+    }
   })
 }
 
-function settingsOf({ metadata, spec }: TenantResource, kept: Pick<Tenant, 'limits' | 'storage'>): Tenant {
+interface Signing {
+  readonly secrets: readonly WebhookSecret[]
+  readonly findings: readonly Finding[]
+}
+
+function rotateSecrets(before: readonly WebhookSecret[], found: FoundSecret | undefined, now: Instant): Signing {
+  const secrets = inForce(before, now)
+  if (found === undefined) return { secrets, findings: [] }
+  if ('fault' in found) return { secrets, findings: [secretMissing(found.fault, secrets)] }
+  const last = secrets.length === 0 && found.replaced !== undefined ? [{ sealed: found.replaced }] : secrets
+  const next = rotated(last, found.current, now)
+  return next === undefined ? { secrets, findings: [putOff(secrets)] } : { secrets: next, findings: [] }
+}
+
+function secretMissing(fault: string, secrets: readonly WebhookSecret[]): Finding {
+  const meanwhile =
+    secrets.length === 0 ? 'webhooks wait until then' : 'the one published earlier stays in force until then'
+  return fails('Ready', 'SecretMissing', `${fault}; ${meanwhile}`)
+}
+
+function putOff(secrets: readonly WebhookSecret[]): Finding {
+  const ends = secrets.flatMap(({ until }) => until ?? [])
+  const first = new Date(Math.min(...ends)).toISOString()
+  const message = `${secrets.length} webhook secrets sign, as many as may: the newest does with the first change of the manifests after ${first}, when an overlap ends`
+  return fails('Ready', 'RotationPutOff', message)
+}
+
+type Kept = Pick<Tenant, 'limits' | 'storage'> & { readonly secrets: readonly WebhookSecret[] }
+
+function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Kept): Tenant {
+  const { allowCidrs = [] } = spec.webhooks ?? {}
   return {
     // A tenant's id is its resource's name.
     id: metadata.name as TenantId,
     incarnation: metadata.uid,
     ...kept,
+    ...(allowCidrs.length > 0 && { webhookAllowCidrs: allowCidrs.toSorted() }),
+    ...(secrets.length > 0 && { webhookSecrets: secrets }),
     suspended: spec.suspended ?? false,
     ...(spec.suspendedReason !== undefined && { suspendedReason: spec.suspendedReason }),
   }
@@ -113,7 +178,7 @@ function claimStorage({
   tenants,
   previous,
   serviceBucket,
-}: Omit<TenantInput, 'plans'>): ReadonlyMap<TenantResource, Finding> {
+}: Pick<TenantInput, 'tenants' | 'previous' | 'serviceBucket'>): ReadonlyMap<TenantResource, Finding> {
   const refusals = new Map<TenantResource, Finding>()
   const claim = storageClaims()
   for (const prefix of SERVICE_PREFIXES) claim({ bucket: serviceBucket, prefix }, 'the service')

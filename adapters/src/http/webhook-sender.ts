@@ -1,0 +1,210 @@
+/**
+ * Calls receivers. Whoever may name a URL may have put anything behind it: so every socket is a checked one, everything of an answer
+ * has a limit, and a connection that was opened for one list of blocks is kept for calls under that list alone. What stands here is
+ * the call; the limits of the wire are with the connections.
+ */
+import { createSecureContext, getCACertificates } from 'node:tls'
+import type { Cidr } from '@platen/contract/address.ts'
+import { abortable } from '@platen/contract/bell.ts'
+import type { AttemptResult } from '@platen/contract/delivery.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { WebhookAnswer, WebhookRequest, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
+import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
+import { hostOf, type WebhookPolicy, webhookUrlFault } from '@platen/contract/webhook-url.ts'
+import { errors } from 'undici'
+import {
+  codeOf,
+  type Guard,
+  openCheckedSocket,
+  type Ports,
+  type Resolve,
+  UnreachableError,
+  USUAL_PORTS,
+} from './checked-socket.ts'
+import { excerptOf } from './excerpt.ts'
+import { beginExchange, type Exchange, type Head } from './exchange.ts'
+import { connectionOver, type KeptConnections, keptConnections } from './kept-connections.ts'
+import { resolveName } from './resolve-name.ts'
+
+export interface WebhookSenderOptions {
+  readonly clock: Clock
+  readonly policy: WebhookPolicy
+  /** Certificates to trust beside those Node brings along, as PEM. */
+  readonly ca?: string
+  /** All addresses of a name; `resolveName` where not said. */
+  readonly resolve?: Resolve
+  /** What stands for the ports 80 and 443, where a URL names none. */
+  readonly ports?: Ports
+}
+
+/** Opens nothing before it is called. A limit of time is the clock's. Calls that are under way when it is disposed break off. */
+export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOptions): WebhookSender {
+  const trust = ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates(), ca] })
+  const guard = { resolve: resolveName, ports: USUAL_PORTS, trust, ...options }
+  const kept = keptConnections()
+  const underWay = new Set<AbortController>()
+  return {
+    async post(request, signal) {
+      signal.throwIfAborted()
+      const allowCidrs = [...policy.allowCidrs, ...request.allowCidrs]
+      const fault = webhookUrlFault(request.url, { ...policy, allowCidrs })
+      if (fault !== undefined) return { result: 'blocked', message: `the webhook URL ${fault}` }
+      const url = new URL(request.url)
+      const ended = new AbortController()
+      const onAbort = () => ended.abort(signal.reason)
+      signal.addEventListener('abort', onAbort, { once: true })
+      underWay.add(ended)
+      try {
+        return await call({ url, request, guard: { ...guard, allowCidrs }, kept, clock, ended })
+      } catch (error) {
+        signal.throwIfAborted()
+        return answerOf(error, hostOf(url))
+      } finally {
+        signal.removeEventListener('abort', onAbort)
+        underWay.delete(ended)
+        // For what still sleeps. Without a reason, a stack would be taken for each call.
+        ended.abort(OVER)
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const ended of underWay) ended.abort(new CallError('connection', 'the call was broken off'))
+      kept.end()
+    },
+  }
+}
+
+const OVER = 'the call is over'
+
+interface Call {
+  readonly url: URL
+  readonly request: WebhookRequest
+  readonly guard: Guard
+  readonly kept: KeptConnections
+  readonly clock: Clock
+  /** Aborts when the call is to end, whatever it has come to. */
+  readonly ended: AbortController
+}
+
+async function call(errand: Call): Promise<WebhookAnswer> {
+  const { url, clock, ended, kept } = errand
+  let head: Head | undefined
+  const limit = () => {
+    const seconds = WEBHOOK_ATTEMPT_MS_MAX / 1000
+    if (head === undefined) ended.abort(new CallError('timeout', `it did not answer within ${seconds} seconds`))
+  }
+  clock.sleep(WEBHOOK_ATTEMPT_MS_MAX, ended.signal).then(limit, () => undefined)
+  const exchange = await exchangeOf(errand)
+  head = await exchange.head
+  // From here on there is an answer, and nothing can change it: not even the caller's signal.
+  if (!exchange.hasEnded()) {
+    const enough = clock.sleep(WEBHOOK_EXCERPT_MS_MAX, ended.signal).catch(() => undefined)
+    await Promise.race([exchange.stopped, enough])
+  }
+  const { connection } = exchange
+  if (exchange.hasEnded() && !ended.signal.aborted) kept.keep(connection)
+  else connection.socket.destroy()
+  return read(head, exchange.body(), hostOf(url))
+}
+
+function read({ statusCode, headers }: Head, body: Uint8Array, host: string): WebhookAnswer {
+  const retryAfter = firstOf(headers['retry-after'])
+  const excerpt = excerptOf(body, firstOf(headers['content-encoding']))
+  const isOk = statusCode >= 200 && statusCode < 300
+  return {
+    result: isOk ? 'ok' : 'status',
+    statusCode,
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(excerpt !== undefined && { excerpt }),
+    ...(!isOk && { message: `${host}: it answered with the status ${statusCode}` }),
+  }
+}
+
+function firstOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.[0]
+}
+
+/** An exchange whose head has come, on a connection that was kept or else on a new one. */
+async function exchangeOf(errand: Call): Promise<Exchange> {
+  const { url, request, guard, kept, ended } = errand
+  const key = keyOf(url, request.allowCidrs)
+  const connection = kept.take(key)
+  if (connection !== undefined) {
+    const exchange = beginExchange(connection, { url, request })
+    try {
+      return await answered(exchange, ended.signal)
+    } catch (error) {
+      ended.signal.throwIfAborted()
+      // Closed while nothing was said, and noticed only now; what was sent may have been read. Twice is allowed, never is not.
+      if (exchange.hasBegun()) throw error
+    }
+  }
+  const socket = await openCheckedSocket(url, guard, ended.signal)
+  const fresh = connectionOver(socket, { key, origin: url.origin })
+  return await answered(beginExchange(fresh, { url, request }), ended.signal)
+}
+
+/** What a connection was judged by: where it leads, and whose blocks were allowed; those of the installation never change. */
+function keyOf({ origin }: URL, allowCidrs: readonly Cidr[]): string {
+  return [origin, ...allowCidrs.map(({ bits, value, prefix }) => `${bits}:${value}/${prefix}`)].join(' ')
+}
+
+async function answered(exchange: Exchange, signal: AbortSignal): Promise<Exchange> {
+  try {
+    await abortable(exchange.head, signal)
+    return exchange
+  } catch (error) {
+    exchange.connection.socket.destroy()
+    throw error
+  }
+}
+
+/** A call that ended without an answer, for a reason of ours. */
+class CallError extends Error {
+  override readonly name = 'CallError'
+  readonly result: AttemptResult
+
+  constructor(result: AttemptResult, message: string) {
+    super(message)
+    this.result = result
+  }
+}
+
+/** How far a call came, for people. Which class an address is of would tell a tenant about a network that is none of theirs. */
+const OBSTACLES = {
+  dns: 'its name cannot be resolved',
+  blocked: 'it does not lead to a public address',
+  connection: 'it could not be reached or broke off',
+  tls: 'there is no trusted connection to it',
+} as const
+
+/** What became of a call without an answer. Throws what is a fault of ours. */
+function answerOf(error: unknown, host: string): WebhookAnswer {
+  const told = (result: AttemptResult, what: string) => ({ result, message: `${host}: ${what}` })
+  const code = codeOf(error)
+  if (error instanceof CallError) return told(error.result, error.message)
+  if (error instanceof UnreachableError) {
+    const { obstacle } = error
+    return told(obstacle, obstacle === 'blocked' ? OBSTACLES.blocked : `${OBSTACLES[obstacle]} (${code})`)
+  }
+  if (
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError ||
+    error instanceof errors.ResponseContentLengthMismatchError
+  ) {
+    return told('protocol', `what it answered is no HTTP (${error.message})`)
+  }
+  if (error instanceof errors.SocketError) {
+    // The message is all that tells these apart.
+    switch (error.message) {
+      case 'bad upgrade':
+        return { statusCode: 101, ...told('status', 'it answered with the status 101') }
+      case 'bad response':
+        return told('protocol', 'it answered 100 Continue, which it was not asked for')
+      default:
+        return told('connection', 'it closed the connection without an answer')
+    }
+  }
+  if (/^ERR_(SSL|TLS)_/.test(code)) return told('tls', `${OBSTACLES.tls} (${code})`)
+  if (/^E[A-Z]+$/.test(code)) return told('connection', `${OBSTACLES.connection} (${code})`)
+  throw error
+}

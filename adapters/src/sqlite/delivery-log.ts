@@ -1,0 +1,170 @@
+/** The deliveries in the database of the embedded service. */
+import { abortable, type Bell, bell, firstOf } from '@platen/contract/bell.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DeliveryLog, DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import {
+  WEBHOOK_ATTEMPTS_KEPT_MAX,
+  WEBHOOK_DUE_PREFETCH,
+  WEBHOOK_REDELIVERIES_MAX,
+} from '@platen/contract/webhook-limit.ts'
+import type { Command, Row } from './connection.ts'
+import { type Database, integerIn, textIn } from './database.ts'
+
+const SCHEDULE = `INSERT INTO delivery (id, render, delivery, status, due_at, next_at) VALUES (?1, ?2, ?3, 'scheduled', ?4, ?4)
+  ON CONFLICT DO NOTHING RETURNING next_at`
+const LET_GO = `UPDATE delivery SET taken = 0 WHERE next_at IS NOT NULL AND taken = 1`
+const TAKE = `UPDATE delivery SET taken = 1 WHERE id IN (
+    SELECT id FROM delivery WHERE next_at IS NOT NULL AND taken = 0 AND next_at <= ? ORDER BY next_at LIMIT ?)
+  RETURNING id, delivery, attempts, asked, next_at`
+const GIVE_BACK = `UPDATE delivery SET taken = 0 WHERE id IN (SELECT value FROM json_each(?))`
+const NEXT = `SELECT min(next_at) AS at FROM delivery WHERE next_at IS NOT NULL AND taken = 0`
+/** An attempt asked for uses up one of those; any other is one of the schedule. */
+const RECORDED = `UPDATE delivery SET attempts = attempts + (?2 = 0), asked = asked - ?2, taken = 0,
+  calls = json_insert(iif(json_array_length(calls) < ${WEBHOOK_ATTEMPTS_KEPT_MAX}, calls, json_remove(calls, '$[0]')), '$[#]', json(?3))`
+const RECORD = `${RECORDED}, status = ?5, due_at = ?6, reason = ?7, next_at = iif(asked > ?2, ?4, ?6) WHERE id = ?1 RETURNING next_at`
+const RECORD_UNCHANGED = `${RECORDED}, next_at = iif(asked > ?2, ?4, due_at) WHERE id = ?1 RETURNING next_at`
+const DEFER = `UPDATE delivery SET taken = 0, next_at = ?2, reason = coalesce(?3, reason) WHERE id = ?1 RETURNING next_at`
+const REDELIVER = `UPDATE delivery SET asked = asked + 1, next_at = min(coalesce(next_at, ?2), ?2) WHERE id = ?1 AND asked < ?3
+  RETURNING next_at`
+const COLUMNS = `SELECT delivery, status, reason, next_at, calls FROM delivery`
+const FIND = `${COLUMNS} WHERE id = ?`
+const OF_RENDER = `${COLUMNS} WHERE render = ? ORDER BY id`
+const FORGET = `DELETE FROM delivery WHERE render = ?`
+
+export interface SqliteDeliveryLog extends DeliveryLog {
+  /** Forgets the deliveries of a render, those that are not delivered too. */
+  forget(render: RenderId, signal: AbortSignal): Promise<void>
+}
+
+/** The log in an open database; one a database, as it alone wakes its consumer. Lets go of what the last process had in hand. */
+export async function openSqliteDeliveryLog(
+  database: Database,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<SqliteDeliveryLog> {
+  await database.run([{ sql: LET_GO }], signal)
+  const changed = bell()
+
+  /** Its consumer hears of what is now to be taken up again, even where the caller stops waiting first. */
+  const write = async (command: Command) => {
+    const answers = await database.run(command)
+    if (answers.some((rows) => rows.some(({ next_at: at }) => at !== null))) changed.ring()
+    return answers
+  }
+
+  return {
+    consume: (signal) => consume({ database, clock, changed, write }, signal),
+    async schedule(deliveries, signal) {
+      signal.throwIfAborted()
+      const now = clock.now()
+      const insert = (delivery: Delivery) => ({
+        sql: SCHEDULE,
+        values: [delivery.id, delivery.render, JSON.stringify(delivery), now],
+      })
+      await abortable(write(deliveries.map(insert)), signal)
+    },
+    async find(id, signal) {
+      const [[row] = []] = await database.run([{ sql: FIND, values: [id] }], signal)
+      return row === undefined ? undefined : recordIn(row)
+    },
+    async ofRender(render, signal) {
+      const [rows = []] = await database.run([{ sql: OF_RENDER, values: [render] }], signal)
+      return rows.map(recordIn)
+    },
+    async redeliver(id, signal) {
+      signal.throwIfAborted()
+      const values = [id, clock.now(), WEBHOOK_REDELIVERIES_MAX]
+      const [rows = []] = await abortable(write([{ sql: REDELIVER, values }]), signal)
+      return rows.length > 0
+    },
+    async forget(render, signal) {
+      await database.run([{ sql: FORGET, values: [render] }], signal)
+    },
+  }
+}
+
+interface Consumption {
+  readonly database: Database
+  readonly clock: Clock
+  /** Rung whenever something may have become due. */
+  readonly changed: Bell
+  /** Runs a command whose rows tell when a delivery is to be taken up next. */
+  readonly write: (command: Command) => Promise<readonly (readonly Row[])[]>
+}
+
+async function* consume(consumption: Consumption, signal: AbortSignal): AsyncGenerator<DueDelivery> {
+  const { database, clock } = consumption
+  let atHand: Row[] = []
+  try {
+    for (;;) {
+      const take = { sql: TAKE, values: [clock.now(), WEBHOOK_DUE_PREFETCH] }
+      const [rows = [], [next] = []] = await database.run([take, { sql: NEXT }], signal)
+      // What an update returns is in no order.
+      atHand = rows.toSorted((one, other) => integerIn(one, 'next_at') - integerIn(other, 'next_at'))
+      for (let row = atHand.shift(); row !== undefined; row = atHand.shift()) yield dueIn(row, consumption)
+      if (rows.length < WEBHOOK_DUE_PREFETCH) await somethingDue(next, consumption, signal)
+    }
+  } catch (cause) {
+    // Being told to stop is how consuming ends; everything else is an error.
+    if (!signal.aborted) throw cause
+  } finally {
+    const left = atHand.map((row) => textIn(row, 'id'))
+    if (left.length > 0) await database.run([{ sql: GIVE_BACK, values: [JSON.stringify(left)] }])
+  }
+}
+
+/** Resolves when the next is due, or something has changed. */
+async function somethingDue(
+  next: Row | undefined,
+  { clock, changed }: Consumption,
+  signal: AbortSignal,
+): Promise<void> {
+  const at = next?.['at']
+  const waits = [(over: AbortSignal) => changed.rung(over)]
+  if (typeof at === 'number') waits.push((over) => clock.sleep(at - clock.now(), over))
+  await firstOf(waits, signal)
+}
+
+function dueIn(row: Row, { write, clock }: Consumption): DueDelivery {
+  const delivery: DueDelivery['delivery'] = JSON.parse(textIn(row, 'delivery'))
+  const { id } = delivery
+  const isRedelivery = integerIn(row, 'asked') > 0
+  return {
+    delivery,
+    attempts: integerIn(row, 'attempts'),
+    isRedelivery,
+    dueAt: integerIn(row, 'next_at'),
+    async record(attempt, next) {
+      const counted = [id, isRedelivery ? 1 : 0, JSON.stringify(attempt), clock.now()]
+      const follows = next === undefined ? [] : [next.status, dueAtOf(next), reasonOf(next)]
+      await write([{ sql: next === undefined ? RECORD_UNCHANGED : RECORD, values: [...counted, ...follows] }])
+    },
+    async defer(until, reason) {
+      await write([{ sql: DEFER, values: [id, until, reason ?? null] }])
+    },
+  }
+}
+
+function dueAtOf(next: Next): Instant | null {
+  return next.status === 'scheduled' ? next.dueAt : null
+}
+
+function reasonOf(next: Next): string | null {
+  return next.status === 'scheduled' ? null : (next.reason ?? null)
+}
+
+function recordIn(row: Row): DeliveryRecord {
+  const { reason, next_at: nextAt } = row
+  // Only this file writes there, within the bounds of the table.
+  const status = textIn(row, 'status') as DeliveryStatus
+  return {
+    delivery: JSON.parse(textIn(row, 'delivery')),
+    status,
+    ...(status === 'scheduled' && typeof nextAt === 'number' && { dueAt: nextAt }),
+    ...(typeof reason === 'string' && { reason }),
+    attempts: JSON.parse(textIn(row, 'calls')),
+  }
+}

@@ -1,0 +1,90 @@
+/** GET /render/:id/deliveries: what became of the event of a render, attempt by attempt. */
+import type { Attempt, DeliveryRecord } from '@platen/contract/delivery.ts'
+import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/answer.ts'
+import type { FastifyInstance } from 'fastify'
+import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
+import type { ApiPorts } from '../ports.ts'
+import { renderOf } from './get-render.ts'
+
+export function listDeliveriesRoute(app: FastifyInstance, ports: ApiPorts): void {
+  const { deliveries, clock } = ports
+  app.get<{ Params: { id: string } }>('/render/:id/deliveries', { schema: description() }, async (request, reply) => {
+    const id = renderOf(request, request.params.id, ports)
+    const records = await deliveries.ofRender(id, clock.timeout(PORT_CALL_MS_MAX))
+    const body: DeliveryList = { deliveries: records.map(entryOf) }
+    return await reply.send(body)
+  })
+}
+
+function entryOf({ delivery, status, dueAt, reason, attempts }: DeliveryRecord): DeliveryList['deliveries'][number] {
+  return {
+    id: delivery.id,
+    event: delivery.type,
+    url: delivery.url,
+    status,
+    created_at: timeOf(delivery.createdAt),
+    ...(dueAt !== undefined && { next_attempt_at: timeOf(dueAt) }),
+    ...(reason !== undefined && { reason }),
+    attempts: attempts.map(attemptOf),
+  }
+}
+
+function attemptOf(attempt: Attempt): DeliveryList['deliveries'][number]['attempts'][number] {
+  const { startedAt, durationMs, result, statusCode, message, excerpt } = attempt
+  return {
+    started_at: timeOf(startedAt),
+    duration_ms: durationMs,
+    result,
+    ...(statusCode !== undefined && { status_code: statusCode }),
+    ...(message !== undefined && { message }),
+    ...(excerpt !== undefined && { response_excerpt: excerpt }),
+  }
+}
+
+function timeOf(instant: number): string {
+  return new Date(instant).toISOString()
+}
+
+function description(): object {
+  return {
+    operationId: 'listDeliveries',
+    tags: ['webhook'],
+    summary: 'List the webhook deliveries of a render',
+    security: KEY_REQUIRED,
+    params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
+    response: {
+      200: {
+        description:
+          'The deliveries. None where the render named no `webhook_url`, has not ended yet, or is no longer kept.',
+        headers: COMMON_HEADERS,
+        ...deliveryListSchema,
+        examples: [EXAMPLE],
+      },
+      ...refusals(['INVALID_PAYLOAD', 'UNAUTHORIZED', 'RENDER_NOT_FOUND', 'INTERNAL_ERROR', 'RENDER_UNAVAILABLE']),
+    },
+  }
+}
+
+const EXAMPLE: DeliveryList = {
+  deliveries: [
+    {
+      id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71',
+      event: 'render.succeeded',
+      url: 'https://example.com/hooks/pdf',
+      status: 'delivered',
+      created_at: '2026-11-21T12:00:00.412Z',
+      attempts: [
+        {
+          started_at: '2026-11-21T12:00:00.431Z',
+          duration_ms: 87,
+          result: 'status',
+          status_code: 503,
+          message: 'example.com answered with the status 503',
+          response_excerpt: 'try again later',
+        },
+        { started_at: '2026-11-21T12:00:01.562Z', duration_ms: 42, result: 'ok', status_code: 204 },
+      ],
+    },
+  ],
+}

@@ -1,0 +1,66 @@
+/**
+ * POST /deliveries/:id/redeliver: one more attempt, at once, whatever became of those before. Which tenant a delivery is of stands in
+ * the log: an id that is known and another's is answered like one that is not.
+ */
+import { ServiceError } from '@platen/contract/error.ts'
+import { PORT_CALL_MS_MAX, UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
+import { type Redelivery, redeliverySchema } from '@platen/contract/schema/answer.ts'
+import type { FastifyInstance } from 'fastify'
+import { callerOf } from '../admission/authenticate.ts'
+import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
+import type { ApiPorts } from '../ports.ts'
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export function redeliverRoute(app: FastifyInstance, { deliveries, clock }: ApiPorts): void {
+  app.post<{ Params: { id: string } }>(
+    '/deliveries/:id/redeliver',
+    { schema: description() },
+    async (request, reply) => {
+      const { tenant, key } = callerOf(request)
+      const { id } = request.params
+      const signal = clock.timeout(PORT_CALL_MS_MAX)
+      const record = UUID.test(id) ? await deliveries.find(id, signal) : undefined
+      const isTheirs =
+        record?.delivery.account === tenant.incarnation && record.delivery.environment === key.environment
+      if (!isTheirs) throw new ServiceError('DELIVERY_NOT_FOUND', 'No delivery of this id is kept for this key.')
+      request.render = record.delivery.render
+      if (!(await deliveries.redeliver(id, signal))) throw tooMany()
+      const body: Redelivery = { id, status: record.status }
+      return await reply.code(202).send(body)
+    },
+  )
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError('RATE_LIMITED', 'Many attempts of this delivery are asked for and not yet made.', {
+    headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },
+  })
+}
+
+function description(): object {
+  return {
+    operationId: 'redeliver',
+    tags: ['webhook'],
+    summary: 'Attempt a webhook delivery once more',
+    security: KEY_REQUIRED,
+    params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the delivery.' } } },
+    response: {
+      202: {
+        description:
+          'One attempt more is made at once, under the same delivery id; the retries that are scheduled stay as they are.',
+        headers: COMMON_HEADERS,
+        ...redeliverySchema,
+        examples: [{ id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71', status: 'exhausted' } satisfies Redelivery],
+      },
+      ...refusals([
+        'INVALID_PAYLOAD',
+        'UNAUTHORIZED',
+        'DELIVERY_NOT_FOUND',
+        'RATE_LIMITED',
+        'INTERNAL_ERROR',
+        'RENDER_UNAVAILABLE',
+      ]),
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import type { Instant } from '../brand.ts'
+import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '../delivery.ts'
+import type { RenderId } from '../render-id.ts'
+
+/** Which deliveries there are, when each is due, and what became of its attempts. Kept as long as the render they tell of. */
+export interface DeliveryLog {
+  /** Resolves when the deliveries are durable, each due at once. One that is known by its id is left as it is. */
+  schedule(deliveries: readonly Delivery[], signal: AbortSignal): Promise<void>
+  /**
+   * Deliveries as they fall due, the earliest first, until the signal aborts (the iteration then ends). One consumer a log. What was
+   * given out and neither recorded nor deferred when the process died is given out again.
+   */
+  consume(signal: AbortSignal): AsyncIterable<DueDelivery>
+  /** Undefined for an id that is not known, or no longer. */
+  find(id: string, signal: AbortSignal): Promise<DeliveryRecord | undefined>
+  /** The deliveries of one render, the oldest first. */
+  ofRender(render: RenderId, signal: AbortSignal): Promise<readonly DeliveryRecord[]>
+  /**
+   * Asks for one more attempt, at once, beside those that are scheduled. False when `WEBHOOK_REDELIVERIES_MAX` are already asked for
+   * and not yet made, or the id is not known. Resolves when durable.
+   */
+  redeliver(id: string, signal: AbortSignal): Promise<boolean>
+}
+
+/** A delivery that is due, held by its consumer until it is recorded or deferred. */
+export interface DueDelivery {
+  readonly delivery: Delivery
+  /** Scheduled attempts made so far. */
+  readonly attempts: number
+  /** Was this attempt asked for? It takes none of the schedule's. */
+  readonly isRedelivery: boolean
+  readonly dueAt: Instant
+  /** Records an attempt, and what follows from it; without `next` the delivery stays as it was. Resolves when durable. */
+  record(attempt: Attempt, next?: Next): Promise<void>
+  /** Puts it off without an attempt. Resolves when durable. */
+  defer(until: Instant, reason?: string): Promise<void>
+}
+
+/** What follows from an attempt. `reason` is for people. */
+export type Next =
+  | { readonly status: 'scheduled'; readonly dueAt: Instant }
+  | { readonly status: Exclude<DeliveryStatus, 'scheduled'>; readonly reason?: string }

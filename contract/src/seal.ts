@@ -1,0 +1,64 @@
+/**
+ * Secrets where others may read: AES-256-GCM under a key that stands elsewhere. Pure: the same secret under the same key and name gives
+ * the same text, so that settings that did not change are seen not to have; who reads two of them sees that they are equal, and how
+ * long a secret is. The nonce is a keyed hash of all that is sealed, as in SIV modes (RFC 5297): two texts share one by a chance of
+ * 2^-96 alone.
+ */
+import assert from 'node:assert/strict'
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
+
+/** 32 bytes. */
+export type SealKey = Uint8Array
+
+/** What a text is sealed with, and under which alone it opens again. */
+export interface Seal {
+  /** What the secret is for. */
+  readonly name: string
+  readonly key: SealKey
+}
+
+const VERSION = 'v1'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** Seals a secret: `v1.<base64url>`. */
+export function seal(secret: string, { name, key }: Seal): string {
+  // As JSON, since plainly joined texts could be split in two ways, and a nonce be used for both.
+  const nonce = createHmac('sha256', subkey(key, 'nonce'))
+    .update(JSON.stringify([name, secret]))
+    .digest()
+    .subarray(0, NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', subkey(key, 'seal'), nonce)
+  cipher.setAAD(associated(name))
+  const body = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
+  return `${VERSION}.${Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url')}`
+}
+
+/** The secret in a sealed text; undefined where it was sealed for another name or under another key, or a character of it was changed. */
+export function unseal(sealed: string, { name, key }: Seal): string | undefined {
+  const text = sealed.slice(VERSION.length + 1)
+  const bytes = Buffer.from(text, 'base64url')
+  // Node reads base64url with characters left out, added or set behind the last byte; of all spellings one was written.
+  const isAsWritten = sealed === `${VERSION}.${bytes.toString('base64url')}`
+  if (!isAsWritten || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', subkey(key, 'seal'), bytes.subarray(0, NONCE_BYTES))
+  decipher.setAAD(associated(name))
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+  const secret = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES))
+  try {
+    return Buffer.concat([secret, decipher.final()]).toString('utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function associated(name: string): Uint8Array {
+  return Buffer.from(`${VERSION}:${name}`)
+}
+
+/** One key for one use. */
+function subkey(key: SealKey, use: string): Uint8Array {
+  assert.equal(key.length, KEY_BYTES, 'a key that seals has 32 bytes')
+  return createHmac('sha256', key).update(`platen ${use}`).digest()
+}

@@ -1,0 +1,91 @@
+/**
+ * What a tenant's webhooks are signed with, over its rotations. A secret that was replaced goes on signing for an overlap, so that no
+ * receiver has to change at the moment its sender does. `X-Service-Signature` has room for one signature and is made with the secret
+ * that receivers have known for the longest time; `webhook-signature` has one by each. Pure.
+ */
+import type { Instant } from './brand.ts'
+import { type Seal, type SealKey, seal, unseal } from './seal.ts'
+import type { Tenant, WebhookSecret } from './tenant.ts'
+import {
+  WEBHOOK_SECRET_CHARS_MAX,
+  WEBHOOK_SECRET_CHARS_MIN,
+  WEBHOOK_SECRET_OVERLAP_MS,
+  WEBHOOK_SECRETS_MAX,
+} from './webhook-limit.ts'
+
+/** What a webhook secret looks like that somebody brings along. */
+export const WEBHOOK_SECRET_FORM = `${WEBHOOK_SECRET_CHARS_MIN} to ${WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters without spaces or line ends`
+
+/** Is it of `WEBHOOK_SECRET_FORM`? Anything else is spelled by some tools in another way than it was meant. */
+export function isWebhookSecret(text: string): boolean {
+  const isLongEnough = text.length >= WEBHOOK_SECRET_CHARS_MIN && text.length <= WEBHOOK_SECRET_CHARS_MAX
+  return isLongEnough && /^[!-~]+$/.test(text)
+}
+
+/** Whose webhook secret is sealed, and with what. */
+export interface WebhookSeal {
+  /** One life of a tenant: another one cannot be given its secret. */
+  readonly incarnation: string
+  readonly key: SealKey
+}
+
+/** Seals a webhook secret. */
+export function sealWebhookSecret(secret: string, whose: WebhookSeal): string {
+  return seal(secret, sealOf(whose))
+}
+
+/** The reverse of `sealWebhookSecret`; undefined where it does not open. */
+export function openWebhookSecret(sealed: string, whose: WebhookSeal): string | undefined {
+  return unseal(sealed, sealOf(whose))
+}
+
+/**
+ * The secrets in force when `sealed` is the current one, in the order of `Tenant.webhookSecrets`: `before` itself, spelled alike, where it
+ * was so already. One that is replaced gets an overlap; one that comes back within its own keeps its place. Undefined
+ * where `WEBHOOK_SECRETS_MAX` of them are in force: the new one has to wait until an overlap ends.
+ */
+export function rotated(
+  before: readonly WebhookSecret[],
+  sealed: string,
+  now: Instant,
+): readonly WebhookSecret[] | undefined {
+  const secrets = inForce(before, now).map((secret): WebhookSecret => {
+    if (secret.sealed === sealed) return { sealed }
+    return { sealed: secret.sealed, until: secret.until ?? now + WEBHOOK_SECRET_OVERLAP_MS }
+  })
+  if (secrets.some((secret) => secret.sealed === sealed)) return secrets
+  return secrets.length < WEBHOOK_SECRETS_MAX ? [...secrets, { sealed }] : undefined
+}
+
+/** Those whose overlap has not ended, and the current one. */
+export function inForce(secrets: readonly WebhookSecret[], now: Instant): readonly WebhookSecret[] {
+  return secrets.filter(({ until }) => until === undefined || now < until)
+}
+
+/** The secrets that sign at one moment, as they were handed out. */
+export interface SigningSecrets {
+  /** The one known for the longest time: signs `X-Service-Signature`. */
+  readonly oldest: string
+  /** All of them, the current one first, as they sign `webhook-signature`. */
+  readonly all: readonly string[]
+}
+
+/** What signs a tenant's webhooks now; undefined where it has no secret, or none that opens with this key. */
+export function secretsOf(
+  { incarnation, webhookSecrets = [] }: Pick<Tenant, 'incarnation' | 'webhookSecrets'>,
+  key: SealKey,
+  now: Instant,
+): SigningSecrets | undefined {
+  const opened = inForce(webhookSecrets, now).flatMap(({ sealed, until }) => {
+    const secret = openWebhookSecret(sealed, { incarnation, key })
+    return secret === undefined ? [] : [{ secret, isCurrent: until === undefined }]
+  })
+  const [oldest] = opened
+  if (oldest === undefined) return undefined
+  const currentFirst = opened.toReversed().sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent))
+  return { oldest: oldest.secret, all: currentFirst.map(({ secret }) => secret) }
+}
+
+function sealOf({ incarnation, key }: WebhookSeal): Seal {
+  return { name: `webhook secret of ${incarnation}`, key }
+}

@@ -1,0 +1,135 @@
+/** The webhooks of a tenant: where they may go, and what signs them. */
+import type { TenantResource, Uid } from '@platen/contract/resource.ts'
+import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contract/tenant.ts'
+import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from '@platen/contract/webhook-limit.ts'
+import { describe, expect, test } from 'vitest'
+import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
+import { type Compiled, compile, type Previous } from './compile.ts'
+import type { FoundSecret } from './tenant.ts'
+
+const tenant = aTenantResource()
+const { uid } = tenant.metadata
+
+interface Given {
+  readonly found?: FoundSecret
+  readonly now?: number
+  readonly previous?: Previous
+  readonly resource?: TenantResource
+}
+
+function compiled({ found, now = 0, previous, resource = tenant }: Given): Compiled {
+  return compile({
+    resources: [aPlanResource(), resource],
+    configMaps: new Map(),
+    keyHashes: new Map(),
+    webhookSecrets: new Map<Uid, FoundSecret>(found && [[resource.metadata.uid, found]]),
+    checks: new Map(),
+    defaults: DEFAULT_LIMITS,
+    serviceBucket: 'platen',
+    now,
+    ...(previous && { previous }),
+  })
+}
+
+const settings = ({ snapshot }: Compiled) => snapshot.tenants.get('acme' as TenantId)
+const secrets = (result: Compiled): readonly WebhookSecret[] | undefined => settings(result)?.webhookSecrets
+const ready = ({ tenants }: Compiled) => tenants.get(uid)?.conditions[0]
+
+test('a tenant’s own networks are published in the order of their spelling, or not at all', () => {
+  const published = (allowCidrs: string[]) =>
+    settings(compiled({ resource: aTenantResource({ spec: { webhooks: { allowCidrs } } }) }))?.webhookAllowCidrs
+  expect(published(['fd00::/8', '10.0.0.0/8'])).toEqual(['10.0.0.0/8', 'fd00::/8'])
+  expect(published([])).toBeUndefined()
+  expect(settings(compiled({}))).not.toHaveProperty('webhookAllowCidrs')
+})
+
+describe('a secret', () => {
+  const first = compiled({ found: { current: 'sealed A' } })
+
+  test('is published sealed', () => {
+    expect(secrets(first)).toEqual([{ sealed: 'sealed A' }])
+    expect(ready(first)).toMatchObject({ status: 'True' })
+  })
+
+  test('that is the same changes nothing, not even the revision', () => {
+    const again = compiled({ found: { current: 'sealed A' }, now: 5, previous: first })
+    expect(again.snapshot).toEqual(first.snapshot)
+  })
+
+  test('that is another replaces it, with an overlap from now on that later looks do not prolong', () => {
+    const second = compiled({ found: { current: 'sealed B' }, now: 1000, previous: first })
+    const both = [{ sealed: 'sealed A', until: 1000 + OVERLAP }, { sealed: 'sealed B' }]
+    expect(secrets(second)).toEqual(both)
+    expect(second.snapshot.revision).toBe(first.snapshot.revision + 1)
+    const third = compiled({ found: { current: 'sealed B' }, now: 2000, previous: second })
+    expect(third.snapshot).toEqual(second.snapshot)
+    const last = compiled({ found: { current: 'sealed B' }, now: 1000 + OVERLAP, previous: third })
+    expect(secrets(last)).toEqual([{ sealed: 'sealed B' }])
+  })
+
+  test('that was just replaced has its overlap where nothing is known of before, and no more than its own elsewhere', () => {
+    const found = { current: 'sealed B', replaced: 'sealed A' }
+    const both = [{ sealed: 'sealed A', until: OVERLAP + 7 }, { sealed: 'sealed B' }]
+    expect(secrets(compiled({ found, now: 7 }))).toEqual(both)
+    const rotated = compiled({ found, now: 7, previous: first })
+    expect(secrets(rotated)).toEqual(both)
+    expect(secrets(compiled({ found, now: 9, previous: rotated }))).toEqual(both)
+    const unknown = compiled({ found: { current: 'sealed C', replaced: 'never in force' }, now: 7, previous: first })
+    expect(secrets(unknown)).toEqual([both[0], { sealed: 'sealed C' }])
+  })
+
+  test('that is missing leaves the tenant served, and says what to do and what happens meanwhile', () => {
+    const result = compiled({ found: { fault: 'there is none: make one' } })
+    expect(settings(result)).toMatchObject({ suspended: false, limits: DEFAULT_LIMITS })
+    expect(settings(result)).not.toHaveProperty('webhookSecrets')
+    const message = 'there is none: make one; webhooks wait until then'
+    expect(ready(result)).toMatchObject({ status: 'False', reason: 'SecretMissing', message })
+  })
+
+  test('that is missing now stays in force, overlaps and all, and is whole again when it is back', () => {
+    const rotated = compiled({ found: { current: 'sealed B' }, now: 0, previous: first })
+    const missing = compiled({ found: { fault: 'it is gone' }, now: 5, previous: rotated })
+    expect(missing.snapshot).toEqual(rotated.snapshot)
+    expect(ready(missing)?.message).toBe('it is gone; the one published earlier stays in force until then')
+    expect(secrets(compiled({ found: { fault: 'it is gone' }, now: OVERLAP, previous: missing }))).toEqual([
+      { sealed: 'sealed B' },
+    ])
+    const back = compiled({ found: { current: 'sealed B' }, now: 5, previous: missing })
+    expect(back.snapshot).toEqual(rotated.snapshot)
+    expect(ready(back)).toMatchObject({ status: 'True' })
+  })
+
+  test('that nobody looked for stays in force', () => {
+    expect(compiled({ previous: first }).snapshot).toEqual(first.snapshot)
+  })
+
+  test('is not taken over by a tenant made anew under the old name', () => {
+    const anew = aTenantResource({ metadata: { uid: 'another uid' as Uid } })
+    expect(secrets(compiled({ resource: anew, found: { fault: 'it is gone' }, previous: first }))).toBeUndefined()
+    expect(secrets(compiled({ resource: anew, found: { current: 'sealed B' }, previous: first }))).toEqual([
+      { sealed: 'sealed B' },
+    ])
+  })
+
+  test('beyond those that may sign at once waits, and says until when', () => {
+    let full: Compiled | undefined
+    for (let at = 0; at < WEBHOOK_SECRETS_MAX; at++)
+      full = compiled({ found: { current: `sealed ${at}` }, now: at, ...(full && { previous: full }) })
+    if (full === undefined) throw new Error('nothing was rotated')
+    const found = { current: 'sealed last' }
+    const result = compiled({ found, now: 50, previous: full })
+    expect(result.snapshot).toEqual(full.snapshot)
+    const end = new Date(OVERLAP + 1).toISOString()
+    expect(ready(result)).toMatchObject({ reason: 'RotationPutOff', message: expect.stringContaining(`after ${end}`) })
+    const later = compiled({ found, now: OVERLAP + 1, previous: result })
+    expect(secrets(later)?.at(-1)).toEqual({ sealed: 'sealed last' })
+    expect(ready(later)).toMatchObject({ status: 'True' })
+  })
+
+  test('that is missing is no reason where another stands in the way', () => {
+    const plan = aTenantResource({ spec: { planRef: { name: 'none' } } })
+    const result = compiled({ resource: plan, found: { fault: 'it is gone' }, previous: first })
+    expect(ready(result)).toMatchObject({ reason: 'PlanNotFound' })
+    expect(secrets(result)).toEqual([{ sealed: 'sealed A' }])
+  })
+})

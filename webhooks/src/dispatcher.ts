@@ -1,0 +1,217 @@
+/**
+ * Deliveries as they fall due: sign, call, record, schedule again. What is due and waits for its turn is known in memory only, and held
+ * by the log until it is recorded: a process that dies loses no delivery, and repeats a call only where it died between a receiver's
+ * answer and the record of it.
+ */
+
+import { cidrsOf } from '@platen/contract/address.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Attempt, Delivery, DeliveryStatus } from '@platen/contract/delivery.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DeliveryLog, DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
+import type { Directory } from '@platen/contract/port/directory.ts'
+import type { EventLog } from '@platen/contract/port/event-log.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
+import type { WebhookAnswer, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
+import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
+import { WEBHOOK_SECRET_RETRY_MS } from '@platen/contract/webhook-limit.ts'
+import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
+import { FairQueue } from './fair-queue.ts'
+import { takeIn } from './intake.ts'
+import { nextAttemptAt } from './schedule.ts'
+import { signatureHeaders } from './sign.ts'
+
+export interface DispatcherPorts {
+  readonly events: Pick<EventLog, 'follow'>
+  readonly deliveries: Pick<DeliveryLog, 'schedule' | 'consume'>
+  readonly directory: Directory
+  readonly sender: WebhookSender
+  readonly meter: WebhookMeter
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+}
+
+export interface DispatcherSettings {
+  readonly brand: string
+  /** How many attempts may follow the first, after an async render. */
+  readonly retriesMax: number
+  /** The secrets a tenant's deliveries are signed with now; undefined while they cannot be had. */
+  secretsOf(tenant: Tenant, now: Instant): SigningSecrets | undefined
+}
+
+/** Delivers until `signal` aborts. Resolves when the calls then made have ended and are recorded. */
+export async function runDispatcher(
+  ports: DispatcherPorts,
+  settings: DispatcherSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all([takeIn({ ...ports, ...settings }, signal), dispatch({ ...ports, settings, signal })])
+}
+
+interface Dispatch extends DispatcherPorts {
+  readonly settings: DispatcherSettings
+  readonly signal: AbortSignal
+}
+
+/** A due delivery with its place in the queue. */
+interface Turn {
+  readonly tenant: string
+  readonly origin: string
+  readonly due: DueDelivery
+}
+
+async function dispatch(context: Dispatch): Promise<void> {
+  const { deliveries, signal, clock } = context
+  const queue = new FairQueue<Turn>()
+  const running = new Set<Promise<void>>()
+  const begin = (step: Promise<void>) => {
+    running.add(step)
+    void step.finally(() => running.delete(step))
+  }
+  const pump = () => {
+    while (!signal.aborted) {
+      const turn = queue.next()
+      if (turn === undefined) return
+      begin(serve(turn))
+    }
+  }
+  const serve = async (turn: Turn) => {
+    const begunAt = clock.monotonic()
+    const conclusion = attempt(context, turn.due)
+    // Whatever becomes of it: the next call need not wait for the record of this one.
+    await conclusion.catch(() => undefined)
+    queue.ended(turn, clock.monotonic() - begunAt)
+    pump()
+    await conclude(context, turn.due, conclusion)
+  }
+  for await (const due of deliveries.consume(signal)) {
+    const turn = { tenant: due.delivery.account, origin: originOf(due.delivery), due }
+    if (queue.add(turn)) pump()
+    else begin(conclude(context, due, Promise.resolve({ deferredUntil: clock.now() + queue.deferral(turn) })))
+  }
+  await Promise.all(running)
+}
+
+/** Whoever wrote it has seen that it is a URL; should a later version think otherwise, the sender says so. */
+function originOf({ url }: Delivery): string {
+  return URL.parse(url)?.origin ?? url
+}
+
+/** What is to be written down of a delivery that was taken up. */
+type Conclusion =
+  | { readonly deferredUntil: Instant; readonly reason?: string }
+  | { readonly attempt: Attempt; readonly next: Next | undefined }
+
+/** Calls the receiver, unless there is nothing to sign with. */
+async function attempt(context: Dispatch, due: DueDelivery): Promise<Conclusion> {
+  const { directory, clock, settings, meter } = context
+  const { delivery, dueAt } = due
+  const startedAt = clock.now()
+  const known = directory.current().tenants.get(delivery.tenant)
+  // One made anew under the old name is another tenant.
+  const tenant = known?.incarnation === delivery.account ? known : undefined
+  const secrets = tenant && settings.secretsOf(tenant, startedAt)
+  if (tenant !== undefined && secrets === undefined) {
+    return {
+      deferredUntil: startedAt + WEBHOOK_SECRET_RETRY_MS,
+      reason: 'the tenant has no webhook secret to sign with',
+    }
+  }
+  meter.begun(startedAt - dueAt)
+  const begunAt = clock.monotonic()
+  const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets }) : TENANT_GONE
+  const { retryAfter: _retryAfter, ...told } = answer
+  const durationMs = Math.round(clock.monotonic() - begunAt)
+  return { attempt: { startedAt, durationMs, ...told }, next: nextOf(context, due, answer) }
+}
+
+/** Writes it down. Never rejects: a delivery of which nothing could be written is given out again after a restart. */
+async function conclude(context: Dispatch, due: DueDelivery, concluded: Promise<Conclusion>): Promise<void> {
+  const { meter, log } = context
+  const { id, tenant } = due.delivery
+  try {
+    const conclusion = await concluded
+    if ('deferredUntil' in conclusion) {
+      const { deferredUntil, reason } = conclusion
+      return await repeatWhileUnavailable(() => due.defer(deferredUntil, reason), context)
+    }
+    const { attempt, next } = conclusion
+    await repeatWhileUnavailable(() => due.record(attempt, next), context)
+    meter.attempted(attempt.result, attempt.durationMs)
+    if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
+    logAttempt(log, due, conclusion)
+  } catch (err) {
+    log.error({ delivery: id, tenant, err }, 'delivery left unfinished')
+  }
+}
+
+const TENANT_GONE: WebhookAnswer = { result: 'blocked', message: 'the tenant is no more' }
+
+function call(
+  { sender, clock, settings }: Dispatch,
+  delivery: Delivery,
+  { tenant, secrets }: { tenant: Tenant; secrets: SigningSecrets },
+): Promise<WebhookAnswer> {
+  const timestampS = Math.floor(clock.now() / 1000)
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': 'Platen',
+    ...signatureHeaders({ ...delivery, timestampS, secrets, brand: settings.brand }),
+  }
+  const allowCidrs = cidrsOf(tenant.webhookAllowCidrs ?? [])
+  // A call that has begun is waited for, also by a drain: what the receiver answered must be written down. The sender bounds it. And a
+  // signal of its own, as listeners on a shared one are searched at each call.
+  const { signal } = new AbortController()
+  return sender.post({ url: delivery.url, headers, body: delivery.body, allowCidrs }, signal)
+}
+
+const GONE = 410
+
+/** What follows from an answer; undefined where the delivery goes on as it was. */
+function nextOf({ clock, ids }: Dispatch, due: DueDelivery, answer: WebhookAnswer): Next | undefined {
+  const { result, statusCode, message, retryAfter } = answer
+  if (result === 'ok') return { status: 'delivered' }
+  if (statusCode === GONE) return { status: 'gone' }
+  if (due.isRedelivery) return undefined
+  if (result === 'blocked') return { status: 'blocked', ...(message !== undefined && { reason: message }) }
+  const dueAt = nextAttemptAt({
+    attempts: due.attempts + 1,
+    retriesMax: due.delivery.retriesMax,
+    endedAt: clock.now(),
+    chance: chanceFrom(ids),
+    ...(retryAfter !== undefined && { retryAfter }),
+  })
+  return dueAt === undefined ? { status: 'exhausted' } : { status: 'scheduled', dueAt }
+}
+
+/** Anywhere from 0 to 1. */
+function chanceFrom(ids: Ids): number {
+  return Buffer.from(ids.random(4)).readUInt32BE() / 2 ** 32
+}
+
+interface Step {
+  readonly attempt: Attempt
+  readonly next: Next | undefined
+}
+
+function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: Step): void {
+  const { result, statusCode, durationMs, message } = attempt
+  const fields = {
+    delivery: delivery.id,
+    render: delivery.render,
+    tenant: delivery.tenant,
+    attempts: attempts + 1,
+    result,
+    statusCode,
+    durationMs,
+    message,
+  }
+  const status: DeliveryStatus | undefined = next?.status
+  if (result === 'ok') log.debug(fields, 'webhook delivered')
+  else if (status === 'scheduled' || status === undefined) log.info(fields, 'webhook attempt failed')
+  else log.warn({ ...fields, status }, 'webhook given up')
+}

@@ -1,0 +1,171 @@
+import {
+  WEBHOOK_CALLS_MAX,
+  WEBHOOK_CALLS_OF_NEW_HOST,
+  WEBHOOK_CALLS_PER_HOST_MAX,
+  WEBHOOK_CALLS_PER_TENANT_MAX,
+  WEBHOOK_DEFER_MS_MAX,
+  WEBHOOK_HOSTS_KNOWN_MAX,
+  WEBHOOK_SLOW_MS,
+  WEBHOOK_WAITING_MAX,
+  WEBHOOK_WAITING_PER_HOST_MAX,
+} from '@platen/contract/webhook-limit.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { FairQueue, type Place } from './fair-queue.ts'
+
+interface Item extends Place {
+  readonly number: number
+}
+
+let queue: FairQueue<Item>
+let numbered = 0
+beforeEach(() => {
+  queue = new FairQueue()
+  numbered = 0
+})
+
+function add(count: number, origin = 'https://a', tenant = 'acme'): boolean[] {
+  return Array.from({ length: count }, () => {
+    numbered += 1
+    return queue.add({ tenant, origin, number: numbered })
+  })
+}
+
+/** Begins every call that may begin. */
+function begin(): Item[] {
+  const begun: Item[] = []
+  for (let item = queue.next(); item !== undefined; item = queue.next()) begun.push(item)
+  return begun
+}
+
+const QUICK = 10
+const SLOW = WEBHOOK_SLOW_MS + 1
+
+describe('a host', () => {
+  test('has few calls at once at first, in the order they came', () => {
+    add(10)
+    expect(begin().map(({ number }) => number)).toEqual([1, 2].slice(0, WEBHOOK_CALLS_OF_NEW_HOST))
+  })
+
+  test('that answers quickly has more and more, up to a bound', () => {
+    const atOnce: number[] = []
+    let calling: Item[] = []
+    for (let round = 0; round < 12; round++) {
+      add(16)
+      calling.push(...begin())
+      atOnce.push(calling.length)
+      for (const item of calling.splice(0, 1)) queue.ended(item, QUICK)
+      calling = [...calling]
+    }
+    expect(atOnce.slice(0, 4)).toEqual([2, 3, 4, 5])
+    expect(Math.max(...atOnce)).toBe(WEBHOOK_CALLS_PER_HOST_MAX)
+  })
+
+  test('that is slow has one at a time', () => {
+    add(8)
+    for (const item of begin()) queue.ended(item, QUICK)
+    for (const item of begin()) queue.ended(item, SLOW)
+    expect(begin()).toHaveLength(1)
+    expect(begin()).toHaveLength(0)
+  })
+
+  test('has a place for so many that wait, and no more', () => {
+    expect(add(WEBHOOK_WAITING_PER_HOST_MAX + 1).lastIndexOf(true)).toBe(WEBHOOK_WAITING_PER_HOST_MAX - 1)
+    expect(add(1, 'https://b')).toEqual([true])
+  })
+
+  test('is another host for another tenant', () => {
+    add(4)
+    for (const item of begin()) queue.ended(item, SLOW)
+    add(4, 'https://a', 'globex')
+    const begun = begin().map(({ tenant }) => tenant)
+    expect(begun.toSorted()).toEqual(['acme', 'globex', 'globex'])
+  })
+
+  test('is remembered as slow when it has nothing to do, and forgotten when too many others are known', () => {
+    const isNew = () => {
+      add(2)
+      const begun = begin()
+      for (const item of begun) queue.ended(item, SLOW)
+      for (const item of begin()) queue.ended(item, SLOW)
+      return begun.length === WEBHOOK_CALLS_OF_NEW_HOST
+    }
+    expect([isNew(), isNew()]).toEqual([true, false])
+    for (let at = 0; at < WEBHOOK_HOSTS_KNOWN_MAX; at++) {
+      add(1, `https://${at}`)
+      for (const item of begin()) queue.ended(item, QUICK)
+    }
+    expect(isNew()).toBe(true)
+  })
+})
+
+describe('those who wait', () => {
+  test('take turns: tenants first, then the hosts of a tenant', () => {
+    add(2, 'https://a', 'acme')
+    add(2, 'https://b', 'acme')
+    add(2, 'https://c', 'globex')
+    expect(begin().map(({ origin }) => origin.at(-1))).toEqual(['a', 'c', 'b', 'c', 'a', 'b'])
+  })
+
+  test('are begun by one tenant so often at once, which leaves room for others', () => {
+    for (let at = 0; at < WEBHOOK_CALLS_PER_TENANT_MAX; at++) add(2, `https://${at}`)
+    const begun = begin()
+    expect(begun).toHaveLength(WEBHOOK_CALLS_PER_TENANT_MAX)
+    add(1, 'https://a', 'globex')
+    expect(begin().map(({ tenant }) => tenant)).toEqual(['globex'])
+    for (const item of begun.slice(0, 3)) queue.ended(item, QUICK)
+    expect(begin()).toHaveLength(3)
+  })
+
+  test('are begun so often at once in all', () => {
+    for (let at = 0; at < WEBHOOK_CALLS_MAX; at++) add(1, 'https://a', `tenant-${at}`)
+    add(1, 'https://b', 'last')
+    const begun = begin()
+    expect(begun).toHaveLength(WEBHOOK_CALLS_MAX)
+    const [first] = begun
+    if (first !== undefined) queue.ended(first, SLOW)
+    expect(begin().map(({ tenant }) => tenant)).toEqual(['last'])
+  })
+
+  test('are so many, and no more', () => {
+    const hosts = WEBHOOK_WAITING_MAX / WEBHOOK_WAITING_PER_HOST_MAX
+    for (let at = 0; at < hosts; at++) add(WEBHOOK_WAITING_PER_HOST_MAX, `https://${at}`)
+    expect(add(1, 'https://z')).toEqual([false])
+    begin()
+    expect(add(1, 'https://z')).toEqual([true])
+  })
+
+  test('wait for none that hangs: with 20 hosts that do, 100 others are all called', () => {
+    for (let at = 0; at < 20; at++) add(50, `https://hangs-${at}`)
+    const hanging = begin()
+    for (let at = 0; at < 100; at++) add(10, `https://good-${at}`)
+    let answered = 0
+    for (let begun = begin(); begun.length > 0; begun = begin()) {
+      for (const item of begun) {
+        expect(item.origin).toContain('good')
+        queue.ended(item, QUICK)
+        answered += 1
+      }
+    }
+    expect([hanging.length, answered]).toEqual([20 * WEBHOOK_CALLS_OF_NEW_HOST, 1000])
+  })
+})
+
+describe('what finds no room', () => {
+  test('is put off further, the more there is of it and the slower its host, up to a bound', () => {
+    add(WEBHOOK_WAITING_PER_HOST_MAX)
+    const item = { tenant: 'acme', origin: 'https://a', number: 0 }
+    expect([queue.deferral(item), queue.deferral(item)]).toEqual([1000, 1000])
+    for (const begun of begin()) queue.ended(begun, 10_000)
+    expect([queue.deferral(item), queue.deferral(item)]).toEqual([31_000, 41_000])
+    for (let at = 0; at < 5; at++) queue.deferral(item)
+    expect(queue.deferral(item)).toBe(WEBHOOK_DEFER_MS_MAX)
+    expect(add(1)).toEqual([true])
+    expect(queue.deferral(item)).toBe(11_000)
+  })
+
+  test('is put off by whole milliseconds, however long calls take', () => {
+    add(1)
+    for (const begun of begin()) queue.ended(begun, 0.123)
+    expect(queue.deferral({ tenant: 'acme', origin: 'https://a', number: 0 })).toBe(1001)
+  })
+})

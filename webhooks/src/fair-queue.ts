@@ -1,0 +1,141 @@
+/**
+ * Whose call is next. A receiver that hangs holds up its own deliveries, and nobody else's: each host of each tenant has a window of
+ * calls at once, which widens while it answers quickly and narrows to one call when it does not. Tenants take turns, and within a
+ * tenant its hosts. Nothing here waits or knows the time of day.
+ */
+import assert from 'node:assert/strict'
+import {
+  WEBHOOK_CALLS_MAX,
+  WEBHOOK_CALLS_OF_NEW_HOST,
+  WEBHOOK_CALLS_PER_HOST_MAX,
+  WEBHOOK_CALLS_PER_TENANT_MAX,
+  WEBHOOK_DEFER_MS_MAX,
+  WEBHOOK_DEFER_MS_MIN,
+  WEBHOOK_HOSTS_KNOWN_MAX,
+  WEBHOOK_SLOW_MS,
+  WEBHOOK_WAITING_MAX,
+  WEBHOOK_WAITING_PER_HOST_MAX,
+} from '@platen/contract/webhook-limit.ts'
+
+/** Where an item belongs. */
+export interface Place {
+  readonly tenant: string
+  /** Scheme, name and port. */
+  readonly origin: string
+}
+
+interface Tenant<Item> {
+  calls: number
+  readonly hosts: Map<string, Host<Item>>
+  /** Hosts that may begin a call, in the order of their turns. */
+  readonly ready: Set<Host<Item>>
+}
+
+interface Host<Item> {
+  readonly tenant: Tenant<Item>
+  calls: number
+  /** Calls at once. */
+  window: number
+  /** How long its last call took. */
+  tookMs: number
+  readonly waiting: Item[]
+  /** Items put off since there was last room. */
+  deferred: number
+}
+
+/** Items that wait for their calls, and the calls that have begun. */
+export class FairQueue<Item extends Place> {
+  readonly #tenants = new Map<string, Tenant<Item>>()
+  /** Tenants that may begin a call, in the order of their turns. */
+  readonly #ready = new Set<Tenant<Item>>()
+  #calls = 0
+  #waiting = 0
+  #hosts = 0
+
+  /** Takes an item in, to wait for its turn. False where there is no room for it. */
+  add(item: Item): boolean {
+    const host = this.#hostOf(item)
+    if (this.#waiting >= WEBHOOK_WAITING_MAX || host.waiting.length >= WEBHOOK_WAITING_PER_HOST_MAX) return false
+    host.waiting.push(item)
+    host.deferred = 0
+    this.#waiting += 1
+    this.#place(host)
+    return true
+  }
+
+  /** The item whose call may begin now, which counts as begun; undefined while none may. */
+  next(): Item | undefined {
+    const [tenant] = this.#ready
+    const [host] = tenant?.ready ?? []
+    if (tenant === undefined || host === undefined || this.#calls >= WEBHOOK_CALLS_MAX) return undefined
+    const item = host.waiting.shift()
+    assert(item !== undefined, 'a host that is ready has an item that waits')
+    this.#waiting -= 1
+    this.#calls += 1
+    tenant.calls += 1
+    host.calls += 1
+    // To the end of both lines.
+    tenant.ready.delete(host)
+    this.#ready.delete(tenant)
+    this.#place(host)
+    return item
+  }
+
+  /** The call of an item has ended, after so many milliseconds. */
+  ended(item: Item, tookMs: number): void {
+    const host = this.#hostOf(item)
+    this.#calls -= 1
+    host.tenant.calls -= 1
+    host.calls -= 1
+    host.tookMs = tookMs
+    host.window = tookMs > WEBHOOK_SLOW_MS ? 1 : Math.min(host.window + 1, WEBHOOK_CALLS_PER_HOST_MAX)
+    this.#place(host)
+  }
+
+  /** How many milliseconds an item that found no room is best put off: as long as those put off before it will take. Asked once an item. */
+  deferral(item: Item): number {
+    const host = this.#hostOf(item)
+    host.deferred += 1
+    const ms = WEBHOOK_DEFER_MS_MIN + (host.deferred * host.tookMs) / host.window
+    return Math.min(Math.ceil(ms), WEBHOOK_DEFER_MS_MAX)
+  }
+
+  #hostOf({ tenant: name, origin }: Place): Host<Item> {
+    const found = this.#tenants.get(name)?.hosts.get(origin)
+    if (found !== undefined) return found
+    if (this.#hosts >= WEBHOOK_HOSTS_KNOWN_MAX) this.#forgetIdle()
+    const tenant = this.#tenants.get(name) ?? { calls: 0, hosts: new Map(), ready: new Set() }
+    const host = { tenant, calls: 0, window: WEBHOOK_CALLS_OF_NEW_HOST, tookMs: 0, waiting: [], deferred: 0 }
+    this.#tenants.set(name, tenant)
+    tenant.hosts.set(origin, host)
+    this.#hosts += 1
+    return host
+  }
+
+  /** What is learned of a host is kept while there is room: one that hangs shall not be new again after every call. */
+  #forgetIdle(): void {
+    for (const [name, tenant] of this.#tenants) {
+      for (const [origin, host] of tenant.hosts) {
+        if (isIdle(host)) this.#hosts -= Number(tenant.hosts.delete(origin))
+      }
+      if (tenant.hosts.size === 0) this.#tenants.delete(name)
+    }
+  }
+
+  /** Sees to it that a host and its tenant stand in the lines they belong in. */
+  #place(host: Host<Item>): void {
+    const { tenant } = host
+    stand(tenant.ready, host, host.waiting.length > 0 && host.calls < host.window)
+    stand(this.#ready, tenant, tenant.ready.size > 0 && tenant.calls < WEBHOOK_CALLS_PER_TENANT_MAX)
+  }
+}
+
+function isIdle({ calls, waiting }: Host<unknown>): boolean {
+  return calls === 0 && waiting.length === 0
+}
+
+/** Keeps the order of a line: who is in it already stays where it is. */
+function stand<T>(line: Set<T>, member: T, isIn: boolean): void {
+  if (isIn) line.add(member)
+  else line.delete(member)
+}
