@@ -6,6 +6,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
+import { isIPv6 } from 'node:net'
 import { MARKED_FILES, type Markers } from './marker.ts'
 
 /** What was seen since the last time it was asked. */
@@ -22,9 +23,11 @@ export interface Canary extends AsyncDisposable {
   /** Answers HTTP with a marked file to whoever comes, and takes UDP. */
   readonly port: number
   sightings(): Sightings
+  /** From now on, what a name is answered: the first list of addresses at first, and the last one in the end; or nothing at all. */
+  resolve(name: string, answers: readonly (readonly string[])[] | 'never'): void
 }
 
-/** The name that leads to the canary, as every other name does. */
+/** The name that leads to the canary, as every other name does that nothing is said of. */
 export const CANARY_NAME = 'canary.test'
 
 const LOOPBACK = '127.0.0.1'
@@ -34,6 +37,7 @@ const DNS_PORT = 53
 export async function openCanary({ markers, isAlone }: { markers: Markers; isAlone: boolean }): Promise<Canary> {
   const own = { connections: 0, datagrams: 0 }
   const lookups: string[] = []
+  const zones = new Map<string, (readonly string[])[] | 'never'>()
   const http = createServer((request, response) => answer(response, request.url ?? '', markers))
   http.on('connection', () => {
     own.connections += 1
@@ -52,8 +56,12 @@ export async function openCanary({ markers, isAlone }: { markers: Markers; isAlo
   udp.bind(port, LOOPBACK)
   await once(udp, 'listening')
   const names = createSocket('udp4', (query, from) => {
-    lookups.push(nameOf(query))
-    names.send(answerTo(query), from.port, from.address)
+    const name = nameOf(query)
+    lookups.push(name)
+    const zone = zones.get(`${name} ${typeOf(query)}`) ?? [[LOOPBACK]]
+    if (zone === 'never') return
+    const addresses = (zone.length > 1 ? zone.shift() : zone[0]) ?? []
+    names.send(answerTo(query, addresses), from.port, from.address)
   })
   if (isAlone) {
     names.bind(DNS_PORT, LOOPBACK)
@@ -73,6 +81,9 @@ export async function openCanary({ markers, isAlone }: { markers: Markers; isAlo
       }
       last = now
       return seen
+    },
+    resolve(name, answers) {
+      for (const type of [TYPE_A, TYPE_AAAA]) zones.set(`${name} ${type}`, answers === 'never' ? answers : [...answers])
     },
     async [Symbol.asyncDispose]() {
       http.closeAllConnections()
@@ -121,6 +132,7 @@ function answer(response: ServerResponse, path: string, markers: Markers): void 
 
 const DNS_HEADER_BYTES = 12
 const TYPE_A = 1
+const TYPE_AAAA = 28
 
 /** The name a query asks for: labels, each with its length in front. */
 function nameOf(query: Buffer): string {
@@ -131,15 +143,37 @@ function nameOf(query: Buffer): string {
   return labels.join('.')
 }
 
-/** Every name has the IPv4 address of this machine, and nothing else. */
-function answerTo(query: Buffer): Buffer {
+/** What is asked for stands behind the name, before the class. */
+function typeOf(query: Buffer): number {
+  return query.readUInt16BE(query.indexOf(0, DNS_HEADER_BYTES) + 1)
+}
+
+/** Those of the addresses that are of the type asked for. */
+function answerTo(query: Buffer, addresses: readonly string[]): Buffer {
   const end = query.indexOf(0, DNS_HEADER_BYTES) + 5
+  const type = typeOf(query)
+  const records = addresses
+    .filter((address) => type === (isIPv6(address) ? TYPE_AAAA : TYPE_A))
+    .map((address) => {
+      const bytes = bytesOf(address)
+      // The name of the question, the type, class IN, for no time, so many bytes.
+      return Buffer.from([0xc0, DNS_HEADER_BYTES, 0, type, 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes])
+    })
   const header = Buffer.from(query.subarray(0, DNS_HEADER_BYTES))
-  const isAddress = query.readUInt16BE(end - 4) === TYPE_A
   // An answer without an error; one question, so many answers, nothing else.
   header.writeUInt16BE(0x8180, 2)
-  for (const [index, count] of [1, isAddress ? 1 : 0, 0, 0].entries()) header.writeUInt16BE(count, 4 + index * 2)
-  // The name of the question, type A, class IN, for no time, four bytes.
-  const record = Buffer.from([0xc0, DNS_HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1])
-  return Buffer.concat([header, query.subarray(DNS_HEADER_BYTES, end), ...(isAddress ? [record] : [])])
+  for (const [index, count] of [1, records.length, 0, 0].entries()) header.writeUInt16BE(count, 4 + index * 2)
+  return Buffer.concat([header, query.subarray(DNS_HEADER_BYTES, end), ...records])
+}
+
+function bytesOf(address: string): readonly number[] {
+  if (!isIPv6(address)) return address.split('.').map(Number)
+  // A URL holds it in groups of hexadecimal digits alone.
+  const spelled = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [head = [], tail] = spelled.split('::').map((part) => (part === '' ? [] : part.split(':')))
+  const zeros = Array<string>(8 - head.length - (tail?.length ?? 0)).fill('0')
+  return [...head, ...zeros, ...(tail ?? [])].flatMap((group) => {
+    const value = Number.parseInt(group, 16)
+    return [value >> 8, value & 0xff]
+  })
 }

@@ -12,6 +12,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { anEngine } from '../../engine/html/html-fixture.ts'
+import { type Caller, openCaller } from '../webhook/caller.ts'
 import { openCanary } from './canary.ts'
 import { writeMarkers } from './marker.ts'
 import { MARKER_VARIABLE, type Order, type Report, type Reports, VETH } from './network.ts'
@@ -56,20 +57,27 @@ function takeNetwork(): void {
 /** Documents that wait cost nothing: more of them than the machine has cores. */
 const SLOTS = 4
 
+async function openEngines(stack: AsyncDisposableStack) {
+  const pool = stack.use(openThreadPool({ size: 1, clock: systemClock() }))
+  const html = stack.use(await anEngine({ slots: SLOTS }))
+  return { html: html.engine, react_pdf: openReactPdfEngine({ pool, slots: 1 }) }
+}
+
 async function open(isAlone: boolean) {
   if (isAlone) takeNetwork()
   const markers = writeMarkers(process.env[MARKER_VARIABLE] ?? '')
   const canary = await openCanary({ markers, isAlone })
-  const pool = openThreadPool({ size: 1, clock: systemClock() })
-  const html = await anEngine({ slots: SLOTS })
-  const engines = { html: html.engine, react_pdf: openReactPdfEngine({ pool, slots: 1 }) }
+  const opened = new AsyncDisposableStack()
+  let engines: ReturnType<typeof openEngines> | undefined
+  let caller: Promise<Caller> | undefined
 
   async function perform(order: Order): Promise<Reports[Order['kind']]> {
     switch (order.kind) {
       case 'open':
         return { port: canary.port, folder: markers.folder }
       case 'render':
-        return await engines[order.engine].render(order.work, AbortSignal.timeout(DEADLINE_MS)).then(
+        engines ??= openEngines(opened)
+        return await (await engines)[order.engine].render(order.work, AbortSignal.timeout(DEADLINE_MS)).then(
           (rendering) => rendering,
           (error: unknown) => failureOf(error),
         )
@@ -79,9 +87,14 @@ async function open(isAlone: boolean) {
         return await RENDER_UNGUARDED[order.engine](order.source)
       case 'leavings':
         return await findLeft(order.leavings, `http://127.0.0.1:${canary.port}/`)
+      case 'call':
+        caller ??= openCaller(canary).then((each) => opened.use(each))
+        return await (await caller).call(order.call)
+      case 'unguarded call':
+        caller ??= openCaller(canary).then((each) => opened.use(each))
+        return await (await caller).callUnguarded(order.call)
       case 'close': {
-        await html[Symbol.asyncDispose]()
-        await pool[Symbol.asyncDispose]()
+        await opened.disposeAsync()
         const last = canary.sightings()
         await canary[Symbol.asyncDispose]()
         markers[Symbol.dispose]()

@@ -6,8 +6,10 @@
 import { execFileSync, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import type { WebhookAnswer } from '@platen/contract/port/webhook-sender.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { Rendering, RenderWork } from '@platen/renderer/engine/engine.ts'
+import type { Call } from '../webhook/caller.ts'
 import type { Sightings } from './canary.ts'
 import type { Leaving } from './unguarded.ts'
 
@@ -21,6 +23,8 @@ export type Order =
   | { readonly kind: 'sightings' }
   | { readonly kind: 'unguarded'; readonly engine: Engine; readonly source: string }
   | { readonly kind: 'leavings'; readonly leavings: readonly Leaving[] }
+  | { readonly kind: 'call'; readonly call: Call }
+  | { readonly kind: 'unguarded call'; readonly call: Call }
   | { readonly kind: 'close' }
 
 export interface Reports {
@@ -29,6 +33,8 @@ export interface Reports {
   readonly sightings: Sightings
   readonly unguarded: Uint8Array
   readonly leavings: readonly string[]
+  readonly call: WebhookAnswer
+  readonly 'unguarded call': undefined
   readonly close: Sightings
 }
 
@@ -51,6 +57,10 @@ export interface HostileNetwork extends AsyncDisposable {
   renderUnguarded(engine: Engine, source: string): Promise<Uint8Array>
   /** What the second of two documents finds of the first when a bare browser holds both, for each pair. */
   findLeft(leavings: readonly Leaving[]): Promise<readonly string[]>
+  /** Calls a webhook receiver, as the service does. */
+  call(call: Call): Promise<WebhookAnswer>
+  /** Calls it by the bare library. */
+  callUnguarded(call: Call): Promise<void>
   /** Ends the process. What was seen since the last time, until its last moment. */
   close(): Promise<Sightings>
 }
@@ -117,6 +127,8 @@ export async function openNetwork(): Promise<HostileNetwork> {
     sightings: () => ask({ kind: 'sightings' }),
     renderUnguarded: (engine, source) => ask({ kind: 'unguarded', engine, source }),
     findLeft: (leavings) => ask({ kind: 'leavings', leavings }),
+    call: (call) => ask({ kind: 'call', call }),
+    callUnguarded: (call) => ask({ kind: 'unguarded call', call }),
     close,
     async [Symbol.asyncDispose]() {
       await close()

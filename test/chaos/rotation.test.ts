@@ -1,0 +1,84 @@
+/** kill -9 at any moment of a rotation: a new webhook secret is made once, and those before it keep their overlap. */
+import { watch } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ROTATE_ANNOTATION } from '@platen/contract/resource.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
+import { WEBHOOK_SECRETS_MAX } from '@platen/contract/webhook-limit.ts'
+import { secretsOf } from '@platen/contract/webhook-secret.ts'
+import { expect, test } from 'vitest'
+import { plan, tenant } from '../fixture/manifests.ts'
+import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+
+/** As many as may sign at once, less the one that is there at first. */
+const KILLS = WEBHOOK_SECRETS_MAX - 1
+
+/** Declares one tenant; JSON is YAML. */
+async function declare({ manifestsDir }: EmbeddedService, annotations: object = {}): Promise<void> {
+  const { metadata, ...acme } = tenant('acme', 'starter')
+  const documents = [plan('starter', {}), { ...acme, metadata: { ...metadata, annotations } }]
+  const written = documents.map((document) => JSON.stringify({ apiVersion: 'platen.dev/v1alpha1', ...document }))
+  await writeFile(join(manifestsDir, 'all.yaml'), written.join('\n---\n'))
+}
+
+const inFile = async ({ dataDir }: EmbeddedService) =>
+  (await readFile(join(dataDir, 'webhook-secrets/acme'), 'utf8')).trim()
+
+/** What signs for the tenant by the settings that were kept last. */
+async function signing({ dataDir }: EmbeddedService): Promise<readonly string[]> {
+  const key = Buffer.from(await readFile(join(dataDir, 'seal-key'), 'utf8'), 'base64url')
+  const [, json = ''] = (await readFile(join(dataDir, 'last-good'), 'utf8')).split('\n', 2)
+  const kept: { tenants: readonly (readonly [string, Tenant])[] } = JSON.parse(json)
+  const acme = kept.tenants.find(([, { id }]) => id === 'acme')?.[1]
+  return (acme && secretsOf(acme, key, Date.now())?.all) ?? []
+}
+
+/** Resolves at the nth change in the data folder, or in that of the secrets; and with the last one of a rotation. */
+async function nthChange({ dataDir }: EmbeddedService, count: number): Promise<void> {
+  const reached = Promise.withResolvers<void>()
+  let changes = 0
+  const onChange = (_kind: string, name: string | null) => {
+    // The database writes whenever it likes.
+    if (name?.startsWith('platen.db') === true) return
+    if (++changes >= count || name === 'last-good') reached.resolve()
+  }
+  const watchers = [dataDir, join(dataDir, 'webhook-secrets')].map((folder) => watch(folder, onChange))
+  await reached.promise
+  for (const watcher of watchers) watcher.close()
+}
+
+test(`of ${KILLS} rotations, each killed at another moment, each is made once`, async () => {
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' })
+  await service.stop()
+  await declare(service)
+  await service.start()
+  const secrets = [await inFile(service)]
+  expect(await signing(service)).toEqual(secrets)
+  let log = service.log()
+  for (let round = 1; round <= KILLS; round++) {
+    const changed = nthChange(service, 2 * round - 1)
+    await declare(service, { [ROTATE_ANNOTATION]: `2026-11-2${round}T00:00:00Z` })
+    await changed
+    await service.kill()
+    log += service.log()
+    await service.start()
+    secrets.unshift(await inFile(service))
+    expect(new Set(secrets).size).toBe(round + 1)
+    expect(await signing(service)).toEqual(secrets)
+  }
+  await service.stop()
+  log += service.log()
+  expect(secrets.filter((secret) => log.includes(secret))).toEqual([])
+  expect(await filesWith(secrets, service)).toEqual([join(service.dataDir, 'webhook-secrets/acme')])
+})
+
+async function filesWith(texts: readonly string[], { dataDir }: EmbeddedService): Promise<readonly string[]> {
+  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true })
+  const holding = entries
+    .filter((entry) => entry.isFile())
+    .map(async ({ parentPath, name }) => {
+      const text = await readFile(join(parentPath, name), 'latin1')
+      return texts.some((secret) => text.includes(secret)) ? [join(parentPath, name)] : []
+    })
+  return (await Promise.all(holding)).flat()
+}

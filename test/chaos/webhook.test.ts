@@ -1,0 +1,96 @@
+/** kill -9 of the service anywhere on the way from event to recorded delivery: nothing due is lost, and what is repeated is repeated under its id. */
+import type { DeliveryList } from '@platen/contract/schema/answer.ts'
+import { expect, test } from 'vitest'
+import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { answering, aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
+import { eventually, request, type Service, submit } from '../topology/service.ts'
+
+type Delivery = DeliveryList['deliveries'][number]
+
+const SETTINGS = { ...LOOPBACK_ALLOWED, PLATEN_CHROMIUM: 'none' }
+const RENDERS = 60
+const KILLS = 5
+
+async function deliveriesOf(service: Service, id: string): Promise<readonly Delivery[]> {
+  const answer = await request(service, { key: ACME_LIVE, path: `/api/v1/render/${id}/deliveries` })
+  // The API's own tests hold its answers against this schema.
+  return answer.json()['deliveries'] as readonly Delivery[]
+}
+
+test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`, async () => {
+  await using service = await startEmbedded(SETTINGS)
+  await using receiver = await aReceiver()
+  const refused = new Set<string>()
+  const accepted: string[] = []
+  // The first attempt of each is refused, so that each is on the ladder at some time.
+  receiver.answer((incoming, response) => {
+    const id = String(incoming.headers['webhook-id'])
+    const isFirst = !refused.has(id)
+    refused.add(id)
+    if (!isFirst) accepted.push(id)
+    answering(isFirst ? 500 : 204)(incoming, response)
+  })
+  const ids: string[] = []
+  while (ids.length < RENDERS) {
+    const body = { template: 'invoice', data: invoice(1), webhook_url: `${receiver.url}/${ids.length}` }
+    ids.push(await submit(service, ACME_LIVE, body))
+  }
+  for (let kill = 1; kill <= KILLS; kill++) {
+    // The moment of the kill is an event: so many calls have come, with others under way.
+    await receiver.until(Math.floor((kill * RENDERS) / KILLS))
+    await service.kill()
+    await service.start()
+  }
+  const deliveries = await Promise.all(
+    ids.map(async (id) => {
+      const isDelivered = (found: readonly Delivery[]) => found[0]?.status === 'delivered'
+      return await eventually(() => deliveriesOf(service, id), isDelivered)
+    }),
+  )
+  expect(deliveries.map(({ length }) => length)).toEqual(Array(RENDERS).fill(1))
+  const delivered = deliveries.flat().map(({ id }) => id)
+  expect(new Set(delivered).size).toBe(RENDERS)
+  expect(new Set(accepted)).toEqual(new Set(delivered))
+  const paths = new Map(receiver.received.map(({ path, headers }) => [path, String(headers['webhook-id'])]))
+  for (const { path, headers } of receiver.received) expect(headers['webhook-id']).toBe(paths.get(path))
+})
+
+test('the ladder goes on where it was', async () => {
+  await using service = await startEmbedded(SETTINGS)
+  await using receiver = await aReceiver()
+  receiver.answer(answering(500))
+  const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
+  const hasMade = (count: number) => (found: readonly Delivery[]) => found[0]?.attempts.length === count
+  const before = await eventually(() => deliveriesOf(service, id), hasMade(2))
+  await service.kill()
+  await service.start()
+  expect(await deliveriesOf(service, id)).toEqual(before)
+  receiver.answer(answering(204))
+  const [after] = await eventually(() => deliveriesOf(service, id), hasMade(3))
+  expect(after).toMatchObject({ status: 'delivered', id: before[0]?.id })
+  expect(Date.parse(String(after?.attempts[2]?.started_at))).toBeGreaterThanOrEqual(
+    Date.parse(String(before[0]?.next_attempt_at)),
+  )
+})
+
+test('a call whose answer was not written down is made again, under the same id', async () => {
+  await using service = await startEmbedded(SETTINGS)
+  await using receiver = await aReceiver()
+  // Killed with the answer on its way: whether it was still written down is open, and the receiver may see it twice.
+  let killed: Promise<void> | undefined
+  receiver.answer((incoming, response) => {
+    killed ??= service.kill()
+    answering(204)(incoming, response)
+  })
+  const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
+  await receiver.until(1)
+  await killed
+  await service.start()
+  const [delivery] = await eventually(
+    () => deliveriesOf(service, id),
+    ([only]) => only?.status === 'delivered',
+  )
+  expect(receiver.received.length).toBeLessThanOrEqual(2)
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([delivery?.id]))
+})

@@ -1,0 +1,185 @@
+/** Events as a caller meets them: over HTTP, at a receiver of its own. */
+import { createHash, createHmac } from 'node:crypto'
+import type { DeliveryList } from '@platen/contract/schema/answer.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ACME_LIVE, ACME_WEBHOOK_SECRET, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { answering, aReceiver, LOOPBACK_ALLOWED, type Received, type Receiver } from '../topology/receiver.ts'
+import { ended, eventually, type RenderAnswer, render, request, type Service, submit } from '../topology/service.ts'
+
+let service: Service
+let receiver: Receiver
+beforeAll(async () => {
+  service = await startEmbedded({ ...LOOPBACK_ALLOWED, PLATEN_CHROMIUM: 'none' })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+beforeEach(async () => {
+  receiver = await aReceiver()
+})
+afterEach(() => receiver[Symbol.asyncDispose]())
+
+const INVOICE = { template: 'invoice', data: invoice(2) }
+
+async function deliveriesOf(id: string): Promise<DeliveryList['deliveries']> {
+  const answer = await request(service, { key: ACME_LIVE, path: `/api/v1/render/${id}/deliveries` })
+  expect(answer.status).toBe(200)
+  // The API's own tests hold its answers against this schema.
+  return answer.json()['deliveries'] as DeliveryList['deliveries']
+}
+
+/** The one delivery of a render, once it is as wanted. */
+async function delivery(
+  id: string,
+  isWanted: (delivery: DeliveryList['deliveries'][number]) => boolean,
+): Promise<DeliveryList['deliveries'][number]> {
+  const [found] = await eventually(
+    () => deliveriesOf(id),
+    ([only]) => only !== undefined && isWanted(only),
+  )
+  if (found === undefined) throw new Error('there is a delivery')
+  return found
+}
+
+/** The one request that came. */
+function only(): Received {
+  expect(receiver.received).toHaveLength(1)
+  const [received] = receiver.received
+  if (received === undefined) throw new Error('nothing came')
+  return received
+}
+
+/** As interface and receivers have it: over the time stamp, a dot, and the bytes of the body. */
+function expectSigned({ headers, body }: Received): void {
+  const text = `${String(headers['x-service-timestamp'])}.${body}`
+  const expected = createHmac('sha256', ACME_WEBHOOK_SECRET).update(text).digest('hex')
+  expect(headers['x-service-signature']).toBe(`sha256=${expected}`)
+}
+
+/** The 32 hexadecimal digits of a UUID as the 26 characters of a ULID. */
+function ulidOf(uuid: string): string {
+  const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+  const number = BigInt(`0x${uuid.replaceAll('-', '')}`)
+  return Array.from({ length: 26 }, (_, at) => alphabet[Number((number >> BigInt(5 * (25 - at))) & 31n)]).join('')
+}
+
+describe('an async render with a webhook_url', () => {
+  test('that succeeds is told of, signed, under the id in its UUID spelling', async () => {
+    const id = await submit(service, ACME_LIVE, { ...INVOICE, webhook_url: `${receiver.url}/hook?token=x` })
+    await receiver.until(1)
+    const received = only()
+    expect(received.path).toBe('/hook?token=x')
+    expect(received.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-service-event': 'render.succeeded',
+    })
+    expectSigned(received)
+    const record = await ended(service, ACME_LIVE, id)
+    const pdf = Buffer.from(await (await fetch(String(record.pdf_url))).arrayBuffer())
+    const event = JSON.parse(received.body)
+    expect(Object.keys(event)).toEqual(['id', 'status', 'duration_ms', 'bytes', 'artifact_id'])
+    expect(ulidOf(event.id)).toBe(id)
+    expect(event).toMatchObject({
+      status: 'succeeded',
+      bytes: record.pdf_size_bytes,
+      artifact_id: createHash('sha256').update(pdf).digest('hex'),
+    })
+    expect(Number.isInteger(event.duration_ms)).toBe(true)
+    const { attempts, ...told } = await delivery(id, ({ status }) => status === 'delivered')
+    expect(told).toMatchObject({ id: received.headers['x-service-delivery'], event: 'render.succeeded' })
+    expect(attempts).toMatchObject([{ result: 'ok', status_code: 204 }])
+  })
+
+  test('that fails is told of with its code; a time-out with the limit that applied', async () => {
+    const limits = [
+      submit(service, ACME_LIVE, { template: 'broken', data: {}, webhook_url: receiver.url }),
+      submit(service, ACME_LIVE, { template: 'busy', data: { rounds: 1e15 }, webhook_url: receiver.url }),
+    ]
+    const ids = await Promise.all(limits)
+    await receiver.until(2)
+    const events = receiver.received.map(({ body }) => JSON.parse(body))
+    expect(events.map(({ id }) => ulidOf(id)).toSorted()).toEqual(ids.toSorted())
+    expect(events.map((event) => Object.keys(event).join())).toEqual(
+      Array(2).fill('id,status,error_code,error_message'),
+    )
+    const messages = new Map<string, string>(
+      events.map(({ error_code: code, error_message: message }) => [code, message]),
+    )
+    expect([...messages.keys()].toSorted()).toEqual(['render_timeout', 'template_error'])
+    expect(messages.get('render_timeout')).toContain('5 seconds')
+    for (const received of receiver.received) expectSigned(received)
+  })
+
+  test('is told of again when the receiver failed, under the same delivery id', async () => {
+    receiver.answer((request, response) => {
+      if (receiver.received.length === 1) response.writeHead(503, { 'content-type': 'text/plain' }).end('not now')
+      else answering(200)(request, response)
+    })
+    const id = await submit(service, ACME_LIVE, { ...INVOICE, webhook_url: receiver.url })
+    await receiver.until(2)
+    const { attempts } = await delivery(id, ({ status }) => status === 'delivered')
+    expect(attempts).toMatchObject([
+      { result: 'status', status_code: 503, response_excerpt: 'not now' },
+      { result: 'ok', status_code: 200 },
+    ])
+    const [first, second] = receiver.received
+    expect(second?.headers['x-service-delivery']).toBe(first?.headers['x-service-delivery'])
+    expect(second?.body).toBe(first?.body)
+  })
+})
+
+test('a sync render is answered with its PDF whatever its receiver does, which is told once', async () => {
+  receiver.answer(() => undefined)
+  const answer = await render(service, ACME_LIVE, { ...INVOICE, webhook_url: receiver.url })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/pdf'])
+  await receiver.until(1)
+  const received = only()
+  expectSigned(received)
+  const sha256 = createHash('sha256').update(answer.body).digest('hex')
+  expect(JSON.parse(received.body)).toMatchObject({ bytes: answer.body.byteLength, artifact_id: sha256 })
+})
+
+test('a render without a webhook_url is told of to nobody', async () => {
+  const id = await submit(service, ACME_LIVE, INVOICE)
+  await ended(service, ACME_LIVE, id)
+  expect(await deliveriesOf(id)).toEqual([])
+})
+
+describe('POST /deliveries/:id/redeliver', () => {
+  test('brings a delivery once more, signed anew under its id', async () => {
+    receiver.answer(answering(410))
+    const render = await submit(service, ACME_LIVE, { ...INVOICE, webhook_url: receiver.url })
+    const { id } = await delivery(render, ({ status }) => status === 'gone')
+    receiver.answer(answering(204))
+    expect((await redeliver(id)).status).toBe(202)
+    await receiver.until(2)
+    const { attempts } = await delivery(render, ({ status }) => status === 'delivered')
+    expect(attempts.map(({ result }) => result)).toEqual(['status', 'ok'])
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id])
+  })
+
+  test('knows no delivery of another tenant', async () => {
+    const render = await submit(service, ACME_LIVE, { ...INVOICE, webhook_url: receiver.url })
+    const { id } = await delivery(render, ({ status }) => status === 'delivered')
+    expect((await redeliver(id, GLOBEX_LIVE)).status).toBe(404)
+  })
+})
+
+function redeliver(id: string, key = ACME_LIVE): Promise<RenderAnswer> {
+  return request(service, { key, path: `/api/v1/deliveries/${id}/redeliver`, body: {} })
+}
+
+test.for([
+  'ftp://example.com/',
+  'https://user@example.com/',
+  'https://10.0.0.1/',
+  'https://169.254.169.254/',
+  'nonsense',
+])('a webhook_url that is %s is refused, and nothing is rendered', async (url) => {
+  const answer = await render(service, ACME_LIVE, { ...INVOICE, mode: 'async', webhook_url: url })
+  const { error } = answer.json() as { error: { code: string; details: { path: string }[] } }
+  expect([answer.status, error.code, error.details.map(({ path }) => path)]).toEqual([
+    400,
+    'INVALID_PAYLOAD',
+    ['/webhook_url'],
+  ])
+})
