@@ -1,0 +1,400 @@
+/** What the client sends, when it sends it again, and what it makes of what comes back, on a clock that only tests move. */
+import { describe, expect, test } from 'vitest'
+import { type ClientOptions, clientOn } from './client.ts'
+import type { Clock } from './clock.ts'
+import { PlatenError } from './error.ts'
+
+const KEY = 'service_live_key'
+const ID = '01J2HW8QBEFY09M6SC7N75YR3H'
+const INPUT = { template: 'invoice', data: { number: '1' } }
+
+type Answer = (request: Request) => Response | Promise<Response>
+
+/** A client whose service gives these answers, the last one again and again, and which takes no time to wait. */
+function aClient(answers: readonly Answer[], options: Partial<ClientOptions> = {}) {
+  const asked: Request[] = []
+  const waits: number[] = []
+  let time = 0
+  const deadlines: { readonly at: number; readonly controller: AbortController }[] = []
+  const pass = (ms: number) => {
+    time += ms
+    for (const { at, controller } of deadlines) if (at <= time) controller.abort(new Error('deadline'))
+  }
+  const clock: Clock = {
+    now: () => Date.UTC(2026, 10, 21, 12) + time,
+    monotonic: () => time,
+    random: () => 0.5,
+    timeout(ms) {
+      const controller = new AbortController()
+      deadlines.push({ at: time + ms, controller })
+      return controller.signal
+    },
+    async sleep(ms, signal) {
+      signal.throwIfAborted()
+      waits.push(ms)
+      pass(ms)
+      signal.throwIfAborted()
+    },
+  }
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init)
+    asked.push(request)
+    const answer = answers[Math.min(asked.length, answers.length) - 1]
+    if (answer === undefined) throw new Error('nothing was to be asked')
+    return await answer(request)
+  }
+  const client = clientOn({ baseUrl: 'https://pdf.example.com', apiKey: KEY, fetch, ...options }, clock)
+  return { client, asked, waits, pass }
+}
+
+const json =
+  (body: unknown, status = 200, headers: Record<string, string> = {}): Answer =>
+  () =>
+    new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
+const refusal = (status: number, code: string, headers: Record<string, string> = {}): Answer =>
+  json({ error: { code, message: `about ${code}`, request_id: 'r' } }, status, headers)
+const broken: Answer = () => {
+  throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
+}
+const pdf: Answer = () =>
+  new Response('%PDF-1.7', {
+    headers: {
+      'content-type': 'application/pdf',
+      'x-service-render-id': ID,
+      'x-service-render-ms': '42',
+      'content-disposition': `inline; filename="za____.pdf"; filename*=UTF-8''za%C5%BC%C3%B3%C5%82%C4%87.pdf`,
+    },
+  })
+const accepted = json({ render_id: ID, status: 'queued', poll_url: `/api/v1/render/${ID}` }, 202)
+const record = (fields: object) => json({ render_id: ID, status: 'queued', created_at: 'now', ...fields })
+
+/** The error a call ends with. */
+async function errorOf(attempt: Promise<unknown>): Promise<PlatenError> {
+  const error = await attempt.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (error instanceof PlatenError) return error
+  throw new Error(`no PlatenError: ${String(error)}`)
+}
+
+describe('a render', () => {
+  test('is sent as the service takes it, and comes back with all that is said of it', async () => {
+    const { client, asked } = aClient([pdf])
+    const result = await client.render(INPUT, { idempotencyKey: 'order-1' })
+    expect(result).toEqual({
+      pdf: new TextEncoder().encode('%PDF-1.7'),
+      renderId: ID,
+      renderMs: 42,
+      filename: 'zażółć.pdf',
+      isReplayed: false,
+    })
+    const [request] = asked
+    expect([request?.method, request?.url]).toEqual(['POST', 'https://pdf.example.com/api/v1/render'])
+    expect(await request?.json()).toEqual({ ...INPUT, mode: 'sync' })
+    expect(request?.redirect).toBe('manual')
+    expect(Object.fromEntries(request?.headers ?? [])).toEqual({
+      authorization: `Bearer ${KEY}`,
+      'content-type': 'application/json',
+      'idempotency-key': 'order-1',
+    })
+  })
+
+  test('has a key of its own in all its attempts, and another one the next time', async () => {
+    const { client, asked } = aClient([broken, pdf])
+    await client.render(INPUT)
+    await client.render(INPUT)
+    const keys = asked.map(({ headers }) => headers.get('idempotency-key'))
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/)
+    expect(keys[1]).toBe(keys[0])
+    expect(keys[2]).not.toBe(keys[0])
+  })
+
+  test('has the word of the brand in its headers', async () => {
+    const answer: Answer = () =>
+      new Response('%PDF', { headers: { 'content-type': 'application/pdf', 'x-acme-render-id': ID } })
+    expect((await aClient([answer], { brand: 'acme' }).client.render(INPUT)).renderId).toBe(ID)
+    expect((await errorOf(aClient([answer]).client.render(INPUT))).code).toBe('INVALID_ANSWER')
+  })
+
+  test('that was accepted is told by its id', async () => {
+    const { client, asked } = aClient([accepted])
+    const result = await client.renderAsync(INPUT)
+    expect(result).toEqual({ renderId: ID, pollUrl: `/api/v1/render/${ID}`, isReplayed: false })
+    expect(await asked[0]?.json()).toEqual({ ...INPUT, mode: 'async' })
+  })
+})
+
+describe('an address', () => {
+  test.for([
+    ['https://pdf.example.com', 'https://pdf.example.com/api/v1/render/x'],
+    ['https://pdf.example.com/', 'https://pdf.example.com/api/v1/render/x'],
+    ['https://pdf.example.com/api/v1', 'https://pdf.example.com/api/v1/render/x'],
+    ['https://pdf.example.com/api/v1/', 'https://pdf.example.com/api/v1/render/x'],
+    ['http://gateway:8080/pdf', 'http://gateway:8080/pdf/api/v1/render/x'],
+  ])('%s leads to %s', async ([baseUrl = '', url]) => {
+    const { client, asked } = aClient([record({})], { baseUrl })
+    await client.getRender('x')
+    expect(asked[0]?.url).toBe(url)
+  })
+
+  test('has its parts escaped', async () => {
+    const { client, asked } = aClient([record({})])
+    await client.getRender('../templates?x=')
+    expect(asked[0]?.url).toBe('https://pdf.example.com/api/v1/render/..%2Ftemplates%3Fx%3D')
+  })
+
+  test.for<[string, Partial<ClientOptions>]>([
+    ['an address that is none', { baseUrl: 'pdf.example.com' }],
+    ['an address of another scheme', { baseUrl: 'ftp://pdf.example.com' }],
+    ['an empty key', { apiKey: '' }],
+    ['a key with a line feed behind it', { apiKey: `${KEY}\n` }],
+    ['retries that are no number', { retries: Number.NaN }],
+    ['a key that is not set', { apiKey: undefined as unknown as string }],
+  ])('%s is refused when the client is made', ([, options]) => {
+    expect(() => aClient([], options)).toThrow(TypeError)
+  })
+})
+
+describe('an error', () => {
+  test('has everything that the service says', async () => {
+    const details = [{ path: '/data/number', message: 'must be string' }]
+    const body = { error: { code: 'VALIDATION_FAILED', message: 'data does not fit', request_id: 'r', details } }
+    const { client } = aClient([json(body, 422, { 'x-request-id': 'r', 'x-service-render-id': ID })])
+    const error = await errorOf(client.render(INPUT))
+    expect(error).toMatchObject({
+      name: 'PlatenError',
+      code: 'VALIDATION_FAILED',
+      message: 'data does not fit',
+      status: 422,
+      requestId: 'r',
+      renderId: ID,
+      details,
+      retryAfterSeconds: undefined,
+    })
+  })
+
+  test.for<[string, Answer]>([
+    ['a page of a proxy', () => new Response('<html>502', { status: 502 })],
+    ['JSON of somebody else', json({ message: 'no' }, 404)],
+    ['nothing', () => new Response(null, { status: 500 })],
+    ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://elsewhere.example' } })],
+    ['a page with status 200', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+  ])('is INVALID_ANSWER where the answer is %s', async ([, answer]) => {
+    const { client, asked } = aClient([answer])
+    expect((await errorOf(client.getRender(ID))).code).toBe('INVALID_ANSWER')
+    expect((await errorOf(client.render(INPUT))).code).toBe('INVALID_ANSWER')
+    expect(asked.length).toBe(2)
+  })
+
+  test('never holds the key', async () => {
+    for (const answer of [broken, refusal(401, 'UNAUTHORIZED')]) {
+      const error = await errorOf(aClient([answer]).client.getRender(ID))
+      expect(JSON.stringify([error.message, error.stack, error])).not.toContain(KEY)
+    }
+  })
+})
+
+describe('what may pass', () => {
+  test.for<[string, Answer]>([
+    ['no connection', broken],
+    ['a rate', refusal(429, 'RATE_LIMITED')],
+    ['no renderer', refusal(503, 'RENDER_UNAVAILABLE')],
+    ['a gateway without a service behind it', () => new Response('<html>', { status: 503 })],
+    [
+      'a connection that breaks within the answer',
+      () => new Response(new ReadableStream({ pull: (stream) => stream.error(new TypeError('terminated')) })),
+    ],
+  ])('is tried again: %s', async ([, answer]) => {
+    const get = aClient([answer, answer, record({ status: 'running' })])
+    expect((await get.client.getRender(ID)).status).toBe('running')
+    expect(get.waits).toEqual([250, 500])
+    const post = aClient([answer, accepted])
+    expect((await post.client.renderAsync(INPUT)).renderId).toBe(ID)
+  })
+
+  test('is given up after so many retries, with the last error', async () => {
+    const { client, asked, waits } = aClient([refusal(503, 'RENDER_UNAVAILABLE')])
+    expect((await errorOf(client.getRender(ID))).code).toBe('RENDER_UNAVAILABLE')
+    expect(asked.length).toBe(5)
+    expect(waits).toEqual([250, 500, 1000, 2000])
+    const none = aClient([broken], { retries: 0 })
+    expect((await errorOf(none.client.getRender(ID))).code).toBe('NETWORK_ERROR')
+    expect(none.asked.length).toBe(1)
+  })
+
+  test.for([
+    ['seconds', '7', 7],
+    ['a date', 'Sat, 21 Nov 2026 12:00:07 GMT', 7],
+    ['a date that is over', 'Sat, 21 Nov 2026 11:00:00 GMT', 0],
+    ['neither', 'soon', undefined],
+  ] as const)('is never tried sooner than Retry-After says, in %s', async ([, text, seconds]) => {
+    const { client, waits } = aClient([refusal(429, 'RATE_LIMITED', { 'retry-after': text }), record({})])
+    await client.getRender(ID)
+    expect(waits).toEqual([(seconds ?? 0) * 1000 + 250])
+    const error = await errorOf(
+      aClient([refusal(429, 'RATE_LIMITED', { 'retry-after': text })], { retries: 0 }).client.getRender(ID),
+    )
+    expect(error.retryAfterSeconds).toBe(seconds)
+  })
+
+  test('is not waited for when the wait would be longer than the call may take', async () => {
+    const { client, asked, waits } = aClient([refusal(429, 'RATE_LIMITED', { 'retry-after': '3600' })])
+    expect((await errorOf(client.render(INPUT))).retryAfterSeconds).toBe(3600)
+    expect([asked.length, waits.length]).toEqual([1, 0])
+  })
+
+  test('is the first request of a key, waited for however often it says so, and no retry', async () => {
+    const busy = refusal(409, 'IDEMPOTENCY_IN_PROGRESS', { 'retry-after': '1' })
+    const { client, asked } = aClient([broken, ...Array<Answer>(20).fill(busy), pdf])
+    expect((await client.render(INPUT)).renderId).toBe(ID)
+    expect(asked.length).toBe(22)
+    const endless = aClient([busy], { timeoutMs: 60_000 })
+    expect((await errorOf(endless.client.render(INPUT))).code).toBe('IDEMPOTENCY_IN_PROGRESS')
+    expect(endless.asked.length).toBeGreaterThan(30)
+  })
+
+  test.for<[number, string]>([
+    [400, 'INVALID_PAYLOAD'],
+    [401, 'UNAUTHORIZED'],
+    [402, 'PAYMENT_REQUIRED'],
+    [404, 'TEMPLATE_NOT_FOUND'],
+    [408, 'REQUEST_TIMEOUT'],
+    [410, 'RENDER_EXPIRED'],
+    [422, 'IDEMPOTENCY_MISMATCH'],
+    [500, 'INTERNAL_ERROR'],
+  ])('is not what status %i %s says', async ([status, code]) => {
+    const { client, asked } = aClient([refusal(status, code)])
+    expect((await errorOf(client.render(INPUT))).code).toBe(code)
+    expect(asked.length).toBe(1)
+  })
+
+  test('is left to the caller where sending it twice would do it twice', async () => {
+    for (const answer of [broken, refusal(429, 'RATE_LIMITED'), refusal(503, 'RENDER_UNAVAILABLE')]) {
+      const { client, asked } = aClient([answer])
+      await errorOf(client.redeliver('d'))
+      expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+        'POST https://pdf.example.com/api/v1/deliveries/d/redeliver',
+      ])
+    }
+  })
+})
+
+describe('the end of a call', () => {
+  const hanging: Answer = ({ signal }) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+
+  test('is its time', async () => {
+    const { client, asked, pass } = aClient([hanging], { timeoutMs: 5000 })
+    const call = errorOf(client.render(INPUT))
+    pass(5000)
+    expect(await call).toMatchObject({ code: 'TIMED_OUT', status: undefined })
+    expect(asked.length).toBe(1)
+  })
+
+  test('is the reason of its signal, while it is under way and while it waits', async () => {
+    const reason = new Error('the user has left')
+    const underWay = new AbortController()
+    const call = aClient([hanging]).client.render(INPUT, { signal: underWay.signal })
+    underWay.abort(reason)
+    await expect(call).rejects.toBe(reason)
+    const waiting = new AbortController()
+    const answer: Answer = (request) => {
+      waiting.abort(reason)
+      return refusal(503, 'RENDER_UNAVAILABLE')(request)
+    }
+    await expect(aClient([answer]).client.getRender(ID, { signal: waiting.signal })).rejects.toBe(reason)
+    const before = aClient([accepted])
+    await expect(before.client.renderAsync(INPUT, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(before.asked).toEqual([])
+  })
+})
+
+describe('waiting for a render', () => {
+  const url = 'https://storage.example.com/x.pdf?signature=1'
+
+  test('polls ever more slowly until it has succeeded', async () => {
+    const { client, waits } = aClient([
+      ...Array<Answer>(10).fill(record({})),
+      record({ status: 'running' }),
+      record({ status: 'succeeded', pdf_url: url }),
+    ])
+    expect(await client.waitForRender(ID)).toMatchObject({ status: 'succeeded', pdf_url: url })
+    expect(waits[0]).toBe(200)
+    expect(waits.every((wait, at) => wait >= (waits[at - 1] ?? 0) && wait <= 5000)).toBe(true)
+    expect(waits.at(-1)).toBe(5000)
+  })
+
+  test('rejects with the code of its failure', async () => {
+    const error = { code: 'render_timeout', message: 'the render did not end within 25 seconds' }
+    const { client } = aClient([record({ status: 'failed', error })])
+    expect(await errorOf(client.waitForRender(ID))).toMatchObject({ ...error, renderId: ID, status: undefined })
+  })
+
+  test('ends with its time, and with its signal', async () => {
+    const { client, waits } = aClient([record({})])
+    expect(await errorOf(client.waitForRender(ID, { timeoutMs: 3000 }))).toMatchObject({
+      code: 'TIMED_OUT',
+      renderId: ID,
+    })
+    expect(waits.reduce((sum, wait) => sum + wait)).toBeLessThan(3000)
+    const controller = new AbortController()
+    const answer: Answer = (request) => {
+      controller.abort(new Error('left'))
+      return record({})(request)
+    }
+    const left = aClient([answer])
+    await expect(left.client.waitForRender(ID, { signal: controller.signal })).rejects.toThrow('left')
+    expect(left.waits).toEqual([])
+  })
+
+  test('ends at once where nobody knows the render', async () => {
+    const { client, asked } = aClient([refusal(404, 'RENDER_NOT_FOUND')])
+    expect((await errorOf(client.waitForRender(ID))).code).toBe('RENDER_NOT_FOUND')
+    expect(asked.length).toBe(1)
+  })
+
+  test('leads to a download that shows the key to nobody', async () => {
+    const { client, asked } = aClient([() => new Response('%PDF')])
+    expect(await client.downloadPdf({ pdf_url: url })).toEqual(new TextEncoder().encode('%PDF'))
+    expect(asked[0]?.url).toBe(url)
+    expect([...(asked[0]?.headers ?? [])]).toEqual([])
+    await expect(client.downloadPdf({})).rejects.toThrow(TypeError)
+  })
+})
+
+describe('lists', () => {
+  const template = (code: string) => ({ code, name: code, version: 1, variables_schema: {} })
+  const pages: readonly Answer[] = [
+    json({ templates: [template('a'), template('b')] }, 200, {
+      'x-total-count': '3',
+      link: '</api/v1/templates?page=1>; rel="first", </api/v1/templates?page=2>; rel="next"',
+    }),
+    json({ templates: [template('c')] }, 200, { 'x-total-count': '3', link: '</api/v1/templates?page=1>; rel="prev"' }),
+  ]
+
+  test('of templates come by the page', async () => {
+    const { client, asked } = aClient(pages)
+    const page = await client.listTemplates({ page: 1, perPage: 2 })
+    expect(page).toEqual({ templates: [template('a'), template('b')], total: 3, nextPage: 2 })
+    expect((await client.listTemplates({ page: 2, perPage: 2 })).nextPage).toBeUndefined()
+    expect(asked.map(({ url }) => new URL(url).search)).toEqual(['?page=1&per_page=2', '?page=2&per_page=2'])
+  })
+
+  test('of templates are walked from the first page to the last, and no further than asked', async () => {
+    const all = aClient(pages)
+    const codes = []
+    for await (const { code } of all.client.allTemplates({ perPage: 2 })) codes.push(code)
+    expect(codes).toEqual(['a', 'b', 'c'])
+    const some = aClient(pages)
+    for await (const _ of some.client.allTemplates()) break
+    expect(some.asked.length).toBe(1)
+  })
+
+  test('of deliveries are those of a render', async () => {
+    const delivery = { id: 'd', event: 'render.succeeded', url: 'https://x.example', status: 'scheduled' }
+    const { client, asked } = aClient([json({ deliveries: [delivery] })])
+    expect(await client.listDeliveries(ID)).toEqual([delivery])
+    expect(asked[0]?.url).toBe(`https://pdf.example.com/api/v1/render/${ID}/deliveries`)
+  })
+})

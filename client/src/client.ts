@@ -1,0 +1,275 @@
+/** The calls of the service, one method each. */
+import { type Clock, systemClock } from './clock.ts'
+import { PlatenError } from './error.ts'
+import { type Call, type CallOptions, makeTransport, type Transport } from './transport.ts'
+import type {
+  Delivery,
+  DeliveryList,
+  Redelivery,
+  RenderAccepted,
+  RenderRecord,
+  RenderRequest,
+  Template,
+  TemplateList,
+} from './wire.ts'
+
+export interface ClientOptions {
+  /** Where the service is: `https://pdf.example.com`, with or without `/api/v1` behind it. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /** Absent = the runtime's own. */
+  readonly fetch?: typeof fetch
+  /** How often a call is sent again when the service cannot be reached or says 429 or 503. 4 unless set. */
+  readonly retries?: number
+  /** How long a call may take with all its attempts, in milliseconds. 150,000 unless set, which every plan's sync renders end within. */
+  readonly timeoutMs?: number
+  /** The word in the service's header names; `service` unless its operator has set another. */
+  readonly brand?: string
+}
+
+/** What to render. The mode is chosen by the method. */
+export interface RenderInput extends Omit<RenderRequest, 'data' | 'mode' | 'async'> {
+  /** The payload; it conforms to the template's `variables_schema`. */
+  readonly data: object
+}
+
+export interface RenderCallOptions extends CallOptions {
+  /** A name for this render: whoever asks again under it within 24 hours gets the same one. Absent = one is made for each call. */
+  readonly idempotencyKey?: string
+}
+
+/** A PDF, and what the service says of it. */
+export interface RenderedPdf {
+  readonly pdf: Uint8Array
+  readonly renderId: string
+  /** Rendering time in milliseconds. */
+  readonly renderMs: number
+  readonly filename: string | undefined
+  /** Is this the answer to an earlier call with the same `idempotencyKey`? */
+  readonly isReplayed: boolean
+}
+
+/** A render that will be made. */
+export interface AcceptedRender {
+  readonly renderId: string
+  /** Path of its status record. */
+  readonly pollUrl: string
+  readonly isReplayed: boolean
+}
+
+/** A status record whose PDF is there. */
+export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdf_url: string }
+
+export interface ListOptions extends CallOptions {
+  /** From 1. */
+  readonly page?: number
+  /** 1 to 100; 20 unless set. */
+  readonly perPage?: number
+}
+
+/** One page of templates. */
+export interface TemplatePage {
+  readonly templates: readonly Template[]
+  /** Templates on all pages. */
+  readonly total: number
+  /** Absent on the last page. */
+  readonly nextPage: number | undefined
+}
+
+/** A client of one tenant. Every method rejects with `PlatenError`, or with the reason of the signal it was given. */
+export interface Client {
+  /** Renders a PDF and waits for it. */
+  render(input: RenderInput, options?: RenderCallOptions): Promise<RenderedPdf>
+  /** Has a PDF rendered; resolves when the service has promised it. */
+  renderAsync(input: RenderInput, options?: RenderCallOptions): Promise<AcceptedRender>
+  /** How far a render has come. */
+  getRender(renderId: string, options?: CallOptions): Promise<RenderRecord>
+  /** Resolves when the render has succeeded; rejects with the code of its failure. `timeoutMs` is for all of it: 10 minutes unless set. */
+  waitForRender(renderId: string, options?: CallOptions): Promise<SucceededRender>
+  /** The PDF of a render that has succeeded. `pdf_url` is good for ten minutes; a later call needs a new record. */
+  downloadPdf(record: Pick<RenderRecord, 'pdf_url'>, options?: CallOptions): Promise<Uint8Array>
+  /** One page of the templates, in the order of their codes. */
+  listTemplates(options?: ListOptions): Promise<TemplatePage>
+  /** All templates, page after page as they are asked for. */
+  allTemplates(options?: Omit<ListOptions, 'page'>): AsyncIterableIterator<Template>
+  /** What became of the webhook of a render. */
+  listDeliveries(renderId: string, options?: CallOptions): Promise<readonly Delivery[]>
+  /** Asks for one more attempt at a delivery. Never sent twice: each one would be an attempt more. */
+  redeliver(deliveryId: string, options?: CallOptions): Promise<Redelivery>
+}
+
+const RETRIES = 4
+const TIMEOUT_MS = 150_000
+const WAIT_MS = 600_000
+
+/** Polls begin close together, as most renders take less than a second, and thin out. */
+const POLL_MS_FIRST = 200
+const POLL_MS_MAX = 5000
+const POLL_GROWTH = 1.5
+
+/** Makes a client. Throws `TypeError` where an option cannot be right. */
+export function createClient(options: ClientOptions): Client {
+  return clientOn(options, systemClock)
+}
+
+/** The client on a clock of its own; for tests. */
+export function clientOn(options: ClientOptions, clock: Clock): Client {
+  const { apiKey, brand = 'service', retries = RETRIES, timeoutMs = TIMEOUT_MS } = options
+  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey is no API key')
+  // Compared with no number, every count would be low enough.
+  if (!(retries >= 0)) throw new TypeError('retries must be a number from 0')
+  const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
+  const send = makeTransport({ apiKey, fetch, retries, timeoutMs, brand, clock })
+  const url = urlMaker(options.baseUrl)
+  const get = <T>(path: string, call: CallOptions = {}) =>
+    send<T>({ ...call, method: 'GET', url: url(path), isRepeatable: true, read: readJson })
+  const page = (call: ListOptions) => listPage(send, url, call)
+
+  return {
+    render: (input, call) => send({ ...renderCall(url, { ...input, mode: 'sync' }, call), read: pdfReader(brand) }),
+    renderAsync: (input, call) => send({ ...renderCall(url, { ...input, mode: 'async' }, call), read: readAccepted }),
+    getRender: (renderId, call) => get(`render/${encodeURIComponent(renderId)}`, call),
+    waitForRender: (renderId, call = {}) =>
+      waitFor((left) => get<RenderRecord>(`render/${encodeURIComponent(renderId)}`, { ...call, ...left }), call, clock),
+    async downloadPdf({ pdf_url }, call = {}) {
+      if (pdf_url === undefined) throw new TypeError('the record has no pdf_url: only a render that succeeded has one')
+      return await send({ ...call, method: 'GET', url: pdf_url, isForeign: true, isRepeatable: true, read: readBytes })
+    },
+    listTemplates: (call = {}) => page(call),
+    allTemplates: (call = {}) => walk((number) => page({ ...call, page: number })),
+    async listDeliveries(renderId, call) {
+      return (await get<DeliveryList>(`render/${encodeURIComponent(renderId)}/deliveries`, call)).deliveries
+    },
+    redeliver: (deliveryId, call = {}) =>
+      send<Redelivery>({
+        ...call,
+        method: 'POST',
+        url: url(`deliveries/${encodeURIComponent(deliveryId)}/redeliver`),
+        isRepeatable: false,
+        read: readJson,
+      }),
+  }
+}
+
+/** Paths below `/api/v1` as URLs. */
+function urlMaker(baseUrl: string): (path: string) => string {
+  const { protocol, origin, pathname } = new URL(baseUrl)
+  if (protocol !== 'https:' && protocol !== 'http:') throw new TypeError('baseUrl must be an http or https URL')
+  const root = `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+  return (path) => `${root}/api/v1/${path}`
+}
+
+function renderCall(url: (path: string) => string, body: object, { idempotencyKey, ...call }: RenderCallOptions = {}) {
+  return {
+    ...call,
+    method: 'POST',
+    url: url('render'),
+    // With it the service renders once, however often the request arrives.
+    headers: { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() },
+    body,
+    isRepeatable: true,
+  } as const satisfies Omit<Call<unknown>, 'read'>
+}
+
+async function readJson<T>(response: Response): Promise<T> {
+  const text = await response.text()
+  try {
+    // The service holds its answers against the schemas that these types are checked against.
+    return JSON.parse(text) as T
+  } catch (cause) {
+    throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is no JSON', status: response.status, cause })
+  }
+}
+
+async function readBytes(response: Response): Promise<Uint8Array> {
+  return new Uint8Array(await response.arrayBuffer())
+}
+
+function pdfReader(brand: string) {
+  return async (response: Response): Promise<RenderedPdf> => {
+    const { headers, status } = response
+    const renderId = headers.get(`x-${brand}-render-id`)
+    if (renderId === null || !headers.get('content-type')?.startsWith('application/pdf')) {
+      throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is no PDF of the service', status })
+    }
+    return {
+      pdf: await readBytes(response),
+      renderId,
+      renderMs: Number(headers.get(`x-${brand}-render-ms`)),
+      filename: filenameOf(headers.get('content-disposition') ?? ''),
+      isReplayed: isReplayed(response),
+    }
+  }
+}
+
+async function readAccepted(response: Response): Promise<AcceptedRender> {
+  const { render_id, poll_url } = await readJson<RenderAccepted>(response)
+  return { renderId: render_id, pollUrl: poll_url, isReplayed: isReplayed(response) }
+}
+
+function isReplayed({ headers }: Response): boolean {
+  return headers.get('idempotent-replayed') === 'true'
+}
+
+/** `filename*` says more than `filename`, which is for those who do not know it (RFC 6266). */
+function filenameOf(disposition: string): string | undefined {
+  const [, encoded] = /filename\*=UTF-8''([^;]+)/i.exec(disposition) ?? []
+  const [, quoted] = /filename="((?:[^"\\]|\\.)*)"/i.exec(disposition) ?? []
+  return encoded === undefined ? quoted?.replaceAll(/\\(.)/g, '$1') : decodeURIComponent(encoded)
+}
+
+async function waitFor(
+  ask: (left: { readonly timeoutMs: number }) => Promise<RenderRecord>,
+  { signal, timeoutMs = WAIT_MS }: CallOptions,
+  clock: Clock,
+): Promise<SucceededRender> {
+  const endsAt = clock.monotonic() + timeoutMs
+  const never = new AbortController().signal
+  for (let waitMs = POLL_MS_FIRST; ; waitMs = Math.min(waitMs * POLL_GROWTH, POLL_MS_MAX)) {
+    const record = await ask({ timeoutMs: Math.max(1, endsAt - clock.monotonic()) })
+    if (isSucceeded(record)) return record
+    if (record.status === 'failed') throw failureOf(record)
+    if (clock.monotonic() + waitMs >= endsAt) {
+      const message = `the render is ${record.status} after ${timeoutMs} ms`
+      throw new PlatenError({ code: 'TIMED_OUT', message, renderId: record.render_id })
+    }
+    await clock.sleep(waitMs, signal ?? never)
+  }
+}
+
+function isSucceeded(record: RenderRecord): record is SucceededRender {
+  return record.status === 'succeeded' && record.pdf_url !== undefined
+}
+
+function failureOf({ error, render_id }: RenderRecord): PlatenError {
+  const { code, message } = error ?? { code: 'internal', message: 'the render failed' }
+  return new PlatenError({ code, message, renderId: render_id })
+}
+
+async function listPage(
+  send: Transport,
+  url: (path: string) => string,
+  { page = 1, perPage, ...call }: ListOptions,
+): Promise<TemplatePage> {
+  const query = new URLSearchParams({ page: `${page}`, ...(perPage !== undefined && { per_page: `${perPage}` }) })
+  return await send({
+    ...call,
+    method: 'GET',
+    url: url(`templates?${query}`),
+    isRepeatable: true,
+    async read(response) {
+      const { templates } = await readJson<TemplateList>(response)
+      const hasNext = /;\s*rel="next"/.test(response.headers.get('link') ?? '')
+      const total = Number(response.headers.get('x-total-count'))
+      return { templates, total, nextPage: hasNext ? page + 1 : undefined }
+    },
+  })
+}
+
+async function* walk(page: (number: number) => Promise<TemplatePage>): AsyncGenerator<Template, void, undefined> {
+  for (let number: number | undefined = 1; number !== undefined; ) {
+    const { templates, nextPage }: TemplatePage = await page(number)
+    yield* templates
+    number = nextPage
+  }
+}

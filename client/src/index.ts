@@ -1,0 +1,24 @@
+/** What `@platen/client` offers. */
+export {
+  type AcceptedRender,
+  type Client,
+  type ClientOptions,
+  createClient,
+  type ListOptions,
+  type RenderCallOptions,
+  type RenderedPdf,
+  type RenderInput,
+  type SucceededRender,
+  type TemplatePage,
+} from './client.ts'
+export { type LocalCode, PlatenError, type PlatenErrorCode } from './error.ts'
+export type { CallOptions } from './transport.ts'
+export {
+  type VerifyOptions,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookFault,
+  type WebhookHeaders,
+  WebhookVerificationError,
+} from './webhook.ts'
+export type * from './wire.ts'

@@ -1,0 +1,180 @@
+/**
+ * One call of the service: its attempts, the waits between them, and the error it ends with. What is sent again is what the
+ * service promises to do once: reading, and renders, which all carry an `Idempotency-Key`.
+ */
+import type { Clock } from './clock.ts'
+import { PlatenError } from './error.ts'
+import { fieldOf, parsed } from './json.ts'
+import type { ErrorDetail } from './wire.ts'
+
+export interface TransportOptions {
+  readonly apiKey: string
+  readonly fetch: typeof fetch
+  /** How often a call is sent again. */
+  readonly retries: number
+  /** How long a call may take with all its attempts. */
+  readonly timeoutMs: number
+  readonly brand: string
+  readonly clock: Clock
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  /** Ends the call, which rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+  /** How long this call may take with all its attempts, in milliseconds. */
+  readonly timeoutMs?: number | undefined
+}
+
+export interface Call<T> extends CallOptions {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** May the request be sent again when it is not known what became of it? */
+  readonly isRepeatable: boolean
+  /** Is it a URL that the service has given out? It may be of another host, which is sent no API key and may redirect. */
+  readonly isForeign?: boolean
+  /** Makes the result of an answer with status 2xx. What it throws but `PlatenError` counts as a broken connection. */
+  readonly read: (response: Response) => Promise<T>
+}
+
+/** Makes calls. Rejects with `PlatenError`, or with the reason of the caller's signal. */
+export type Transport = <T>(call: Call<T>) => Promise<T>
+
+/** Waits between attempts are random from zero to a bound that doubles from the first of these to the second. */
+const BACKOFF_MS_FIRST = 500
+const BACKOFF_MS_MAX = 8000
+
+export function makeTransport(options: TransportOptions): Transport {
+  const authorization = `Bearer ${options.apiKey}`
+  return async (call) => {
+    const { clock } = options
+    const timeoutMs = call.timeoutMs ?? options.timeoutMs
+    const endsAt = clock.monotonic() + timeoutMs
+    const signals = { caller: call.signal, deadline: clock.timeout(timeoutMs) }
+    const signal = AbortSignal.any([...(signals.caller ? [signals.caller] : []), signals.deadline])
+    // Made once and before the first attempt: a header or a body that cannot be sent is a mistake of the caller, not of the network.
+    const init = {
+      method: call.method,
+      headers: new Headers({
+        ...call.headers,
+        ...(!call.isForeign && { authorization }),
+        ...(call.body !== undefined && { 'content-type': 'application/json' }),
+      }),
+      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+      // The service redirects nobody, and a key is for nobody else.
+      redirect: call.isForeign ? 'follow' : 'manual',
+      signal,
+    } as const
+
+    for (let failures = 0; ; ) {
+      signals.caller?.throwIfAborted()
+      const outcome = await attempt(call, init, options)
+      if ('value' in outcome) return outcome.value
+      const error = endOf(signals, outcome.error, timeoutMs)
+      const isWaiting = error.code === 'IDEMPOTENCY_IN_PROGRESS'
+      // Waiting for the first request of a key is bounded by time alone: it is no failure.
+      if (!isWaiting) failures += 1
+      if (!call.isRepeatable || !isPassing(error) || failures > options.retries) throw error
+      const waitMs = waitBefore(failures, error, clock)
+      if (clock.monotonic() + waitMs >= endsAt) throw error
+      await clock.sleep(waitMs, signal).catch((cause: unknown) => {
+        throw endOf(signals, networkError(cause), timeoutMs)
+      })
+    }
+  }
+}
+
+type Outcome<T> = { readonly value: T } | { readonly error: PlatenError }
+
+async function attempt<T>(
+  call: Call<T>,
+  init: RequestInit,
+  { fetch, brand, clock }: TransportOptions,
+): Promise<Outcome<T>> {
+  try {
+    const response = await fetch(call.url, init)
+    if (!response.ok) return { error: await readError(response, brand, clock) }
+    return { value: await call.read(response) }
+  } catch (cause) {
+    return { error: cause instanceof PlatenError ? cause : networkError(cause) }
+  }
+}
+
+interface Signals {
+  readonly caller: AbortSignal | undefined
+  readonly deadline: AbortSignal
+}
+
+/** What ended an attempt: the caller, whose reason is thrown as it is, the deadline, or what the attempt says itself. */
+function endOf({ caller, deadline }: Signals, error: PlatenError, timeoutMs: number): PlatenError {
+  if (error.code !== 'NETWORK_ERROR') return error
+  caller?.throwIfAborted()
+  if (!deadline.aborted) return error
+  return new PlatenError({ code: 'TIMED_OUT', message: `no answer within ${timeoutMs} ms`, cause: error.cause })
+}
+
+function networkError(cause: unknown): PlatenError {
+  // The runtimes say what happened in the cause of their error, if anywhere: "fetch failed" alone helps nobody.
+  const inner = cause instanceof Error ? (cause.cause ?? cause) : cause
+  const reason = inner instanceof Error ? inner.message : String(inner)
+  return new PlatenError({ code: 'NETWORK_ERROR', message: `the service could not be reached: ${reason}`, cause })
+}
+
+/** May the same request succeed in a while? */
+function isPassing({ code, status }: PlatenError): boolean {
+  return code === 'NETWORK_ERROR' || code === 'IDEMPOTENCY_IN_PROGRESS' || status === 429 || status === 503
+}
+
+/** Never sooner than the service asks, and at random, so that callers who failed together do not come back together. */
+function waitBefore(attempt: number, { retryAfterSeconds }: PlatenError, { random }: Clock): number {
+  const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.max(attempt - 1, 0))
+  return (retryAfterSeconds ?? 0) * 1000 + random() * bound
+}
+
+/** The error that a refusal is. Throws where the connection breaks before all of it is there. */
+async function readError(response: Response, brand: string, clock: Clock): Promise<PlatenError> {
+  const { status, headers } = response
+  const text = await response.text()
+  const { code, message, details } = refusalIn(text) ?? {
+    code: 'INVALID_ANSWER',
+    message: `status ${status} of something that does not speak as the service does`,
+  }
+  return new PlatenError({
+    code,
+    message,
+    status,
+    details,
+    requestId: headers.get('x-request-id') ?? undefined,
+    renderId: headers.get(`x-${brand}-render-id`) ?? undefined,
+    retryAfterSeconds: retryAfterOf(headers, clock),
+  })
+}
+
+interface Refusal {
+  readonly code: string
+  readonly message: string
+  readonly details?: readonly ErrorDetail[]
+}
+
+function refusalIn(text: string): Refusal | undefined {
+  const error = fieldOf(parsed(text), 'error')
+  const [code, message, details] = [fieldOf(error, 'code'), fieldOf(error, 'message'), fieldOf(error, 'details')]
+  if (typeof code !== 'string' || typeof message !== 'string') return undefined
+  const known = Array.isArray(details) ? details.filter(isDetail) : []
+  return { code, message, details: known }
+}
+
+function isDetail(value: unknown): value is ErrorDetail {
+  return typeof fieldOf(value, 'path') === 'string' && typeof fieldOf(value, 'message') === 'string'
+}
+
+/** In seconds, or as a date, which proxies send (RFC 9110, section 10.2.3). */
+function retryAfterOf(headers: Headers, clock: Clock): number | undefined {
+  const text = headers.get('retry-after')?.trim() ?? ''
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - clock.now()) / 1000))
+}

@@ -1,0 +1,254 @@
+/**
+ * The receiver's side of webhooks: is this delivery ours, as it was sent, and of just now? The signature is looked at first and
+ * over the raw bytes; what was not signed is not parsed.
+ */
+import { systemClock } from './clock.ts'
+import { fieldOf, parsed } from './json.ts'
+import type { EventType, FailedBody, SucceededBody, WebhookBody } from './wire.ts'
+
+/** Headers as `Request`, Node, and everybody else have them; names in any case. */
+export type WebhookHeaders =
+  | { readonly get: (name: string) => string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+
+export interface VerifyOptions {
+  /** How far the receiver's clock and the signature's time may be apart. 300 unless set. */
+  readonly toleranceSeconds?: number
+  /**
+   * Which signature counts: that of `X-Service-Signature`, or that of `webhook-signature` (Standard Webhooks). Unless set, the first
+   * that was sent. In the days of a rotation the first is still by the old secret, and the second by both.
+   */
+  readonly scheme?: 'service' | 'standard'
+  /** The word in the service's header names; `service` unless its operator has set another. */
+  readonly brand?: string
+  /** The receiver's clock, in milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+/** A delivery whose signature fits. */
+export type WebhookEvent = EventOf<'render.succeeded', SucceededBody> | EventOf<'render.failed', FailedBody>
+
+interface EventOf<Type extends EventType, Data extends WebhookBody> {
+  readonly type: Type
+  /** The same whenever the delivery is sent again: what has been taken once under this id is not to be taken again. */
+  readonly deliveryId: string
+  /** When it was signed. */
+  readonly timestamp: Date
+  /** The render as the other calls name it; `data.id` is another spelling of it. */
+  readonly renderId: string
+  readonly data: Data
+}
+
+export type WebhookFault =
+  /** A header is not there. */
+  | 'missing_header'
+  /** A header was sent twice, or is not in its form. */
+  | 'malformed_header'
+  /** The signature does not begin as those of this scheme do: `sha256=`, or `v1,`. */
+  | 'unknown_signature'
+  /** It was signed too long ago, or the receiver's clock is ahead. */
+  | 'stale_timestamp'
+  /** It is signed for a time to come: the receiver's clock is behind. */
+  | 'future_timestamp'
+  /** Signed with another secret, or changed on its way, or parsed and written again by the receiver's framework. */
+  | 'signature_mismatch'
+  /** Signed by us, and of an event that this version does not know. */
+  | 'unknown_event'
+
+/** Why a delivery is not to be trusted. The message never repeats what was sent. */
+export class WebhookVerificationError extends Error {
+  override readonly name = 'WebhookVerificationError'
+  readonly code: WebhookFault
+
+  constructor(code: WebhookFault, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const TOLERANCE_SECONDS = 300
+
+/** Signatures in one header: two in the days of a rotation. More would have the receiver compute for whoever sends them. */
+const SIGNATURES_MAX = 8
+
+/** SHA-256 in hexadecimal digits, and in base64. */
+const HEX = /^[0-9a-f]{64}$/
+const BASE64 = /^[A-Za-z0-9+/]{43}=$/
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const UNIX_SECONDS = /^[1-9]\d{0,11}$/
+const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/**
+ * Verifies a delivery and reads its event. `rawBody` is the body as it was received, byte by byte. Several secrets are those from
+ * before and after a rotation: any of them may fit. Rejects with `WebhookVerificationError` when the delivery is not to be trusted,
+ * and with `TypeError` when the receiver is set up wrongly: no secret, or a body that was parsed already.
+ */
+// oxlint-disable-next-line max-params -- three, and then the options
+export async function verifyWebhook(
+  rawBody: string | Uint8Array,
+  headers: WebhookHeaders,
+  secret: string | readonly string[],
+  { toleranceSeconds = TOLERANCE_SECONDS, scheme, brand = 'service', now = systemClock.now }: VerifyOptions = {},
+): Promise<WebhookEvent> {
+  // Compared with no number, every time would be near enough.
+  if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0')
+  const body = bytesOf(rawBody)
+  const keys = await keysOf(secret)
+  const isStandard =
+    scheme === undefined ? valuesOf(headers, `x-${brand}-signature`).length === 0 : scheme === 'standard'
+  const signed = isStandard ? readStandard(headers) : readService(headers, brand)
+  checkTimestamp(signed.timestamp, Math.floor(now() / 1000), toleranceSeconds)
+  if (!(await fits(signed, body, keys))) {
+    throw new WebhookVerificationError('signature_mismatch', 'no signature fits this body under this secret')
+  }
+  return eventOf(signed, body)
+}
+
+/** What the headers of one scheme say. */
+interface Signed {
+  readonly deliveryId: string
+  /** Unix seconds, as they were written. */
+  readonly timestamp: string
+  /** What is signed in front of the body. */
+  readonly prefix: string
+  /** Any of them may fit. */
+  readonly signatures: readonly Uint8Array<ArrayBuffer>[]
+}
+
+function readService(headers: WebhookHeaders, brand: string): Signed {
+  const name = `x-${brand}-signature`
+  const text = valueOf(headers, name)
+  if (!text.startsWith('sha256=')) throw unknownSignature(name, 'sha256=')
+  const hex = text.slice('sha256='.length)
+  if (!HEX.test(hex)) throw malformed(name)
+  const timestamp = valueOf(headers, `x-${brand}-timestamp`, UNIX_SECONDS)
+  const deliveryId = valueOf(headers, `x-${brand}-delivery`, UUID)
+  const signature = Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+  return { deliveryId, timestamp, prefix: `${timestamp}.`, signatures: [signature] }
+}
+
+/** Standard Webhooks: the id is signed, too, and several signatures stand in one header, some perhaps of other kinds. */
+function readStandard(headers: WebhookHeaders): Signed {
+  const name = 'webhook-signature'
+  const parts = valueOf(headers, name).split(' ')
+  if (parts.length > SIGNATURES_MAX) throw malformed(name)
+  const ours = parts.filter((part) => part.startsWith('v1,')).map((part) => part.slice('v1,'.length))
+  if (ours.length === 0) throw unknownSignature(name, 'v1,')
+  if (!ours.every((base64) => BASE64.test(base64))) throw malformed(name)
+  const timestamp = valueOf(headers, 'webhook-timestamp', UNIX_SECONDS)
+  const deliveryId = valueOf(headers, 'webhook-id', UUID)
+  const signatures = ours.map((base64) => Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0)))
+  return { deliveryId, timestamp, prefix: `${deliveryId}.${timestamp}.`, signatures }
+}
+
+/** The one value of a header. */
+function valueOf(headers: WebhookHeaders, name: string, form?: RegExp): string {
+  const [value, ...more] = valuesOf(headers, name)
+  if (value === undefined) throw new WebhookVerificationError('missing_header', `there is no header ${name}`)
+  if (more.length > 0 || form?.test(value) === false) throw malformed(name)
+  return value
+}
+
+/** Node and `Headers` join a header that was sent twice with a comma, which no value of ours survives. */
+function valuesOf(headers: WebhookHeaders, name: string): readonly string[] {
+  if (typeof headers.get === 'function') {
+    const value: unknown = headers.get(name)
+    return typeof value === 'string' ? [value] : []
+  }
+  return Object.entries(headers)
+    .filter(([key]) => key.toLowerCase() === name)
+    .flatMap(([, value]: [string, unknown]) => (Array.isArray(value) ? value : [value]))
+    .filter((value) => value !== undefined && value !== null)
+    .map(String)
+}
+
+function malformed(name: string): WebhookVerificationError {
+  return new WebhookVerificationError('malformed_header', `the header ${name} is not in its form, or was sent twice`)
+}
+
+function unknownSignature(name: string, prefix: string): WebhookVerificationError {
+  return new WebhookVerificationError('unknown_signature', `the header ${name} has no signature that begins ${prefix}`)
+}
+
+function checkTimestamp(text: string, nowSeconds: number, toleranceSeconds: number): void {
+  const ageSeconds = nowSeconds - Number(text)
+  if (ageSeconds > toleranceSeconds) {
+    throw new WebhookVerificationError('stale_timestamp', `it was signed ${ageSeconds} seconds ago`)
+  }
+  if (-ageSeconds > toleranceSeconds) {
+    throw new WebhookVerificationError('future_timestamp', `it is signed for a time ${-ageSeconds} seconds from now`)
+  }
+}
+
+/**
+ * `crypto.subtle.verify` compares in constant time, as its specification demands of HMAC, so that nobody finds a signature
+ * byte by byte from how long the answer takes. A comparison in JavaScript could promise no such thing.
+ */
+async function fits({ prefix, signatures }: Signed, body: Uint8Array, keys: readonly HmacKey[]): Promise<boolean> {
+  const head = new TextEncoder().encode(prefix)
+  const signed = new Uint8Array(head.length + body.length)
+  signed.set(head)
+  signed.set(body, head.length)
+  const verdicts = keys.flatMap((key) =>
+    signatures.map((signature) => crypto.subtle.verify('HMAC', key, signature, signed)),
+  )
+  return (await Promise.all(verdicts)).includes(true)
+}
+
+/** Runtimes agree on the thing and not on a name for its type. */
+type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
+/** The key is the text of the secret as it was handed out, whatever it looks like. */
+function keysOf(secret: string | readonly string[]): Promise<readonly HmacKey[]> {
+  const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
+  // An empty one would let everybody in who knows of it.
+  if (secrets.length === 0 || !secrets.every(isSecret)) throw new TypeError('there is no webhook secret')
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  return Promise.all(
+    secrets.map((text) => crypto.subtle.importKey('raw', new TextEncoder().encode(text), algorithm, false, ['verify'])),
+  )
+}
+
+function isSecret(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function bytesOf(rawBody: unknown): Uint8Array {
+  if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
+  // Asked in this way, bytes of another realm count, as test runners and workers hand them over.
+  if (ArrayBuffer.isView(rawBody)) return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
+  throw new TypeError('rawBody must be the bytes or the text that was received: turn off the JSON parser of this route')
+}
+
+/** What happened stands in the body, which is signed, and is read there: the header that says so, too, is not. */
+function eventOf({ deliveryId, timestamp }: Signed, body: Uint8Array): WebhookEvent {
+  const data = parsed(new TextDecoder().decode(body))
+  const about = { deliveryId, timestamp: new Date(Number(timestamp) * 1000) }
+  if (isSucceeded(data)) return { ...about, type: 'render.succeeded', renderId: renderIdOf(data.id), data }
+  if (isFailed(data)) return { ...about, type: 'render.failed', renderId: renderIdOf(data.id), data }
+  throw new WebhookVerificationError('unknown_event', 'the signature fits, and the event is none that is known here')
+}
+
+function isSucceeded(value: unknown): value is SucceededBody {
+  const numbers = [fieldOf(value, 'duration_ms'), fieldOf(value, 'bytes')]
+  const areNumbers = numbers.every((number) => typeof number === 'number')
+  return isOf(value, 'succeeded') && areNumbers && typeof fieldOf(value, 'artifact_id') === 'string'
+}
+
+function isFailed(value: unknown): value is FailedBody {
+  const texts = [fieldOf(value, 'error_code'), fieldOf(value, 'error_message')]
+  return isOf(value, 'failed') && texts.every((text) => typeof text === 'string')
+}
+
+function isOf(value: unknown, status: string): boolean {
+  const id = fieldOf(value, 'id')
+  return fieldOf(value, 'status') === status && typeof id === 'string' && UUID.test(id)
+}
+
+/** The ULID that spells the number of a UUID: 26 digits of Crockford's base 32. */
+function renderIdOf(uuid: string): string {
+  let number = BigInt(`0x${uuid.replaceAll('-', '')}`)
+  let text = ''
+  for (; text.length < 26; number >>= 5n) text = DIGITS.charAt(Number(number & 31n)) + text
+  return text
+}

@@ -1,0 +1,270 @@
+/** The client and the real service: every method, the errors by their codes, and what happens when the line between them breaks. */
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { webhookBodyOf } from '@platen/contract/event.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Client, type ClientOptions, createClient, PlatenError, verifyWebhook } from '../../client/src/index.ts'
+import { readText } from '../architecture/source-tree.ts'
+import { aFailure, aManifest, anEvent } from '../fixture/build.ts'
+import { ACME_LIVE, invoice, METERED_LIVE, NARROW_LIVE } from '../fixture/manifests.ts'
+import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+import { inspectPdf } from '../topology/oracle.ts'
+
+let service: EmbeddedService
+beforeAll(async () => {
+  service = await startEmbedded()
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+const aClient = (options: Partial<ClientOptions> = {}): Client =>
+  createClient({ baseUrl: `${service.url()}/api/v1`, apiKey: ACME_LIVE, ...options })
+
+/** The error a call ends with. */
+async function errorOf(call: Promise<unknown>): Promise<PlatenError> {
+  const error = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (error instanceof PlatenError) return error
+  throw new Error(`no PlatenError: ${String(error)}`)
+}
+
+describe('a caller', () => {
+  test('renders a PDF at once', async () => {
+    const input = { template: 'invoice', data: invoice(3), options: { filename: 'faktura-żółta.pdf' } }
+    const { pdf, renderId, renderMs, filename, isReplayed } = await aClient().render(input)
+    expect((await inspectPdf(pdf)).text).toContain('row-3-of-3.')
+    expect(renderId).toMatch(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+    expect(renderMs).toBeGreaterThan(0)
+    expect(filename).toBe('faktura-żółta.pdf')
+    expect(isReplayed).toBe(false)
+  })
+
+  test.for(['react_pdf', 'html'] as const)(
+    'has a PDF rendered by %s, waits for it and downloads it',
+    async (engine) => {
+      const client = aClient()
+      const { renderId, pollUrl } = await client.renderAsync({ template: 'invoice', data: invoice(2), engine })
+      expect(pollUrl).toBe(`/api/v1/render/${renderId}`)
+      const record = await client.waitForRender(renderId)
+      expect(record).toMatchObject({ render_id: renderId, template: 'invoice', status: 'succeeded' })
+      expect(await client.getRender(renderId)).toMatchObject({ render_id: renderId, status: 'succeeded' })
+      const pdf = await client.downloadPdf(record)
+      expect(pdf.byteLength).toBe(record.pdf_size_bytes)
+      expect((await inspectPdf(pdf)).text).toContain('row-2-of-2.')
+    },
+  )
+
+  test('asks twice under one key and gets one render', async () => {
+    const input = { template: 'invoice', data: invoice(1) }
+    const first = await aClient().render(input, { idempotencyKey: 'order-1' })
+    const second = await aClient().render(input, { idempotencyKey: 'order-1' })
+    expect([second.renderId, second.isReplayed]).toEqual([first.renderId, true])
+    const other = aClient().render({ ...input, data: invoice(2) }, { idempotencyKey: 'order-1' })
+    expect((await errorOf(other)).code).toBe('IDEMPOTENCY_MISMATCH')
+  })
+
+  test('lists templates by the page and all of them', async () => {
+    const client = aClient()
+    const page = await client.listTemplates({ perPage: 3 })
+    expect(page).toMatchObject({ total: 4, nextPage: 2 })
+    expect(page.templates.map(({ code }) => code)).toEqual(['broken', 'busy', 'invoice'])
+    expect((await client.listTemplates({ page: 2, perPage: 3 })).nextPage).toBeUndefined()
+    const all = await Array.fromAsync(client.allTemplates({ perPage: 1 }), ({ code }) => code)
+    expect(all).toEqual(['broken', 'busy', 'invoice', 'page-only'])
+  })
+})
+
+describe('an error', () => {
+  test.for<[string, Partial<ClientOptions>, object, object]>([
+    ['a wrong key', { apiKey: `service_live_${'z'.repeat(43)}` }, {}, { status: 401, code: 'UNAUTHORIZED' }],
+    ['an unknown template', {}, { template: 'none' }, { status: 404, code: 'TEMPLATE_NOT_FOUND' }],
+    ['an unknown field', {}, { colour: 'red' }, { status: 400, code: 'INVALID_PAYLOAD' }],
+    [
+      'a quota',
+      { apiKey: METERED_LIVE },
+      { engine: 'html', data: invoice(1) },
+      { status: 402, code: 'PAYMENT_REQUIRED' },
+    ],
+  ])('says its code: %s', async ([, options, fields, expected]) => {
+    const client = aClient(options)
+    // What the quota has room for, once.
+    if (options.apiKey === METERED_LIVE) await client.render({ template: 'invoice', data: invoice(1), engine: 'html' })
+    const error = await errorOf(client.render({ template: 'invoice', data: invoice(1), ...fields }))
+    expect(error).toMatchObject(expected)
+    expect(error.requestId).toMatch(/^[\x21-\x7e]+$/)
+  })
+
+  test('names the fields that are at fault', async () => {
+    const error = await errorOf(aClient().render({ template: 'invoice', data: { number: 7, rows: [] } }))
+    expect(error).toMatchObject({ code: 'VALIDATION_FAILED', status: 422 })
+    expect(error.details).toEqual([{ path: '/data/number', message: expect.stringContaining('string') }])
+  })
+
+  test('says when the next render is admitted', async () => {
+    const client = aClient({ apiKey: NARROW_LIVE, retries: 0 })
+    const input = { template: 'invoice', data: invoice(1) }
+    for (let renders = 0; renders < 3; renders++) await client.render(input)
+    const error = await errorOf(client.render(input))
+    expect(error).toMatchObject({ code: 'RATE_LIMITED', status: 429 })
+    expect(error.retryAfterSeconds).toBeGreaterThan(0)
+    // A minute, and the second in which the oldest render is counted.
+    expect(error.retryAfterSeconds).toBeLessThanOrEqual(61)
+  })
+
+  test('of a render that fails has its code and its id, in both modes', async () => {
+    const client = aClient()
+    const sync = await errorOf(client.render({ template: 'broken', data: {} }))
+    expect(sync).toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringMatching(/^template_error: /) })
+    expect((await errorOf(client.waitForRender(sync.renderId ?? ''))).code).toBe('template_error')
+    const { renderId } = await client.renderAsync({ template: 'broken', data: {} })
+    expect(await errorOf(client.waitForRender(renderId))).toMatchObject({ code: 'template_error', renderId })
+  })
+
+  test('is the reason of the signal that ended the call, also between two attempts', async () => {
+    const reason = new Error('the user has left')
+    const controller = new AbortController()
+    const call = aClient().render({ template: 'busy', data: { rounds: 1e15 } }, { signal: controller.signal })
+    controller.abort(reason)
+    await expect(call).rejects.toBe(reason)
+
+    const waiting = new AbortController()
+    const failing: typeof fetch = async () => {
+      setImmediate(() => waiting.abort(reason))
+      throw new TypeError('fetch failed')
+    }
+    await expect(aClient({ fetch: failing }).getRender('x', { signal: waiting.signal })).rejects.toBe(reason)
+  })
+})
+
+describe('a line that breaks', () => {
+  test('after the request was heard costs no second render', async () => {
+    // The first answer is swallowed: the caller cannot know whether there was one.
+    await using line = await aLine({ swallow: 1 })
+    const result = await aClient({ baseUrl: line.url }).render({ template: 'invoice', data: invoice(1) })
+    expect(result.isReplayed).toBe(true)
+    expect(line.connections()).toBeGreaterThan(1)
+  })
+
+  test('again and again is told as what it is', async () => {
+    await using line = await aLine({ swallow: 10 })
+    const error = await errorOf(aClient({ baseUrl: line.url, retries: 1 }).getRender('x'))
+    expect(error).toMatchObject({ code: 'NETWORK_ERROR', status: undefined })
+    expect(line.connections()).toBe(2)
+  })
+
+  test('while the service starts again is waited for', async () => {
+    await using line = await aLine({ swallow: 0 })
+    const client = aClient({ baseUrl: line.url, retries: 20 })
+    const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1) })
+    await service.kill()
+    const waiting = client.waitForRender(renderId)
+    await line.refusal()
+    await service.start()
+    expect((await waiting).status).toBe('succeeded')
+  })
+})
+
+describe('what the service sends to receivers', () => {
+  test.for([
+    ['a render that succeeded', aManifest()],
+    ['a render that failed', aManifest({ outcome: aFailure() })],
+  ] as const)('is what the client reads: %s', async ([, manifest]) => {
+    const event = anEvent(manifest)
+    const body = webhookBodyOf(event)
+    const timestamp = Math.floor(Date.now() / 1000)
+    const signature = createHmac('sha256', 'secret').update(`${timestamp}.${body}`).digest('hex')
+    const headers = {
+      'x-service-event': event.type,
+      'x-service-delivery': event.id,
+      'x-service-timestamp': `${timestamp}`,
+      'x-service-signature': `sha256=${signature}`,
+    }
+    const read = await verifyWebhook(body, headers, 'secret')
+    expect(read).toMatchObject({ type: event.type, deliveryId: event.id, renderId: manifest.render.id })
+    expect(read.data).toEqual(JSON.parse(body))
+  })
+})
+
+// These begin to run with the first version of the service that describes them.
+const hasDeliveries = readText('docs/openapi.json').includes('/deliveries')
+
+describe.runIf(hasDeliveries)('the deliveries of a render', () => {
+  test('are listed, and attempted once more', async () => {
+    await using receiver = await aReceiver()
+    await using open = await startEmbedded({
+      PLATEN_CHROMIUM: 'none',
+      PLATEN_WEBHOOK_ALLOW_HTTP: 'true',
+      PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    })
+    const client = aClient({ baseUrl: open.url() })
+    const url = `${receiver.url}/hook`
+    const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1), webhook_url: url })
+    await client.waitForRender(renderId)
+    await receiver.received(1)
+    const [delivery] = await client.listDeliveries(renderId)
+    expect(delivery).toMatchObject({ event: 'render.succeeded', url })
+    const id = delivery?.id ?? ''
+    expect((await client.redeliver(id)).id).toBe(id)
+    await receiver.received(2)
+    expect(receiver.ids()).toEqual([id, id])
+  })
+})
+
+/** A line to the service that swallows so many answers: when one comes it is cut. */
+async function aLine({ swallow }: { readonly swallow: number }) {
+  let opened = 0
+  const refused = Promise.withResolvers<void>()
+  const server = createServer((near) => {
+    const isCut = opened++ < swallow
+    const far = connect(Number(new URL(service.url()).port), '127.0.0.1')
+    near.on('error', () => far.destroy()).on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+    far.on('error', () => refused.resolve())
+    near.pipe(far)
+    far.on('data', (bytes) => (isCut ? near.resetAndDestroy() : near.write(bytes)))
+  })
+  return {
+    url: await urlOf(server),
+    connections: () => opened,
+    /** Resolves when the service could not be reached by it. */
+    refusal: () => refused.promise,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  }
+}
+
+/** A receiver that answers 204 to everything. */
+async function aReceiver() {
+  const ids: (string | undefined)[] = []
+  const waiting = new Set<() => void>()
+  const server = createHttpServer((request, response) => {
+    request.resume().on('end', () => {
+      ids.push(String(request.headers['x-service-delivery']))
+      response.writeHead(204).end()
+      for (const look of waiting) look()
+    })
+  })
+  return {
+    url: await urlOf(server),
+    ids: () => ids,
+    received: (count: number) =>
+      new Promise<void>((resolve) => {
+        const look = () => void (ids.length >= count && resolve())
+        waiting.add(look)
+        look()
+      }),
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function urlOf(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A server that listens on a port has the address of one.
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

@@ -1,0 +1,228 @@
+/**
+ * The client's wire types against the OpenAPI document: the compiler is asked whether each of them is the very type that the
+ * schema means. Then it is asked the same of every schema with one thing changed, and must say no: a check that overlooks a
+ * field would show there.
+ */
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ROOT } from '../architecture/source-tree.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Operation {
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly requestBody?: Content
+  readonly responses: Readonly<Record<string, Content>>
+}
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema: Json } | undefined>>
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: { readonly Error: Json } }
+}
+
+/** What the client knows of each operation: its type of every JSON that is sent or comes back, and what it can name. */
+const KNOWN: Readonly<Record<string, { readonly types: Readonly<Record<string, string>>; readonly names: string[] }>> =
+  {
+    'POST /api/v1/render': {
+      types: { request: 'RenderRequest', '202': 'RenderAccepted' },
+      names: ['header idempotency-key'],
+    },
+    'GET /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
+    'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
+    'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
+    'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
+  }
+
+// The document is ours, and the service's own tests hold its answers against it.
+const document = JSON.parse(await readFile(join(ROOT, 'docs/openapi.json'), 'utf8')) as Document
+
+/** Those that are for callers; the others are for load balancers and tools. */
+const operations = Object.entries(document.paths)
+  .filter(([path]) => path.startsWith('/api/v1/'))
+  .flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+  )
+
+describe.for(operations)('$name', ({ name, operation }) => {
+  test('is known to the client, with all that is sent and comes back', () => {
+    expect(Object.keys(schemasOf(operation))).toEqual(Object.keys(KNOWN[name]?.types ?? {}))
+  })
+
+  test('has the parameters that the client can name', () => {
+    expect((operation.parameters ?? []).map((parameter) => `${parameter.in} ${parameter.name}`)).toEqual(
+      KNOWN[name]?.names,
+    )
+  })
+})
+
+test('the client knows of no operation that there is not', () => {
+  const names = operations.map(({ name }) => name)
+  const missing = Object.keys(KNOWN).filter((name) => !names.includes(name))
+  // Those of deliveries are described all together, by the first version of the service that has them.
+  const isBefore = !names.some((name) => name.includes('deliveries'))
+  expect(missing.filter((name) => !(isBefore && name.includes('deliveries')))).toEqual([])
+})
+
+describe('the wire types', () => {
+  const pairs = [
+    { type: 'ErrorBody', schema: document.components.schemas.Error },
+    ...operations.flatMap(({ name, operation }) =>
+      Object.entries(schemasOf(operation)).map(([place, schema]) => ({ type: KNOWN[name]?.types[place], schema })),
+    ),
+  ]
+
+  test('are what the document says', async () => {
+    const claims = pairs.flatMap(({ type, schema }) => [
+      { label: `${type}`, type: `wire.${type}`, schema, isEqual: true },
+      // Each field by itself, too, so that the one that is at fault is named.
+      ...Object.keys(propertiesOf(schema)).map((field) => ({
+        label: `${type}.${field}`,
+        type: `Field<wire.${type}, '${field}'>`,
+        schema: { ...schema, properties: pick(propertiesOf(schema), field), required: pick(schema['required'], field) },
+        isEqual: true,
+      })),
+    ])
+    expect(await refuted(claims)).toEqual([])
+  })
+
+  test('are no longer what a document says in which one thing is another', async () => {
+    const claims = pairs.flatMap(({ type, schema }) =>
+      changesOf(schema).map(({ label, changed }) => {
+        return { label: `${type}${label}`, type: `wire.${type}`, schema: changed, isEqual: false }
+      }),
+    )
+    expect(claims.length).toBeGreaterThan(100)
+    expect(await refuted(claims)).toEqual([])
+  })
+})
+
+/** The schemas of JSON that an operation takes and gives; of refusals there is one for all. */
+function schemasOf({ requestBody, responses }: Operation): Readonly<Record<string, Json>> {
+  const answers = Object.entries(responses).filter(([status]) => Number(status) < 300)
+  const contents = [...(requestBody ? [['request', requestBody] as const] : []), ...answers]
+  return Object.fromEntries(
+    contents.flatMap(([place, { content }]) => {
+      const schema = content?.['application/json']?.schema
+      return schema === undefined ? [] : [[place, schema]]
+    }),
+  )
+}
+
+function propertiesOf(schema: Json): Json {
+  const { properties } = schema
+  return isRecord(properties) ? properties : {}
+}
+
+function pick(value: unknown, field: string): Json | string[] {
+  if (Array.isArray(value)) return value.includes(field) ? [field] : []
+  return isRecord(value) ? { [field]: value[field] } : []
+}
+
+interface Changed {
+  readonly label: string
+  readonly changed: Json
+}
+
+/** A schema with one thing changed, for every thing that can be: a field gone, renamed, of another type, no longer or newly required; a word less or more. */
+function changesOf(schema: Json): readonly Changed[] {
+  const { items, anyOf, required = [] } = schema
+  const properties = propertiesOf(schema)
+  const names: readonly unknown[] = Array.isArray(required) ? required : []
+  const words: readonly unknown[] = Array.isArray(schema['enum']) ? schema['enum'] : []
+  return [
+    ...(words.length > 0 ? [{ label: ' with a word more', changed: { ...schema, enum: [...words, 'more'] } }] : []),
+    ...words.map((word) => ({
+      label: ` without the word ${String(word)}`,
+      changed: { ...schema, enum: words.filter((other) => other !== word) },
+    })),
+    ...Object.entries(properties).flatMap(([field, value]) => {
+      const { [field]: _, ...others } = properties
+      const isRequired = names.includes(field)
+      const without = names.filter((name) => name !== field)
+      const renamed = isRequired ? [...without, `${field}_2`] : names
+      const type = isRecord(value) && value['type'] === 'boolean' ? 'null' : 'boolean'
+      return [
+        { label: `.${field} gone`, changed: { ...schema, properties: others, required: without } },
+        {
+          label: `.${field} renamed`,
+          changed: { ...schema, properties: { ...others, [`${field}_2`]: value }, required: renamed },
+        },
+        {
+          label: `.${field} of another type`,
+          changed: { ...schema, properties: { ...properties, [field]: { type } } },
+        },
+        {
+          label: isRequired ? `.${field} not required` : `.${field} required`,
+          changed: { ...schema, required: isRequired ? without : [...names, field] },
+        },
+        ...within(value, `.${field}`, (changed) => ({ ...schema, properties: { ...properties, [field]: changed } })),
+      ]
+    }),
+    ...within(items, '[]', (changed) => ({ ...schema, items: changed })),
+    ...(Array.isArray(anyOf) ? anyOf : []).flatMap((one: unknown, at, all: readonly unknown[]) =>
+      within(one, ` or ${at}`, (changed) => ({ ...schema, anyOf: all.with(at, changed) })),
+    ),
+  ]
+}
+
+function within(inner: unknown, place: string, rebuild: (changed: Json) => Json): readonly Changed[] {
+  if (!isRecord(inner)) return []
+  return changesOf(inner).map(({ label, changed }) => ({ label: `${place}${label}`, changed: rebuild(changed) }))
+}
+
+interface Claim {
+  readonly label: string
+  readonly type: string
+  readonly schema: Json
+  readonly isEqual: boolean
+}
+
+const HEAD = `
+import type { FromSchema } from 'json-schema-to-ts'
+import type * as wire from '../../client/src/wire.ts'
+type Plain<T> = T extends readonly (infer U)[] ? Plain<U>[] : T extends object ? { -readonly [K in keyof T]: Plain<T[K]> } : T
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type Equal<A, B> = Same<Plain<A>, Plain<B>>
+export type Field<T, K extends string> = K extends keyof T ? Pick<T, K> : never
+`
+
+/** The labels of the claims that the compiler does not agree with. */
+async function refuted(claims: readonly Claim[]): Promise<readonly string[]> {
+  const lines = claims.map(({ type, schema, isEqual }, at) => {
+    const literal = JSON.stringify(schema)
+    return `const s${at} = ${literal} as const; export const c${at}: Equal<FromSchema<typeof s${at}>, ${type}> = ${isEqual}`
+  })
+  await mkdir(join(ROOT, 'out'), { recursive: true })
+  const folder = await mkdtemp(join(ROOT, 'out/wire-'))
+  try {
+    await writeFile(join(folder, 'claim.ts'), HEAD + lines.join('\n'))
+    await writeFile(join(folder, 'tsconfig.json'), '{ "extends": "../../tsconfig.json", "include": ["claim.ts"] }')
+    const output = await compilerOutput(folder)
+    const first = HEAD.split('\n').length
+    return output
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => claims[Number(/claim\.ts\((\d+),/.exec(line)?.[1]) - first]?.label ?? line)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+function compilerOutput(project: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    execFile(process.execPath, [tsc, '--project', project, '--pretty', 'false'], (error, stdout, stderr) => {
+      // It says on standard output what is wrong with the code, and on the other what is wrong with itself.
+      if (error !== null && stdout === '') reject(new Error(stderr, { cause: error }))
+      else resolve(stdout)
+    })
+  })
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

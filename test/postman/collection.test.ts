@@ -1,0 +1,128 @@
+/** The Postman collection: made of the OpenAPI document as it is, and answered by the real service as the document says. */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readText } from '../architecture/source-tree.ts'
+import { READER_LIVE, readerManifests } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import type { Service } from '../topology/service.ts'
+import { collectionOf, type OpenApi } from './collection.ts'
+
+const NEWMAN = join(import.meta.dirname, 'node_modules/newman/bin/newman.js')
+const RUN_MS_MAX = 60_000
+
+// The document is ours, and other tests look at its shape.
+const document = JSON.parse(readText('docs/openapi.json')) as OpenApi
+const collection = `${JSON.stringify(collectionOf(document), null, 2)}\n`
+
+test('client/postman.json is made of the OpenAPI document', async () => {
+  await expect(collection).toMatchFileSnapshot('../../client/postman.json')
+})
+
+test('it has a request for every operation of callers', () => {
+  const summaries = Object.entries(document.paths)
+    .filter(([path]) => path.startsWith('/api/v1/'))
+    .flatMap(([, methods]) => Object.values(methods).map(({ summary }) => summary))
+  expect(summaries.length).toBeGreaterThan(2)
+  expect(requestsIn(collectionOf(document))).toEqual(expect.arrayContaining(summaries))
+})
+
+let service: Service
+beforeAll(async () => {
+  const settings = {
+    PLATEN_CHROMIUM: 'none',
+    PLATEN_WEBHOOK_ALLOW_HTTP: 'true',
+    PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  }
+  service = await startEmbedded(settings, readerManifests())
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+test('every request of it is answered as documented', async () => {
+  await using receiver = await aReceiver()
+  const executions = await runNewman({
+    base_url: `${service.url()}/api/v1`,
+    api_key: READER_LIVE,
+    webhook_url: receiver.url,
+  })
+  expect(executions.flatMap(faultsOf)).toEqual([])
+  const names = requestsIn(collectionOf(document))
+  expect([...new Set(executions.map(({ item }) => item.name))]).toEqual(names)
+})
+
+test('a request that is answered otherwise is a fault', async () => {
+  const executions = await runNewman({ base_url: `${service.url()}/api/v1`, api_key: 'service_live_none' })
+  expect(executions.filter((execution) => faultsOf(execution).length === 0)).toEqual([])
+})
+
+/** The parts of newman's report that are read here. */
+interface Execution {
+  readonly item: { readonly name: string }
+  readonly response?: { readonly code: number }
+  readonly assertions?: readonly { readonly assertion: string; readonly error?: { readonly message: string } }[]
+}
+
+/** What was not as documented, as sentences; a request about which nothing was asserted is at fault, too. */
+function faultsOf({ item, assertions = [] }: Execution): readonly string[] {
+  if (assertions.length === 0) return [`${item.name}: not answered`]
+  return assertions.flatMap(({ assertion, error }) => (error ? [`${item.name} ${assertion}: ${error.message}`] : []))
+}
+
+/** Runs the collection with these variables. */
+async function runNewman(variables: Record<string, string>): Promise<readonly Execution[]> {
+  await access(NEWMAN).catch((cause: unknown) => {
+    throw new Error('newman is not installed: npm ci --prefix test/postman', { cause })
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'platen-postman-'))
+  try {
+    const [file, report] = [join(folder, 'collection.json'), join(folder, 'report.json')]
+    await writeFile(file, collection)
+    const set = Object.entries(variables).flatMap(([name, value]) => ['--env-var', `${name}=${value}`])
+    const output = ['--reporters', 'json', '--reporter-json-export', report]
+    const run = ['run', file, ...set, ...output, '--timeout', `${RUN_MS_MAX}`]
+    const failure = await promisify(execFile)(process.execPath, ['--no-deprecation', NEWMAN, ...run], {
+      cwd: folder,
+    }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    // With faults it exits with 1 and has written its report all the same; without a report there was no run.
+    const text = await readFile(report, 'utf8').catch(() => {
+      throw new Error('newman did not run', { cause: failure })
+    })
+    // The shape is newman's.
+    return (JSON.parse(text) as { run: { executions: Execution[] } }).run.executions
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** The names of all requests, from top to bottom. */
+function requestsIn(item: object): readonly string[] {
+  if ('item' in item && Array.isArray(item.item)) return item.item.flatMap(requestsIn)
+  return 'name' in item ? [String(item.name)] : []
+}
+
+/** A receiver that answers 204 to everything. */
+async function aReceiver() {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(204).end())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A server that listens on a port has the address of one.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
