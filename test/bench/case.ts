@@ -11,6 +11,7 @@ import { contend } from './child.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, quantile, type Result, race, timed } from './measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
+import { webhooks } from './webhook/case.ts'
 
 export interface Figure {
   readonly name: string
@@ -41,8 +42,8 @@ const REACT_PDF_BATCHES = [
 
 async function* htmlThroughput(scale: number): AsyncGenerator<Figure> {
   await using service = await startMeasured(SLOTS)
-  await using warm = await contend('raw-html.ts', ['warm'])
-  await using fresh = await contend('raw-html.ts', ['fresh'])
+  await using warm = await contend('raw/html.ts', ['warm'])
+  await using fresh = await contend('raw/html.ts', ['fresh'])
   const ours = syncRenders(service, 'html')
   for (const { rows, count } of HTML_BATCHES) {
     for (const concurrency of [1, 2]) {
@@ -64,7 +65,7 @@ async function* htmlThroughput(scale: number): AsyncGenerator<Figure> {
 
 async function* reactPdfThroughput(scale: number): AsyncGenerator<Figure> {
   await using service = await startMeasured(SLOTS)
-  await using raw = await contend('raw-react-pdf.ts', [], SLOTS)
+  await using raw = await contend('raw/react-pdf.ts', [], SLOTS)
   const ours = syncRenders(service, 'react_pdf')
   for (const { rows, count, warmUp, atLeast } of REACT_PDF_BATCHES) {
     const batch = { rows, concurrency: SLOTS, count: Math.max(SLOTS, Math.ceil(count * scale)) }
@@ -178,7 +179,7 @@ async function renderOne(service: EmbeddedService): Promise<void> {
 
 async function* acceptance(scale: number): AsyncGenerator<Figure> {
   await using service = await startMeasured(1)
-  const bare = fork(new URL('raw-accept.ts', import.meta.url), { env: { ...process.env, NODE_ENV: 'production' } })
+  const bare = fork(new URL('raw/accept.ts', import.meta.url), { env: { ...process.env, NODE_ENV: 'production' } })
   const [url] = (await once(bare, 'message')) as [string]
   const body = JSON.stringify({ template: 'invoice', mode: 'async', data: invoiceData(10) })
   const headers = { authorization: `Bearer ${MEASURED_LIVE}`, 'content-type': 'application/json' }
@@ -211,6 +212,7 @@ export const CASES = {
   steadiness,
   start,
   acceptance,
+  webhooks,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {

@@ -21,8 +21,8 @@ const LIMITS = {
 }
 
 /** Starts the service with the invoice as a template of two tenants. */
-export async function startMeasured(slots: number): Promise<EmbeddedService> {
-  const service = await startEmbedded({ PLATEN_LOG_LEVEL: 'warn', PLATEN_RENDER_SLOTS: `${slots}` })
+export async function startMeasured(slots: number, env: Record<string, string> = {}): Promise<EmbeddedService> {
+  const service = await startEmbedded({ PLATEN_LOG_LEVEL: 'error', PLATEN_RENDER_SLOTS: `${slots}`, ...env })
   const invoice = { ...tsx(TSX), ...html(HTML) }
   const documents = [
     plan('measured', LIMITS),
@@ -38,15 +38,15 @@ export async function startMeasured(slots: number): Promise<EmbeddedService> {
   return service
 }
 
-/** Sync renders in one engine. The service stays its opener's to close. */
-export function syncRenders(service: EmbeddedService, engine: Engine): Contender {
+/** Sync renders in one engine; `more` is added to each request. The service stays its opener's to close. */
+export function syncRenders(service: EmbeddedService, engine: Engine, more: object = {}): Contender {
   return {
     get pids() {
       return [service.pid()]
     },
     async run({ rows, ...batch }) {
       // As a client would have it ready: what is measured is the service and not this process.
-      const body = JSON.stringify({ template: 'invoice', engine, data: invoiceData(rows) })
+      const body = JSON.stringify({ template: 'invoice', engine, data: invoiceData(rows), ...more })
       return await timed(batch, async () => {
         const answer = await render(service, MEASURED_LIVE, body)
         if (answer.status !== 200) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)

@@ -4,9 +4,9 @@ import { compileFunction } from 'node:vm'
 import { renderToBuffer } from '@react-pdf/renderer'
 import { createElement, type FunctionComponent } from 'react'
 import { transform } from 'sucrase'
-import { serve } from './child.ts'
-import { invoiceData, TSX } from './invoice.ts'
-import { timed } from './measure.ts'
+import { serve } from '../child.ts'
+import { invoiceData, TSX } from '../invoice.ts'
+import { timed } from '../measure.ts'
 
 const { code } = transform(TSX, {
   transforms: ['typescript', 'jsx', 'imports'],

@@ -7,9 +7,9 @@ import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
 import { launchBrowser } from '@platen/renderer/browser/launch.ts'
 import puppeteer, { type Page } from 'puppeteer'
-import { serve } from './child.ts'
-import { filledHtml } from './invoice.ts'
-import { timed } from './measure.ts'
+import { serve } from '../child.ts'
+import { filledHtml } from '../invoice.ts'
+import { timed } from '../measure.ts'
 
 const isWarm = process.argv[2] === 'warm'
 const executablePath = await findChromium({})

@@ -1,0 +1,134 @@
+/**
+ * The dispatcher on SQLite, from event to recorded delivery, as the embedded service composes it. Arguments: `backlog`, to measure how
+ * quickly it works off what is there when it begins, the port of the good receivers, and their certificate for HTTPS; or `steady`, to have
+ * it run all the while, that port, and those of bad ones, by which 20 receivers more are served.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
+import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
+import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { openLog } from '@platen/adapters/system/log.ts'
+import { parseCidrs } from '@platen/contract/address.ts'
+import { eventOf } from '@platen/contract/event.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { runDispatcher } from '@platen/webhooks/dispatcher.ts'
+import { aManifest, aRecord, aTenant } from '../../fixture/build.ts'
+import { at } from '../../topology/host.ts'
+import { serve } from '../child.ts'
+import { GOOD_RECEIVERS, secureUrlOf, urlOf } from './post.ts'
+
+const BAD_RECEIVERS = 20
+const DELIVERIES_PER_BAD_RECEIVER = 10
+
+const [mode, port, ...others] = process.argv.slice(2)
+const good = Number(port)
+const ca = mode === 'backlog' ? others[0] : undefined
+const bad = mode === 'backlog' ? [] : others.map(Number)
+const target = ca === undefined ? urlOf : secureUrlOf
+const folder = await mkdtemp(join(tmpdir(), 'platen-webhook-bench-'))
+const never = new AbortController().signal
+const clock = systemClock()
+const database = await openDatabase({ path: join(folder, 'platen.db'), signal: never })
+const events = sqliteEventLog(database)
+const tenants = [aTenant()]
+const directory: DirectorySnapshot = {
+  revision: 1,
+  tenants: new Map(tenants.map((tenant) => [tenant.id, tenant])),
+  keys: new Map(),
+  templates: new Map(),
+}
+const policy = { isHttpAllowed: true, allowCidrs: parseCidrs('127.0.0.0/8') ?? [] }
+const resolve = async () => [at('127.0.0.1')]
+const sender = webhookSender({ clock, policy, ...(ca !== undefined && { ca, resolve }) })
+
+/** Of the batch under way. */
+const begunAt = new Map<string, number>()
+let latenciesMs: number[] = []
+let left = 0
+let over = Promise.withResolvers<void>()
+
+const context = {
+  events,
+  deliveries: await openSqliteDeliveryLog(database, clock, never),
+  directory: { current: () => directory },
+  sender: {
+    async post(...call: Parameters<typeof sender.post>) {
+      const answer = await sender.post(...call)
+      const begun = begunAt.get(call[0].headers['webhook-id'] ?? '')
+      if (begun !== undefined) latenciesMs.push(performance.now() - begun)
+      return answer
+    },
+    [Symbol.asyncDispose]: () => sender[Symbol.asyncDispose](),
+  },
+  meter: {
+    begun: () => undefined,
+    attempted: () => undefined,
+    ended(status: string) {
+      if (status !== 'delivered') return
+      left -= 1
+      if (left === 0) over.resolve()
+    },
+  },
+  clock,
+  ids: systemIds(),
+  log: openLog('error'),
+}
+const SECRET = 'a secret of some length'
+const settings = { brand: 'service', retriesMax: 5, secretsOf: () => ({ oldest: SECRET, all: [SECRET] }) }
+
+function run(): AsyncDisposable {
+  const stop = new AbortController()
+  const running = runDispatcher(context, settings, stop.signal)
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+const steady = new AsyncDisposableStack()
+if (mode === 'steady') steady.use(run())
+
+/** Appends the event of a render, and gives its id. */
+async function append(url: string): Promise<string> {
+  const manifest = aManifest({ record: aRecord({ webhookUrl: url }) })
+  // As if it had ended just now: its retention counts from there.
+  const event = eventOf({ ...manifest, outcome: { ...manifest.outcome, finishedAt: clock.now() } }, Buffer.alloc(32))
+  begunAt.set(event.id, performance.now())
+  // A signal of its own: thousands that listen to one are searched at each call.
+  await events.append(event, new AbortController().signal)
+  return event.id
+}
+
+const toBad = Array.from({ length: bad.length === 0 ? 0 : BAD_RECEIVERS * DELIVERIES_PER_BAD_RECEIVER }, (_, index) =>
+  append(urlOf(index % BAD_RECEIVERS, bad[index % bad.length] ?? 0)),
+)
+for (const id of await Promise.all(toBad)) begunAt.delete(id)
+
+serve(async ({ count }) => {
+  latenciesMs = []
+  left = count
+  over = Promise.withResolvers()
+  const beforeMs = performance.now()
+  await Promise.all(Array.from({ length: count }, (_, index) => append(target(index % GOOD_RECEIVERS, good))))
+  const startedAt = mode === 'steady' ? beforeMs : performance.now()
+  await using _running = mode === 'steady' ? undefined : run()
+  await over.promise
+  return { elapsedMs: performance.now() - startedAt, latenciesMs, sample: new Uint8Array() }
+})
+
+async function leave(): Promise<void> {
+  await steady.disposeAsync()
+  await sender[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+  process.exit()
+}
+
+process.once('disconnect', () => void leave())
