@@ -29,6 +29,7 @@ export async function serveMetrics({ host, port, metrics, log }: MetricsOptions)
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
+  log.info({ address: server.address() }, 'metrics served')
   return {
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
