@@ -57,8 +57,9 @@ export const WEBHOOK_WAITING_PER_HOST_MAX = 64
 export const WEBHOOK_DEFER_MS_MIN = SECOND_MS
 export const WEBHOOK_DEFER_MS_MAX = 60 * SECOND_MS
 
-/** How often a delivery whose tenant has no webhook secret looks for it again. */
-export const WEBHOOK_SECRET_RETRY_MS = 30 * SECOND_MS
+/** How often a delivery whose tenant has no webhook secret looks for it again: the rarer the longer it waits, as there may be many. */
+export const WEBHOOK_SECRET_RETRY_MS_MIN = 30 * SECOND_MS
+export const WEBHOOK_SECRET_RETRY_MS_MAX = 600 * SECOND_MS
 
 /** How long the webhook secret from before a rotation still signs. */
 export const WEBHOOK_SECRET_OVERLAP_MS = 24 * HOUR_MS

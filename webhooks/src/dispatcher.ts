@@ -17,7 +17,7 @@ import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
 import type { WebhookAnswer, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
-import { WEBHOOK_SECRET_RETRY_MS } from '@platen/contract/webhook-limit.ts'
+import { WEBHOOK_SECRET_RETRY_MS_MAX, WEBHOOK_SECRET_RETRY_MS_MIN } from '@platen/contract/webhook-limit.ts'
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
 import { FairQueue } from './fair-queue.ts'
 import { takeIn } from './intake.ts'
@@ -116,10 +116,9 @@ async function attempt(context: Dispatch, due: DueDelivery): Promise<Conclusion>
   const tenant = known?.incarnation === delivery.account ? known : undefined
   const secrets = tenant && settings.secretsOf(tenant, startedAt)
   if (tenant !== undefined && secrets === undefined) {
-    return {
-      deferredUntil: startedAt + WEBHOOK_SECRET_RETRY_MS,
-      reason: 'the tenant has no webhook secret to sign with',
-    }
+    const age = startedAt - delivery.createdAt
+    const waitMs = Math.min(Math.max(age, WEBHOOK_SECRET_RETRY_MS_MIN), WEBHOOK_SECRET_RETRY_MS_MAX)
+    return { deferredUntil: startedAt + waitMs, reason: 'the tenant has no webhook secret to sign with' }
   }
   meter.begun(startedAt - dueAt)
   const begunAt = clock.monotonic()
