@@ -12,6 +12,7 @@ import type { DeliveryRecord } from '@platen/contract/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import {
   WEBHOOK_DEFER_MS_MIN,
@@ -315,6 +316,24 @@ describe.for(['memory', 'sqlite'] as const)('over the log in %s', (kind) => {
     }
     expect((await all()).map((record) => record?.attempts.length)).toEqual(ids.map(() => 1))
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set(ids))
+  })
+
+  test('goes on when a log that could not be reached can be again', async () => {
+    const event = await happen()
+    const [deliveries, recordedEvents] = [log, events.current]
+    const away = { consume: 1, follow: 1 }
+    async function* failing(): AsyncGenerator<never> {
+      yield await Promise.reject(new Unavailable('the disk is full'))
+    }
+    log = { ...deliveries, consume: (signal) => (away.consume-- > 0 ? failing() : deliveries.consume(signal)) }
+    events.current = {
+      ...recordedEvents,
+      follow: (reader, signal) => (away.follow-- > 0 ? failing() : recordedEvents.follow(reader, signal)),
+    }
+    start()
+    while (clock.armed() < 2) await turn()
+    await clock.advance(500)
+    expect((await endOf(event.id)).status).toBe('delivered')
   })
 
   test('ends when the calls in hand are recorded, and goes on from there', async () => {

@@ -49,7 +49,14 @@ export async function runDispatcher(
   settings: DispatcherSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  await Promise.all([takeIn({ ...ports, ...settings }, signal), dispatch({ ...ports, settings, signal })])
+  const patience = { ...ports, signal }
+  // Each begins again where its log could not be reached, such as on a full disk: what it had in hand it still has.
+  await Promise.all([
+    repeatWhileUnavailable(() => takeIn({ ...ports, ...settings }, signal), patience),
+    repeatWhileUnavailable(() => dispatch({ ...ports, settings, signal }), patience),
+  ]).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
 }
 
 interface Dispatch extends DispatcherPorts {
@@ -88,12 +95,15 @@ async function dispatch(context: Dispatch): Promise<void> {
     pump()
     await conclude(context, turn.due, conclusion)
   }
-  for await (const due of deliveries.consume(signal)) {
-    const turn = { tenant: due.delivery.account, origin: originOf(due.delivery), due }
-    if (queue.add(turn)) pump()
-    else begin(conclude(context, due, Promise.resolve({ deferredUntil: clock.now() + queue.deferral(turn) })))
+  try {
+    for await (const due of deliveries.consume(signal)) {
+      const turn = { tenant: due.delivery.account, origin: originOf(due.delivery), due }
+      if (queue.add(turn)) pump()
+      else begin(conclude(context, due, Promise.resolve({ deferredUntil: clock.now() + queue.deferral(turn) })))
+    }
+  } finally {
+    while (running.size > 0) await Promise.all(running)
   }
-  await Promise.all(running)
 }
 
 /** Whoever wrote it has seen that it is a URL; should a later version think otherwise, the sender says so. */
