@@ -7,18 +7,16 @@ import type { Tenant } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRETS_MAX } from '@platen/contract/webhook-limit.ts'
 import { secretsOf } from '@platen/contract/webhook-secret.ts'
 import { expect, test } from 'vitest'
-import { plan, tenant } from '../fixture/manifests.ts'
+import { manifestOf, plan, tenant } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 
 /** As many as may sign at once, less the one that is there at first. */
 const KILLS = WEBHOOK_SECRETS_MAX - 1
 
-/** Declares one tenant; JSON is YAML. */
-async function declare({ manifestsDir }: EmbeddedService, annotations: object = {}): Promise<void> {
+/** One tenant. */
+function declared(annotations: object = {}): string {
   const { metadata, ...acme } = tenant('acme', 'starter')
-  const documents = [plan('starter', {}), { ...acme, metadata: { ...metadata, annotations } }]
-  const written = documents.map((document) => JSON.stringify({ apiVersion: 'platen.dev/v1alpha1', ...document }))
-  await writeFile(join(manifestsDir, 'all.yaml'), written.join('\n---\n'))
+  return manifestOf([plan('starter', {}), { ...acme, metadata: { ...metadata, annotations } }])
 }
 
 const inFile = async ({ dataDir }: EmbeddedService) =>
@@ -48,16 +46,14 @@ async function nthChange({ dataDir }: EmbeddedService, count: number): Promise<v
 }
 
 test(`of ${KILLS} rotations, each killed at another moment, each is made once`, async () => {
-  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' })
-  await service.stop()
-  await declare(service)
-  await service.start()
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' }, declared())
   const secrets = [await inFile(service)]
   expect(await signing(service)).toEqual(secrets)
   let log = service.log()
   for (let round = 1; round <= KILLS; round++) {
     const changed = nthChange(service, 2 * round - 1)
-    await declare(service, { [ROTATE_ANNOTATION]: `2026-11-2${round}T00:00:00Z` })
+    const asked = declared({ [ROTATE_ANNOTATION]: `2026-11-2${round}T00:00:00Z` })
+    await writeFile(join(service.manifestsDir, 'all.yaml'), asked)
     await changed
     await service.kill()
     log += service.log()
