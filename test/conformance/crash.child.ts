@@ -1,6 +1,5 @@
 /** A process that appends to the queue in the database it is told, or charges renders there, and prints every id once that has resolved, until it is killed. */
 import assert from 'node:assert/strict'
-import { writeSync } from 'node:fs'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
@@ -23,7 +22,8 @@ async function repeat(): Promise<never> {
   for (;;) {
     const record = aRecord()
     await act(record)
-    writeSync(1, `${record.id}\n`)
+    // Waits where nobody reads, instead of ending by EAGAIN and giving the lock away.
+    process.stdout.write(`${record.id}\n`)
   }
 }
 
