@@ -1,0 +1,83 @@
+/**
+ * Where the real servers of the tests lie. Each is found as one command: by its environment variable, else on `PATH`, else in the
+ * cache, into which `make servers` puts what is found nowhere.
+ */
+import { accessSync, constants } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { VERSIONS } from './version.ts'
+
+interface Server {
+  /** The command that starts it, by its name on `PATH` and in the cache. */
+  readonly command: string
+  /** What is searched before `PATH`. */
+  readonly variable: string
+  /** Its folder in the cache; absent where the system's package manager installs it. */
+  readonly cached?: string
+}
+
+/** The servers; a Kafka is started by the script with which its distribution runs any class of it. */
+export const SERVERS = {
+  redis: { command: 'redis-server', variable: 'PLATEN_TEST_REDIS' },
+  kafka: { command: 'kafka-run-class.sh', variable: 'PLATEN_TEST_KAFKA', cached: `kafka-${VERSIONS.kafka}` },
+  s3: { command: 'versitygw', variable: 'PLATEN_TEST_S3', cached: `versitygw-${VERSIONS.versitygw}` },
+} as const satisfies Readonly<Record<string, Server>>
+
+export type ServerName = keyof typeof SERVERS
+
+/** Where a command was found, and how. */
+export interface Binary {
+  readonly path: string
+  readonly from: 'variable' | 'PATH' | 'cache'
+}
+
+/** What is searched besides the file system. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Finds a server's command; undefined when it is nowhere. Throws when its variable names something that cannot be run. */
+export function findBinary(name: ServerName, environment: Environment): Binary | undefined {
+  const { command, variable, cached }: Server = SERVERS[name]
+  const chosen = environment[variable]
+  if (chosen) {
+    // Another one would run instead of the one that was asked for, and nobody would notice.
+    if (!isRunnable(chosen)) throw new Error(`${variable} is no file that can be run: ${chosen}`)
+    return { path: chosen, from: 'variable' }
+  }
+  const folders = (environment['PATH'] ?? '').split(delimiter).filter(Boolean)
+  const onPath = folders.map((folder) => join(folder, command)).find(isRunnable)
+  if (onPath !== undefined) return { path: onPath, from: 'PATH' }
+  const inCache = cached && join(cacheFolder(environment), cached, command)
+  return inCache && isRunnable(inCache) ? { path: inCache, from: 'cache' } : undefined
+}
+
+/** Where servers are kept that were built: by the XDG convention, so that all clones on a machine have it in common. */
+export function cacheFolder(environment: Environment): string {
+  return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'platen', 'servers')
+}
+
+/**
+ * Can the tests of a server run? Where it is missing they are to be skipped, `describe.skipIf(!hasServer('redis'))`, and this says so
+ * loudly. In CI it is true whatever is there: starting the server then fails, and with it the run.
+ */
+export function hasServer(name: ServerName): boolean {
+  if (findBinary(name, process.env) !== undefined || process.env['CI'] === 'true') return true
+  const { command } = SERVERS[name]
+  process.stderr.write(`SKIPPED: there is no ${command} here, and so no test of ${name}; to get it: make servers\n`)
+  return false
+}
+
+/** The command of a server that is to start now. */
+export function binaryOf(name: ServerName): string {
+  const found = findBinary(name, process.env)
+  if (found === undefined) throw new Error(`there is no ${SERVERS[name].command} here; to get it: make servers`)
+  return found.path
+}
+
+function isRunnable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * A real server under a test: one process in a group of its own, on loopback, with its data in a folder that goes when it goes.
+ *
+ * A guard runs beside it in its group and holds a pipe to this process. When the pipe ends without a word, whatever ended this
+ * process, SIGKILL included, the guard kills the server and removes its data.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** How one kind of server is started. */
+export interface Recipe {
+  readonly name: string
+  /** How many ports of its own it needs; one if absent. */
+  readonly portsCount?: number
+  /** What has to be done before it starts, each time on another set of ports. */
+  prepare?(place: Place): Promise<void>
+  command(place: Place): { readonly path: string; readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv }
+  /** Asks the server whether it serves. May throw or reject: then it does not yet. */
+  isReady(place: Place, signal: AbortSignal): Promise<boolean>
+}
+
+/** Where one server lives. */
+export interface Place {
+  readonly folder: string
+  /** The first of its ports is the one it serves on. */
+  readonly port: number
+  readonly ports: readonly number[]
+}
+
+/** A server that runs until it is disposed of; all methods resolve when what they say is done. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly port: number
+  /** Ends it as an operator would. */
+  stop(): Promise<void>
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>
+  /** Starts it again on the same port and data; resolves when it serves. */
+  start(): Promise<void>
+  /** It keeps its connections and answers nobody. */
+  pause(): void
+  resume(): void
+}
+
+const START_MS_MAX = 60_000
+const STOP_MS_MAX = 30_000
+const ASK_MS_MAX = 5000
+const ASK_EVERY_MS = 50
+const PORT_TRIES_MAX = 5
+const LOG_TAIL_CHARS = 2000
+/** Its own words for a port that somebody else has taken since it was found free. */
+const PORT_TAKEN = /address already in use|EADDRINUSE|Failed to bind/i
+
+/**
+ * The leader of the group becomes the server, so that its id is the child's. `$1` is the data folder, the rest the command.
+ * No id here can have been given to somebody else: the guard is in the group, and a group's id is not given out while it has members.
+ */
+const GUARDED = `
+folder=$1; shift
+( read -r _ <&3 || { kill -KILL $$; rm -rf "$folder"; }; kill -KILL -$$ ) >/dev/null 2>&1 &
+exec "$@" 3<&-
+`
+
+/** Starts a server; resolves when it serves, and throws with the end of its log when it does not come to that. */
+export async function startServer(recipe: Recipe): Promise<ServerProcess> {
+  const folder = await mkdtemp(join(tmpdir(), `platen-${recipe.name}-`))
+  try {
+    const { place, child } = await startOnFreePort(recipe, folder)
+    return serverOf(recipe, place, child)
+  } catch (cause) {
+    await rm(folder, { recursive: true, force: true })
+    throw cause
+  }
+}
+
+async function startOnFreePort(recipe: Recipe, folder: string): Promise<{ place: Place; child: ChildProcess }> {
+  for (let tries = 1; ; tries++) {
+    const [port = 0, ...others] = await freePorts(recipe.portsCount ?? 1)
+    const place = { folder, port, ports: [port, ...others] }
+    try {
+      await recipe.prepare?.(place)
+      return { place, child: await run(recipe, place) }
+    } catch (cause) {
+      if (tries === PORT_TRIES_MAX || !PORT_TAKEN.test(String(cause))) throw cause
+    }
+  }
+}
+
+function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProcess {
+  let child = first
+  const end = async (signal: NodeJS.Signals) => {
+    // A process that was paused sees no other signal.
+    if (isRunning(child)) child.kill('SIGCONT')
+    await endWith(child, signal)
+  }
+  return {
+    port: place.port,
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    async start() {
+      if (isRunning(child)) throw new Error(`${recipe.name} runs already`)
+      child = await run(recipe, place)
+    },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    async [Symbol.asyncDispose]() {
+      await end('SIGKILL')
+      await rm(place.folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function run(recipe: Recipe, place: Place): Promise<ChildProcess> {
+  const { path, args, env } = recipe.command(place)
+  const log = join(place.folder, 'server.log')
+  const output = openSync(log, 'w')
+  const guarded = ['-c', GUARDED, 'guarded', place.folder, path, ...args]
+  const stdio = ['ignore', output, output, 'pipe'] as const
+  const child = spawn('sh', guarded, { detached: true, stdio: [...stdio], env: { ...process.env, ...env } })
+  closeSync(output)
+  const guard = child.stdio[3]
+  // The guard may be gone already when it is dismissed.
+  guard?.on('error', () => undefined)
+  child.once('exit', () => guard !== null && guard !== undefined && 'end' in guard && guard.end('dismissed\n'))
+  try {
+    await untilReady(recipe, place, child)
+    return child
+  } catch (cause) {
+    await endWith(child, 'SIGKILL')
+    const tail = (await readFile(log, 'utf8')).slice(-LOG_TAIL_CHARS)
+    throw new Error(`${recipe.name} did not start; the end of its log:\n${tail}`, { cause })
+  }
+}
+
+async function untilReady(recipe: Recipe, place: Place, child: ChildProcess): Promise<void> {
+  const deadline = AbortSignal.timeout(START_MS_MAX)
+  while (isRunning(child)) {
+    deadline.throwIfAborted()
+    const signal = AbortSignal.any([deadline, AbortSignal.timeout(ASK_MS_MAX)])
+    // What it refuses or does not understand yet it may later.
+    if (await recipe.isReady(place, signal).catch(() => false)) return
+    await sleep(ASK_EVERY_MS)
+  }
+  throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)
+}
+
+/** Resolves when the process is gone; one that does not go by itself is killed. */
+async function endWith(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (!isRunning(child)) return
+  const gone = once(child, 'exit')
+  child.kill(signal)
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
+  await gone
+  clearTimeout(late)
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null
+}
+
+/** Ports nobody listens on just now, all different. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const listeners = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const listener = createServer()
+      await once(listener.listen(0, '127.0.0.1'), 'listening')
+      return listener
+    }),
+  )
+  return Promise.all(
+    listeners.map(async (listener) => {
+      const address = listener.address()
+      const gone = once(listener, 'close')
+      listener.close()
+      await gone
+      return typeof address === 'object' && address !== null ? address.port : 0
+    }),
+  )
+}

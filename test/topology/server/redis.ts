@@ -1,0 +1,83 @@
+/** A real Redis, durable by its append-only file. */
+import { chmod, writeFile } from 'node:fs/promises'
+import { connect as connectPlain } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectSecurely } from 'node:tls'
+import { aCertificate } from '../host.ts'
+import { binaryOf } from './binary.ts'
+import { type Place, type ServerProcess, startServer } from './process.ts'
+
+export interface RedisOptions {
+  /** What clients have to give; none if absent. */
+  readonly password?: string
+  /** Does it speak TLS, and nothing else? */
+  readonly tls?: boolean
+}
+
+export interface RedisServer extends ServerProcess {
+  readonly host: string
+  /** `redis://…` or `rediss://…`, with the password. */
+  readonly url: string
+  readonly password: string | undefined
+  /** What a TLS client needs: whom to trust, and the name on the certificate. */
+  readonly tls: { readonly ca: string; readonly servername: string } | undefined
+}
+
+/** What a client has to know. */
+type Access = Pick<RedisServer, 'tls' | 'password'>
+
+const HOST = '127.0.0.1'
+const NAME = 'redis.example.test'
+
+/** Starts a Redis with nothing in it. */
+export async function startRedis({ password, tls = false }: RedisOptions = {}): Promise<RedisServer> {
+  const path = binaryOf('redis')
+  const certificate = tls ? aCertificate({ name: NAME }) : undefined
+  const trust = certificate && { ca: certificate.cert, servername: NAME }
+  const server = await startServer({
+    name: 'redis',
+    async prepare({ folder, port }) {
+      const listening = certificate ? ['port 0', `tls-port ${port}`, ...TLS] : [`port ${port}`]
+      const lines = [`bind ${HOST}`, ...listening, 'save ""', 'appendonly yes', `dir ${folder}`]
+      if (certificate) await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
+      if (certificate) await writeFile(join(folder, 'cert.pem'), certificate.cert)
+      // In a file, as the command line is there for everyone to read.
+      if (password) lines.push(`requirepass ${JSON.stringify(password)}`)
+      await writeFile(join(folder, 'redis.conf'), `${lines.join('\n')}\n`)
+      await chmod(join(folder, 'redis.conf'), 0o600)
+    },
+    command: ({ folder }) => ({ path, args: [join(folder, 'redis.conf')] }),
+    isReady: (place, signal) => answers(place, { tls: trust, password }, signal),
+  })
+  const secret = password ? `:${encodeURIComponent(password)}@` : ''
+  const url = `${tls ? 'rediss' : 'redis'}://${secret}${HOST}:${server.port}`
+  return { ...server, host: HOST, url, password, tls: trust }
+}
+
+/** Clients need no certificate; the paths are relative to the data folder, which is where Redis goes. */
+const TLS = ['tls-cert-file cert.pem', 'tls-key-file key.pem', 'tls-auth-clients no']
+
+/** Does a Redis answer? Throws when nobody listens, or it closes the connection. */
+function answers({ port }: Place, { tls, password }: Access, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = tls ? connectSecurely({ host: HOST, port, ...tls }) : connectPlain({ host: HOST, port })
+    const abort = () => socket.destroy(new Error('no answer'))
+    signal.addEventListener('abort', abort, { once: true })
+    socket.once('close', () => signal.removeEventListener('abort', abort))
+    socket.once('error', reject)
+    socket.once('end', () => reject(new Error('closed without an answer')))
+    let answer = ''
+    socket.on('data', (data) => {
+      answer += data.toString()
+      // While it still loads its file, it says -LOADING.
+      if (!/^[+]PONG|^-/m.test(answer)) return
+      resolve(!answer.includes('-'))
+      socket.destroy()
+    })
+    socket.write(`${password === undefined ? '' : requestOf('AUTH', password)}${requestOf('PING')}`)
+  })
+}
+
+function requestOf(...words: readonly string[]): string {
+  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
+}
