@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench soak pictures
+.PHONY: help run check test servers bench soak pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -29,7 +29,11 @@ test: node_modules/.package-lock.json ## run every test
 	@qpdf --version >/dev/null 2>&1 && pdftotext -v >/dev/null 2>&1 && openssl version >/dev/null 2>&1 && ip -V >/dev/null 2>&1 || .ci/apt-install qpdf poppler-utils openssl iproute2 || true
 	@python3 --version >/dev/null 2>&1 && go version >/dev/null 2>&1 || .ci/apt-install python3 golang-go || true
 	@[ test/postman/node_modules/.package-lock.json -nt test/postman/package-lock.json ] || npm ci --ignore-scripts --prefix test/postman || true
+	@$(NODE) test/topology/server/install.ts || [ "$$CI" != true ]
 	npm test --silent
+
+servers: node_modules/.package-lock.json ## install the real servers of the tests, or build them into the cache, once
+	@$(NODE) test/topology/server/install.ts
 
 bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth)
 	@renderer/install-chromium.sh

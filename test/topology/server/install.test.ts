@@ -1,0 +1,105 @@
+/** How the servers of the tests are found and built, with builders that stand in for the slow ones. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findBinary, SERVERS } from './binary.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-install-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+test('a server is taken by its variable, else from PATH, else from the cache', async () => {
+  const { command, variable, cached } = SERVERS.s3
+  const environment = { PATH: join(folder, 'path'), XDG_CACHE_HOME: join(folder, 'cache') }
+  const chosen = { ...environment, [variable]: join(folder, 'chosen') }
+  expect(findBinary('s3', environment)).toBeUndefined()
+  const inCache = await aCommand(join('cache', 'platen', 'servers', cached, command))
+  expect(findBinary('s3', environment)).toStrictEqual({ path: inCache, from: 'cache' })
+  const onPath = await aCommand(join('path', command))
+  expect(findBinary('s3', environment)).toStrictEqual({ path: onPath, from: 'PATH' })
+  expect(() => findBinary('s3', chosen)).toThrow(`${variable} is no file that can be run`)
+  await aCommand('chosen')
+  expect(findBinary('s3', chosen)).toStrictEqual({ path: chosen[variable], from: 'variable' })
+})
+
+describe('make servers', () => {
+  const built = [SERVERS.kafka.cached, SERVERS.s3.cached].toSorted()
+
+  test('builds what is missing once', async () => {
+    await givenBuilders({ go: INSTALL })
+    const first = await makeServers()
+    expect(first).toMatchObject({ code: 0 })
+    expect(first.output).toMatch(
+      /redis: .*[(]variable[)]\nkafka: .*[(]installed in \d+ s[)]\ns3: .*[(]installed in \d+ s[)]\n/,
+    )
+    await givenBuilders({ go: 'exit 1' })
+    const second = await makeServers()
+    expect(second).toMatchObject({ code: 0, output: expect.stringMatching(/s3: .*versitygw [(]cache[)]/) })
+    expect(await cache()).toStrictEqual(built)
+  })
+
+  test('twice at once gives the same, once', async () => {
+    // Neither ends before both have begun.
+    const meet = `touch "${folder}/met-$$"; while [ "$(ls "${folder}" | grep -c met-)" -lt 2 ]; do sleep 0.05; done`
+    await givenBuilders({ go: `${meet}; ${INSTALL}` })
+    const both = await Promise.all([makeServers(), makeServers()])
+    expect(both.map(({ code }) => code)).toStrictEqual([0, 0])
+    expect(await cache()).toStrictEqual(built)
+  })
+
+  test('begins anew where it was interrupted', async () => {
+    await givenBuilders({ go: `${INSTALL}; kill -KILL $PPID; sleep 0.1` })
+    expect(await makeServers()).toMatchObject({ code: null })
+    expect(await cache()).toContainEqual(expect.stringMatching(/^\.building-/))
+    expect(await cache()).not.toContain(SERVERS.s3.cached)
+    await givenBuilders({ go: INSTALL })
+    expect(await makeServers()).toMatchObject({ code: 0 })
+    expect(await cache()).toStrictEqual(built)
+  })
+
+  test('fails when a build does, keeps none of it, and says which', async () => {
+    await givenBuilders({ go: `${INSTALL}; exit 7` })
+    const { code, output } = await makeServers()
+    expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining('s3: missing; go ended with 7') })
+    expect(await cache()).toStrictEqual([SERVERS.kafka.cached])
+  })
+})
+
+const INSTALL = `printf '#!/bin/sh\\n' > "$GOBIN/${SERVERS.s3.command}"; chmod +x "$GOBIN/${SERVERS.s3.command}"`
+
+async function aCommand(path: string, script = 'exit 0'): Promise<string> {
+  const file = join(folder, path)
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  return file
+}
+
+async function givenBuilders({ go }: { go: string }): Promise<void> {
+  await aCommand('bin/go', go)
+  await aCommand('bin/mvn')
+  await aCommand('bin/java')
+  await aCommand('redis-server')
+}
+
+async function makeServers(): Promise<{ code: unknown; output: string }> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'install.ts')], {
+    env: {
+      PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      [SERVERS.redis.variable]: join(folder, 'redis-server'),
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return { code, output }
+}
+
+async function cache(): Promise<readonly string[]> {
+  return (await readdir(join(folder, 'cache', 'platen', 'servers'))).sort()
+}

@@ -1,0 +1,142 @@
+/**
+ * `make servers`: sees to it that the servers of the tests are there. What is found nowhere is installed by the system's package
+ * manager, or built from a package registry into the cache.
+ *
+ * A build happens in a folder of its own and is given its name when it is whole, so that one that was interrupted counts for nothing;
+ * of two at once the first to end wins, and both are content.
+ */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheFolder, type Environment, findBinary, SERVERS, type ServerName } from './binary.ts'
+import { VERSIONS } from './version.ts'
+
+interface Installation {
+  /** Commands it needs, each with the Debian package it is in. */
+  readonly tools?: Readonly<Record<string, string>>
+  /** Puts the command into a folder that is empty; absent where `debian` is installed instead. */
+  readonly build?: (folder: string) => void
+  readonly debian?: string
+}
+
+const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
+  redis: { debian: 'redis-server' },
+  kafka: { tools: { java: 'openjdk-17-jre-headless', mvn: 'maven' }, build: buildKafka },
+  s3: { tools: { go: 'golang-go' }, build: buildVersitygw },
+}
+
+const BUILD_MS_MAX = 20 * 60_000
+const DRAFT = /^\.building-(\d+)-/
+
+/** Installs what is missing and says of each server where it is; resolves to whether all are there. */
+export function installServers(environment: Environment, say: (line: string) => void): boolean {
+  const names = Object.keys(INSTALLATIONS).filter((name): name is ServerName => name in SERVERS)
+  const missing = names.filter((name) => {
+    const startedAt = performance.now()
+    try {
+      const found = findBinary(name, environment)
+      if (found === undefined) install(name, environment)
+      const { path, from } = found ?? findBinary(name, environment) ?? raise('it was installed and is not found')
+      const how = found ? from : `installed in ${Math.round((performance.now() - startedAt) / 1000)} s`
+      say(`${name}: ${path} (${how})`)
+      return false
+    } catch (cause) {
+      say(`${name}: missing; ${cause instanceof Error ? cause.message : String(cause)}`)
+      return true
+    }
+  })
+  return missing.length === 0
+}
+
+function install(name: ServerName, environment: Environment): void {
+  const { tools = {}, build, debian } = INSTALLATIONS[name]
+  const lacking = Object.keys(tools).filter((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0)
+  const packages = [...lacking.map((tool) => tools[tool] ?? tool), ...(debian === undefined ? [] : [debian])]
+  // Says itself what to type where it may not.
+  if (packages.length > 0) run('.ci/apt-install', packages)
+  if (build !== undefined) buildInCache(name, build, cacheFolder(environment))
+}
+
+function buildInCache(name: ServerName, build: (folder: string) => void, cache: string): void {
+  const server = SERVERS[name]
+  const home = 'cached' in server ? server.cached : raise(`${name} has no place in the cache`)
+  mkdirSync(cache, { recursive: true })
+  sweep(cache)
+  const draft = mkdtempSync(join(cache, `.building-${process.pid}-`))
+  try {
+    build(draft)
+    // Only a folder that is empty would be replaced: whoever came first stays.
+    renameSync(draft, join(cache, home))
+  } catch (cause) {
+    if (!isTaken(cause)) throw cause
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+/** Removes what builds have left that did not come to their end. */
+function sweep(cache: string): void {
+  for (const name of readdirSync(cache)) {
+    const builder = Number(DRAFT.exec(name)?.[1])
+    if (builder > 0 && !isAlive(builder)) rmSync(join(cache, name), { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (cause) {
+    // Somebody else's process is one.
+    return codeOf(cause) === 'EPERM'
+  }
+}
+
+/** Kafka as its libraries, and the script of its distributions that runs a class of them. */
+function buildKafka(folder: string): void {
+  const dependency = (group: string, artifact: string, version: string) =>
+    `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`
+  const project = [
+    '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>',
+    '<groupId>dev.platen</groupId><artifactId>kafka</artifactId><version>1</version><dependencies>',
+    dependency('org.apache.kafka', 'kafka_2.13', VERSIONS.kafka),
+    dependency('org.slf4j', 'slf4j-simple', VERSIONS.slf4j),
+    '</dependencies></project>',
+  ]
+  const pom = join(folder, 'pom.xml')
+  writeFileSync(pom, project.join('\n'))
+  run('mvn', ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${join(folder, 'lib')}`])
+  const script = join(folder, SERVERS.kafka.command)
+  writeFileSync(script, '#!/bin/sh\nexec java ${KAFKA_HEAP_OPTS:-} -cp "$(dirname "$0")/lib/*" "$@"\n')
+  chmodSync(script, 0o755)
+}
+
+function buildVersitygw(folder: string): void {
+  run('go', ['install', `github.com/versity/versitygw/cmd/versitygw@v${VERSIONS.versitygw}`], { GOBIN: folder })
+}
+
+/** Runs a command with its output on ours; throws when it fails or takes too long. */
+function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
+  const stdio = ['ignore', 2, 2] as const
+  const options = { stdio: [...stdio], timeout: BUILD_MS_MAX, env: { ...process.env, ...env } }
+  const { status, signal, error } = spawnSync(command, args, options)
+  if (status !== 0) throw new Error(`${command} ended with ${error?.message ?? signal ?? status}`)
+}
+
+function isTaken(cause: unknown): boolean {
+  const code = codeOf(cause)
+  return code === 'ENOTEMPTY' || code === 'EEXIST'
+}
+
+function codeOf(cause: unknown): unknown {
+  return cause instanceof Error && 'code' in cause ? cause.code : undefined
+}
+
+function raise(message: string): never {
+  throw new Error(message)
+}
+
+if (import.meta.main) {
+  // A contributor can do without: the tests of what is missing are skipped. CI cannot.
+  const isComplete = installServers(process.env, (line) => process.stdout.write(`${line}\n`))
+  process.exitCode = isComplete ? 0 : 1
+}
