@@ -31,6 +31,11 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'adapters/src/sqlite', mayImport: [CONTRACT], packages: [] },
   { from: 'adapters/src/http', mayImport: [CONTRACT], packages: ['undici'] },
   { from: 'adapters/src/prometheus', mayImport: [CONTRACT], packages: ['prom-client'] },
+  {
+    from: 'adapters/src/s3',
+    mayImport: [CONTRACT],
+    packages: ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],
+  },
 
   { from: 'operator/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
   { from: 'operator/src/compile', mayImport: [CONTRACT, PUBLISH_CHECK], builtins: PURE },

@@ -1,16 +1,31 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { NOON } from '../fixture/build.ts'
+import { hasServer } from '../topology/server/binary.ts'
+import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { type ArtifactStoreHarness, describeArtifactStore } from './artifact-store.suite.ts'
 import { memoryHarness } from './harness.ts'
 
 describeArtifactStore('memory', () => memoryHarness(memoryArtifactStore))
 describeArtifactStore('files', fileHarness)
+
+describe.skipIf(!hasServer('s3'))('on a real S3', () => {
+  let server: S3Server
+  beforeAll(async () => {
+    server = await startS3(['platen', 'other', 'plates'])
+    return () => server[Symbol.asyncDispose]()
+  })
+  describeArtifactStore('S3', () => s3Harness(server))
+})
 
 test('files cut short by a crash are swept when the store is opened', async () => {
   await using harness = await fileHarness()
@@ -77,5 +92,44 @@ async function fileHarness(): Promise<FileHarness> {
       return bytes === undefined ? 'refused' : { bytes, filename: resolution.filename }
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  }
+}
+
+/** A minute of the suite is this long here: S3 goes by its own clock, and a URL has to be waited for until it has ended. */
+const MINUTE_MS = 6000
+
+/** One server serves all tests; each finds it empty. */
+async function s3Harness(server: S3Server): Promise<ArtifactStoreHarness> {
+  const stores: Disposable[] = []
+  const beganAt = Date.now()
+  const realTime = (at: number) => beganAt + ((at - NOON) * MINUTE_MS) / 60_000
+  const open = async () => {
+    const home = { bucket: 'platen', prefix: '', installation: 'test' }
+    const options = { ...server, isPathStyle: true, home, clock: systemClock(), ids: systemIds() }
+    const store = await openS3ArtifactStore(options, AbortSignal.timeout(10_000))
+    stores.push(store)
+    const presign: typeof store.presign = (address, { expiresAt, filename }, signal) =>
+      store.presign(address, { expiresAt: realTime(expiresAt), filename }, signal)
+    return { ...store, presign }
+  }
+  return {
+    open,
+    async reopen() {
+      await server.kill()
+      await server.start()
+      return open()
+    },
+    async fetch(url, at) {
+      if (at > NOON + 60_000) await sleep(realTime(at) - Date.now())
+      const answer = await fetch(url)
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      if (answer.status >= 400 && answer.status < 500) return 'refused'
+      const [, name = ''] = /filename\*=UTF-8''(.*)$/.exec(answer.headers.get('content-disposition') ?? '') ?? []
+      return { bytes, filename: decodeURIComponent(name) }
+    },
+    async [Symbol.asyncDispose]() {
+      await server.empty()
+      for (const store of stores) store[Symbol.dispose]()
+    },
   }
 }

@@ -1,5 +1,5 @@
 /** A real S3: versitygw over a folder. */
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { binaryOf } from './binary.ts'
 import { type ServerProcess, startServer } from './process.ts'
@@ -8,6 +8,8 @@ export interface S3Server extends ServerProcess {
   readonly endpoint: string
   readonly region: string
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string }
+  /** Takes everything out of its buckets. */
+  empty(): Promise<void>
 }
 
 const HOST = '127.0.0.1'
@@ -18,17 +20,31 @@ const CREDENTIALS = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-
 export async function startS3(buckets: readonly string[] = ['platen']): Promise<S3Server> {
   const path = binaryOf('s3')
   const endpointOf = (port: number) => `http://${HOST}:${port}`
+  let store = ''
   const server = await startServer({
     name: 's3',
     async prepare({ folder }) {
-      for (const bucket of buckets) await mkdir(join(folder, 'store', bucket), { recursive: true })
+      store = join(folder, 'store')
+      for (const bucket of buckets) await mkdir(join(store, bucket), { recursive: true })
     },
-    command: ({ folder, port }) => ({
+    command: ({ port }) => ({
       path,
-      args: ['--port', `${HOST}:${port}`, '--health', HEALTH, 'posix', join(folder, 'store')],
+      args: ['--port', `${HOST}:${port}`, '--health', HEALTH, 'posix', store],
       env: { ROOT_ACCESS_KEY: CREDENTIALS.accessKeyId, ROOT_SECRET_KEY: CREDENTIALS.secretAccessKey },
     }),
     isReady: async ({ port }, signal) => (await fetch(`${endpointOf(port)}${HEALTH}`, { signal })).ok,
   })
-  return { ...server, endpoint: endpointOf(server.port), region: 'us-east-1', credentials: CREDENTIALS }
+  return {
+    ...server,
+    endpoint: endpointOf(server.port),
+    region: 'us-east-1',
+    credentials: CREDENTIALS,
+    async empty() {
+      // Its buckets are folders, and a new one is a bucket with nothing in it.
+      for (const bucket of buckets) {
+        await rm(join(store, bucket), { recursive: true })
+        await mkdir(join(store, bucket))
+      }
+    },
+  }
 }

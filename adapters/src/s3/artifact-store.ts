@@ -1,0 +1,201 @@
+/**
+ * Objects in S3, each under its own bucket and key behind one prefix for the whole installation, and presigned URLs.
+ *
+ * "Exactly one creator" stands on `If-None-Match: *`, which some stores take and ignore; the store is opened only where it is honoured.
+ * Objects are written in one piece: an object appears whole or not at all.
+ */
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { contentDisposition } from '@platen/contract/file-name.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
+import { connectS3, nameOf, type S3Connection, type S3Options, statusOf } from './connect.ts'
+import { claimPrefix, type Home } from './installation.ts'
+
+export interface S3ArtifactStoreOptions extends S3Options {
+  readonly home: Home
+  readonly clock: Pick<Clock, 'now' | 'sleep' | 'timeout'>
+  readonly ids: Ids
+}
+
+/** Where S3 says that somebody else is creating the same object just now: how often and after how long it is asked again. */
+const CONFLICTS_MAX = 5
+const CONFLICT_WAIT_MS = 50
+
+const SECOND_MS = 1000
+/** The longest S3 allows a URL to last. */
+const GRANT_SECONDS_MAX = 7 * 24 * 3600
+
+/** Opens the store. Throws `S3Unfit` where S3 can be reached and the store cannot stand on it, `Unavailable` where it cannot be reached. */
+export async function openS3ArtifactStore(
+  options: S3ArtifactStoreOptions,
+  signal: AbortSignal,
+): Promise<ArtifactStore & Disposable> {
+  const connection = connectS3(options, options.clock)
+  try {
+    const objects = objectsOf(connection, options)
+    await claimPrefix(objects, options.home, signal)
+    return storeOf(objects, connection, options)
+  } catch (cause) {
+    connection[Symbol.dispose]()
+    throw cause
+  }
+}
+
+/** The store in terms of whole keys, which may be such as no artifact has. */
+type Objects = Pick<ArtifactStore, 'create' | 'get'>
+
+function storeOf(
+  objects: Objects,
+  connection: S3Connection,
+  options: S3ArtifactStoreOptions,
+): ArtifactStore & Disposable {
+  const { client, publicClient, call } = connection
+  const { clock, home } = options
+  const placeOf = (address: ArtifactAddress): ArtifactAddress => {
+    assert(isArtifactAddress(address), 'not an artifact address')
+    return { bucket: address.bucket, key: home.prefix + address.key }
+  }
+  return {
+    async put(address, bytes, signal) {
+      const command = { ...inputOf(placeOf(address)), Body: bytes }
+      await call((how) => client.send(new PutObjectCommand(command), how), signal)
+    },
+    create: async (address, bytes, signal) => objects.create(placeOf(address), bytes, signal),
+    get: async (address, signal) => objects.get(placeOf(address), signal),
+    async has(address, signal) {
+      const command = new HeadObjectCommand(inputOf(placeOf(address)))
+      return (await orUndefined(call((how) => client.send(command, how), signal))) !== undefined
+    },
+    async delete(address, signal) {
+      const command = new DeleteObjectCommand(inputOf(placeOf(address)))
+      await orUndefined(call((how) => client.send(command, how), signal))
+    },
+    async *list(bucket, prefix, signal) {
+      // Whatever makes the prefix an address when a name is added is fit to be listed.
+      const { key } = placeOf({ bucket, key: `${prefix}name` })
+      const Prefix = key.slice(0, -'name'.length)
+      for await (const found of keysBelow(connection, { Bucket: bucket, Prefix }, signal)) {
+        const address = { bucket, key: found.slice(home.prefix.length) }
+        if (isArtifactAddress(address)) yield address
+      }
+    },
+    async presign(address, { expiresAt, filename }, signal) {
+      signal.throwIfAborted()
+      const command = new GetObjectCommand({
+        ...inputOf(placeOf(address)),
+        ResponseContentDisposition: contentDisposition(filename),
+        ResponseContentType: 'application/pdf',
+        ResponseCacheControl: 'private, no-store',
+      })
+      // S3 counts whole seconds from the time of signing; that time is set back, so that the end is not late.
+      const expiresIn = Math.max(1, Math.ceil((expiresAt - clock.now()) / SECOND_MS))
+      assert(expiresIn <= GRANT_SECONDS_MAX, 'a URL lasts a week at most')
+      const signingDate = new Date(expiresAt - expiresIn * SECOND_MS)
+      return getSignedUrl(publicClient, command, { expiresIn, signingDate })
+    },
+    [Symbol.dispose]: () => connection[Symbol.dispose](),
+  }
+}
+
+function objectsOf({ client, call }: S3Connection, { clock, ids }: S3ArtifactStoreOptions): Objects {
+  return {
+    async create(place, bytes, signal) {
+      const writer = Buffer.from(ids.random(16)).toString('hex')
+      const input = { ...inputOf(place), Body: bytes, IfNoneMatch: '*', Metadata: { writer } }
+      for (let conflicts = 0; ; conflicts++) {
+        try {
+          await call((how) => client.send(new PutObjectCommand(input), how), signal)
+          return true
+        } catch (error) {
+          if (statusBehind(error) === 412) return await isOurs(place, writer, signal)
+          if (statusBehind(error) !== 409 || conflicts === CONFLICTS_MAX) throw error
+          await clock.sleep(CONFLICT_WAIT_MS * 2 ** conflicts, signal)
+        }
+      }
+    },
+    get: (place, signal) =>
+      orUndefined(
+        call(async (how) => {
+          const { Body } = await client.send(new GetObjectCommand(inputOf(place)), how)
+          // In Node it is a stream of Node; the type is for browsers too.
+          assert(Body instanceof Readable)
+          return wholeOf(Body)
+        }, signal),
+      ),
+  }
+
+  /**
+   * Is the object that was there before ours after all? The SDK repeats a write whose answer was lost, and the second try then meets
+   * the object of the first.
+   */
+  async function isOurs(place: ArtifactAddress, writer: string, signal: AbortSignal): Promise<boolean> {
+    const head = await orUndefined(call((how) => client.send(new HeadObjectCommand(inputOf(place)), how), signal))
+    return head?.Metadata?.['writer'] === writer
+  }
+}
+
+/** All keys with a prefix, a page at a time; none where the bucket is missing. */
+async function* keysBelow(
+  { client, call }: S3Connection,
+  where: { readonly Bucket: string; readonly Prefix: string },
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let ContinuationToken: string | undefined
+  do {
+    const command = new ListObjectsV2Command({ ...where, ...(ContinuationToken && { ContinuationToken }) })
+    const page = await orUndefined(call((how) => client.send(command, how), signal))
+    for (const { Key } of page?.Contents ?? []) if (Key !== undefined) yield Key
+    ContinuationToken = page?.IsTruncated ? page.NextContinuationToken : undefined
+  } while (ContinuationToken !== undefined)
+}
+
+/** The bytes of an answer, of which a store that is not ours decides how many they are. */
+async function wholeOf(body: Readable): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // Leaving the loop closes the connection.
+  for await (const chunk of body) {
+    assert(chunk instanceof Uint8Array)
+    bytes += chunk.length
+    if (bytes > PDF_BYTES_MAX) throw new RangeError(`the object is larger than any artifact: ${PDF_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, bytes)
+}
+
+/**
+ * How S3 says that there is no object: `NotFound` where an answer has no body. The status is not enough: credentials that are unknown
+ * are a 404 to some stores, and a manifest that cannot be read must not pass for one that was never written.
+ */
+const ABSENT = ['NoSuchKey', 'NoSuchBucket', 'NotFound']
+
+/** What S3 does not have. A bucket that is missing has no objects either; writing to it is refused. */
+async function orUndefined<T>(asking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking
+  } catch (error) {
+    if (error instanceof Unavailable && ABSENT.includes(nameOf(error.cause) ?? '')) return undefined
+    throw error
+  }
+}
+
+function statusBehind(error: unknown): number | undefined {
+  return error instanceof Unavailable ? statusOf(error.cause) : undefined
+}
+
+function inputOf({ bucket, key }: ArtifactAddress): { Bucket: string; Key: string } {
+  return { Bucket: bucket, Key: key }
+}

@@ -1,0 +1,318 @@
+/** What is particular to artifacts in S3: what it takes to start, and what bad networks and bad stores do. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { openS3ArtifactStore, type S3ArtifactStoreOptions } from '@platen/adapters/s3/artifact-store.ts'
+import { S3Unfit } from '@platen/adapters/s3/installation.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { hasServer } from '../topology/server/binary.ts'
+import { type S3Server, startS3 } from '../topology/server/s3.ts'
+import { all } from './harness.ts'
+
+const PDF = { bucket: 'platen', key: 'acme/01KAJ/0f3a.pdf' }
+const HOME = { bucket: 'platen', prefix: '', installation: 'platen/one' }
+const BYTES = Buffer.from('pdf')
+/** Calls end by themselves or not at all. */
+const NO_DEADLINE = { ...systemClock(), timeout: () => new AbortController().signal }
+
+describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
+  let server: S3Server
+  beforeAll(async () => {
+    server = await startS3()
+    return () => server[Symbol.asyncDispose]()
+  })
+  afterEach(() => server.empty())
+  const open = (options: Partial<S3ArtifactStoreOptions>, signal: AbortSignal) =>
+    openAt({ ...server, ...options }, signal)
+
+  test.for([
+    [
+      'a bucket that is not there',
+      { home: { ...HOME, bucket: 'nowhere' } },
+      /^there is no bucket nowhere: NoSuchBucket/,
+    ],
+    [
+      'a wrong secret',
+      { credentials: { accessKeyId: 'platen-test', secretAccessKey: 'wrong' } },
+      /SignatureDoesNotMatch/,
+    ],
+    [
+      'a stranger',
+      { credentials: { accessKeyId: 'stranger', secretAccessKey: 'wrong' } },
+      /these credentials, .*: XAdminUserNotFound/,
+    ],
+  ] as const)('is not opened with %s', async ([, options, message], { signal }) => {
+    const fault = await faultOf(open(options, signal))
+    expect(fault).toBeInstanceOf(S3Unfit)
+    expect(fault).toMatchObject({ message: expect.stringMatching(message) })
+  })
+
+  test('is opened by all processes of one installation and by no other', async ({ signal }) => {
+    const home = { ...HOME, prefix: 'platen/' }
+    using one = await open({ home }, signal)
+    using again = await open({ home }, signal)
+    await one.put(PDF, BYTES, signal)
+    expect(await again.has(PDF, signal)).toBe(true)
+    const fault = await faultOf(open({ home: { ...home, installation: 'platen/two' } }, signal))
+    expect(fault).toBeInstanceOf(S3Unfit)
+    expect(fault).toMatchObject({ message: expect.stringContaining('belongs to another installation: platen/one') })
+  })
+
+  test('sees nothing under another prefix, nor its own marker', async ({ signal }) => {
+    using one = await open({ home: { ...HOME, prefix: 'one/' } }, signal)
+    using two = await open({ home: { ...HOME, prefix: 'two/', installation: 'platen/two' } }, signal)
+    await one.put(PDF, BYTES, signal)
+    expect(await two.get(PDF, signal)).toBeUndefined()
+    expect(await all(two.list('platen', '', signal))).toStrictEqual([])
+    expect(await all(one.list('platen', '', signal))).toStrictEqual([PDF])
+  })
+
+  test('is Unavailable to who writes into a bucket that is not there', async ({ signal }) => {
+    using store = await open({}, signal)
+    const nowhere = { ...PDF, bucket: 'nowhere' }
+    expect(await faultOf(store.put(nowhere, BYTES, signal))).toBeInstanceOf(Unavailable)
+    expect(await faultOf(store.create(nowhere, BYTES, signal))).toBeInstanceOf(Unavailable)
+  })
+
+  test('lists more objects than S3 does at once', async ({ signal }) => {
+    using store = await open({}, signal)
+    const keys = Array.from({ length: 1001 }, (_, i) => `acme/${i}`)
+    // All at once: many more than there are connections.
+    await Promise.all(keys.map((key) => store.put({ bucket: 'platen', key }, BYTES, signal)))
+    const found = await all(store.list('platen', 'acme/', signal))
+    expect(found.map(({ key }) => key).sort()).toStrictEqual(keys.toSorted())
+  })
+
+  test('gives out URLs at the public endpoint, good there alone', async ({ signal }) => {
+    const publicEndpoint = server.endpoint.replace('127.0.0.1', 'localhost')
+    using store = await open({ publicEndpoint }, signal)
+    await store.put(PDF, BYTES, signal)
+    const url = await store.presign(PDF, { expiresAt: Date.now() + 60_000, filename: 'a.pdf' }, signal)
+    expect(new URL(url).origin).toBe(publicEndpoint)
+    const { status, headers } = await fetch(url)
+    expect([status, headers.get('content-type'), headers.get('cache-control')]).toStrictEqual([
+      200,
+      'application/pdf',
+      'private, no-store',
+    ])
+    expect((await fetch(url.replace(publicEndpoint, server.endpoint))).status).toBe(403)
+  })
+
+  test('is Unavailable while S3 is away, and serves when it is back', async ({ signal }) => {
+    using store = await open({}, signal)
+    await server.stop()
+    expect(await faultOf(store.put(PDF, BYTES, signal))).toBeInstanceOf(Unavailable)
+    expect(await faultOf(open({}, signal))).toBeInstanceOf(Unavailable)
+    await server.start()
+    await store.put(PDF, BYTES, signal)
+  })
+
+  test('creates an object once when the answer is lost and S3 is asked again', async ({ signal }) => {
+    await using lossy = await aLossyWay(server.port)
+    using store = await open({ endpoint: lossy.endpoint }, signal)
+    lossy.loseNext()
+    expect(await store.create(PDF, BYTES, signal)).toBe(true)
+    expect(lossy.lost()).toBe(1)
+    expect(await store.create(PDF, BYTES, signal)).toBe(false)
+  })
+})
+
+describe('the artifact store on an S3 that', () => {
+  test('ignores If-None-Match is not opened, and takes the prefix from nobody', async ({ signal }) => {
+    const objects = new Map<string, Buffer>()
+    const keep = async (request: IncomingMessage, response: ServerResponse) => {
+      const path = request.url?.replace(/\?.*/, '') ?? ''
+      if (request.method === 'PUT') objects.set(path, await buffer(request))
+      const found = objects.get(path)
+      if (found === undefined) response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
+      else response.end(request.method === 'PUT' ? '' : found)
+    }
+    await using bad = await anS3((request, response) => void keep(request, response))
+    const fault = await faultOf(openAt({ endpoint: bad.endpoint }, signal))
+    expect(fault).toBeInstanceOf(S3Unfit)
+    expect(fault).toMatchObject({ message: expect.stringContaining('ignores If-None-Match') })
+    const other = await faultOf(openAt({ endpoint: bad.endpoint, home: { ...HOME, installation: 'two' } }, signal))
+    expect(other).toMatchObject({ message: expect.stringContaining('belongs to another installation: platen/one') })
+  })
+
+  test('does not know If-None-Match is not opened', async ({ signal }) => {
+    await using bad = await anS3((request, response) => {
+      const [status, code] =
+        request.method === 'PUT' ? ([501, 'NotImplemented'] as const) : ([404, 'NoSuchKey'] as const)
+      response.writeHead(status).end(`<Error><Code>${code}</Code></Error>`)
+    })
+    expect(await faultOf(openAt({ endpoint: bad.endpoint }, signal))).toBeInstanceOf(S3Unfit)
+  })
+
+  test('is overloaded is asked three times, and is Unavailable', async ({ signal }) => {
+    await using bad = await aGoodStartThen((_, response) =>
+      response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>'),
+    )
+    using store = await openAt({ endpoint: bad.endpoint }, signal)
+    const before = bad.asked()
+    const fault = await faultOf(store.put(PDF, BYTES, signal))
+    expect(fault).toBeInstanceOf(Unavailable)
+    expect(fault).toMatchObject({ message: expect.stringContaining('SlowDown (503)') })
+    expect(bad.asked() - before).toBe(3)
+  })
+
+  test('has a conflict of creators is asked again', async ({ signal }) => {
+    const answers = [409, 409, 200]
+    await using busy = await aGoodStartThen((_, response) => {
+      const status = answers.shift() ?? 500
+      response.writeHead(status).end(status === 200 ? '' : '<Error><Code>ConditionalRequestConflict</Code></Error>')
+    })
+    using store = await openAt({ endpoint: busy.endpoint }, signal)
+    expect(await store.create(PDF, BYTES, signal)).toBe(true)
+    expect(answers).toStrictEqual([])
+  })
+
+  test('breaks off in the middle of an object is Unavailable', async ({ signal }) => {
+    await using bad = await aGoodStartThen((_, response) => {
+      response.writeHead(200, { 'content-length': 100 }).write('half', () => response.destroy())
+    })
+    using store = await openAt({ endpoint: bad.endpoint }, signal)
+    expect(await faultOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
+  })
+
+  test('knows nobody by these credentials any more has not thereby lost the object', async ({ signal }) => {
+    await using bad = await aGoodStartThen((_, response) => {
+      response.writeHead(404).end('<Error><Code>XAdminUserNotFound</Code></Error>')
+    })
+    using store = await openAt({ endpoint: bad.endpoint }, signal)
+    expect(await faultOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
+    expect(await faultOf(all(store.list('platen', '', signal)))).toBeInstanceOf(Unavailable)
+  })
+
+  test('answers nothing is given up', async ({ signal }) => {
+    await using bad = await aGoodStartThen(() => undefined)
+    using store = await openAt({ endpoint: bad.endpoint, clock: NO_DEADLINE }, signal)
+    expect(await faultOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
+  })
+
+  test.for(['deadline', 'caller'] as const)(
+    'never comes to an end is left at the end of the %s',
+    async (end, { signal }) => {
+      const asked = Promise.withResolvers<void>()
+      await using bad = await aGoodStartThen((_, response) => {
+        // Never silent, so that nothing but the end of the call ends it.
+        const drip = setInterval(() => response.write('.'), 100)
+        response.on('close', () => clearInterval(drip)).write('.')
+        asked.resolve()
+      })
+      const ends = { deadline: new AbortController(), caller: new AbortController() }
+      const clock = { ...systemClock(), timeout: () => ends.deadline.signal }
+      using store = await openAt({ endpoint: bad.endpoint, clock }, signal)
+      const fault = faultOf(store.get(PDF, ends.caller.signal))
+      await asked.promise
+      const reason = new Error('gone')
+      ends[end].abort(reason)
+      if (end === 'caller') expect(await fault).toBe(reason)
+      else expect(await fault).toBeInstanceOf(Unavailable)
+    },
+  )
+
+  test('sends more than any artifact has is cut off', async ({ signal }) => {
+    const chunk = Buffer.alloc(1 << 20)
+    let sent = 0
+    const ended = Promise.withResolvers<void>()
+    await using bad = await aGoodStartThen((_, response) => {
+      const send = (): void => {
+        for (let room = true; room && !response.destroyed; sent += chunk.length) room = response.write(chunk)
+      }
+      response.on('drain', send).on('close', ended.resolve)
+      send()
+    })
+    using store = await openAt({ endpoint: bad.endpoint }, signal)
+    const fault = await faultOf(store.get(PDF, signal))
+    expect(fault).toBeInstanceOf(Unavailable)
+    expect(fault).toMatchObject({ cause: { message: expect.stringContaining(`${PDF_BYTES_MAX} bytes`) } })
+    await ended.promise
+    expect(sent).toBeLessThan(2 * PDF_BYTES_MAX)
+  })
+})
+
+function openAt(options: Partial<S3ArtifactStoreOptions>, signal: AbortSignal): Promise<ArtifactStore & Disposable> {
+  const credentials = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
+  const given = { region: 'us-east-1', isPathStyle: true, credentials, home: HOME }
+  return openS3ArtifactStore({ ...given, clock: systemClock(), ids: systemIds(), ...options }, signal)
+}
+
+async function faultOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (fault: unknown) => fault,
+  )
+}
+
+interface Endpoint extends AsyncDisposable {
+  readonly endpoint: string
+  /** Requests so far. */
+  asked(): number
+}
+
+/** Something that calls itself S3. */
+async function anS3(answer: (...exchange: Parameters<RequestListener>) => void): Promise<Endpoint> {
+  let asked = 0
+  const server = createServer((request, response) => {
+    asked += 1
+    answer(request, response)
+  })
+  return { ...(await listening(server)), asked: () => asked }
+}
+
+/** An S3 that lets the store open as if it had been there before, and from then on answers every question about an artifact so. */
+function aGoodStartThen(answer: RequestListener): Promise<Endpoint> {
+  return anS3((request, response) => {
+    request.resume()
+    if (!request.url?.includes('/.installation')) answer(request, response)
+    else if (request.method === 'GET') response.end(HOME.installation)
+    else if (request.method === 'HEAD') response.end()
+    else response.writeHead(412).end('<Error><Code>PreconditionFailed</Code></Error>')
+  })
+}
+
+/** A way to a server on which answers can be lost after what they answer was done. */
+async function aLossyWay(port: number) {
+  let isLosing = false
+  let lost = 0
+  const way = createTcpServer((near) => {
+    const far = connect({ host: '127.0.0.1', port })
+    near.pipe(far)
+    far.on('data', (data) => {
+      if (!isLosing) {
+        near.write(data)
+        return
+      }
+      isLosing = false
+      lost += 1
+      near.destroy()
+    })
+    near.on('error', () => undefined).on('close', () => far.destroy())
+    far.on('error', () => undefined).on('close', () => near.destroy())
+  })
+  const loseNext = () => {
+    isLosing = true
+  }
+  return { ...(await listening(way)), loseNext, lost: () => lost }
+}
+
+async function listening(server: ReturnType<typeof createTcpServer>): Promise<AsyncDisposable & { endpoint: string }> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  // A server that listens on a port has the address of one.
+  const { port } = server.address() as AddressInfo
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      await closed
+    },
+  }
+}
