@@ -1,5 +1,5 @@
 /** A real Redis, durable by its append-only file. */
-import { chmod, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
@@ -43,8 +43,7 @@ export async function startRedis({ password, tls = false }: RedisOptions = {}): 
       if (certificate) await writeFile(join(folder, 'cert.pem'), certificate.cert)
       // In a file, as the command line is there for everyone to read.
       if (password) lines.push(`requirepass ${JSON.stringify(password)}`)
-      await writeFile(join(folder, 'redis.conf'), `${lines.join('\n')}\n`)
-      await chmod(join(folder, 'redis.conf'), 0o600)
+      await writeFile(join(folder, 'redis.conf'), `${lines.join('\n')}\n`, { mode: 0o600 })
     },
     command: ({ folder }) => ({ path, args: [join(folder, 'redis.conf')] }),
     isReady: (place, signal) => answers(place, { tls: trust, password }, signal),

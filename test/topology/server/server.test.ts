@@ -61,7 +61,6 @@ describe.skipIf(!hasServer('redis'))('a Redis', () => {
       const server = await startRedis()
       console.log(server.port)`
     const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-      env: { ...process.env, TMPDIR: process.env['TMPDIR'] ?? '/tmp' },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [port] = await once(createInterface(child.stdout), 'line')
