@@ -129,12 +129,14 @@ function laneOf({ mode, account, engine, limits }: Reservation, { outstanding }:
   return outstanding(account, engine) < limits.asyncFairShare ? 'async' : 'bulk'
 }
 
-/** The buckets a render goes through. The sandbox has its own: keys belong to one environment, and the tenant's are named by it. */
-function bucketsOf(request: Reservation): readonly { name: string; limit: number; reason: 'rate' | 'html_rate' }[] {
+/** The buckets a render goes through, all of them its account's. The sandbox has its own: keys belong to one environment, and the tenant's are named by it. */
+export function bucketsOf(
+  request: Reservation,
+): readonly { name: string; limit: number; reason: 'rate' | 'html_rate' }[] {
   const { key: hash, mode, account, environment, engine, limits } = request
   const own = mode === 'sync' ? limits.syncRateLimitPerMinute : limits.asyncRateLimitPerMinute
   const buckets: { name: string; limit: number; reason: 'rate' | 'html_rate' }[] = [
-    { name: key('key', hash, mode), limit: own, reason: 'rate' },
+    { name: key('key', account, hash, mode), limit: own, reason: 'rate' },
   ]
   const shared = engine === 'html' ? limits.htmlRateLimitPerMinute : limits.rateLimitPerMinute
   if (shared !== undefined) {

@@ -43,7 +43,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
           {},
           [
             [{}, 'rate'],
-            [{ account: 'another' }, 'rate'],
+            [{ account: 'another' }, 'admitted'],
             [{ engine: 'html' }, 'rate'],
             [{ key: OTHER_KEY }, 'admitted'],
             [{ mode: 'sync' }, 'admitted'],
