@@ -312,6 +312,18 @@ export const DATABASE_CALLS_MAX = 10_000
 /** Settled renders that the ledger and the limiter of one process remember; older ones are found by their manifests. About 5 MB. */
 export const LEDGER_SETTLED_MAX = 10_000
 
+/** Calls that may wait for Redis; past it they are refused at once instead of piling up in memory. */
+export const REDIS_CALLS_MAX = 10_000
+
+/** How long a connection to Redis may take, or stay silent while something is asked of it: a reachable one takes milliseconds. */
+export const REDIS_CONNECT_MS_MAX = 2 * SECOND_MS
+
+/** Longest pause between two tries to connect again: Redis is missed soon after it is back, and its start is not stormed. */
+export const REDIS_RECONNECT_MS_MAX = 2 * SECOND_MS
+
+/** How long the sum charged to a month outlasts its last charge: the longest month, and as much again for who asks afterwards. */
+export const CHARGES_KEPT_MS = 62 * 24 * HOUR_MS
+
 /** Rows pruned at once: a few milliseconds, as commands of renders wait behind it. */
 export const PRUNE_ROWS_MAX = 1000
 

@@ -1,5 +1,6 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
+import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
@@ -9,6 +10,7 @@ import { aManifest, aRecord, aReservation, NOON, recordOf } from '../fixture/bui
 import { memoryHarness, sqliteHarness } from './harness.ts'
 import type { LimiterHarness } from './limiter.model.ts'
 import { describeLimiter } from './limiter.suite.ts'
+import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
 
 const NEVER = new AbortController().signal
 
@@ -40,8 +42,15 @@ async function inSqlite(): Promise<LimiterHarness> {
   }
 }
 
+async function inRedis(redis: RedisFixture): Promise<LimiterHarness> {
+  const clock = manualClock(NOON)
+  const harness = await redis.harness((connection) => redisLimiter(connection, clock))
+  return { ...harness, clock, advance: (ms) => clock.advance(ms) }
+}
+
 describeLimiter('memory', inMemory)
 describeLimiter('sqlite', inSqlite)
+describeOnRedis('on a real server', (redis) => describeLimiter('redis', () => inRedis(redis)))
 
 test('the limiter in memory knows a render again that ended as many as LEDGER_SETTLED_MAX ends ago', async () => {
   const limiter = memoryLimiter(manualClock(NOON))

@@ -1,0 +1,156 @@
+/**
+ * How this service holds Redis: one connection, or those of a Cluster, on which every call ends. What Redis does not answer in time,
+ * cannot answer now, or was asked while nobody is connected, is `Unavailable`; callers decide what they do without it.
+ * The client connects again by itself, for ever, and sends again what was under way when the connection broke: so every call must
+ * be one that may run twice.
+ */
+import { abortable } from '@platen/contract/bell.ts'
+import { REDIS_CALLS_MAX, REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from '@platen/contract/limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
+
+export interface RedisAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Where Redis is: one server, the primary that Sentinels name, or a Cluster found through any of its nodes. */
+export type RedisPlace =
+  | { readonly kind: 'server'; readonly address: RedisAddress }
+  | {
+      readonly kind: 'sentinel'
+      readonly sentinels: readonly RedisAddress[]
+      /** What the Sentinels call the primary. */
+      readonly primary: string
+      /** The Sentinels' own password; Redis has `password`. */
+      readonly sentinelPassword?: string | undefined
+    }
+  | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] }
+
+export interface RedisSettings {
+  readonly place: RedisPlace
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+  /** Present = TLS. `ca` is PEM and replaces the system's authorities; `servername` is the name in the certificate where the host is another. */
+  readonly tls?: { readonly ca?: string | undefined; readonly servername?: string | undefined } | undefined
+  /** How long a call may take; after it the call is `Unavailable`. */
+  readonly callMsMax: number
+}
+
+export interface RedisConnection extends AsyncDisposable {
+  /** Settles as the command does. Rejects with the signal's reason, or `Unavailable`; an error of the command itself is a defect and comes as it is. */
+  call<T>(command: (client: Redis | Cluster) => Promise<T>, signal: AbortSignal): Promise<T>
+  /** Another connection to the same place, for subscriptions. The caller closes it. */
+  fork(signal: AbortSignal): Promise<Redis | Cluster>
+}
+
+/** Connects. Throws `Unavailable` with the reason when Redis cannot be reached, or refuses the credentials. */
+export async function connectRedis(settings: RedisSettings, signal: AbortSignal): Promise<RedisConnection> {
+  const client = await open(settings, signal)
+  let underWay = 0
+  return {
+    async call(command, callSignal) {
+      callSignal.throwIfAborted()
+      if (underWay >= REDIS_CALLS_MAX) throw new Unavailable(`Redis has ${REDIS_CALLS_MAX} calls to answer already`)
+      underWay++
+      const answer = command(client)
+        .catch(rethrow)
+        .finally(() => underWay--)
+      return abortable(answer, callSignal)
+    },
+    fork: (forkSignal) => open(settings, forkSignal),
+    async [Symbol.asyncDispose]() {
+      client.disconnect()
+    },
+  }
+}
+
+async function open(settings: RedisSettings, signal: AbortSignal): Promise<Redis | Cluster> {
+  signal.throwIfAborted()
+  const client = clientOf(settings)
+  let reason: Error | undefined
+  // Without a listener the client writes to stderr. What a lost connection means, each call that fails for it says.
+  client.on('error', (error: Error) => {
+    reason = error
+  })
+  try {
+    await abortable(client.connect(), signal)
+    return client
+  } catch (cause) {
+    client.disconnect()
+    signal.throwIfAborted()
+    throw new Unavailable(`cannot connect to Redis: ${messageOf(reason ?? cause)}`, { cause: reason ?? cause })
+  }
+}
+
+function clientOf(settings: RedisSettings): Redis | Cluster {
+  const { place, callMsMax } = settings
+  const common = optionsOf(settings)
+  switch (place.kind) {
+    case 'server':
+      return new Redis({ ...common, ...place.address, retryStrategy: reconnectAfter })
+    case 'sentinel':
+      return new Redis({
+        ...common,
+        sentinels: place.sentinels.map(({ host, port }) => ({ host, port })),
+        name: place.primary,
+        ...(place.sentinelPassword !== undefined && { sentinelPassword: place.sentinelPassword }),
+        ...(common.tls !== undefined && { enableTLSForSentinelMode: true, sentinelTLS: common.tls }),
+        sentinelCommandTimeout: callMsMax,
+        retryStrategy: reconnectAfter,
+        sentinelRetryStrategy: reconnectAfter,
+      })
+    case 'cluster': {
+      const { enableOfflineQueue, ...redisOptions } = common
+      return new Cluster(
+        place.nodes.map(({ host, port }) => ({ host, port })),
+        {
+          redisOptions,
+          lazyConnect: true,
+          enableOfflineQueue,
+          slotsRefreshTimeout: REDIS_CONNECT_MS_MAX,
+          clusterRetryStrategy: reconnectAfter,
+        },
+      )
+    }
+  }
+}
+
+/** What would else wait for ever in the client ends here: by default it queues without bound while Redis is away. */
+function optionsOf({ username, password, tls, callMsMax }: RedisSettings) {
+  return {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: callMsMax,
+    connectTimeout: REDIS_CONNECT_MS_MAX,
+    // A peer that vanished without a word shows only by its silence.
+    socketTimeout: REDIS_CONNECT_MS_MAX,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls !== undefined && {
+      tls: {
+        ...(tls.ca !== undefined && { ca: tls.ca }),
+        ...(tls.servername !== undefined && { servername: tls.servername }),
+      },
+    }),
+  } satisfies RedisOptions
+}
+
+function reconnectAfter(times: number): number {
+  return Math.min(50 * 2 ** Math.min(times - 1, 10), REDIS_RECONNECT_MS_MAX)
+}
+
+/** What Redis says when it is there and cannot serve now, or not us; everything else it objects to is our own mistake. */
+const UNSERVED =
+  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|OOM|BUSY|NOAUTH|WRONGPASS|NOPERM|UNKILLABLE) /
+
+function rethrow(cause: unknown): never {
+  const message = messageOf(cause)
+  if (cause instanceof ReplyError && !UNSERVED.test(message)) throw cause
+  throw new Unavailable(`Redis did not answer: ${message}`, { cause })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,193 @@
+-- What one account may still ask for: the algorithm of contract/src/allowance.ts, decided where all API processes meet.
+-- KEYS  1 holdings: render -> what it holds, as JSON      2 lapses: render, by when its holding lapses
+--       3 sums of the holdings: units of a month, outstanding renders of an engine
+--       4 units charged to the month      5 renders that ended      from 6 on rate buckets: second -> renders admitted in it
+-- All are of one account, hence of one hash slot. All expire: by what Redis itself sees of time, while `now` may be the caller's.
+local HOLDINGS, LAPSES, SUMS, CHARGED, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local request = cjson.decode(ARGV[1])
+local SECOND_MS = 1000
+local COUNTED_MS = request.windowMs + SECOND_MS
+
+local now = request.now
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function sumOf(name)
+  return tonumber(redis.call('HGET', SUMS, name) or 0)
+end
+
+-- A sum never falls below nothing, should Redis have evicted it.
+local function add(name, amount)
+  if amount ~= 0 and redis.call('HINCRBY', SUMS, name, amount) <= 0 then redis.call('HDEL', SUMS, name) end
+end
+
+local function tally(holding, sign)
+  add('units ' .. holding.period, sign * holding.units)
+  if holding.mode == 'async' then add('outstanding ' .. holding.engine, sign) end
+end
+
+local function holdingOf(id)
+  local text = redis.call('HGET', HOLDINGS, id)
+  return text and cjson.decode(text)
+end
+
+local function release(id)
+  local holding = holdingOf(id)
+  redis.call('ZREM', LAPSES, id)
+  if not holding then return nil end
+  redis.call('HDEL', HOLDINGS, id)
+  tally(holding, -1)
+  return holding
+end
+
+local function hold(entry, holdMs)
+  local holding = {
+    engine = request.engine, mode = request.mode, units = request.units, period = request.period, entry = entry,
+  }
+  redis.call('HSET', HOLDINGS, request.id, cjson.encode(holding))
+  redis.call('ZADD', LAPSES, now + holdMs, request.id)
+  tally(holding, 1)
+  for _, key in ipairs({HOLDINGS, LAPSES, SUMS}) do redis.call('PEXPIRE', key, request.keptMs) end
+end
+
+local function lapse()
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', LAPSES, '-inf', now)) do release(id) end
+end
+
+local function usage()
+  return {charged = tonumber(redis.call('GET', CHARGED) or 0), reserved = sumOf('units ' .. request.period)}
+end
+
+local function freeAt(second)
+  return second * SECOND_MS + COUNTED_MS
+end
+
+-- A second that is more than a window ahead was counted before the clock was set back, and would stand in the way for as long.
+local function isCounted(second)
+  local left = freeAt(second) - now
+  return left > 0 and left <= COUNTED_MS + request.windowMs
+end
+
+local function waitFor(places, window)
+  table.sort(window, function(a, b) return a.second < b.second end)
+  local free = 0
+  for _, slot in ipairs(window) do
+    free = free + slot.count
+    if free >= places then return freeAt(slot.second) - now end
+  end
+  return request.windowMs
+end
+
+local function look(bucket)
+  local flat, window, used, newest = redis.call('HGETALL', bucket.key), {}, 0, nil
+  for i = 1, #flat, 2 do
+    local second, count = tonumber(flat[i]), tonumber(flat[i + 1])
+    if isCounted(second) then
+      window[#window + 1] = {second = second, count = count}
+      used = used + count
+      newest = math.max(newest or second, second)
+    else
+      redis.call('HDEL', bucket.key, flat[i])
+    end
+  end
+  return {
+    reason = bucket.reason,
+    limit = bucket.limit,
+    remaining = math.max(bucket.limit - used, 0),
+    resetAt = newest and freeAt(newest) or now,
+    retryAfterMs = used < bucket.limit and 0 or waitFor(used - bucket.limit + 1, window),
+  }
+end
+
+local function tightest(looks)
+  local best = looks[1]
+  for _, each in ipairs(looks) do
+    local isTighter = each.remaining < best.remaining or (each.remaining == best.remaining and each.limit < best.limit)
+    if isTighter then best = each end
+  end
+  return {limit = best.limit, remaining = best.remaining, resetAt = best.resetAt}
+end
+
+local function refusalByRate(looks)
+  local reason, retryAfterMs = nil, 0
+  for _, each in ipairs(looks) do
+    if each.retryAfterMs > 0 then
+      if reason ~= 'rate' then reason = each.reason end
+      retryAfterMs = math.max(retryAfterMs, each.retryAfterMs)
+    end
+  end
+  return reason and {kind = 'refused', reason = reason, retryAfterMs = retryAfterMs, rate = tightest(looks)}
+end
+
+local function refusalByQuota(looks)
+  local limit, used = request.renderLimitMonthly, usage()
+  if not limit or request.units == 0 or used.charged + used.reserved + request.units <= limit then return nil end
+  return {kind = 'refused', reason = 'quota', limit = limit, usage = used, rate = tightest(looks)}
+end
+
+local function lane()
+  if request.mode == 'sync' then return 'sync' end
+  return sumOf('outstanding ' .. request.engine) < request.asyncFairShare and 'async' or 'bulk'
+end
+
+local function admit(looks)
+  local second, keys = math.floor(now / SECOND_MS), {}
+  for i, bucket in ipairs(request.buckets) do
+    keys[i] = bucket.key
+    redis.call('HINCRBY', bucket.key, second, 1)
+    redis.call('PEXPIRE', bucket.key, COUNTED_MS + request.windowMs)
+    looks[i].remaining = looks[i].remaining - 1
+    looks[i].resetAt = freeAt(second)
+  end
+  local decision = {kind = 'admitted', lane = lane(), rate = tightest(looks)}
+  release(request.id)
+  hold({decision = decision, second = second, buckets = keys}, request.holdMs)
+  return decision
+end
+
+local operations = {}
+
+function operations.reserve()
+  lapse()
+  local known = holdingOf(request.id)
+  if known and known.entry then return known.entry.decision end
+  local looks = {}
+  for i, bucket in ipairs(request.buckets) do
+    looks[i] = look(bucket)
+  end
+  return refusalByRate(looks) or refusalByQuota(looks) or admit(looks)
+end
+
+-- The word of the queue may come after the render has ended already.
+function operations.confirm()
+  lapse()
+  if redis.call('SISMEMBER', ENDED, request.id) == 1 then return nil end
+  local before = release(request.id)
+  hold(before and before.entry, request.holdMs)
+end
+
+function operations.settle()
+  lapse()
+  if redis.call('SADD', ENDED, request.id) == 0 then return nil end
+  redis.call('PEXPIRE', ENDED, request.keptMs)
+  local holding = release(request.id)
+  for i = 6, #KEYS do
+    if holding and holding.entry and redis.call('HINCRBY', KEYS[i], holding.entry.second, -1) <= 0 then
+      redis.call('HDEL', KEYS[i], holding.entry.second)
+    end
+  end
+  if request.charge > 0 then
+    redis.call('INCRBY', CHARGED, request.charge)
+    redis.call('PEXPIRE', CHARGED, request.chargeKeptMs)
+  end
+end
+
+function operations.usage()
+  lapse()
+  return usage()
+end
+
+local answer = operations[request.operation]()
+return answer and cjson.encode(answer)

@@ -1,0 +1,89 @@
+/**
+ * The limiter of several API processes: the algorithm of `contract/allowance.ts` as a script inside Redis, so that each decision
+ * is one call and no two interleave. All of an account is in one hash slot, and everything expires. Redis losing it costs one
+ * generous minute of rates, and quota and lanes until they are counted anew; no promise hangs on it.
+ */
+import { bucketsOf } from '@platen/contract/allowance.ts'
+import { CHARGES_KEPT_MS, QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Decision, Limiter, Usage } from '@platen/contract/port/limiter.ts'
+import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import type { RedisConnection } from './connect.ts'
+import { openScript } from './script.ts'
+
+/** What a holding lasts at most, and an end is remembered at least: no record that is older is rendered. */
+const KEPT_MS = 2 * QUEUE_AGE_MS_MAX
+
+/** The limiter in Redis. Without a clock of its own it goes by that of Redis, the one clock all processes have in common. */
+export function redisLimiter(redis: RedisConnection, clock?: Clock): Limiter {
+  const script = openScript(redis, './limiter.lua')
+  const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
+  const run = (keys: readonly string[], request: object, signal: AbortSignal) =>
+    script.run({ keys, request: { ...fixed, ...request, ...(clock && { now: clock.now() }) } }, signal)
+  return {
+    async reserve(request, signal) {
+      const { account, id, period, engine, mode, units, limits } = request
+      const { asyncFairShare, renderLimitMonthly } = limits
+      const buckets = bucketsOf(request).map(({ name, ...bucket }) => ({ ...bucket, key: bucketKey(account, name) }))
+      const keys = [...keysOf(account, period), endedKey(account, id), ...buckets.map(({ key }) => key)]
+      const render = { id, engine, mode, units, period, asyncFairShare, renderLimitMonthly, buckets }
+      const decision = await run(keys, { operation: 'reserve', ...render, holdMs: RESERVATION_MS }, signal)
+      // The script answers in the port's own words.
+      return decision as Decision
+    },
+    async confirm({ account, id, engine, mode, units, period }, signal) {
+      const keys = [...keysOf(account, period), endedKey(account, id)]
+      const holding = { id, engine, mode, units, period, holdMs: QUEUE_AGE_MS_MAX }
+      await run(keys, { operation: 'confirm', ...holding }, signal)
+    },
+    async settle(manifest, signal) {
+      const { account, id, units, period } = manifest.render
+      const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
+      const keys = [...keysOf(account, period), endedKey(account, id), ...buckets]
+      const charge = chargeOf(manifest, units)
+      await run(keys, { operation: 'settle', id, charge }, signal)
+    },
+    async usage(account, period, signal) {
+      // See `reserve`.
+      return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
+    },
+  }
+}
+
+function chargeOf({ outcome }: Manifest, units: number): number {
+  return outcome.status === 'succeeded' ? units : 0
+}
+
+/** The buckets a render was counted in. Its record does not name its key, and a script may touch only keys it was given. */
+async function bucketsHeld(
+  redis: RedisConnection,
+  { account, id, period }: Pick<RenderRecord, 'account' | 'id' | 'period'>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const [holdings = ''] = keysOf(account, period)
+  const text = await redis.call((client) => client.hget(holdings, id), signal)
+  if (text === null) return []
+  // Written by the script, and by nobody else.
+  const { entry } = JSON.parse(text) as { entry?: { buckets: readonly string[] } }
+  return entry?.buckets ?? []
+}
+
+/** The braces make it one hash slot of a Cluster for all of an account. */
+function prefixOf(account: string): string {
+  return `platen:limiter:{${account}}`
+}
+
+function keysOf(account: string, period: string): readonly string[] {
+  const prefix = prefixOf(account)
+  return [`${prefix}:holdings`, `${prefix}:lapses`, `${prefix}:sums`, `${prefix}:charged:${period}`]
+}
+
+/** A set of the renders that began within the same nine hours, which the first five characters of an id tell: it can expire as a whole, and takes half of what a key each would. */
+function endedKey(account: string, id: RenderId): string {
+  return `${prefixOf(account)}:ended:${id.slice(0, 5)}`
+}
+
+function bucketKey(account: string, name: string): string {
+  return `${prefixOf(account)}:rate:${name.replaceAll(' ', ':')}`
+}

@@ -1,0 +1,35 @@
+/** Lua that runs inside Redis: one call, seen by others whole or not at all. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { RedisConnection } from './connect.ts'
+
+export interface Script {
+  /** Runs it on keys of one hash slot. It is sent by its digest, and whole where Redis does not know it (yet, or any more). */
+  run(call: ScriptCall, signal: AbortSignal): Promise<unknown>
+}
+
+export interface ScriptCall {
+  readonly keys: readonly string[]
+  /** Given to the script as JSON in `ARGV[1]`. */
+  readonly request: object
+}
+
+/** The script in a file of this folder. It answers JSON, or nothing, which is undefined here. */
+export function openScript(redis: RedisConnection, file: string): Script {
+  const lua = readFileSync(new URL(file, import.meta.url), 'utf8')
+  const digest = createHash('sha1').update(lua).digest('hex')
+  return {
+    async run({ keys, request }, signal) {
+      const values = [...keys, JSON.stringify(request)]
+      const answer = await redis.call(async (client) => {
+        try {
+          return await client.evalsha(digest, keys.length, ...values)
+        } catch (error) {
+          if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+          return await client.eval(lua, keys.length, ...values)
+        }
+      }, signal)
+      return typeof answer === 'string' ? JSON.parse(answer) : undefined
+    },
+  }
+}

@@ -1,0 +1,159 @@
+/** The limiter in Redis beside the one in TypeScript: the same random operations, and not one answer that differs. */
+import { randomInt } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
+import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
+import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
+import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { aFailure, aManifest, aRenderId, aReservation, NOON, recordOf } from '../fixture/build.ts'
+import { describeOnRedis } from './redis-harness.ts'
+
+/** What is done in all, and how many calls of the limiter there are in it at least, besides a question for the usage after each. */
+const OPERATIONS = 160_000
+const CALLS_MIN = 100_000
+/** Calls that are under way at once: they are sent together, and Redis answers them in their order. */
+const BATCH = 1000
+const RENDERS = 200
+const NEVER = new AbortController().signal
+
+/** What is done to one of many renders, or to all by waiting. A render that is replaced makes room for a new one. */
+type Operation =
+  | OneOperation
+  | { readonly kind: 'replace'; readonly which: number }
+  | { readonly kind: 'wait'; readonly ms: number }
+
+type OneOperation =
+  | { readonly kind: 'reserve'; readonly which: number; readonly limits: Partial<Limits> }
+  | { readonly kind: 'confirm' | 'succeed' | 'fail' | 'abandon'; readonly which: number }
+
+const anyLimits: fc.Arbitrary<Partial<Limits>> = fc.record(
+  {
+    asyncRateLimitPerMinute: fc.constantFrom(0, 2, 5, 60),
+    syncRateLimitPerMinute: fc.constantFrom(1, 3, 60),
+    rateLimitPerMinute: fc.constantFrom(4, 9, 60),
+    htmlRateLimitPerMinute: fc.constantFrom(0, 3, 6, 60),
+    renderLimitMonthly: fc.constantFrom(0, 1000, 20_000),
+    asyncFairShare: fc.constantFrom(1, 2, 8),
+  },
+  { requiredKeys: [] },
+)
+
+const which = fc.nat(RENDERS - 1)
+const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 200, arbitrary: fc.record({ kind: fc.constant('reserve'), which, limits: anyLimits }) },
+  { weight: 60, arbitrary: fc.record({ kind: fc.constant('confirm'), which }) },
+  { weight: 70, arbitrary: fc.record({ kind: fc.constantFrom('succeed', 'fail', 'abandon'), which }) },
+  { weight: 100, arbitrary: fc.record({ kind: fc.constant('replace'), which }) },
+  { weight: 70, arbitrary: waitOf(1, 250, 999, 1000, 2718, 7000) },
+  { weight: 1, arbitrary: waitOf(RESERVATION_MS - 1, RESERVATION_MS, RATE_WINDOW_MS + 1000, QUEUE_AGE_MS_MAX) },
+)
+
+describeOnRedis('the limiter in Redis', (redis) => {
+  test(`answers ${CALLS_MIN} random calls as the one in TypeScript does`, { timeout: 300_000 }, async () => {
+    const seed = Number(process.env['PLATEN_TEST_SEED'] ?? randomInt(2 ** 31))
+    process.stdout.write(`the seed is ${seed}; again with PLATEN_TEST_SEED=${seed}\n`)
+    const clock = manualClock(NOON)
+    await using harness = await redis.harness((connection) => redisLimiter(connection, clock))
+    const pair = openPair({ model: memoryLimiter(clock), limiter: await harness.open() })
+    const renders = Array.from({ length: RENDERS }, (_, i) => aRender(i))
+    for (const operation of fc.sample(anyOperation, { numRuns: OPERATIONS, seed })) {
+      if (operation.kind === 'wait') await clock.advance(operation.ms)
+      else if (operation.kind === 'replace') renders[operation.which] = aRender(operation.which)
+      else await pair.take(operation, renders[operation.which] ?? aRender(0))
+    }
+    await pair.compare()
+    process.stdout.write(`answers: ${JSON.stringify(Object.fromEntries(pair.seen))}\n`)
+    // Each way a call can go has been gone often.
+    const ways = ['async', 'bulk', 'sync', 'rate', 'html_rate', 'quota', 'confirm', 'succeed', 'fail', 'abandon']
+    const calls = [...pair.seen.values()].reduce((sum, count) => sum + count, 0)
+    expect(calls).toBeGreaterThanOrEqual(CALLS_MIN)
+    expect(ways.filter((way) => (pair.seen.get(way) ?? 0) < OPERATIONS / 200)).toEqual([])
+  })
+})
+
+interface Answer {
+  readonly operation: Operation
+  readonly expected: unknown
+  readonly actual: Promise<unknown>
+}
+
+/** Takes both limiters through the same, and compares what they answer, a batch at a time. */
+function openPair({ model, limiter }: { readonly model: Limiter; readonly limiter: Limiter }) {
+  const seen = new Map<string, number>()
+  let batch: Answer[] = []
+  const compare = async () => {
+    const answers = await Promise.all(batch.map(async (each) => ({ ...each, actual: await each.actual })))
+    expect(answers.filter(({ expected, actual }) => !isDeepStrictEqual(expected, actual))).toEqual([])
+    batch = []
+  }
+  return {
+    seen,
+    compare,
+    async take(operation: OneOperation, request: Reservation): Promise<void> {
+      const { account, period } = request
+      // The model lets lapse what is due when it is asked for a usage; Redis does so at each call.
+      await model.usage(account, period, NEVER)
+      // It takes two calls in Redis, and what is sent meanwhile would come in between.
+      if (operation.kind === 'abandon') await compare()
+      const actual = apply(limiter, operation, request)
+      if (operation.kind === 'abandon') await actual
+      const expected = await apply(model, operation, request)
+      const usage = await model.usage(account, period, NEVER)
+      batch.push({ operation, expected, actual })
+      batch.push({ operation, expected: usage, actual: limiter.usage(account, period, NEVER) })
+      const way = wayOf(operation, expected)
+      seen.set(way, (seen.get(way) ?? 0) + 1)
+      if (batch.length >= BATCH) await compare()
+    },
+  }
+}
+
+async function apply(limiter: Limiter, operation: OneOperation, request: Reservation): Promise<Decision | undefined> {
+  const record = recordOf(request)
+  switch (operation.kind) {
+    case 'reserve':
+      return limiter.reserve({ ...request, limits: { ...request.limits, ...operation.limits } }, NEVER)
+    case 'confirm':
+      await limiter.confirm(record, NEVER)
+      return undefined
+    case 'succeed':
+      await limiter.settle(aManifest({ record }), NEVER)
+      return undefined
+    case 'fail':
+      await limiter.settle(aManifest({ record, outcome: aFailure() }), NEVER)
+      return undefined
+    case 'abandon': {
+      const outcome = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
+      await limiter.settle(aManifest({ record, attempt: 0, outcome }), NEVER)
+      return undefined
+    }
+  }
+}
+
+function wayOf(operation: OneOperation, decision: Decision | undefined): string {
+  if (decision === undefined) return operation.kind
+  return decision.kind === 'admitted' ? decision.lane : decision.reason
+}
+
+/** A render nobody has asked for yet; what it is follows from its place. */
+function aRender(place: number): Reservation {
+  return aReservation({
+    id: aRenderId(),
+    account: `account-${place % 4}`,
+    environment: place % 7 === 0 ? 'test' : 'live',
+    // Hashes are branded by what reads keys; any text will do here.
+    key: `key-${place % 12}` as KeyHash,
+    mode: place % 3 === 0 ? 'sync' : 'async',
+    engine: place % 5 < 2 ? 'html' : 'react_pdf',
+    units: place % 6,
+    period: place % 10 === 0 ? '2026-12' : '2026-11',
+  })
+}
+
+function waitOf(...ms: readonly number[]) {
+  return fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(...ms) })
+}

@@ -1,0 +1,94 @@
+/** What the limiter in Redis promises beyond its port: what several processes, and those who run Redis, may count on. */
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { CHARGES_KEPT_MS } from '@platen/contract/limit.ts'
+import { expect, test } from 'vitest'
+import { aFailure, aManifest, aReservation, NOON, recordOf } from '../fixture/build.ts'
+import { describeOnRedis } from './redis-harness.ts'
+
+const LIMIT = { asyncRateLimitPerMinute: 60 }
+
+describeOnRedis('the limiter in Redis', (redis) => {
+  test('admits exactly 60 of 200 over three connections at once where the limit is 60', async ({ signal }) => {
+    await using one = await redis.harness((connection) => connection)
+    await using two = await redis.connect()
+    await using three = await redis.connect()
+    // By the clock they have in common: that of Redis.
+    const limiters = [await one.open(), two, three].map((connection) => redisLimiter(connection))
+    const asked = Array.from({ length: 200 }, () => aReservation({ limits: LIMIT }))
+    const decisions = await Promise.all(
+      limiters.flatMap((limiter, i) =>
+        asked.filter((_, at) => at % limiters.length === i).map((request) => limiter.reserve(request, signal)),
+      ),
+    )
+    const kinds = decisions.map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'admitted')).toHaveLength(60)
+    expect(kinds.filter((kind) => kind === 'refused')).toHaveLength(140)
+  })
+
+  test('tells the time by Redis where it has no clock', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const [before, decision, after] = [
+      await connection.call((client) => client.time(), signal),
+      await redisLimiter(connection).reserve(aReservation({ limits: LIMIT }), signal),
+      await connection.call((client) => client.time(), signal),
+    ]
+    const freeAt = ([seconds]: readonly unknown[]) => (Number(seconds) + 61) * 1000
+    expect(decision.rate.resetAt).toBeGreaterThanOrEqual(freeAt(before))
+    expect(decision.rate.resetAt).toBeLessThanOrEqual(freeAt(after))
+  })
+
+  test('goes on where Redis has forgotten the script', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const limiter = redisLimiter(connection, manualClock(NOON))
+    const request = aReservation({ units: 3 })
+    await limiter.reserve(request, signal)
+    await connection.call((client) => client.script('FLUSH'), signal)
+    expect(await limiter.usage(request.account, request.period, signal)).toEqual({ charged: 0, reserved: 3 })
+  })
+
+  test('leaves no key that does not expire, nor one outside of the hash slot of its account', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const limiter = redisLimiter(connection, manualClock(NOON))
+    const limits = { ...LIMIT, rateLimitPerMinute: 60, htmlRateLimitPerMinute: 60 }
+    const [held, charged, failed, abandoned] = [1, 2, 3, 4].map((units) =>
+      aReservation({ account: 'only', engine: units % 2 ? 'html' : 'react_pdf', units, limits }),
+    )
+    for (const request of [held, charged, failed, abandoned]) if (request) await limiter.reserve(request, signal)
+    if (held) await limiter.confirm(recordOf(held), signal)
+    if (charged) await limiter.settle(aManifest({ record: recordOf(charged) }), signal)
+    if (failed) await limiter.settle(aManifest({ record: recordOf(failed), outcome: aFailure() }), signal)
+    const outcome = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
+    if (abandoned) await limiter.settle(aManifest({ record: recordOf(abandoned), attempt: 0, outcome }), signal)
+
+    const keys = await connection.call((client) => client.keys('*'), signal)
+    expect(keys.map((key) => key.replace(/^platen:limiter:{only}:(\w+).*$/, '$1')).toSorted()).toEqual([
+      'charged',
+      'ended',
+      'holdings',
+      'lapses',
+      'rate',
+      'rate',
+      'rate',
+      'sums',
+    ])
+    for (const key of keys) {
+      const left = await connection.call((client) => client.pttl(key), signal)
+      expect([key, left > 0 && left <= CHARGES_KEPT_MS]).toEqual([key, true])
+    }
+  })
+
+  test('has nothing left of an account but its charges and what ended when all has ended', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const limiter = redisLimiter(connection, manualClock(NOON))
+    const requests = Array.from({ length: 50 }, (_, i) => aReservation({ units: i % 3 }))
+    for (const request of requests) await limiter.reserve(request, signal)
+    for (const request of requests) await limiter.settle(aManifest({ record: recordOf(request) }), signal)
+    const keys = await connection.call((client) => client.keys('*'), signal)
+    expect(keys.filter((key) => /:(holdings|lapses|sums)$/.test(key))).toEqual([])
+  })
+})

@@ -1,0 +1,89 @@
+/** How the connection to Redis behaves when Redis does not. */
+import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { describe, expect, test } from 'vitest'
+import { hasServer } from '../topology/server/binary.ts'
+import { startRedis } from '../topology/server/redis.ts'
+import { settingsOf } from './redis-harness.ts'
+
+const PING_MS_MAX = 300
+
+describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
+  test('speaks TLS and gives its password', async ({ signal }) => {
+    await using server = await startRedis({ password: 'a "quoted" secret', tls: true })
+    await using redis = await connectRedis(settingsOf(server), signal)
+    expect(await redis.call((client) => client.ping(), signal)).toBe('PONG')
+  })
+
+  test.for([
+    ['a wrong password', { password: 'wrong' }, 'WRONGPASS'],
+    ['no password', { password: undefined }, 'NOAUTH'],
+    ['an authority it does not trust', { tls: {} }, 'self-signed certificate'],
+    ['no TLS', { tls: undefined }, ''],
+  ] as const)('is refused with %s, and says why', async ([, fields, reason], { signal }) => {
+    await using server = await startRedis({ password: 'secret', tls: true })
+    const connecting = connectRedis({ ...settingsOf(server), ...fields }, signal)
+    await expect(connecting).rejects.toThrow(Unavailable)
+    await expect(connecting).rejects.toThrow(new RegExp(`^cannot connect to Redis: .*${reason}`))
+  })
+
+  test('is refused where nobody listens', async ({ signal }) => {
+    const server = await startRedis()
+    await server[Symbol.asyncDispose]()
+    const connecting = connectRedis(settingsOf(server), signal)
+    await expect(connecting).rejects.toThrow(/ECONNREFUSED/)
+    await expect(connecting).rejects.toThrow(Unavailable)
+  })
+
+  test('gives a Redis up that does not answer in time, and takes it back', async ({ signal }) => {
+    await using server = await startRedis()
+    await using redis = await connectRedis(settingsOf(server, PING_MS_MAX), signal)
+    server.pause()
+    await expect(redis.call((client) => client.ping(), signal)).rejects.toThrow(Unavailable)
+    server.resume()
+    await untilAnswered(() => redis.call((client) => client.ping(), signal), signal)
+  })
+
+  test('fails calls while Redis is away, and answers when it is back', async ({ signal }) => {
+    await using server = await startRedis()
+    await using redis = await connectRedis(settingsOf(server), signal)
+    await server.kill()
+    await expect(redis.call((client) => client.ping(), signal)).rejects.toThrow(Unavailable)
+    await expect(redis.call((client) => client.ping(), signal)).rejects.toThrow(Unavailable)
+    await server.start()
+    await untilAnswered(() => redis.call((client) => client.ping(), signal), signal)
+  })
+
+  test('stops waiting with the reason of the signal', async ({ signal }) => {
+    await using server = await startRedis()
+    await using redis = await connectRedis(settingsOf(server), signal)
+    server.pause()
+    const stop = new AbortController()
+    const reason = new Error('gone')
+    const asked = redis.call((client) => client.ping(), stop.signal)
+    stop.abort(reason)
+    await expect(asked).rejects.toBe(reason)
+    server.resume()
+  })
+
+  test('shows a mistake of ours as it is', async ({ signal }) => {
+    await using server = await startRedis()
+    await using redis = await connectRedis(settingsOf(server), signal)
+    const asked = redis.call((client) => client.call('NONSENSE'), signal)
+    await expect(asked).rejects.toThrow(/unknown command/)
+    await expect(asked).rejects.not.toThrow(Unavailable)
+  })
+})
+
+/** Asks again as long as it is unavailable: the client finds out by itself when Redis is back. */
+async function untilAnswered(ask: () => Promise<string>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted()
+    const answer = await ask().catch((error: unknown) => {
+      if (error instanceof Unavailable) return undefined
+      throw error
+    })
+    if (answer !== undefined) return expect(answer).toBe('PONG')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,51 @@
+/** What the suites of the adapters on Redis run on: one real server a file, emptied for each test. */
+import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { afterAll, assert, beforeAll, describe } from 'vitest'
+import { hasServer } from '../topology/server/binary.ts'
+import { type RedisServer, startRedis } from '../topology/server/redis.ts'
+import type { Harness } from './harness.ts'
+
+/** Far more than any call takes, as the machine may be busy; tests of the time limit set their own. */
+const CALL_MS_MAX = 20_000
+
+export interface RedisFixture {
+  server(): RedisServer
+  /** A connection of its own; the caller closes it. */
+  connect(): Promise<RedisConnection>
+  /** The harness of a port that stands in an emptied Redis. */
+  harness<Port>(portIn: (redis: RedisConnection) => Port | Promise<Port>): Promise<Harness<Port>>
+}
+
+/** Describes what runs on a Redis, or is skipped where there is none. */
+export function describeOnRedis(name: string, body: (redis: RedisFixture) => void): void {
+  describe.skipIf(!hasServer('redis'))(name, () => {
+    let running: RedisServer | undefined
+    beforeAll(async () => {
+      running = await startRedis()
+    })
+    afterAll(async () => await running?.[Symbol.asyncDispose]())
+    const server = () => {
+      assert(running !== undefined, 'the server runs while tests do')
+      return running
+    }
+    const connect = () => connectRedis(settingsOf(server()), AbortSignal.timeout(CALL_MS_MAX))
+    body({ server, connect, harness: (portIn) => redisHarness(connect, portIn) })
+  })
+}
+
+/** How a server of the tests is connected to. */
+export function settingsOf({ host, port, password, tls }: RedisServer, callMsMax = CALL_MS_MAX) {
+  return { place: { kind: 'server', address: { host, port } }, password, tls, callMsMax } as const
+}
+
+async function redisHarness<Port>(
+  connect: () => Promise<RedisConnection>,
+  portIn: (redis: RedisConnection) => Port | Promise<Port>,
+): Promise<Harness<Port>> {
+  const redis = await connect()
+  await redis.call((client) => client.flushall(), AbortSignal.timeout(CALL_MS_MAX))
+  return {
+    open: async () => portIn(redis),
+    [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose](),
+  }
+}
