@@ -1,5 +1,6 @@
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
@@ -8,12 +9,46 @@ import { ledgerByLane } from '@platen/embedded/store/by-lane.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
 import { all, type Harness, memoryHarness, sqliteHarness } from './harness.ts'
+import { describeOnRedis } from './redis-harness.ts'
 import { describeRenderLedger, type RenderLedgerHarness } from './render-ledger.suite.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
 describeRenderLedger('memory', () => timed((clock) => memoryHarness(() => memoryRenderLedger(clock))))
 describeRenderLedger('sqlite', () => timed((clock) => sqliteHarness((database) => sqliteRenderLedger(database, clock))))
+describeOnRedis('on a real server', (redis) => {
+  describeRenderLedger('redis', () =>
+    timed((clock) => redis.harness((connection) => redisRenderLedger(connection, clock))),
+  )
+
+  test('the ledger in Redis grants a claim by its clock, which all renderers have in common', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => redisRenderLedger(connection))
+    await using other = await redis.connect()
+    const [one, two] = [await harness.open(), redisRenderLedger(other)]
+    const record = aRecord()
+    expect(await one.claim(record, { owner: 'a', leaseMs: DAY_MS }, signal)).toMatchObject({ kind: 'granted' })
+    expect(await two.claim(record, { owner: 'b', leaseMs: DAY_MS }, signal)).toMatchObject({ kind: 'held' })
+    const brief = aRecord()
+    expect(await one.claim(brief, { owner: 'a', leaseMs: 0 }, signal)).toMatchObject({ kind: 'granted' })
+    expect(await two.claim(brief, { owner: 'b', leaseMs: DAY_MS }, signal)).toMatchObject({ claim: { fence: 2 } })
+  })
+
+  test('the ledger in Redis leaves no key that does not expire, whatever came first', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const ledger = redisRenderLedger(connection)
+    const lease = { owner: 'a', leaseMs: 1000 }
+    await ledger.open(aRecord(), signal)
+    const { id } = aRecord()
+    await ledger.claim(aRecord({ id }), lease, signal)
+    await ledger.renew({ id, fence: 1, attempt: 1 }, lease, signal)
+    await ledger.renew({ id: aRenderId(), fence: 1, attempt: 1 }, lease, signal)
+    await ledger.settle(aManifest(), signal)
+    const keys = await connection.call((client) => client.keys('*'), signal)
+    expect(keys).toHaveLength(3)
+    for (const key of keys) expect(await connection.call((client) => client.pttl(key), signal)).toBeGreaterThan(0)
+  })
+})
 describeRenderLedger('memory for sync, sqlite for the rest', () =>
   timed((clock) =>
     sqliteHarness((database) =>

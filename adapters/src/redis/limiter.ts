@@ -17,10 +17,10 @@ const KEPT_MS = 2 * QUEUE_AGE_MS_MAX
 
 /** The limiter in Redis. Without a clock of its own it goes by that of Redis, the one clock all processes have in common. */
 export function redisLimiter(redis: RedisConnection, clock?: Clock): Limiter {
-  const script = openScript(redis, './limiter.lua')
+  const script = openScript(redis, { file: './limiter.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
   const run = (keys: readonly string[], request: object, signal: AbortSignal) =>
-    script.run({ keys, request: { ...fixed, ...request, ...(clock && { now: clock.now() }) } }, signal)
+    script.run({ keys, request: { ...fixed, ...request } }, signal)
   return {
     async reserve(request, signal) {
       const { account, id, period, engine, mode, units, limits } = request

@@ -1,6 +1,7 @@
 /** Lua that runs inside Redis: one call, seen by others whole or not at all. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import type { RedisConnection } from './connect.ts'
 
 export interface Script {
@@ -14,13 +15,20 @@ export interface ScriptCall {
   readonly request: object
 }
 
-/** The script in a file of this folder. It answers JSON, or nothing, which is undefined here. */
-export function openScript(redis: RedisConnection, file: string): Script {
+export interface ScriptSource {
+  /** Beside this module. What it returns is JSON, or nothing. */
+  readonly file: string
+  /** Tells it the time as `now` in the request; absent = it asks Redis. */
+  readonly clock?: Clock | undefined
+}
+
+/** The script in a file of this folder. Where it answers nothing, that is undefined. */
+export function openScript(redis: RedisConnection, { file, clock }: ScriptSource): Script {
   const lua = readFileSync(new URL(file, import.meta.url), 'utf8')
   const digest = createHash('sha1').update(lua).digest('hex')
   return {
     async run({ keys, request }, signal) {
-      const values = [...keys, JSON.stringify(request)]
+      const values = [...keys, JSON.stringify({ ...request, ...(clock && { now: clock.now() }) })]
       const answer = await redis.call(async (client) => {
         try {
           return await client.evalsha(digest, keys.length, ...values)

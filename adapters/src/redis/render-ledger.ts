@@ -1,0 +1,63 @@
+/**
+ * The render ledger of several processes. Each render is one hash that expires by itself: the manifest tells how it ended when this
+ * has forgotten it. Nothing here outlives Redis; where it comes back empty, attempts and fences begin anew.
+ */
+import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { ClaimAnswer, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import type { RedisConnection } from './connect.ts'
+import { openScript } from './script.ts'
+
+/** A render that is under way: longer than it can be. */
+const OPEN_KEPT_MS = 2 * QUEUE_AGE_MS_MAX
+
+/** One that has ended: as long as its record may come back from the queue. */
+const SETTLED_KEPT_MS = QUEUE_AGE_MS_MAX
+
+/** The render ledger in Redis. Without a clock of its own it goes by that of Redis: a lease is the same to whoever looks at it. */
+export function redisRenderLedger(redis: RedisConnection, clock?: Clock): RenderLedger {
+  const script = openScript(redis, { file: './render-ledger.lua', clock })
+  const run = (id: RenderId, request: object, signal: AbortSignal) =>
+    script.run({ keys: [`platen:render:{${id}}`], request: { id, ...request } }, signal)
+  return {
+    async open(record, signal) {
+      await run(record.id, { operation: 'open', view: queuedView(record), keptMs: OPEN_KEPT_MS }, signal)
+    },
+    async claim(record, { owner, leaseMs }, signal) {
+      const opening = { view: queuedView(record), keptMs: OPEN_KEPT_MS }
+      const claiming = { operation: 'claim', ...opening, owner, leaseMs, attemptsMax: RENDER_ATTEMPTS_MAX }
+      // The script answers in the port's own words.
+      return (await run(record.id, claiming, signal)) as ClaimAnswer
+    },
+    async renew({ id, fence }, { owner, leaseMs }, signal) {
+      return (await run(id, { operation: 'renew', fence, owner, leaseMs }, signal)) === true
+    },
+    async settle(manifest, signal) {
+      const { state, ...view } = viewOf(manifest)
+      const ending = { view: JSON.stringify(view), outcome: JSON.stringify(state), keptMs: SETTLED_KEPT_MS }
+      await run(view.id, { operation: 'settle', ...ending }, signal)
+    },
+    async find(id, signal) {
+      // Written by the script, from what `open`, `claim` and `settle` gave it.
+      const found = (await run(id, { operation: 'find' }, signal)) as Found | undefined
+      return found && { ...JSON.parse(found.view), state: stateOf(found) }
+    },
+  }
+}
+
+interface Found {
+  readonly view: string
+  readonly attempts: number
+  readonly outcome?: string
+}
+
+function queuedView({ id, template, acceptedAt }: RenderRecord): string {
+  return JSON.stringify({ id, template: template.code, acceptedAt })
+}
+
+function stateOf({ attempts, outcome }: Found): RenderView['state'] {
+  if (outcome !== undefined) return JSON.parse(outcome)
+  return attempts > 0 ? { status: 'running', attempt: attempts } : { status: 'queued' }
+}
