@@ -321,6 +321,9 @@ export const REDIS_CONNECT_MS_MAX = 2 * SECOND_MS
 /** Longest pause between two tries to connect again: Redis is missed soon after it is back, and its start is not stormed. */
 export const REDIS_RECONNECT_MS_MAX = 2 * SECOND_MS
 
+/** How long Redis keeps what was said about a sync render: longer than the longest deadline with its waits, as nobody asks later. */
+export const REPLY_KEPT_MS = 180 * SECOND_MS
+
 /** How long the sum charged to a month outlasts its last charge: the longest month, and as much again for who asks afterwards. */
 export const CHARGES_KEPT_MS = 62 * 24 * HOUR_MS
 

@@ -1,5 +1,126 @@
+import { getEventListeners, once } from 'node:events'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
-import { memoryHarness } from './harness.ts'
+import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
+import { REPLY_KEPT_MS } from '@platen/contract/limit.ts'
+import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
+import { expect, test } from 'vitest'
+import { aRenderId } from '../fixture/build.ts'
+import { type Harness, memoryHarness } from './harness.ts'
+import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
 import { describeReplyChannel } from './reply-channel.suite.ts'
 
+const FAILED: Reply = { kind: 'failed', error: { code: 'render_timeout', message: 'took 25 s' }, durationMs: 25_000 }
+
 describeReplyChannel('memory', () => memoryHarness(memoryReplyChannel))
+
+describeOnRedis('on a real server', (redis) => {
+  describeReplyChannel('redis, between two processes', () => between(redis))
+
+  test('a reply of 9 MB is brought as it is', async ({ signal }) => {
+    await using harness = await between(redis)
+    const replies = await harness.open()
+    const id = aRenderId()
+    using pending = replies.expect(id)
+    const pdf = Uint8Array.from({ length: 9_000_000 }, (_, i) => i % 251)
+    await replies.answer(id, { kind: 'rendered', pdf, durationMs: 120 }, signal)
+    const reply = await pending.reply(signal)
+    expect(reply.kind === 'rendered' && Buffer.compare(reply.pdf, pdf)).toBe(0)
+  })
+
+  test('what is said while nobody hears is heard once the connections are back', async ({ signal }) => {
+    await using harness = await between(redis)
+    await using operator = await redis.connect()
+    const replies = await harness.open()
+    const [answered, taken, left] = [aRenderId(), aRenderId(), aRenderId()]
+    using one = replies.expect(answered)
+    using two = replies.expect(taken)
+    const three = replies.expect(left)
+    const departure = replies.departure(left, signal)
+    await operator.call((client) => client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'), signal)
+    await replies.answer(answered, FAILED, signal)
+    replies.announce(taken)
+    three[Symbol.dispose]()
+    expect(await one.reply(signal)).toStrictEqual(FAILED)
+    await two.taken(signal)
+    await aborted(departure)
+  })
+
+  test('nothing is left of what was said but keys that expire, and no answer that was read', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    await using replies = await openRedisReplyChannel(connection, signal)
+    const [read, unread, left] = [aRenderId(), aRenderId(), aRenderId()]
+    const pending = replies.expect(read)
+    replies.announce(read)
+    await replies.answer(read, FAILED, signal)
+    await pending.reply(signal)
+    pending[Symbol.dispose]()
+    await replies.answer(unread, FAILED, signal)
+    replies.expect(left)[Symbol.dispose]()
+    await replies.answer(left, FAILED, signal)
+    const keys = await connection.call((client) => client.keys('*'), signal)
+    const expected = [`{${read}}:taken`, `{${unread}}:answered`, `{${left}}:gone`].map((key) => `platen:reply:${key}`)
+    expect(keys.toSorted()).toEqual(expected.toSorted())
+    for (const key of keys) {
+      const keptMs = await connection.call((client) => client.pttl(key), signal)
+      expect([key, keptMs > 0 && keptMs <= REPLY_KEPT_MS]).toEqual([key, true])
+    }
+  })
+
+  test('a renderer that comes when all has been said is told that the caller has gone', async ({ signal }) => {
+    await using harness = await between(redis)
+    const replies = await harness.open()
+    const [id, other] = [aRenderId(), aRenderId()]
+    const witness = replies.departure(other, signal)
+    replies.expect(id)[Symbol.dispose]()
+    replies.expect(other)[Symbol.dispose]()
+    await aborted(witness)
+    await aborted(replies.departure(id, signal))
+  })
+
+  test('a departure is over, and its listener freed, when the render was answered', async ({ signal }) => {
+    await using harness = await between(redis)
+    const replies = await harness.open()
+    const until = new AbortController()
+    const id = aRenderId()
+    const departure = replies.departure(id, until.signal)
+    expect(getEventListeners(until.signal, 'abort')).toHaveLength(1)
+    await replies.answer(id, FAILED, signal)
+    expect(getEventListeners(until.signal, 'abort')).toHaveLength(0)
+    replies.expect(id)[Symbol.dispose]()
+    await aborted(replies.departure(id, signal))
+    expect(departure.aborted).toBe(false)
+  })
+})
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
+}
+
+/** A channel of which the API's side and the renderer's are in different processes, as far as Redis can tell. */
+async function between(redis: RedisFixture): Promise<Harness<ReplyChannel>> {
+  const harness = await redis.harness((connection) => connection)
+  const other = await redis.connect()
+  const opened: AsyncDisposable[] = [other]
+  const open = async (connection: RedisConnection) => {
+    const channel = await openRedisReplyChannel(connection, AbortSignal.timeout(20_000))
+    opened.unshift(channel)
+    return channel
+  }
+  return {
+    async open() {
+      const [api, renderer] = [await open(await harness.open()), await open(other)]
+      return {
+        expect: (id) => api.expect(id),
+        announce: (id) => renderer.announce(id),
+        answer: (id, reply, signal) => renderer.answer(id, reply, signal),
+        departure: (id, until) => renderer.departure(id, until),
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const each of opened) await each[Symbol.asyncDispose]()
+      await harness[Symbol.asyncDispose]()
+    },
+  }
+}
