@@ -324,6 +324,9 @@ export const REDIS_RECONNECT_MS_MAX = 2 * SECOND_MS
 /** How long Redis keeps what was said about a sync render: longer than the longest deadline with its waits, as nobody asks later. */
 export const REPLY_KEPT_MS = 180 * SECOND_MS
 
+/** The pieces in which a PDF goes through Redis: one value of 9 MB takes both ends twice as long as nine of 1 MB. */
+export const REPLY_PART_BYTES_MAX = 1024 * 1024
+
 /** How long the sum charged to a month outlasts its last charge: the longest month, and as much again for who asks afterwards. */
 export const CHARGES_KEPT_MS = 62 * 24 * HOUR_MS
 

@@ -2,9 +2,9 @@ import { getEventListeners, once } from 'node:events'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
-import { REPLY_KEPT_MS } from '@platen/contract/limit.ts'
+import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { aRenderId } from '../fixture/build.ts'
 import { type Harness, memoryHarness } from './harness.ts'
 import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
@@ -26,6 +26,23 @@ describeOnRedis('on a real server', (redis) => {
     await replies.answer(id, { kind: 'rendered', pdf, durationMs: 120 }, signal)
     const reply = await pending.reply(signal)
     expect(reply.kind === 'rendered' && Buffer.compare(reply.pdf, pdf)).toBe(0)
+    await using operator = await redis.connect()
+    await vi.waitFor(async () => {
+      expect(await operator.call((client) => client.keys('*:part:*'), signal)).toEqual([])
+    })
+  })
+
+  test('two answers to one render write nothing into each other', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    await using replies = await openRedisReplyChannel(connection, signal)
+    const [id, pdf] = [aRenderId(), new Uint8Array(REPLY_PART_BYTES_MAX + 1)]
+    for (const durationMs of [1, 2]) await replies.answer(id, { kind: 'rendered', pdf, durationMs }, signal)
+    const keys = await connection.call((client) => client.keys('*:part:*'), signal)
+    const parts = ['1:0', '1:1', '2:0', '2:1'].map((part) => `platen:reply:{${id}}:part:${part}`)
+    expect(keys.toSorted()).toEqual(parts)
+    for (const key of await connection.call((client) => client.keys('*'), signal))
+      expect([key, (await connection.call((client) => client.pttl(key), signal)) > 0]).toEqual([key, true])
   })
 
   test('what is said while nobody hears is heard once the connections are back', async ({ signal }) => {

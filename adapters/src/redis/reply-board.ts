@@ -1,14 +1,19 @@
 /** What is said about sync renders: a key for each thing said, and a hint on one channel that everyone hears. */
 import { abortable } from '@platen/contract/bell.ts'
-import { REPLY_KEPT_MS } from '@platen/contract/limit.ts'
+import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
 
 const CHANNEL = 'platen:reply'
-const NEWLINE = 10
 const HINTS = ['taken', 'answered', 'gone'] as const
+
+/** An answer as it stands in its key: the reply without its bytes, and where the pieces of those are. */
+interface Answer {
+  readonly reply: Reply
+  readonly parts: readonly string[]
+}
 
 /** A renderer took it; it answered; the caller has gone. */
 export type Hint = (typeof HINTS)[number]
@@ -37,26 +42,42 @@ export async function openReplyBoard(
 ): Promise<ReplyBoard> {
   const closed = new AbortController()
   const close = await listen(redis, listener, signal)
-  const say = async (id: RenderId, { hint, value }: { hint: Hint; value: string | Buffer }, until: AbortSignal) => {
-    await redis.call((client) => client.set(keyOf(id, hint), value, 'PX', REPLY_KEPT_MS), until)
+  const write = (key: string, value: string | Buffer, until: AbortSignal) =>
+    redis.call((client) => client.set(key, value, 'PX', REPLY_KEPT_MS), until)
+  const say = async (id: RenderId, { hint, value = '' }: { hint: Hint; value?: string }, until: AbortSignal) => {
+    await write(keyOf(id, hint), value, until)
     await redis.call((client) => client.publish(CHANNEL, `${hint} ${id}`), until)
   }
   const says = async (id: RenderId, hint: Hint, until: AbortSignal) =>
     (await redis.call((client) => client.exists(keyOf(id, hint)), until)) === 1
   return {
-    post: (id, hint) => say(id, { hint, value: '' }, closed.signal),
+    post: (id, hint) => say(id, { hint }, closed.signal),
     async answer(id, reply, until) {
-      if (!(await says(id, 'gone', until))) await say(id, { hint: 'answered', value: encode(reply) }, until)
+      if (await says(id, 'gone', until)) return
+      const pieces = reply.kind === 'rendered' ? partsOf(reply.pdf) : []
+      // Should two renderers answer, as one of them has lost its claim, neither writes into the pieces of the other.
+      const writer = pieces.length > 0 ? await nextWriter(redis, id, until) : 0
+      const parts = pieces.map((_, i) => `${CHANNEL}:{${id}}:part:${writer}:${i}`)
+      await Promise.all(pieces.map((piece, i) => write(parts[i] ?? '', piece, until)))
+      const bare = reply.kind === 'rendered' ? { ...reply, pdf: [] } : reply
+      await say(id, { hint: 'answered', value: JSON.stringify({ reply: bare, parts }) }, until)
     },
     says: (id, hint) => says(id, hint, closed.signal),
     async read(id) {
       const key = keyOf(id, 'answered')
       // Not GETDEL: sent again after a broken connection, it would find nothing.
-      const bytes = await redis.call((client) => client.getBuffer(key), closed.signal)
-      if (bytes === null) return undefined
-      // Nobody waits for it to be gone, and it expires anyway.
-      redis.call((client) => client.unlink(key), closed.signal).catch(() => undefined)
-      return decode(bytes)
+      const text = await redis.call((client) => client.get(key), closed.signal)
+      if (text === null) return undefined
+      // Written by `answer`, and by nobody else.
+      const { reply, parts } = JSON.parse(text) as Answer
+      const pieces = await Promise.all(
+        parts.map((part) => redis.call((client) => client.getBuffer(part), closed.signal)),
+      )
+      // Nobody waits for them to be gone, and they expire anyway.
+      redis.call((client) => client.unlink(key, ...parts), closed.signal).catch(() => undefined)
+      if (reply.kind === 'failed') return reply
+      const whole = pieces.filter((piece) => piece !== null)
+      return whole.length === parts.length ? { ...reply, pdf: joined(whole) } : undefined
     },
     async [Symbol.asyncDispose]() {
       closed.abort(new Unavailable('the reply channel was closed'))
@@ -95,16 +116,25 @@ function keyOf(id: RenderId, hint: Hint): string {
   return `${CHANNEL}:{${id}}:${hint}`
 }
 
-/** A line of JSON, and the PDF behind it as it is. */
-function encode(reply: Reply): Buffer {
-  const { pdf, ...head } = { pdf: new Uint8Array(), ...reply }
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), pdf])
+/** A number of its own for everyone who answers a render. */
+async function nextWriter(redis: RedisConnection, id: RenderId, signal: AbortSignal): Promise<number> {
+  const key = `${CHANNEL}:{${id}}:writers`
+  const [writer] = await Promise.all([
+    redis.call((client) => client.incr(key), signal),
+    redis.call((client) => client.pexpire(key, REPLY_KEPT_MS), signal),
+  ])
+  return writer
 }
 
-function decode(bytes: Buffer): Reply {
-  const end = bytes.indexOf(NEWLINE)
-  // Written by `encode`, and by nobody else.
-  const head = JSON.parse(bytes.toString('utf8', 0, end)) as Reply
-  const pdf = new Uint8Array(bytes.buffer, bytes.byteOffset + end + 1, bytes.length - end - 1)
-  return head.kind === 'rendered' ? { ...head, pdf } : head
+function joined(parts: readonly Buffer[]): Uint8Array {
+  const { buffer, byteOffset, length } = Buffer.concat(parts)
+  return new Uint8Array(buffer, byteOffset, length)
+}
+
+function partsOf(pdf: Uint8Array): readonly Buffer[] {
+  const bytes = Buffer.from(pdf.buffer, pdf.byteOffset, pdf.length)
+  const count = Math.ceil(bytes.length / REPLY_PART_BYTES_MAX)
+  return Array.from({ length: count }, (_, i) =>
+    bytes.subarray(i * REPLY_PART_BYTES_MAX, (i + 1) * REPLY_PART_BYTES_MAX),
+  )
 }
