@@ -1,5 +1,6 @@
 /** How the connection to Redis behaves when Redis does not. */
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { REDIS_CALLS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { hasServer } from '../topology/server/binary.ts'
@@ -65,6 +66,19 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
     stop.abort(reason)
     await expect(asked).rejects.toBe(reason)
     server.resume()
+  })
+
+  test('lets no more calls wait than its limit', async ({ signal }) => {
+    await using server = await startRedis()
+    await using redis = await connectRedis(settingsOf(server), signal)
+    server.pause()
+    const asked = Array.from({ length: REDIS_CALLS_MAX }, () => redis.call((client) => client.ping(), signal))
+    const further = redis.call((client) => client.ping(), signal)
+    await expect(further).rejects.toThrow(Unavailable)
+    await expect(further).rejects.toThrow(`${REDIS_CALLS_MAX} calls`)
+    server.resume()
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['PONG']))
+    expect(await redis.call((client) => client.ping(), signal)).toBe('PONG')
   })
 
   test('shows a mistake of ours as it is', async ({ signal }) => {
