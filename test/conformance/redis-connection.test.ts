@@ -1,5 +1,5 @@
 /** How the connection to Redis behaves when Redis does not. */
-import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { connectRedis, type RedisAddress } from '@platen/adapters/redis/connect.ts'
 import { REDIS_CALLS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { describe, expect, test } from 'vitest'
@@ -34,6 +34,15 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
     const connecting = connectRedis(settingsOf(server), signal)
     await expect(connecting).rejects.toThrow(/ECONNREFUSED/)
     await expect(connecting).rejects.toThrow(Unavailable)
+  })
+
+  test.for([
+    ['Sentinel', (address: RedisAddress) => ({ kind: 'sentinel', sentinels: [address], primary: 'main' }) as const],
+    ['Cluster', (address: RedisAddress) => ({ kind: 'cluster', nodes: [address] }) as const],
+  ] as const)('is refused where what answers is no %s', async ([, placeOf], { signal }) => {
+    await using server = await startRedis()
+    const place = placeOf({ host: server.host, port: server.port })
+    await expect(connectRedis({ ...settingsOf(server), place }, signal)).rejects.toThrow(Unavailable)
   })
 
   test('gives a Redis up that does not answer in time, and takes it back', async ({ signal }) => {

@@ -67,14 +67,19 @@ export async function connectRedis(settings: RedisSettings, signal: AbortSignal)
 
 async function open(settings: RedisSettings, signal: AbortSignal): Promise<Redis | Cluster> {
   signal.throwIfAborted()
-  const client = clientOf(settings)
-  let reason: Error | undefined
+  let [isOpen, reason]: [boolean, Error | undefined] = [false, undefined]
+  // Only what has been there once is waited for: a wrong address, name or password is to be told at the start.
+  const client = clientOf(settings, (times) => (isOpen ? reconnectAfter(times) : null))
   // Without a listener the client writes to stderr. What a lost connection means, each call that fails for it says.
   client.on('error', (error: Error) => {
     reason = error
   })
+  // A Cluster that has no node for a slot ends without a word to who connects.
+  const ended = Promise.withResolvers<never>()
+  client.once('end', () => ended.reject(new Error('the connection was closed')))
   try {
-    await abortable(client.connect(), signal)
+    await abortable(Promise.race([client.connect(), ended.promise]), signal)
+    isOpen = true
     return client
   } catch (cause) {
     client.disconnect()
@@ -83,12 +88,12 @@ async function open(settings: RedisSettings, signal: AbortSignal): Promise<Redis
   }
 }
 
-function clientOf(settings: RedisSettings): Redis | Cluster {
+function clientOf(settings: RedisSettings, retryStrategy: (times: number) => number | null): Redis | Cluster {
   const { place, callMsMax } = settings
   const common = optionsOf(settings)
   switch (place.kind) {
     case 'server':
-      return new Redis({ ...common, ...place.address, retryStrategy: reconnectAfter })
+      return new Redis({ ...common, ...place.address, retryStrategy })
     case 'sentinel':
       return new Redis({
         ...common,
@@ -97,8 +102,8 @@ function clientOf(settings: RedisSettings): Redis | Cluster {
         ...(place.sentinelPassword !== undefined && { sentinelPassword: place.sentinelPassword }),
         ...(common.tls !== undefined && { enableTLSForSentinelMode: true, sentinelTLS: common.tls }),
         sentinelCommandTimeout: callMsMax,
-        retryStrategy: reconnectAfter,
-        sentinelRetryStrategy: reconnectAfter,
+        retryStrategy,
+        sentinelRetryStrategy: retryStrategy,
       })
     case 'cluster': {
       const { enableOfflineQueue, ...redisOptions } = common
@@ -109,7 +114,7 @@ function clientOf(settings: RedisSettings): Redis | Cluster {
           lazyConnect: true,
           enableOfflineQueue,
           slotsRefreshTimeout: REDIS_CONNECT_MS_MAX,
-          clusterRetryStrategy: reconnectAfter,
+          clusterRetryStrategy: retryStrategy,
         },
       )
     }
