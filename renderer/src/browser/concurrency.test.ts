@@ -48,6 +48,7 @@ class FakePool extends EventEmitter implements PagePool {
         gone: NEVER,
         kill: async () => {},
         ask: async () => {},
+        processes: async () => [],
         memoryBytes: async () => undefined,
       },
       gone: NEVER,

@@ -22,8 +22,16 @@ export interface RunningBrowser {
   kill(): Promise<void>
   /** Resolves when the browser has given a sign of life. Rejects when it has gone; while it hangs it does neither. */
   ask(): Promise<void>
+  /** Settles as `ask` does. */
+  processes(): Promise<readonly BrowserProcess[]>
   /** Memory that is its own, all of its processes together; undefined where there is no /proc to tell. */
   memoryBytes(): Promise<number | undefined>
+}
+
+export interface BrowserProcess {
+  readonly id: number
+  /** `renderer` for one of pages. */
+  readonly type: string
 }
 
 export interface LaunchSettings {
@@ -127,7 +135,10 @@ function watch(browser: Browser, profile: string): RunningBrowser {
   const exited = isRunning() ? once(child, 'exit') : Promise.resolve()
   const gone = new AbortController()
 
-  let session: Promise<CDPSession> | undefined
+  // Of its own, as what puppeteer asks a browser itself it asks once, and remembers. One for all who ask and for as long as it lives:
+  // when a session of a browser is closed, puppeteer at times forgets the browser, and whoever asks next is told there is none.
+  const session: Promise<CDPSession> = browser.target().createCDPSession()
+  session.catch(() => undefined)
   let killing: Promise<void> | undefined
   const kill = () => {
     killing ??= (async () => {
@@ -146,9 +157,11 @@ function watch(browser: Browser, profile: string): RunningBrowser {
     gone: gone.signal,
     kill,
     async ask() {
-      // Over a session of its own, as what puppeteer asks a browser itself it asks once, and remembers.
-      session ??= browser.target().createCDPSession()
       await (await session).send('Browser.getVersion')
+    },
+    async processes() {
+      const { processInfo } = await (await session).send('SystemInfo.getProcessInfo')
+      return processInfo
     },
     memoryBytes: () => memoryOfGroup(pid),
   }

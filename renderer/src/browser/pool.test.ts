@@ -79,6 +79,7 @@ function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
     gone: gone.signal,
     kill: async () => gone.abort(),
     ask: async () => {},
+    processes: async () => [],
     memoryBytes,
   }
 }

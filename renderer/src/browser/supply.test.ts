@@ -18,6 +18,7 @@ function aBrowser(ask: RunningBrowser['ask'] = async () => {}): RunningBrowser {
     gone: gone.signal,
     kill: async () => gone.abort(new Error('killed')),
     ask,
+    processes: async () => [],
     memoryBytes: async () => undefined,
   }
 }

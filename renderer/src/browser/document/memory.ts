@@ -9,7 +9,6 @@ import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BROWSER_OWN_MEMORY_BYTES_MAX, PAGE_MEMORY_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { CDPSession } from 'puppeteer'
 import type { RunningBrowser } from '../launch.ts'
 
 export interface PageMemory {
@@ -41,10 +40,9 @@ export function openPageMemory(clock: Clock): PageMemory {
   /** When which pages were last seen large, by process: nothing says whose process is whose. */
   const largeAt = new Map<number, number>()
 
-  async function look(running: RunningBrowser, session: CDPSession): Promise<void> {
+  async function look(running: RunningBrowser): Promise<void> {
     for (const [pid, at] of largeAt) if (clock.monotonic() - at > CRASH_MS_MAX) largeAt.delete(pid)
-    const { processInfo } = await session.send('SystemInfo.getProcessInfo')
-    for (const { id, type } of processInfo) {
+    for (const { id, type } of await running.processes()) {
       const bytes = residentBytes(id)
       if (type === 'renderer') {
         if (bytes > LARGE_BYTES) largeAt.set(id, clock.monotonic())
@@ -59,14 +57,9 @@ export function openPageMemory(clock: Clock): PageMemory {
   return {
     async watch(running, over) {
       await clock.sleep(LOOK_AFTER_MS, over)
-      const session = await running.browser.target().createCDPSession()
-      try {
-        for (;;) {
-          await look(running, session)
-          await clock.sleep(LOOK_EVERY_MS, over)
-        }
-      } finally {
-        session.detach().catch(() => undefined)
+      for (;;) {
+        await look(running)
+        await clock.sleep(LOOK_EVERY_MS, over)
       }
     },
     causeOfCrash() {
