@@ -6,7 +6,7 @@
 
 import { cidrsOf } from '@platen/contract/address.ts'
 import type { Instant } from '@platen/contract/brand.ts'
-import type { Attempt, Delivery, DeliveryStatus } from '@platen/contract/delivery.ts'
+import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
@@ -50,13 +50,17 @@ export async function runDispatcher(
   signal: AbortSignal,
 ): Promise<void> {
   const patience = { ...ports, signal }
-  // Each begins again where its log could not be reached, such as on a full disk: what it had in hand it still has.
+  // Each begins again where its log could not be reached, such as on a full disk: what it had in hand it still has. Being told to stop
+  // is how each ends by itself, so that one that has nothing more to do cuts nothing short for the other.
+  const untilStopped = async (step: () => Promise<void>) => {
+    await repeatWhileUnavailable(step, patience).catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
+  }
   await Promise.all([
-    repeatWhileUnavailable(() => takeIn({ ...ports, ...settings }, signal), patience),
-    repeatWhileUnavailable(() => dispatch({ ...ports, settings, signal }), patience),
-  ]).catch((error: unknown) => {
-    if (!signal.aborted) throw error
-  })
+    untilStopped(() => takeIn({ ...ports, ...settings }, signal)),
+    untilStopped(() => dispatch({ ...ports, settings, signal })),
+  ])
 }
 
 interface Dispatch extends DispatcherPorts {
@@ -112,9 +116,12 @@ function originOf({ url }: Delivery): string {
 }
 
 /** What is to be written down of a delivery that was taken up. */
-type Conclusion =
-  | { readonly deferredUntil: Instant; readonly reason?: string }
-  | { readonly attempt: Attempt; readonly next: Next | undefined }
+type Conclusion = { readonly deferredUntil: Instant; readonly reason?: string } | Attempted
+
+interface Attempted {
+  readonly attempt: Attempt
+  readonly next: Next | undefined
+}
 
 /** Calls the receiver, unless there is nothing to sign with. */
 async function attempt(context: Dispatch, due: DueDelivery): Promise<Conclusion> {
@@ -202,12 +209,7 @@ function chanceFrom(ids: Ids): number {
   return Buffer.from(ids.random(4)).readUInt32BE() / 2 ** 32
 }
 
-interface Step {
-  readonly attempt: Attempt
-  readonly next: Next | undefined
-}
-
-function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: Step): void {
+function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: Attempted): void {
   const { result, statusCode, durationMs, message } = attempt
   const fields = {
     delivery: delivery.id,
@@ -219,7 +221,7 @@ function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, ne
     durationMs,
     message,
   }
-  const status: DeliveryStatus | undefined = next?.status
+  const status = next?.status
   if (result === 'ok') log.debug(fields, 'webhook delivered')
   else if (status === 'scheduled' || status === undefined) log.info(fields, 'webhook attempt failed')
   else log.warn({ ...fields, status }, 'webhook given up')

@@ -21,7 +21,7 @@ export interface Intake {
 const READER = 'webhooks'
 
 /**
- * Schedules what the events ask for until `signal` aborts. Where it is in the log is written down only now and then: what is read again
+ * Schedules what the events ask for until `signal` aborts, with whose reason it may then reject. Where it is in the log is written down only now and then: what is read again
  * after a crash is known already.
  */
 export async function takeIn(intake: Intake, signal: AbortSignal): Promise<void> {
@@ -44,23 +44,19 @@ export async function takeIn(intake: Intake, signal: AbortSignal): Promise<void>
     await scheduling
     await repeatWhileUnavailable(async () => last?.done(), patience)
   }
-  try {
-    for await (const given of events.follow(READER, signal)) {
-      last = given
-      const delivery = deliveryOf(given.event, intake)
-      if (delivery !== undefined) {
-        gathered.push(delivery)
-        scheduling ??= schedule()
-        // It is looked at in `commit`; alone it must not end the process.
-        scheduling.catch(() => undefined)
-      }
-      read += 1
-      if (read % WEBHOOK_EVENTS_PER_COMMIT === 0) await commit()
+  for await (const given of events.follow(READER, signal)) {
+    last = given
+    const delivery = deliveryOf(given.event, intake)
+    if (delivery !== undefined) {
+      gathered.push(delivery)
+      scheduling ??= schedule()
+      // It is looked at in `commit`; alone it must not end the process.
+      scheduling.catch(() => undefined)
     }
-    await commit()
-  } catch (error) {
-    if (!signal.aborted) throw error
+    read += 1
+    if (read % WEBHOOK_EVENTS_PER_COMMIT === 0) await commit()
   }
+  await commit()
 }
 
 /** What an event asks to be sent; undefined where its render named no receiver, or is kept no longer. */

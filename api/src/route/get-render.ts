@@ -81,7 +81,8 @@ function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord
   }
 }
 
-function timeOf(instant: number): string {
+/** RFC 3339, in UTC. */
+export function timeOf(instant: number): string {
   return new Date(instant).toISOString()
 }
 

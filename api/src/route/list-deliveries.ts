@@ -5,7 +5,7 @@ import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/a
 import type { FastifyInstance } from 'fastify'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
-import { renderOf } from './get-render.ts'
+import { renderOf, timeOf } from './get-render.ts'
 
 export function listDeliveriesRoute(app: FastifyInstance, ports: ApiPorts): void {
   const { deliveries, clock } = ports
@@ -40,10 +40,6 @@ function attemptOf(attempt: Attempt): DeliveryList['deliveries'][number]['attemp
     ...(message !== undefined && { message }),
     ...(excerpt !== undefined && { response_excerpt: excerpt }),
   }
-}
-
-function timeOf(instant: number): string {
-  return new Date(instant).toISOString()
 }
 
 function description(): object {
