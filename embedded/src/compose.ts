@@ -107,9 +107,9 @@ async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
   const events = sqliteEventLog(database)
   const limiter = await openSqliteLimiter(database, clock, starting)
   const deliveries = await openSqliteDeliveryLog(database, clock, starting)
-  const metrics = openMetrics()
+  const metrics = openMetrics({ isRead: config.metricsPort !== undefined })
   if (config.metricsPort !== undefined)
-    stack.use(await serveMetrics({ ...config, port: config.metricsPort, metrics, log }))
+    stack.use(await serveMetrics({ host: config.host, port: config.metricsPort, metrics, log }))
   const { policy, ca } = config.webhooks
   const sender = stack.use(webhookSender({ clock, policy, ...(ca !== undefined && { ca }) }))
   stack.use(

@@ -15,10 +15,10 @@ const ATTEMPT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** Seconds, from at once to a minute of being put off. */
 const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300]
 
-/** Counters at zero, and those of the process itself. */
-export function openMetrics(): Metrics {
+/** Counters at zero; with those of the process itself where somebody reads them, as they watch its collector and its event loop. */
+export function openMetrics({ isRead }: { isRead: boolean }): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  if (isRead) collectDefaultMetrics({ register: registry })
   return { contentType: registry.contentType, text: () => registry.metrics(), webhooks: webhookMeter(registry) }
 }
 
