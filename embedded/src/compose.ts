@@ -25,13 +25,13 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { Engines } from '@platen/renderer/engine/open-engines.ts'
+import { openRenderer, type Renderer } from '@platen/renderer/service.ts'
+import { openWebhooks, type Webhooks } from '@platen/webhooks/service.ts'
 import type { Config } from './config.ts'
 import { serveArtifacts } from './http/artifact-route.ts'
 import { serveMetrics } from './http/metrics.ts'
 import { SERVICE_BUCKET } from './manifest/compile-folder.ts'
 import { openManifests } from './manifests.ts'
-import { type EmbeddedRenderer, openRenderer } from './part/renderer.ts'
-import { type EmbeddedWebhooks, openWebhooks } from './part/webhooks.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
 import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
@@ -67,6 +67,8 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
     openWebhooks({ ports, settings: { brand: config.brand, retriesMax: config.webhooks.retriesMax }, sealKey }),
   )
   const renderer = stack.use(openRenderer({ ports, worker, engines }))
+  if (engines.openHtml === undefined)
+    log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
   const { brand, dataDir, manifestsDir: dir } = config
   const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy }
   const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, sealKey, check: engines.check }
@@ -144,8 +146,8 @@ async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
 }
 
 interface Parts {
-  readonly renderer: EmbeddedRenderer
-  readonly webhooks: EmbeddedWebhooks
+  readonly renderer: Renderer
+  readonly webhooks: Webhooks
   readonly room: Room
   readonly databaseFailed: AbortSignal
 }

@@ -39,9 +39,9 @@ import {
 } from '@platen/contract/render.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import type { RenderEngine, Rendering } from './engine/engine.ts'
-import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './outcome.ts'
-import { type Load, laneOrder, mayBegin, syncAlone, type Turn, turnAfter } from './slots.ts'
-import { openWorkSource, type WorkSource } from './work-source.ts'
+import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './work/outcome.ts'
+import { type Load, laneOrder, mayBegin, syncAlone, type Turn, turnAfter } from './work/slots.ts'
+import { openWorkSource, type WorkSource } from './work/work-source.ts'
 
 export interface WorkerPorts {
   readonly queue: RenderQueue

@@ -46,7 +46,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'api/src', mayImport: [CONTRACT] },
 
   { from: 'renderer/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
-  { from: 'renderer/src/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'renderer/src/work/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'renderer/src', mayImport: [CONTRACT] },
 
   { from: 'webhooks/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
@@ -62,10 +62,10 @@ export const IMPORT_TABLE: readonly Row[] = [
       ADAPTERS,
       'api/src/app.ts',
       'operator/src/compile',
-      'renderer/src/worker.ts',
+      'renderer/src/service.ts',
       'renderer/src/engine',
       'renderer/src/template',
-      'webhooks/src/dispatcher.ts',
+      'webhooks/src/service.ts',
     ],
   },
 

@@ -5,8 +5,8 @@ import { ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
 import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
-import type { RenderWork } from './engine/engine.ts'
-import { recentlyUsed } from './recently-used.ts'
+import type { RenderWork } from '../engine/engine.ts'
+import { recentlyUsed } from '../recently-used.ts'
 
 export interface WorkSource {
   /** Throws `Unavailable` when the artifact store cannot be reached. */

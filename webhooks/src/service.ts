@@ -1,9 +1,9 @@
-/** The webhooks inside the embedded service: one dispatcher, from when the settings have been read until the service closes. */
+/** The webhooks of one process: one dispatcher, from when the settings have been read until the service closes. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type SigningSecrets, secretsOf } from '@platen/contract/webhook-secret.ts'
-import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from '@platen/webhooks/dispatcher.ts'
+import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './dispatcher.ts'
 
 export interface WebhooksOptions {
   readonly ports: DispatcherPorts
@@ -13,7 +13,7 @@ export interface WebhooksOptions {
 }
 
 /** Closing it lets the calls in hand end. */
-export interface EmbeddedWebhooks extends AsyncDisposable {
+export interface Webhooks extends AsyncDisposable {
   /** Delivers from now on. Called when the settings that deliveries are signed by have been read. */
   begin(): void
   /** False when the dispatcher has ended by a defect. */
@@ -21,7 +21,7 @@ export interface EmbeddedWebhooks extends AsyncDisposable {
 }
 
 /** Opens nothing. Deliveries wait until `begin`. */
-export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): EmbeddedWebhooks {
+export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Webhooks {
   const stopping = new AbortController()
   let ended = Promise.resolve()
   let isAlive = true

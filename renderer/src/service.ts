@@ -1,33 +1,37 @@
-/** The renderer inside the embedded service: a pool of render threads, a browser where there is one, and a worker for each engine. */
-import type { Engine } from '@platen/contract/render.ts'
-import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
-import type { Engines } from '@platen/renderer/engine/open-engines.ts'
-import type { PresenceState } from '@platen/renderer/engine/presence.ts'
-import { runWorker, type WorkerPorts, type WorkerSettings } from '@platen/renderer/worker.ts'
+/** The renderer of one process: the threads and the browser its engines share, and a worker for each engine. */
+import { ENGINES, type Engine } from '@platen/contract/render.ts'
+import type { RenderEngine } from './engine/engine.ts'
+import type { Engines } from './engine/open-engines.ts'
+import type { PresenceState } from './engine/presence.ts'
+import { runWorker, type WorkerPorts, type WorkerSettings } from './worker.ts'
 
 export interface RendererOptions {
   readonly ports: WorkerPorts
   readonly worker: WorkerSettings
   /** They stay their opener's to close. */
   readonly engines: Engines
+  /** Those whose queues it serves; absent = all. */
+  readonly serves?: readonly Engine[]
 }
 
-/** `missing`: there is no browser. `broken`: it cannot be opened, or its browser or its threads do not start. `dead`: its worker has ended by a defect. */
+/** `missing`: there is no browser, or the engine is not served here. `broken`: it cannot be opened, or its browser or its threads do not start. `dead`: its worker has ended by a defect. */
 export type EngineState = PresenceState | 'missing' | 'dead'
 
 /** Closing it lets the renders in hand end, then closes the browser. */
-export interface EmbeddedRenderer extends AsyncDisposable {
+export interface Renderer extends AsyncDisposable {
   /** Takes renders from the queue from now on. Called when the settings they are judged by have been read. */
   begin(): void
   states(): Readonly<Record<Engine, EngineState>>
 }
 
 /** Starts the browser without waiting for it. Renders wait in their queue until `begin`, and for their engine. */
-export function openRenderer(options: RendererOptions): EmbeddedRenderer {
-  const { engines } = options
+export function openRenderer(options: RendererOptions): Renderer {
+  const { engines, serves = ENGINES } = options
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-  const reactPdf = serve(options, begun, async () => engines.openReactPdf())
-  const html = engines.openHtml === undefined ? missing(options) : serve(options, begun, engines.openHtml)
+  const served = (engine: Engine, open: () => Promise<RenderEngine>) =>
+    serves.includes(engine) ? serve(options, begun, open) : MISSING
+  const reactPdf = served('react_pdf', async () => engines.openReactPdf())
+  const html = engines.openHtml === undefined ? MISSING : served('html', engines.openHtml)
   return {
     states: () => ({ react_pdf: reactPdf.state(), html: html.state() }),
     begin,
@@ -44,10 +48,7 @@ interface Service {
   stop(): Promise<void>
 }
 
-function missing({ ports }: RendererOptions): Service {
-  ports.log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
-  return { state: () => 'missing', stop: async () => {} }
-}
+const MISSING: Service = { state: () => 'missing', stop: async () => undefined }
 
 /** Runs the worker of one engine from when the engine is open and `begun` resolved until `stop`. */
 function serve({ ports, worker }: RendererOptions, begun: Promise<void>, open: () => Promise<RenderEngine>): Service {

@@ -1,7 +1,7 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type RenderOptions, templateKey } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { aRecord } from '../../test/fixture/build.ts'
+import { aRecord } from '../../../test/fixture/build.ts'
 import { openWorkSource } from './work-source.ts'
 
 const NEVER = new AbortController().signal
