@@ -48,6 +48,8 @@ describe('the verdict on one arrow', () => {
     ['api/src/main.ts', '@platen/adapters/kafka/render-queue.ts', undefined],
     ['api/src/app.ts', '@platen/adapters/kafka/render-queue.ts', 'has no arrow to adapters/src/kafka/render-queue.ts'],
     ['api/src/app.ts', '@platen/renderer/worker.ts', 'has no arrow to renderer/src/worker.ts'],
+    ['adapters/src/setting/redis.ts', '../redis/connect.ts', undefined],
+    ['adapters/src/setting/redis.ts', '../redis/script.ts', 'has no arrow to adapters/src/redis/script.ts'],
     ['api/src/app.ts', '../../contract/src/error.ts', 'other packages are named @platen/…'],
     ['api/src/app.ts', '@platen/api/problem.ts', 'its own files by relative path'],
     ['api/src/app.ts', '@platen/contract', 'names the file, with .ts'],

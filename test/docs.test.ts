@@ -1,4 +1,10 @@
 /** Reference documents that are made from the code: they can be read without it and cannot fall behind. `vitest -u` writes them. */
+
+import { KAFKA_SETTINGS } from '@platen/adapters/setting/kafka.ts'
+import { REDIS_SETTINGS } from '@platen/adapters/setting/redis.ts'
+import { S3_SETTINGS } from '@platen/adapters/setting/s3.ts'
+import { SEAL_SETTINGS } from '@platen/adapters/setting/seal.ts'
+import type { SettingTable } from '@platen/adapters/setting/setting.ts'
 import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
 import {
   ASSETS_BYTES_MAX,
@@ -24,27 +30,21 @@ import { SETTINGS } from '@platen/embedded/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
 
-const SETTINGS_BEGIN = '<!-- settings: written by `npx vitest run test/docs.test.ts -u` -->'
-const SETTINGS_END = '<!-- end of settings -->'
-
-const LIMITS_BEGIN = '<!-- limits: written by `npx vitest run test/docs.test.ts -u` -->'
-const LIMITS_END = '<!-- end of limits -->'
-
 test('docs/errors.md is the error catalog', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot('../docs/errors.md')
 })
 
 test('docs/operations.md lists every setting there is', async () => {
-  const [before, rest] = split(readText('docs/operations.md'), SETTINGS_BEGIN)
-  const [, after] = split(rest, SETTINGS_END)
-  const document = [before, SETTINGS_BEGIN, '\n\n', settingsTable(), '\n', SETTINGS_END, after].join('')
+  const connections = { ...REDIS_SETTINGS, ...S3_SETTINGS, ...KAFKA_SETTINGS, ...SEAL_SETTINGS }
+  const document = [
+    ['settings', settingsTable(SETTINGS)] as const,
+    ['connections', settingsTable(connections)] as const,
+  ].reduce((text, [name, made]) => filled(text, name, made), readText('docs/operations.md'))
   await expect(document).toMatchFileSnapshot('../docs/operations.md')
 })
 
 test('docs/templates.md names the limits of a template as they are', async () => {
-  const [before, rest] = split(readText('docs/templates.md'), LIMITS_BEGIN)
-  const [, after] = split(rest, LIMITS_END)
-  const document = [before, LIMITS_BEGIN, '\n\n', limitsTable(), '\n', LIMITS_END, after].join('')
+  const document = filled(readText('docs/templates.md'), 'limits', limitsTable())
   await expect(document).toMatchFileSnapshot('../docs/templates.md')
 })
 
@@ -92,8 +92,8 @@ function rowsOf(catalog: Readonly<Record<string, ErrorEntry>>): readonly (readon
   ])
 }
 
-function settingsTable(): string {
-  const rows = Object.entries(SETTINGS).map(([name, setting]) => [`\`${name}\``, setting.default, setting.description])
+function settingsTable(settings: SettingTable): string {
+  const rows = Object.entries(settings).map(([name, setting]) => [`\`${name}\``, setting.default, setting.description])
   return table(['setting', 'default', 'meaning'], rows)
 }
 
@@ -129,6 +129,15 @@ function limitsTable(): string {
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, head.map(() => '---'), ...rows]
   return cells.map((row) => `| ${row.join(' | ')} |\n`).join('')
+}
+
+/** The document with what is made between the marks of that name. */
+function filled(text: string, name: string, made: string): string {
+  const begin = `<!-- ${name}: written by \`npx vitest run test/docs.test.ts -u\` -->`
+  const end = `<!-- end of ${name} -->`
+  const [before, rest] = split(text, begin)
+  const [, after] = split(rest, end)
+  return [before, begin, '\n\n', made, '\n', end, after].join('')
 }
 
 /** The text before and after a mark that stands in it once. */

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
+import { ConfigError, unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, readConfig, unknownSettings } from './config.ts'
+import { readConfig, SETTINGS } from './config.ts'
 
 const key = Buffer.alloc(32, 1).toString('base64url')
 
@@ -102,6 +103,6 @@ describe('the settings', () => {
   })
 
   test('that do not exist are told apart', () => {
-    expect(unknownSettings({ PLATEN_PROT: '1', PLATEN_PORT: '1', PATH: '/bin' })).toEqual(['PLATEN_PROT'])
+    expect(unknownSettings({ PLATEN_PROT: '1', PLATEN_PORT: '1', PATH: '/bin' }, SETTINGS)).toEqual(['PLATEN_PROT'])
   })
 })

@@ -1,8 +1,25 @@
 /** The environment → `Config`, once, at start. All faults are reported together, naming settings and never their values. */
-import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import {
+  CERTIFICATES,
+  KEY_RING,
+  LOG_LEVEL,
+  type LogLevel,
+  parseBaseUrl,
+  parseBoolean,
+  parseBrand,
+  parseInteger,
+  parseKeyRing,
+  parseLogLevel,
+  readCertificates,
+} from '@platen/adapters/setting/parse.ts'
+import {
+  readSettings,
+  type SettingReader,
+  type SettingTable,
+  type Variables,
+} from '@platen/adapters/setting/setting.ts'
 import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import { WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
@@ -38,15 +55,6 @@ export interface WebhookConfig {
   readonly ca?: string
   /** How many attempts may follow the first. */
   readonly retriesMax: number
-}
-
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
-
-interface Setting {
-  /** As docs/operations.md shows it. */
-  readonly default: string
-  readonly description: string
 }
 
 /** Every setting there is. docs/operations.md is made from it. */
@@ -107,56 +115,35 @@ export const SETTINGS = {
     default: 'the number of cores',
     description: 'Renders at once, per engine: 1 to 64; one sync render more may always begin.',
   },
-} as const satisfies Record<string, Setting>
+} as const satisfies SettingTable
 
-export type SettingName = keyof typeof SETTINGS
+type Reader = SettingReader<keyof typeof SETTINGS>
 
-/** Settings that are wrong: `message` names each, one a line. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
-
-const ID_KEY_BYTES_MIN = 32
 const RENDER_SLOTS_MAX = 64
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** The value of one setting; undefined where it is absent or, which is kept as a fault, not as wanted. */
-type Read = <T>(name: SettingName, parse: (text: string) => T | undefined, wanted: string) => T | undefined
-
 const NETWORKS = 'networks such as 10.1.0.0/16, separated by commas'
+const PORT = 'a port number from 0 to 65535'
 
-/** Reads the settings. Throws `ConfigError` naming every one that is wrong. An empty value counts as absent. */
-export function readConfig(env: Environment): Config {
-  const faults: string[] = []
-  const read: Read = (name, parse, wanted) => {
-    const text = env[name]
-    if (text === undefined || text === '') return undefined
-    const value = parse(text)
-    if (value === undefined) faults.push(`${name} must be ${wanted}`)
-    return value
-  }
+/** Reads the settings. Throws `ConfigError` naming every one that is wrong. */
+export function readConfig(variables: Variables): Config {
+  return Object.freeze(readSettings(variables, configIn))
+}
+
+function configIn(reader: Reader): Config {
+  const { read } = reader
   const publicUrl = read('PLATEN_PUBLIC_URL', parseBaseUrl, 'an http or https URL without query or fragment')
-  const idKeys = read(
-    'PLATEN_ID_KEYS',
-    parseKeys,
-    `base64url keys of at least ${ID_KEY_BYTES_MIN} bytes, separated by commas`,
-  )
+  const idKeys = read('PLATEN_ID_KEYS', parseKeyRing, KEY_RING)
   const chromium = read('PLATEN_CHROMIUM', (text) => (text === 'none' ? text : resolve(text)), 'a path or none')
-  const metricsPort = read(
-    'PLATEN_METRICS_PORT',
-    (text) => parseInteger(text, [0, 65_535]),
-    'a port number from 0 to 65535',
-  )
-  const config: Config = {
+  const metricsPort = read('PLATEN_METRICS_PORT', parsePort, PORT)
+  return {
     host: read('PLATEN_HOST', (text) => text, 'an address') ?? '127.0.0.1',
-    port: read('PLATEN_PORT', (text) => parseInteger(text, [0, 65_535]), 'a port number from 0 to 65535') ?? 8080,
+    port: read('PLATEN_PORT', parsePort, PORT) ?? 8080,
     dataDir: read('PLATEN_DATA_DIR', resolve, 'a path') ?? resolve('data'),
     manifestsDir: read('PLATEN_MANIFESTS_DIR', resolve, 'a path') ?? resolve('examples'),
     brand: read('PLATEN_BRAND', parseBrand, 'a word of small letters, at most 32') ?? 'service',
-    webhooks: readWebhooks(read),
+    webhooks: readWebhooks(reader),
     egressAllowCidrs: read('PLATEN_EGRESS_ALLOW_CIDRS', parseCidrs, NETWORKS) ?? [],
-    logLevel: read('PLATEN_LOG_LEVEL', parseLogLevel, `one of ${LOG_LEVELS.join(', ')}`) ?? 'info',
+    logLevel: read('PLATEN_LOG_LEVEL', parseLogLevel, LOG_LEVEL) ?? 'info',
     renderSlots:
       read('PLATEN_RENDER_SLOTS', (text) => parseInteger(text, [1, RENDER_SLOTS_MAX]), 'a number from 1 to 64') ??
       Math.min(availableParallelism(), RENDER_SLOTS_MAX),
@@ -165,13 +152,15 @@ export function readConfig(env: Environment): Config {
     ...(metricsPort !== undefined && { metricsPort }),
     ...(chromium !== undefined && { chromium }),
   }
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  return Object.freeze(config)
 }
 
-function readWebhooks(read: Read): WebhookConfig {
+function parsePort(text: string): number | undefined {
+  return parseInteger(text, [0, 65_535])
+}
+
+function readWebhooks({ read }: Reader): WebhookConfig {
   const retriesMax = WEBHOOK_RETRY_MS.length
-  const ca = read('PLATEN_WEBHOOK_CA_FILE', readCertificates, 'the path of a PEM file with certificates')
+  const ca = read('PLATEN_WEBHOOK_CA_FILE', readCertificates, CERTIFICATES)
   return {
     policy: {
       isHttpAllowed: read('PLATEN_WEBHOOK_ALLOW_HTTP', parseBoolean, 'true or false') ?? false,
@@ -185,56 +174,4 @@ function readWebhooks(read: Read): WebhookConfig {
         `a number from 0 to ${retriesMax}`,
       ) ?? retriesMax,
   }
-}
-
-/** Names that look like settings and are none: most likely misspelt. */
-export function unknownSettings(env: Environment): readonly string[] {
-  return Object.keys(env).filter((name) => name.startsWith('PLATEN_') && !Object.hasOwn(SETTINGS, name))
-}
-
-function parseInteger(text: string, [min, max]: readonly [number, number]): number | undefined {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
-  return value >= min && value <= max ? value : undefined
-}
-
-function parseBoolean(text: string): boolean | undefined {
-  if (text === 'true' || text === '1') return true
-  return text === 'false' || text === '0' ? false : undefined
-}
-
-/** The certificates in a file; undefined where it cannot be read, holds none, or one that is none. */
-function readCertificates(path: string): string | undefined {
-  try {
-    const certificates = readFileSync(path, 'latin1').match(
-      /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
-    )
-    return certificates?.map((text) => new X509Certificate(text).toString()).join('')
-  } catch {
-    return undefined
-  }
-}
-
-function parseLogLevel(text: string): LogLevel | undefined {
-  return LOG_LEVELS.find((level) => level === text)
-}
-
-function parseBrand(text: string): string | undefined {
-  return /^[a-z]{1,32}$/.test(text) ? text : undefined
-}
-
-function parseBaseUrl(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isBase = url !== undefined && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
-  return isBase ? url.href.replace(/\/+$/, '') : undefined
-}
-
-function parseKeys(text: string): KeyRing | undefined {
-  const keys: Uint8Array[] = []
-  for (const part of text.split(',')) {
-    const key = Buffer.from(part, 'base64url')
-    if (!/^[A-Za-z0-9_-]+$/.test(part) || key.byteLength < ID_KEY_BYTES_MIN) return undefined
-    keys.push(key)
-  }
-  const [first, ...rest] = keys
-  return first === undefined ? undefined : [first, ...rest]
 }

@@ -2,12 +2,13 @@
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
+import { ConfigError, unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
-import { type Config, ConfigError, readConfig, unknownSettings } from './config.ts'
+import { type Config, readConfig, SETTINGS } from './config.ts'
 
 const COMPILED_KEPT_AFTER_MS = 2000
 
@@ -18,7 +19,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
   try {
     config = readConfig(env)
     const log = openLog(config.logLevel)
-    const unknown = unknownSettings(env)
+    const unknown = unknownSettings(env, SETTINGS)
     if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
     const clock = systemClock()
     await using engines = await openEngines({

@@ -38,6 +38,13 @@ export const IMPORT_TABLE: readonly Row[] = [
     packages: ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],
   },
 
+  // What the environment says, in the words of the folders that are opened with it: it knows their settings and opens nothing.
+  {
+    from: 'adapters/src/setting',
+    mayImport: [CONTRACT, 'adapters/src/redis/connect.ts', 'adapters/src/s3/connect.ts', 'adapters/src/s3/home.ts'],
+    packages: [],
+  },
+
   { from: 'operator/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
   { from: 'operator/src/compile', mayImport: [CONTRACT, PUBLISH_CHECK], builtins: PURE },
   { from: 'operator/src', mayImport: [CONTRACT, PUBLISH_CHECK] },
@@ -117,7 +124,8 @@ function judgeTarget(arrow: Arrow, row: Row): string | undefined {
   const mayImport = isUnitTest(arrow.from) ? [...row.mayImport, ...UNIT_TESTS.mayImport] : row.mayImport
   if (!mayImport.some((place) => contains(place, target))) return `the import table has no arrow to ${target}`
   // The test folder is no package to others, and the client is one only once it is compiled: their files have no other name.
-  const isNamed = !contains('test/fixture', target) && !contains('client/src', target)
+  const isNamed =
+    packageOf(arrow.from) !== packageOf(target) && !contains('test/fixture', target) && !contains('client/src', target)
   if (arrow.specifier.startsWith('.') && isNamed) return 'other packages are named @platen/…'
   return undefined
 }
@@ -137,6 +145,10 @@ function judgePackage({ from, specifier }: Arrow, row: Row, declared: Declared):
     return `this folder is not the one for ${name}`
   }
   return undefined
+}
+
+function packageOf(file: string): string | undefined {
+  return file.split('/')[0]
 }
 
 /** The folder a module belongs to: its package, or one adapter. */

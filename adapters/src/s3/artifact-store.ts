@@ -22,7 +22,8 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
 import { connectS3, nameOf, type S3Connection, type S3Options, statusOf } from './connect.ts'
-import { claimPrefix, type Home } from './installation.ts'
+import type { Home } from './home.ts'
+import { claimPrefix } from './installation.ts'
 
 export interface S3ArtifactStoreOptions extends S3Options {
   readonly home: Home

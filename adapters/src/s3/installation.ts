@@ -6,23 +6,13 @@ import assert from 'node:assert/strict'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { codeOf, nameOf, statusOf } from './connect.ts'
-
-/** What an installation calls its own. */
-export interface Home {
-  /** The service's own bucket; tenants may have theirs. */
-  readonly bucket: string
-  /** Before every key, in every bucket: empty, or names that each end in a slash. It counts in the length of a key. */
-  readonly prefix: string
-  /** Which installation this is, the same for all its processes and for no other. */
-  readonly installation: string
-}
+import { type Home, isPrefix } from './home.ts'
 
 /** The S3 can be reached and is not one the store can stand on; the message says what the operator has to mend. */
 export class S3Unfit extends Error {
   override readonly name = 'S3Unfit'
 }
 
-const PREFIX = /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*$/
 /** No artifact's name begins with a dot. */
 const MARKER = '.installation'
 /** What stands in the marker may be somebody else's object. */
@@ -37,7 +27,7 @@ export async function claimPrefix(
   { bucket, prefix, installation }: Home,
   signal: AbortSignal,
 ): Promise<void> {
-  assert(PREFIX.test(prefix), 'a prefix is empty or ends in a slash')
+  assert(isPrefix(prefix), 'a prefix is empty or ends in a slash')
   const marker = { bucket, key: prefix + MARKER }
   const name = new TextEncoder().encode(installation)
   const owner = async () => {

@@ -1,0 +1,80 @@
+/** Where Kafka is, as settings. */
+import { CERTIFICATES, parseBoolean, parseHosts, readCertificates } from './parse.ts'
+import type { SettingReader, SettingTable } from './setting.ts'
+
+const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const
+type SaslMechanism = (typeof MECHANISMS)[number]
+
+/** The settings of who uses Kafka. */
+export const KAFKA_SETTINGS = {
+  PLATEN_KAFKA_BROKERS: {
+    default: 'required',
+    description: 'Brokers to begin with, `kafka-1:9092,kafka-2:9092`; the others are learnt from them.',
+  },
+  PLATEN_KAFKA_SASL: {
+    default: 'none',
+    description: 'How to log in: `plain`, `scram-sha-256` or `scram-sha-512`.',
+  },
+  PLATEN_KAFKA_USERNAME: { default: 'none', description: 'Who logs in; required with `PLATEN_KAFKA_SASL`.' },
+  PLATEN_KAFKA_PASSWORD: { default: 'none', description: 'Its password; required with `PLATEN_KAFKA_SASL`.' },
+  PLATEN_KAFKA_TLS: { default: 'false', description: 'Speak TLS with the brokers.' },
+  PLATEN_KAFKA_CA_FILE: {
+    default: 'the public authorities',
+    description: "PEM file of the certificates that vouch for the brokers, in the place of the system's.",
+  },
+  PLATEN_KAFKA_TOPIC_PREFIX: {
+    default: 'none',
+    description: 'What the names of topics and groups begin with (`pdf.`), so that a Kafka can be shared.',
+  },
+} as const satisfies SettingTable
+
+export interface KafkaSettings {
+  /** `host:port` each, at least one. */
+  readonly brokers: readonly string[]
+  readonly sasl?: { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string }
+  /** Present = TLS. `ca` is PEM and replaces the system's authorities. */
+  readonly tls?: { readonly ca?: string }
+  /** Before the name of every topic and group; may be empty. */
+  readonly topicPrefix: string
+}
+
+const PORT_DEFAULT = 9092
+
+/** Reads where Kafka is. */
+export function readKafkaSettings(reader: SettingReader<keyof typeof KAFKA_SETTINGS>): KafkaSettings | undefined {
+  const { read, require, refuse } = reader
+  const brokers = require('PLATEN_KAFKA_BROKERS', parseBrokers, 'hosts such as kafka-1:9092, separated by commas')
+  const sasl = readSasl(reader)
+  const isTls = read('PLATEN_KAFKA_TLS', parseBoolean, 'true or false') ?? false
+  const ca = read('PLATEN_KAFKA_CA_FILE', readCertificates, CERTIFICATES)
+  if (ca !== undefined && !isTls) refuse('PLATEN_KAFKA_CA_FILE needs PLATEN_KAFKA_TLS=true')
+  const topicPrefix =
+    read('PLATEN_KAFKA_TOPIC_PREFIX', parsePrefix, 'letters, digits, dots, dashes and underscores, at most 100') ?? ''
+  if (brokers === undefined) return undefined
+  return { brokers, topicPrefix, ...(sasl && { sasl }), ...(isTls && { tls: { ...(ca !== undefined && { ca }) } }) }
+}
+
+function readSasl({ read, refuse }: SettingReader<keyof typeof KAFKA_SETTINGS>): KafkaSettings['sasl'] {
+  const mechanism = read('PLATEN_KAFKA_SASL', parseMechanism, `one of ${MECHANISMS.join(', ')}`)
+  const username = read('PLATEN_KAFKA_USERNAME', (text) => text, 'a name')
+  const password = read('PLATEN_KAFKA_PASSWORD', (text) => text, 'a password')
+  if (mechanism !== undefined && username !== undefined && password !== undefined) {
+    return { mechanism, username, password }
+  }
+  if (mechanism !== undefined || username !== undefined || password !== undefined)
+    refuse('PLATEN_KAFKA_SASL, PLATEN_KAFKA_USERNAME and PLATEN_KAFKA_PASSWORD are set together or not at all')
+  return undefined
+}
+
+function parseMechanism(text: string): SaslMechanism | undefined {
+  return MECHANISMS.find((mechanism) => mechanism === text)
+}
+
+function parseBrokers(text: string): readonly string[] | undefined {
+  return parseHosts(text, PORT_DEFAULT)?.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+}
+
+/** A topic has at most 249 characters, and these. */
+function parsePrefix(text: string): string | undefined {
+  return /^[A-Za-z0-9._-]{1,100}$/.test(text) ? text : undefined
+}

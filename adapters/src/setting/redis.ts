@@ -1,0 +1,90 @@
+/** Where Redis is, as a setting. */
+import type { RedisPlace, RedisSettings } from '../redis/connect.ts'
+import { CERTIFICATES, parseHosts, readCertificates } from './parse.ts'
+import type { SettingReader, SettingTable } from './setting.ts'
+
+/** The settings of who uses Redis. */
+export const REDIS_SETTINGS = {
+  PLATEN_REDIS_URL: {
+    default: 'required',
+    description:
+      'Where Redis is: `redis://user:password@host:6379`, `redis+cluster://h1,h2` or `redis+sentinel://h1,h2/primary`; with `rediss` in the place of `redis`, over TLS.',
+  },
+  PLATEN_REDIS_CA_FILE: {
+    default: 'the public authorities',
+    description: "PEM file of the certificates that vouch for Redis, in the place of the system's.",
+  },
+  PLATEN_REDIS_SENTINEL_PASSWORD: {
+    default: 'none',
+    description: "The Sentinels' own password; that of Redis is in its URL.",
+  },
+} as const satisfies SettingTable
+
+const PORT_DEFAULT = { server: 6379, cluster: 6379, sentinel: 26_379 } as const
+
+/** Longer than Redis stands still for the largest script, and shorter than a caller has patience. */
+const CALL_MS_MAX = 2000
+
+interface RedisUrl extends Pick<RedisSettings, 'username' | 'password'> {
+  readonly place: RedisPlace
+  readonly isTls: boolean
+}
+
+/** Reads where Redis is. */
+export function readRedisSettings({
+  read,
+  require,
+  refuse,
+}: SettingReader<keyof typeof REDIS_SETTINGS>): RedisSettings | undefined {
+  const url = require('PLATEN_REDIS_URL', parseRedisUrl, 'a URL such as redis://host:6379, rediss://user:password@host:6380, redis+cluster://h1,h2 or redis+sentinel://h1,h2/primary')
+  const ca = read('PLATEN_REDIS_CA_FILE', readCertificates, CERTIFICATES)
+  const sentinelPassword = read('PLATEN_REDIS_SENTINEL_PASSWORD', (text) => text, 'a password')
+  if (url === undefined) return undefined
+  const { isTls, place, username, password } = url
+  if (ca !== undefined && !isTls) refuse('PLATEN_REDIS_CA_FILE needs a PLATEN_REDIS_URL that begins with rediss')
+  if (sentinelPassword !== undefined && place.kind !== 'sentinel') {
+    refuse('PLATEN_REDIS_SENTINEL_PASSWORD needs a PLATEN_REDIS_URL of Sentinels')
+  }
+  return {
+    place: place.kind === 'sentinel' ? { ...place, sentinelPassword } : place,
+    username,
+    password,
+    ...(isTls && { tls: { ca } }),
+    callMsMax: CALL_MS_MAX,
+  }
+}
+
+const URL_FORM =
+  /^redis(?<tls>s)?(?:\+(?<kind>cluster|sentinel))?:\/\/(?:(?<user>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^@/]+)(?:\/(?<path>[^/]*))?$/
+
+/** `new URL` knows no lists of hosts. */
+function parseRedisUrl(text: string): RedisUrl | undefined {
+  const groups = URL_FORM.exec(text)?.groups
+  if (groups === undefined) return undefined
+  const { tls, kind = 'server', user = '', password = '', hosts = '', path = '' } = groups
+  const place = placeOf(kind, hosts, path)
+  const [name, secret] = [decoded(user), decoded(password)]
+  if (place === undefined || name === undefined || secret === undefined) return undefined
+  return { place, username: name || undefined, password: secret || undefined, isTls: tls !== undefined }
+}
+
+function placeOf(kind: string, hosts: string, path: string): RedisPlace | undefined {
+  if (kind === 'sentinel') {
+    const sentinels = parseHosts(hosts, PORT_DEFAULT.sentinel)
+    return sentinels && path !== '' ? { kind, sentinels, primary: path } : undefined
+  }
+  // The other databases of a server are not there in a Cluster, so they are no place to rely on.
+  if (path !== '' && path !== '0') return undefined
+  const nodes = parseHosts(hosts, PORT_DEFAULT.server)
+  if (kind === 'cluster') return nodes && { kind, nodes }
+  const [address, ...more] = nodes ?? []
+  return address === undefined || more.length > 0 ? undefined : { kind: 'server', address }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,79 @@
+/** Where S3 is and what of it is ours, as settings. Credentials are found by the SDK: in the environment, in files, or by the pod's identity. */
+import type { S3Options } from '../s3/connect.ts'
+import { type Home, isPrefix } from '../s3/home.ts'
+import { parseBaseUrl, parseBoolean } from './parse.ts'
+import type { SettingReader, SettingTable } from './setting.ts'
+
+/** The settings of who uses S3. */
+export const S3_SETTINGS = {
+  PLATEN_S3_ENDPOINT: {
+    default: "Amazon's of the region",
+    description: 'Where S3 is reached from inside: `http://minio.storage:9000`.',
+  },
+  PLATEN_S3_PUBLIC_ENDPOINT: {
+    default: '`PLATEN_S3_ENDPOINT`',
+    description: 'Where callers reach S3 (`https://files.example.com`); `pdf_url` begins with it.',
+  },
+  PLATEN_S3_REGION: { default: 'us-east-1', description: 'The region that requests are signed for.' },
+  PLATEN_S3_BUCKET: {
+    default: 'required',
+    description: 'The bucket of manifests, templates and, unless a tenant says otherwise, PDFs.',
+  },
+  PLATEN_S3_PREFIX: {
+    default: 'none',
+    description: 'What every key begins with (`platen/`), so that a bucket can be shared.',
+  },
+  PLATEN_S3_PATH_STYLE: {
+    default: 'false',
+    description: 'Put the bucket in the path and not in the host name, as most stores want it that are not Amazon’s.',
+  },
+  PLATEN_INSTALLATION: {
+    default: 'platen',
+    description:
+      'What this installation is called, the same for all its processes; the first takes the prefix in S3 for it.',
+  },
+} as const satisfies SettingTable
+
+/** What `openS3ArtifactStore` needs to know of the environment. */
+export interface S3Settings extends S3Options {
+  readonly home: Home
+}
+
+const REGION_DEFAULT = 'us-east-1'
+const INSTALLATION_DEFAULT = 'platen'
+const ENDPOINT = 'an http or https URL without query or fragment'
+
+/** Reads where S3 is, and the installation's place in it. */
+export function readS3Settings({ read, require }: SettingReader<keyof typeof S3_SETTINGS>): S3Settings | undefined {
+  const endpoint = read('PLATEN_S3_ENDPOINT', parseBaseUrl, ENDPOINT)
+  const publicEndpoint = read('PLATEN_S3_PUBLIC_ENDPOINT', parseBaseUrl, ENDPOINT)
+  const region = read('PLATEN_S3_REGION', parseName, 'the name of a region') ?? REGION_DEFAULT
+  const isPathStyle = read('PLATEN_S3_PATH_STYLE', parseBoolean, 'true or false') ?? false
+  const bucket = require('PLATEN_S3_BUCKET', parseBucket, 'the name of a bucket: 3 to 63 small letters, digits, dots and dashes')
+  const prefix =
+    read(
+      'PLATEN_S3_PREFIX',
+      parsePrefix,
+      'names of letters, digits, dots, dashes and underscores, each followed by a slash',
+    ) ?? ''
+  const installation =
+    read('PLATEN_INSTALLATION', parseName, 'a name of small letters, digits and dashes, at most 63') ??
+    INSTALLATION_DEFAULT
+  if (bucket === undefined) return undefined
+  const home = { bucket, prefix, installation }
+  return { region, isPathStyle, home, ...(endpoint && { endpoint }), ...(publicEndpoint && { publicEndpoint }) }
+}
+
+function parseName(text: string): string | undefined {
+  return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text) ? text : undefined
+}
+
+function parseBucket(text: string): string | undefined {
+  return /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) ? text : undefined
+}
+
+/** The last slash is easily forgotten. */
+function parsePrefix(text: string): string | undefined {
+  const prefix = text.endsWith('/') ? text : `${text}/`
+  return isPrefix(prefix) ? prefix : undefined
+}

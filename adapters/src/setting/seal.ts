@@ -1,0 +1,25 @@
+/** The key that webhook secrets travel under, as a setting. */
+import type { SealKey } from '@platen/contract/seal.ts'
+import type { SettingReader, SettingTable } from './setting.ts'
+
+/** The setting of who seals webhook secrets or opens them. */
+export const SEAL_SETTINGS = {
+  PLATEN_SEAL_KEY: {
+    default: 'required',
+    description:
+      'The key that seals webhook secrets, base64 of 32 bytes (`openssl rand -base64 32`); the same where they are published and where webhooks are signed.',
+  },
+} as const satisfies SettingTable
+
+const KEY_BYTES = 32
+
+/** Reads the key. */
+export function readSealKey({ require }: SettingReader<keyof typeof SEAL_SETTINGS>): SealKey | undefined {
+  return require('PLATEN_SEAL_KEY', parseSealKey, `base64 of ${KEY_BYTES} bytes, as openssl rand -base64 ${KEY_BYTES} prints it`)
+}
+
+function parseSealKey(text: string): SealKey | undefined {
+  const key = Buffer.from(text, 'base64')
+  const isBase64 = /^[A-Za-z0-9+/]{43}=?$/.test(text)
+  return isBase64 && key.byteLength === KEY_BYTES ? key : undefined
+}

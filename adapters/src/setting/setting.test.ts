@@ -1,0 +1,167 @@
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { describe, expect, test } from 'vitest'
+import { readKafkaSettings } from './kafka.ts'
+import { readRedisSettings } from './redis.ts'
+import { readS3Settings } from './s3.ts'
+import { readSealKey } from './seal.ts'
+import { ConfigError, readSettings, type Variables } from './setting.ts'
+
+const SEAL_KEY = Buffer.alloc(32, 7).toString('base64')
+const NEEDED = {
+  PLATEN_REDIS_URL: 'redis://localhost',
+  PLATEN_S3_BUCKET: 'pdfs',
+  PLATEN_KAFKA_BROKERS: 'localhost',
+  PLATEN_SEAL_KEY: SEAL_KEY,
+}
+
+const readAll = (variables: Variables) =>
+  readSettings(variables, (reader) => {
+    const [redis, s3] = [readRedisSettings(reader), readS3Settings(reader)]
+    const [kafka, sealKey] = [readKafkaSettings(reader), readSealKey(reader)]
+    return redis && s3 && kafka && sealKey && { redis, s3, kafka, sealKey }
+  })
+
+const read = (variables: Variables) => readAll({ ...NEEDED, ...variables })
+
+const server = (host: string, port: number) => ({ kind: 'server', address: { host, port } })
+
+describe('the settings of the connections', () => {
+  test('are few where nothing is out of the ordinary', () => {
+    expect(read({})).toEqual({
+      redis: { place: server('localhost', 6379), username: undefined, password: undefined, callMsMax: 2000 },
+      s3: {
+        region: 'us-east-1',
+        isPathStyle: false,
+        home: { bucket: 'pdfs', prefix: '', installation: 'platen' },
+      },
+      kafka: { brokers: ['localhost:9092'], topicPrefix: '' },
+      sealKey: Buffer.alloc(32, 7),
+    })
+  })
+
+  test.for<[string, object]>([
+    ['redis://redis.data:6380', { place: server('redis.data', 6380) }],
+    ['redis://[fd12::7]:6380/0', { place: server('fd12::7', 6380) }],
+    ['redis://:s%40cret@h/', { place: server('h', 6379), username: undefined, password: 's@cret' }],
+    ['rediss://me:s:cret@h', { place: server('h', 6379), username: 'me', password: 's:cret', tls: {} }],
+    [
+      'redis+cluster://a,b:7001',
+      {
+        place: {
+          kind: 'cluster',
+          nodes: [
+            { host: 'a', port: 6379 },
+            { host: 'b', port: 7001 },
+          ],
+        },
+      },
+    ],
+    [
+      'rediss+sentinel://:x@a,b:7/main',
+      {
+        place: {
+          kind: 'sentinel',
+          sentinels: [
+            { host: 'a', port: 26_379 },
+            { host: 'b', port: 7 },
+          ],
+          primary: 'main',
+        },
+        password: 'x',
+        tls: {},
+      },
+    ],
+  ])('take the Redis at %s', ([PLATEN_REDIS_URL, wanted]) => {
+    expect(read({ PLATEN_REDIS_URL }).redis).toMatchObject(wanted)
+  })
+
+  test('take certificates for what is spoken to over TLS, and for nothing else', ({ onTestFinished }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'platen-setting-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'ca.pem')
+    const [certificate = ''] = rootCertificates
+    writeFileSync(file, certificate)
+    const tls = { PLATEN_REDIS_URL: 'rediss://h', PLATEN_KAFKA_TLS: 'true' }
+    const files = { PLATEN_REDIS_CA_FILE: file, PLATEN_KAFKA_CA_FILE: file }
+    const { redis, kafka } = read({ ...tls, ...files })
+    expect(redis.tls?.ca).toBe(new X509Certificate(certificate).toString())
+    expect(kafka.tls?.ca).toBe(redis.tls?.ca)
+    expect(() => read(files)).toThrow(/PLATEN_REDIS_CA_FILE needs .*\nPLATEN_KAFKA_CA_FILE needs /)
+  })
+
+  test.for<[Variables, object]>([
+    [
+      { PLATEN_REDIS_URL: 'redis+sentinel://a/m', PLATEN_REDIS_SENTINEL_PASSWORD: 'x' },
+      { redis: { place: { sentinelPassword: 'x' } } },
+    ],
+    [{ PLATEN_S3_ENDPOINT: 'http://minio:9000/' }, { s3: { endpoint: 'http://minio:9000' } }],
+    [{ PLATEN_S3_PUBLIC_ENDPOINT: 'https://f.example.com' }, { s3: { publicEndpoint: 'https://f.example.com' } }],
+    [{ PLATEN_S3_PATH_STYLE: 'true' }, { s3: { isPathStyle: true } }],
+    [{ PLATEN_S3_PREFIX: 'team/pdf' }, { s3: { home: { prefix: 'team/pdf/' } } }],
+    [{ PLATEN_S3_PREFIX: 'team/' }, { s3: { home: { prefix: 'team/' } } }],
+    [{ PLATEN_INSTALLATION: 'blue' }, { s3: { home: { installation: 'blue' } } }],
+    [{ PLATEN_KAFKA_BROKERS: 'k1:1, [::1]' }, { kafka: { brokers: ['k1:1', '[::1]:9092'] } }],
+    [
+      { PLATEN_KAFKA_SASL: 'scram-sha-512', PLATEN_KAFKA_USERNAME: 'me', PLATEN_KAFKA_PASSWORD: 'x' },
+      { kafka: { sasl: { mechanism: 'scram-sha-512', username: 'me', password: 'x' } } },
+    ],
+    [{ PLATEN_KAFKA_TOPIC_PREFIX: 'pdf.' }, { kafka: { topicPrefix: 'pdf.' } }],
+  ])('take %o', ([variables, wanted]) => {
+    expect(read(variables)).toMatchObject(wanted)
+  })
+
+  test.for<[string, string]>([
+    ['PLATEN_REDIS_URL', 'localhost:6379'],
+    ['PLATEN_REDIS_URL', 'http://localhost'],
+    ['PLATEN_REDIS_URL', 'redis://a,b'],
+    ['PLATEN_REDIS_URL', 'redis://a/1'],
+    ['PLATEN_REDIS_URL', 'redis://a:0'],
+    ['PLATEN_REDIS_URL', 'redis://a:70000'],
+    ['PLATEN_REDIS_URL', 'redis://:%zz@a'],
+    ['PLATEN_REDIS_URL', 'redis://hunter2@a'],
+    ['PLATEN_REDIS_URL', 'redis+sentinel://a'],
+    ['PLATEN_REDIS_URL', 'redis+cluster://a,,b'],
+    ['PLATEN_REDIS_CA_FILE', '/nowhere/hunter2'],
+    ['PLATEN_REDIS_SENTINEL_PASSWORD', 'hunter2'],
+    ['PLATEN_S3_ENDPOINT', 'minio:9000'],
+    ['PLATEN_S3_ENDPOINT', 'http://me:hunter2@minio:9000'],
+    ['PLATEN_S3_PUBLIC_ENDPOINT', 'https://a/?x=hunter2'],
+    ['PLATEN_S3_REGION', 'a b'],
+    ['PLATEN_S3_BUCKET', 'ab'],
+    ['PLATEN_S3_BUCKET', 'Hunter2'],
+    ['PLATEN_S3_PREFIX', '/a'],
+    ['PLATEN_S3_PREFIX', '.a/'],
+    ['PLATEN_S3_PATH_STYLE', 'hunter2'],
+    ['PLATEN_INSTALLATION', 'Hunter2'],
+    ['PLATEN_KAFKA_BROKERS', 'a:b'],
+    ['PLATEN_KAFKA_SASL', 'hunter2'],
+    ['PLATEN_KAFKA_SASL', 'plain'],
+    ['PLATEN_KAFKA_PASSWORD', 'hunter2'],
+    ['PLATEN_KAFKA_TLS', 'hunter2'],
+    ['PLATEN_KAFKA_CA_FILE', '/nowhere/hunter2'],
+    ['PLATEN_KAFKA_TOPIC_PREFIX', 'hunter2 '],
+    ['PLATEN_SEAL_KEY', 'hunter2'],
+    ['PLATEN_SEAL_KEY', Buffer.alloc(31).toString('base64')],
+    ['PLATEN_SEAL_KEY', Buffer.alloc(33).toString('base64')],
+  ])('refuse %s=%s, naming it and not its value', ([name, value]) => {
+    expect(() => read({ [name]: value })).toThrow(ConfigError)
+    expect(() => read({ [name]: value })).toThrow(name)
+    expect(() => read({ [name]: value })).not.toThrow(/hunter2/i)
+  })
+
+  test('that are required and missing are named together', () => {
+    const missing = Object.keys(NEEDED).map((name) => expect.stringContaining(`${name} is missing`))
+    const faults = (() => {
+      try {
+        return readAll({ PLATEN_REDIS_URL: '' })
+      } catch (error) {
+        return error instanceof ConfigError ? error.message.split('\n') : error
+      }
+    })()
+    expect(faults).toEqual(missing)
+  })
+})
