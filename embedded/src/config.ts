@@ -1,18 +1,18 @@
 /** The environment → `Config`, once, at start. All faults are reported together, naming settings and never their values. */
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { ENGINE_SETTINGS, type EngineSettings, readEngineSettings } from '@platen/adapters/setting/engine.ts'
 import {
-  CERTIFICATES,
   KEY_RING,
   LOG_LEVEL,
   type LogLevel,
+  PORT,
   parseBaseUrl,
-  parseBoolean,
   parseBrand,
   parseInteger,
   parseKeyRing,
   parseLogLevel,
-  readCertificates,
+  parsePort,
 } from '@platen/adapters/setting/parse.ts'
 import {
   readSettings,
@@ -20,12 +20,10 @@ import {
   type SettingTable,
   type Variables,
 } from '@platen/adapters/setting/setting.ts'
-import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
+import { readWebhookSettings, WEBHOOK_SETTINGS, type WebhookSettings } from '@platen/adapters/setting/webhook.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
-import { WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
-import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
 
-export interface Config {
+export interface Config extends EngineSettings {
   readonly host: string
   /** 0 = any free port. */
   readonly port: number
@@ -36,25 +34,12 @@ export interface Config {
   /** Absent = generated in the data folder. */
   readonly idKeys?: KeyRing
   readonly brand: string
-  /** Path of the browser to use; `none` for no html engine; absent = the one found. */
-  readonly chromium?: string
-  readonly webhooks: WebhookConfig
+  readonly webhooks: WebhookSettings
   /** Where metrics are served; absent = nowhere. 0 = any free port. */
   readonly metricsPort?: number
-  /** Addresses that templates may fetch from though they are not public. */
-  readonly egressAllowCidrs: readonly Cidr[]
   readonly logLevel: LogLevel
   /** Renders at once, per engine. */
   readonly renderSlots: number
-}
-
-export interface WebhookConfig {
-  /** Where webhooks may go, of any tenant. */
-  readonly policy: WebhookPolicy
-  /** Certificates to trust beside those Node brings along, as PEM. */
-  readonly ca?: string
-  /** How many attempts may follow the first. */
-  readonly retriesMax: number
 }
 
 /** Every setting there is. docs/operations.md is made from it. */
@@ -82,33 +67,11 @@ export const SETTINGS = {
     default: 'service',
     description: 'The word in header names (`X-Service-Render-Id`) and key prefixes (`service_live_`).',
   },
-  PLATEN_CHROMIUM: {
-    default: 'the one found',
-    description:
-      'Path of the Chromium binary that renders html, headless-shell being the quickest; `none` goes without html.',
-  },
-  PLATEN_WEBHOOK_ALLOW_HTTP: { default: 'false', description: 'Accept `http:` webhook URLs too, not only `https:`.' },
-  PLATEN_WEBHOOK_ALLOW_CIDRS: {
-    default: 'none',
-    description:
-      "Networks whose receivers may be called though they are not public, such as `10.1.0.0/16,fd12::/16`, by every tenant; a tenant's own are in `webhooks.allowCidrs`.",
-  },
-  PLATEN_WEBHOOK_CA_FILE: {
-    default: 'none',
-    description: 'PEM file of certificates that vouch for receivers, beside those of the public authorities.',
-  },
-  PLATEN_WEBHOOK_RETRIES: {
-    default: `${WEBHOOK_RETRY_MS.length}`,
-    description: `Attempts that may follow a first one that failed: 0 to ${WEBHOOK_RETRY_MS.length}.`,
-  },
+  ...ENGINE_SETTINGS,
+  ...WEBHOOK_SETTINGS,
   PLATEN_METRICS_PORT: {
     default: 'none',
     description: 'Port of `/metrics` for Prometheus, on the address of `PLATEN_HOST`; 0 takes any free one.',
-  },
-  PLATEN_EGRESS_ALLOW_CIDRS: {
-    default: 'none',
-    description:
-      'Networks that templates may fetch from though they are not public, such as `10.1.0.0/16,fd12::/16`; every tenant may then.',
   },
   PLATEN_LOG_LEVEL: { default: 'info', description: 'Least level logged: `debug`, `info`, `warn` or `error`.' },
   PLATEN_RENDER_SLOTS: {
@@ -121,9 +84,6 @@ type Reader = SettingReader<keyof typeof SETTINGS>
 
 const RENDER_SLOTS_MAX = 64
 
-const NETWORKS = 'networks such as 10.1.0.0/16, separated by commas'
-const PORT = 'a port number from 0 to 65535'
-
 /** Reads the settings. Throws `ConfigError` naming every one that is wrong. */
 export function readConfig(variables: Variables): Config {
   return Object.freeze(readSettings(variables, configIn))
@@ -133,7 +93,6 @@ function configIn(reader: Reader): Config {
   const { read } = reader
   const publicUrl = read('PLATEN_PUBLIC_URL', parseBaseUrl, 'an http or https URL without query or fragment')
   const idKeys = read('PLATEN_ID_KEYS', parseKeyRing, KEY_RING)
-  const chromium = read('PLATEN_CHROMIUM', (text) => (text === 'none' ? text : resolve(text)), 'a path or none')
   const metricsPort = read('PLATEN_METRICS_PORT', parsePort, PORT)
   return {
     host: read('PLATEN_HOST', (text) => text, 'an address') ?? '127.0.0.1',
@@ -141,8 +100,8 @@ function configIn(reader: Reader): Config {
     dataDir: read('PLATEN_DATA_DIR', resolve, 'a path') ?? resolve('data'),
     manifestsDir: read('PLATEN_MANIFESTS_DIR', resolve, 'a path') ?? resolve('examples'),
     brand: read('PLATEN_BRAND', parseBrand, 'a word of small letters, at most 32') ?? 'service',
-    webhooks: readWebhooks(reader),
-    egressAllowCidrs: read('PLATEN_EGRESS_ALLOW_CIDRS', parseCidrs, NETWORKS) ?? [],
+    webhooks: readWebhookSettings(reader),
+    ...readEngineSettings(reader),
     logLevel: read('PLATEN_LOG_LEVEL', parseLogLevel, LOG_LEVEL) ?? 'info',
     renderSlots:
       read('PLATEN_RENDER_SLOTS', (text) => parseInteger(text, [1, RENDER_SLOTS_MAX]), 'a number from 1 to 64') ??
@@ -150,28 +109,5 @@ function configIn(reader: Reader): Config {
     ...(publicUrl !== undefined && { publicUrl }),
     ...(idKeys !== undefined && { idKeys }),
     ...(metricsPort !== undefined && { metricsPort }),
-    ...(chromium !== undefined && { chromium }),
-  }
-}
-
-function parsePort(text: string): number | undefined {
-  return parseInteger(text, [0, 65_535])
-}
-
-function readWebhooks({ read }: Reader): WebhookConfig {
-  const retriesMax = WEBHOOK_RETRY_MS.length
-  const ca = read('PLATEN_WEBHOOK_CA_FILE', readCertificates, CERTIFICATES)
-  return {
-    policy: {
-      isHttpAllowed: read('PLATEN_WEBHOOK_ALLOW_HTTP', parseBoolean, 'true or false') ?? false,
-      allowCidrs: read('PLATEN_WEBHOOK_ALLOW_CIDRS', parseCidrs, NETWORKS) ?? [],
-    },
-    ...(ca !== undefined && { ca }),
-    retriesMax:
-      read(
-        'PLATEN_WEBHOOK_RETRIES',
-        (text) => parseInteger(text, [0, retriesMax]),
-        `a number from 0 to ${retriesMax}`,
-      ) ?? retriesMax,
   }
 }

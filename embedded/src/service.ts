@@ -2,10 +2,11 @@
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
-import { ConfigError, unknownSettings } from '@platen/adapters/setting/setting.ts'
+import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
+import { anyAborted, explain, stopSignal } from '@platen/adapters/system/run.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { type Config, readConfig, SETTINGS } from './config.ts'
@@ -37,36 +38,22 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     const end = AbortSignal.any([stop, service.failed])
     // Node would write it at the exit, which may be a kill. Not before the first requests: it takes a third of a second.
     clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, () => undefined)
-    await new Promise<void>((resolve) => {
-      if (end.aborted) resolve()
-      end.addEventListener('abort', () => resolve(), { once: true })
-    })
+    await anyAborted([end])
     log.info({}, 'service draining')
     return stop.aborted ? 0 : 1
   } catch (error) {
-    process.stderr.write(`${explain(error, config)}\n`)
+    process.stderr.write(`${explainStart(error, config)}\n`)
     return 1
   }
 }
 
-/** Aborts at the first SIGTERM or SIGINT. Later ones do nothing: a drain takes as long as the renders in hand. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController()
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => stop.abort())
-  return stop.signal
-}
-
 /** What a person at a terminal needs to know to get it started. */
-function explain(error: unknown, config: Config | undefined): string {
-  if (error instanceof ConfigError) return `platen cannot start with these settings:\n${error.message}`
+function explainStart(error: unknown, config: Config | undefined): string {
   if (error instanceof DataFolderLocked) {
     return `the data folder ${config?.dataDir} is in use by another process; choose another with PLATEN_DATA_DIR`
   }
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return `port ${config?.port} is taken; choose another with PLATEN_PORT, such as PLATEN_PORT=${(config?.port ?? 0) + 1}`
   }
-  if (!(error instanceof Error)) return String(error)
-  const causes: string[] = []
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) causes.push(cause.message)
-  return `platen cannot start: ${causes.join(': ')}`
+  return explain(error)
 }

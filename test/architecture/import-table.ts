@@ -50,13 +50,16 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'operator/src', mayImport: [CONTRACT, PUBLISH_CHECK] },
 
   { from: 'api/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'api/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'api/src', mayImport: [CONTRACT] },
 
   { from: 'renderer/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'renderer/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'renderer/src/work/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'renderer/src', mayImport: [CONTRACT] },
 
   { from: 'webhooks/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'webhooks/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'webhooks/src/sign.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'webhooks/src/schedule.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'webhooks/src', mayImport: [CONTRACT], builtins: PURE },

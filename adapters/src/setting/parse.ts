@@ -3,10 +3,13 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 
-const ID_KEY_BYTES_MIN = 32
+const KEY_BYTES_MIN = 32
+
+/** What `parseKey` takes. */
+export const KEY = `a base64url key of at least ${KEY_BYTES_MIN} bytes`
 
 /** What `parseKeyRing` takes. */
-export const KEY_RING = `base64url keys of at least ${ID_KEY_BYTES_MIN} bytes, separated by commas`
+export const KEY_RING = `base64url keys of at least ${KEY_BYTES_MIN} bytes, separated by commas`
 
 /** What `readCertificates` takes. */
 export const CERTIFICATES = 'the path of a PEM file with certificates'
@@ -16,6 +19,17 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** What `parseLogLevel` takes. */
 export const LOG_LEVEL = `one of ${LOG_LEVELS.join(', ')}`
+
+/** What `parsePort` takes. */
+export const PORT = 'a port number from 0 to 65535'
+
+/** What `parseCidrs` takes. */
+export const NETWORKS = 'networks such as 10.1.0.0/16, separated by commas'
+
+/** A port to listen on, 0 being any. */
+export function parsePort(text: string): number | undefined {
+  return parseInteger(text, [0, 65_535])
+}
 
 /** A number of the range, its ends included. */
 export function parseInteger(text: string, [min, max]: readonly [number, number]): number | undefined {
@@ -61,14 +75,22 @@ export function parseBaseUrl(text: string): string | undefined {
 
 /** The keys of render ids: the first signs, all verify. */
 export function parseKeyRing(text: string): KeyRing | undefined {
-  const keys: Uint8Array[] = []
-  for (const part of text.split(',')) {
-    const key = Buffer.from(part, 'base64url')
-    if (!/^[A-Za-z0-9_-]+$/.test(part) || key.byteLength < ID_KEY_BYTES_MIN) return undefined
-    keys.push(key)
-  }
-  const [first, ...rest] = keys
-  return first === undefined ? undefined : [first, ...rest]
+  const keys = text.split(',').map(parseKey)
+  const [first, ...rest] = keys.filter((key) => key !== undefined)
+  return first === undefined || rest.length + 1 < keys.length ? undefined : [first, ...rest]
+}
+
+/** One key. */
+export function parseKey(text: string): Uint8Array | undefined {
+  const key = Buffer.from(text, 'base64url')
+  return /^[A-Za-z0-9_-]+$/.test(text) && key.byteLength >= KEY_BYTES_MIN ? key : undefined
+}
+
+/** Some of these, each at most once; at least one. */
+export function parseList<Name extends string>(text: string, names: readonly Name[]): readonly Name[] | undefined {
+  const parts = text.split(',').map((part) => part.trim())
+  const known = names.filter((name) => parts.includes(name))
+  return known.length === parts.length ? known : undefined
 }
 
 /** One host of a list, with the port it has where it names none: `redis-1:6380`, `[fd12::1]`. */

@@ -6,8 +6,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,11 +18,13 @@ export interface Recipe {
   readonly name: string
   /** How many ports of its own it needs; one if absent. */
   readonly portsCount?: number
+  /** The port it has to serve on; any free one if absent. */
+  readonly port?: number
   /** What has to be done before it starts, each time on another set of ports. */
   prepare?(place: Place): Promise<void>
   command(place: Place): { readonly path: string; readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv }
-  /** Asks the server whether it serves. May throw or reject: then it does not yet. */
-  isReady(place: Place, signal: AbortSignal): Promise<boolean>
+  /** Asks the server whether it serves, or reads it in its log. May throw or reject: then it does not yet. */
+  isReady(place: Place, signal: AbortSignal, log: () => string): Promise<boolean>
 }
 
 /** Where one server lives. */
@@ -36,8 +38,12 @@ export interface Place {
 /** A server that runs until it is disposed of; all methods resolve when what they say is done. */
 export interface ServerProcess extends AsyncDisposable {
   readonly port: number
-  /** Ends it as an operator would. */
-  stop(): Promise<void>
+  /** Its data and its log, removed with it. */
+  readonly folder: string
+  /** What it has written since it was started last. */
+  log(): string
+  /** Ends it as an operator would; resolves with the exit code, which is null when a signal ended it. */
+  stop(): Promise<number | null>
   /** Ends it as a power cut would. */
   kill(): Promise<void>
   /** Starts it again on the same port and data; resolves when it serves. */
@@ -80,7 +86,8 @@ export async function startServer(recipe: Recipe): Promise<ServerProcess> {
 
 async function startOnFreePort(recipe: Recipe, folder: string): Promise<{ place: Place; child: ChildProcess }> {
   for (let tries = 1; ; tries++) {
-    const [port = 0, ...others] = await freePorts(recipe.portsCount ?? 1)
+    const [free = 0, ...others] = await freePorts(recipe.portsCount ?? 1)
+    const port = recipe.port ?? free
     const place = { folder, port, ports: [port, ...others] }
     try {
       await recipe.prepare?.(place)
@@ -100,7 +107,12 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
   }
   return {
     port: place.port,
-    stop: () => end('SIGTERM'),
+    folder: place.folder,
+    log: () => logOf(place),
+    async stop() {
+      await end('SIGTERM')
+      return child.exitCode
+    },
     kill: () => end('SIGKILL'),
     async start() {
       if (isRunning(child)) throw new Error(`${recipe.name} runs already`)
@@ -117,8 +129,7 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
 
 async function run(recipe: Recipe, place: Place): Promise<ChildProcess> {
   const { path, args, env } = recipe.command(place)
-  const log = join(place.folder, 'server.log')
-  const output = openSync(log, 'w')
+  const output = openSync(logIn(place), 'w')
   const guarded = ['-c', GUARDED, 'guarded', place.folder, path, ...args]
   const stdio = ['ignore', output, output, 'pipe'] as const
   const child = spawn('sh', guarded, { detached: true, stdio: [...stdio], env: { ...process.env, ...env } })
@@ -132,9 +143,17 @@ async function run(recipe: Recipe, place: Place): Promise<ChildProcess> {
     return child
   } catch (cause) {
     await endWith(child, 'SIGKILL')
-    const tail = (await readFile(log, 'utf8')).slice(-LOG_TAIL_CHARS)
+    const tail = logOf(place).slice(-LOG_TAIL_CHARS)
     throw new Error(`${recipe.name} did not start; the end of its log:\n${tail}`, { cause })
   }
+}
+
+function logIn({ folder }: Place): string {
+  return join(folder, 'server.log')
+}
+
+function logOf(place: Place): string {
+  return readFileSync(logIn(place), 'utf8')
 }
 
 async function untilReady(recipe: Recipe, place: Place, child: ChildProcess): Promise<void> {
@@ -143,7 +162,7 @@ async function untilReady(recipe: Recipe, place: Place, child: ChildProcess): Pr
     deadline.throwIfAborted()
     const signal = AbortSignal.any([deadline, AbortSignal.timeout(ASK_MS_MAX)])
     // What it refuses or does not understand yet it may later.
-    if (await recipe.isReady(place, signal).catch(() => false)) return
+    if (await recipe.isReady(place, signal, () => logOf(place)).catch(() => false)) return
     await sleep(ASK_EVERY_MS)
   }
   throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)

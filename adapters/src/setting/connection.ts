@@ -1,0 +1,27 @@
+/** What the data plane stands on, as settings: Redis, S3 and Kafka. */
+import type { RedisSettings } from '../redis/connect.ts'
+import { KAFKA_SETTINGS, type KafkaSettings, readKafkaSettings } from './kafka.ts'
+import { REDIS_SETTINGS, readRedisSettings } from './redis.ts'
+import { readS3Settings, S3_SETTINGS, type S3Settings } from './s3.ts'
+import type { SettingReader, SettingTable } from './setting.ts'
+
+/** The settings of every process of the data plane. */
+export const CONNECTION_SETTINGS = {
+  ...REDIS_SETTINGS,
+  ...S3_SETTINGS,
+  ...KAFKA_SETTINGS,
+} as const satisfies SettingTable
+
+export interface ConnectionSettings {
+  readonly redis: RedisSettings
+  readonly s3: S3Settings
+  readonly kafka: KafkaSettings
+}
+
+/** Reads where everything is; undefined where something of it is not said. */
+export function readConnectionSettings(
+  reader: SettingReader<keyof typeof CONNECTION_SETTINGS>,
+): ConnectionSettings | undefined {
+  const [redis, s3, kafka] = [readRedisSettings(reader), readS3Settings(reader), readKafkaSettings(reader)]
+  return redis && s3 && kafka && { redis, s3, kafka }
+}

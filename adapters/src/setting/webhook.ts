@@ -1,0 +1,55 @@
+/** Where webhooks may go and how, as settings. */
+import { parseCidrs } from '@platen/contract/address.ts'
+import { WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
+import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
+import { CERTIFICATES, NETWORKS, parseBoolean, parseInteger, readCertificates } from './parse.ts'
+import type { SettingReader, SettingTable } from './setting.ts'
+
+/** The settings of who judges the URLs of receivers: those who take them in, and those who call them. */
+export const WEBHOOK_POLICY_SETTINGS = {
+  PLATEN_WEBHOOK_ALLOW_HTTP: { default: 'false', description: 'Accept `http:` webhook URLs too, not only `https:`.' },
+  PLATEN_WEBHOOK_ALLOW_CIDRS: {
+    default: 'none',
+    description:
+      "Networks whose receivers may be called though they are not public, such as `10.1.0.0/16,fd12::/16`, by every tenant; a tenant's own are in `webhooks.allowCidrs`.",
+  },
+} as const satisfies SettingTable
+
+/** The settings of who calls receivers. */
+export const WEBHOOK_SETTINGS = {
+  ...WEBHOOK_POLICY_SETTINGS,
+  PLATEN_WEBHOOK_CA_FILE: {
+    default: 'none',
+    description: 'PEM file of certificates that vouch for receivers, beside those of the public authorities.',
+  },
+  PLATEN_WEBHOOK_RETRIES: {
+    default: `${WEBHOOK_RETRY_MS.length}`,
+    description: `Attempts that may follow a first one that failed: 0 to ${WEBHOOK_RETRY_MS.length}.`,
+  },
+} as const satisfies SettingTable
+
+export interface WebhookSettings {
+  /** Where webhooks may go, of any tenant. */
+  readonly policy: WebhookPolicy
+  /** Certificates to trust beside those Node brings along, as PEM. */
+  readonly ca?: string
+  /** How many attempts may follow the first. */
+  readonly retriesMax: number
+}
+
+/** Reads where webhooks may go. */
+export function readWebhookPolicy({ read }: SettingReader<keyof typeof WEBHOOK_POLICY_SETTINGS>): WebhookPolicy {
+  return {
+    isHttpAllowed: read('PLATEN_WEBHOOK_ALLOW_HTTP', parseBoolean, 'true or false') ?? false,
+    allowCidrs: read('PLATEN_WEBHOOK_ALLOW_CIDRS', parseCidrs, NETWORKS) ?? [],
+  }
+}
+
+/** Reads where webhooks may go and how they are called. */
+export function readWebhookSettings(reader: SettingReader<keyof typeof WEBHOOK_SETTINGS>): WebhookSettings {
+  const { read } = reader
+  const most = WEBHOOK_RETRY_MS.length
+  const ca = read('PLATEN_WEBHOOK_CA_FILE', readCertificates, CERTIFICATES)
+  const retries = read('PLATEN_WEBHOOK_RETRIES', (text) => parseInteger(text, [0, most]), `a number from 0 to ${most}`)
+  return { policy: readWebhookPolicy(reader), ...(ca !== undefined && { ca }), retriesMax: retries ?? most }
+}

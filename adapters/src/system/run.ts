@@ -1,0 +1,44 @@
+/** The life of a process: from its environment to its exit code. */
+
+/**
+ * Runs `serve` until SIGTERM or SIGINT, of which `stop` tells, and ends the process. The exit code is 0 after a clean stop, and 1
+ * when `serve` threw or ended by itself: why it threw stands on standard error.
+ */
+export async function runUntilStopped(serve: (stop: AbortSignal) => Promise<void>): Promise<never> {
+  const stop = stopSignal()
+  try {
+    await serve(stop)
+  } catch (error) {
+    process.stderr.write(`${explain(error)}\n`)
+    process.exit(1)
+  }
+  // Everything is closed by then; what libraries leave behind, such as timers, holds up nobody.
+  process.exit(stop.aborted ? 0 : 1)
+}
+
+/** Aborts at the first SIGTERM or SIGINT. Later ones do nothing: a drain takes as long as what is in hand. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => stop.abort())
+  return stop.signal
+}
+
+/** Resolves when one of the signals aborts. */
+export async function anyAborted(signals: readonly AbortSignal[]): Promise<void> {
+  const either = AbortSignal.any([...signals])
+  await new Promise<void>((resolve) => {
+    if (either.aborted) resolve()
+    either.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+/** What a person at a terminal needs to know to get a process started. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'ConfigError') return `platen cannot start with these settings:\n${error.message}`
+  const causes: string[] = []
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) causes.push(cause.message)
+  // A message often says that of its cause already.
+  const told = causes.filter((message, i) => i === 0 || !causes[i - 1]?.includes(message))
+  return `platen cannot start: ${told.join(': ')}`
+}
