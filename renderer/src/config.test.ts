@@ -1,0 +1,57 @@
+import { availableParallelism } from 'node:os'
+import { describe, expect, test } from 'vitest'
+import { readConfig } from './config.ts'
+
+const NEEDED = {
+  PLATEN_REDIS_URL: 'redis://localhost',
+  PLATEN_S3_BUCKET: 'pdfs',
+  PLATEN_KAFKA_BROKERS: 'localhost',
+  PLATEN_EVENT_KEY: Buffer.alloc(32, 1).toString('base64url'),
+}
+
+describe('the settings of a renderer', () => {
+  test('have defaults but for where everything is, and the key', () => {
+    expect(readConfig(NEEDED)).toMatchObject({
+      host: '0.0.0.0',
+      metricsPort: 9090,
+      logLevel: 'info',
+      engines: ['react_pdf', 'html'],
+      lanes: ['sync', 'async', 'bulk'],
+      concurrency: Math.min(availableParallelism(), 64),
+      eventKey: Buffer.alloc(32, 1),
+      redis: { place: { kind: 'server' } },
+      s3: { home: { bucket: 'pdfs' } },
+      kafka: { brokers: ['localhost:9092'] },
+    })
+  })
+
+  test.for<[string, string, object]>([
+    ['PLATEN_ENGINES', 'html', { engines: ['html'] }],
+    ['PLATEN_ENGINES', 'html, react_pdf', { engines: ['react_pdf', 'html'] }],
+    ['PLATEN_LANES', 'bulk,async', { lanes: ['async', 'bulk'] }],
+    ['PLATEN_CONCURRENCY', '64', { concurrency: 64 }],
+    ['PLATEN_CHROMIUM', 'none', { chromium: 'none' }],
+    ['PLATEN_METRICS_PORT', '0', { metricsPort: 0 }],
+  ])('take %s=%s', ([name, value, wanted]) => {
+    expect(readConfig({ ...NEEDED, [name]: value })).toMatchObject(wanted)
+  })
+
+  test.for<[string, string]>([
+    ['PLATEN_ENGINES', 'html,html'],
+    ['PLATEN_ENGINES', 'latex'],
+    ['PLATEN_LANES', 'sync,'],
+    ['PLATEN_CONCURRENCY', '0'],
+    ['PLATEN_CONCURRENCY', '65'],
+    ['PLATEN_EVENT_KEY', 'short'],
+    ['PLATEN_METRICS_PORT', 'http'],
+    ['PLATEN_LOG_LEVEL', 'loud'],
+  ])('refuse %s=%s', ([name, value]) => {
+    expect(() => readConfig({ ...NEEDED, [name]: value })).toThrow(name)
+  })
+
+  test('that are missing are named together', () => {
+    expect(() => readConfig({})).toThrow(
+      /PLATEN_EVENT_KEY is missing.*\n.*PLATEN_REDIS_URL is missing.*\n.*PLATEN_S3_BUCKET is missing.*\n.*PLATEN_KAFKA_BROKERS is missing/,
+    )
+  })
+})

@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import { readConfig } from './config.ts'
+
+const NEEDED = {
+  PLATEN_REDIS_URL: 'redis://localhost',
+  PLATEN_S3_BUCKET: 'pdfs',
+  PLATEN_KAFKA_BROKERS: 'localhost',
+  PLATEN_SEAL_KEY: Buffer.alloc(32, 1).toString('base64'),
+}
+
+describe('the settings of a webhooks process', () => {
+  test('have defaults but for where everything is, and the key', () => {
+    expect(readConfig(NEEDED)).toMatchObject({
+      brand: 'service',
+      sealKey: Buffer.alloc(32, 1),
+      webhooks: { policy: { isHttpAllowed: false, allowCidrs: [] }, retriesMax: 5 },
+    })
+  })
+
+  test('take how often is tried, and refuse what is no number of it', () => {
+    expect(readConfig({ ...NEEDED, PLATEN_WEBHOOK_RETRIES: '0' }).webhooks.retriesMax).toBe(0)
+    expect(() => readConfig({ ...NEEDED, PLATEN_WEBHOOK_RETRIES: '6' })).toThrow('PLATEN_WEBHOOK_RETRIES')
+  })
+
+  test('without the key name it', () => {
+    expect(() => readConfig({ ...NEEDED, PLATEN_SEAL_KEY: '' })).toThrow('PLATEN_SEAL_KEY is missing')
+  })
+})
