@@ -31,6 +31,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'adapters/src/sqlite', mayImport: [CONTRACT], packages: [] },
   { from: 'adapters/src/http', mayImport: [CONTRACT], packages: ['undici'] },
   { from: 'adapters/src/redis', mayImport: [CONTRACT], packages: ['ioredis'] },
+  { from: 'adapters/src/kafka', mayImport: [CONTRACT], packages: ['kafkajs'] },
   { from: 'adapters/src/prometheus', mayImport: [CONTRACT], packages: ['prom-client'] },
   {
     from: 'adapters/src/s3',

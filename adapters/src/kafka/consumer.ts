@@ -1,0 +1,351 @@
+/**
+ * A member of a consumer group that hands records over and has them back when they are done, however long that takes and in whatever
+ * order. kafkajs fetches no more until what it has given has been dealt with, and is given up by its group when that takes too long:
+ * so here its handler only puts records down where they are taken from, and stops the fetching of a partition that has enough there.
+ *
+ * Delivery is at least once. What is committed is the offset before which everything is done, now and then and at the end; what lies
+ * behind it is delivered again after a crash. Within one process no record is in two hands, also when a rebalance brings again
+ * what is in hand: see `watermark.ts`.
+ */
+import { abortable } from '@platen/contract/bell.ts'
+import {
+  KAFKA_ANSWER_MS_MAX,
+  KAFKA_COMMIT_EVERY_MS,
+  KAFKA_FETCH_BYTES,
+  KAFKA_FETCH_PARTITION_BYTES,
+  KAFKA_FETCH_WAIT_MS,
+  KAFKA_HEARTBEAT_MS,
+  KAFKA_JOIN_MS_MAX,
+  KAFKA_RETRY_MS_MAX,
+  KAFKA_RETRY_MS_MIN,
+  KAFKA_SESSION_MS,
+  KAFKA_SILENCE_MS_MAX,
+} from '@platen/contract/kafka-limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
+import { type KafkaConnection, unavailable } from './connect.ts'
+import { type Partition, partitionOf, type StoredRecord } from './partition.ts'
+import { type Watermark, watermark } from './watermark.ts'
+
+export interface ConsumerSettings {
+  /** Full names, prefix and all. Every member of a group has to consume the same topics. */
+  readonly group: string
+  readonly topics: readonly string[]
+  /** Called when `poll` may give something it did not give before. */
+  arrived(): void
+  /** What is known of partitions, by name: given by who joins the group again in this process and still has records in hand. */
+  readonly memory?: Map<string, Watermark>
+}
+
+/** A record in hand. */
+export interface ConsumedRecord extends StoredRecord {
+  /** It is to be delivered to nobody any more. Kept in memory until the next commit; also when the consumer is closed. */
+  done(): void
+  /** It is not done and stands at the head of its partition again, for whoever polls; where the partition is another's by now, it is theirs. */
+  giveBack(): void
+}
+
+/** What a partition of ours still has to do. */
+export interface Lag {
+  readonly topic: string
+  readonly partition: number
+  /** Records that are not done, as of the last fetch that brought any. */
+  readonly records: number
+}
+
+/** Closing it commits what is done, forgets what nobody has taken, and leaves the group, so that others need not wait for it to be missed. */
+export interface GroupConsumer extends AsyncDisposable {
+  /** The next record of a topic that is at hand: one partition's in their order, the partitions in turn. Never waits. */
+  poll(topic: string): ConsumedRecord | undefined
+  /**
+   * Resolves when what has been done until now is committed, but for partitions that have gone to another member, which reads again
+   * what was not. Throws `Unavailable`.
+   */
+  commit(signal: AbortSignal): Promise<void>
+  /** False when it has stopped for good, and only a new one helps. One that cannot reach a broker tries on, and is alive. */
+  isAlive(): boolean
+  lag(): readonly Lag[]
+}
+
+/** Joins a group. Resolves when partitions have been shared out, be it none. Throws `Unavailable`, or rejects with the signal's reason. */
+export async function openConsumer(
+  connection: KafkaConnection,
+  settings: ConsumerSettings,
+  signal: AbortSignal,
+): Promise<GroupConsumer> {
+  const member = new Member(connection, settings)
+  try {
+    await member.join(signal)
+    return member
+  } catch (cause) {
+    await member[Symbol.asyncDispose]()
+    throw cause
+  }
+}
+
+class Member implements GroupConsumer {
+  readonly #connection: KafkaConnection
+  readonly #settings: ConsumerSettings
+  readonly #consumer: Consumer
+  readonly #memory: Map<string, Watermark>
+  readonly #closing = new AbortController()
+  /** Those assigned to this member, by name. */
+  #partitions = new Map<string, Partition>()
+  /** Where polling goes on: the partitions take turns. */
+  #turn = 0
+  #heardAt: number
+  #failure: Error | undefined
+  /** Not between a crash and the start that follows, which begins with nothing paused. */
+  #isRunning = false
+  readonly #joined = Promise.withResolvers<void>()
+  #committing = Promise.resolve()
+
+  constructor(connection: KafkaConnection, settings: ConsumerSettings) {
+    this.#connection = connection
+    this.#settings = settings
+    this.#memory = settings.memory ?? new Map()
+    this.#heardAt = connection.clock.monotonic()
+    this.#consumer = connection
+      .client(() => this.#hear())
+      .consumer({
+        groupId: settings.group,
+        sessionTimeout: KAFKA_SESSION_MS,
+        rebalanceTimeout: KAFKA_SESSION_MS,
+        heartbeatInterval: KAFKA_HEARTBEAT_MS,
+        maxWaitTimeInMs: KAFKA_FETCH_WAIT_MS,
+        maxBytesPerPartition: KAFKA_FETCH_PARTITION_BYTES,
+        maxBytes: KAFKA_FETCH_BYTES,
+        allowAutoTopicCreation: false,
+        retry: {
+          initialRetryTime: KAFKA_RETRY_MS_MIN,
+          maxRetryTime: KAFKA_RETRY_MS_MAX,
+          retries: 5,
+          // Else a consumer that fails while it is closed comes back after it.
+          restartOnFailure: async () => !this.#closing.signal.aborted,
+        },
+      })
+  }
+
+  async join(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#connection
+    // Nobody may be waiting for it any more.
+    this.#joined.promise.catch(() => undefined)
+    this.#listen()
+    const deadline = clock.timeout(KAFKA_JOIN_MS_MAX)
+    const start = async () => {
+      await this.#consumer.connect()
+      await this.#consumer.subscribe({ topics: [...this.#settings.topics], fromBeginning: true })
+      await this.#consumer.run({ autoCommit: false, eachBatch: async (payload) => this.#receive(payload) })
+      await this.#joined.promise
+    }
+    await abortable(start(), AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+      signal.throwIfAborted()
+      const { group } = this.#settings
+      if (deadline.aborted) throw new Unavailable(`the group ${group} did not let this process in`, { cause })
+      return unavailable(cause)
+    })
+    void this.#commitNowAndThen()
+  }
+
+  poll(topic: string): ConsumedRecord | undefined {
+    const partitions = [...this.#partitions.values()]
+    for (let i = 0; i < partitions.length; i++) {
+      const turn = (this.#turn + i) % partitions.length
+      const partition = partitions[turn]
+      const record = partition?.topic === topic ? partition.take() : undefined
+      if (partition === undefined || record === undefined) continue
+      this.#turn = turn + 1
+      this.#makeRoom(partition)
+      return this.#handOut(record)
+    }
+    return undefined
+  }
+
+  async commit(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const { clock } = this.#connection
+    const deadline = clock.timeout(KAFKA_ANSWER_MS_MAX)
+    const moved = this.#moved()
+    this.#committing = this.#committing.catch(() => undefined).then(() => this.#commitMoved())
+    await abortable(this.#committing, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+      signal.throwIfAborted()
+      return unavailable(cause)
+    })
+    // kafkajs says nothing where it does not commit because it is about to start again.
+    const left = moved.filter(({ line, position }) => this.#isOurs(line) && (line.committed ?? 0) < position)
+    if (left.length > 0) throw new Unavailable(`the group ${this.#settings.group} did not commit`)
+  }
+
+  isAlive(): boolean {
+    const silenceMs = this.#connection.clock.monotonic() - this.#heardAt
+    return this.#failure === undefined && silenceMs < KAFKA_SILENCE_MS_MAX
+  }
+
+  lag(): readonly Lag[] {
+    return [...this.#partitions.values()].map((line) => ({
+      topic: line.topic,
+      partition: line.partition,
+      records: line.lag(),
+    }))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { clock, log } = this.#connection
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort(new Error('the consumer was closed'))
+    const never = new AbortController().signal
+    await this.commit(never).catch((err: unknown) => log.warn({ group: this.#settings.group, err }, 'offsets left'))
+    for (const line of this.#partitions.values()) line.lose()
+    this.#partitions = new Map()
+    // A broker that does not answer would else hold up the end of the process; the group then misses this member by itself.
+    await abortable(this.#consumer.disconnect(), clock.timeout(KAFKA_ANSWER_MS_MAX)).catch(() => undefined)
+  }
+
+  #listen(): void {
+    const { events } = this.#consumer
+    this.#consumer.on(events.FETCH_START, () => this.#hear())
+    this.#consumer.on(events.HEARTBEAT, () => this.#hear())
+    this.#consumer.on(events.GROUP_JOIN, ({ payload }) => this.#share(payload.memberAssignment))
+    this.#consumer.on(events.STOP, () => {
+      this.#isRunning = false
+    })
+    this.#consumer.on(events.COMMIT_OFFSETS, (event) => this.#committed(event))
+    this.#consumer.on(events.CRASH, (event) => this.#crashed(event))
+  }
+
+  #hear(): void {
+    this.#heardAt = this.#connection.clock.monotonic()
+  }
+
+  /** The group has shared out its partitions anew. */
+  #share(assignment: Readonly<Record<string, readonly number[]>>): void {
+    this.#hear()
+    this.#isRunning = true
+    const before = this.#partitions
+    this.#partitions = new Map()
+    for (const [topic, numbers] of Object.entries(assignment)) {
+      for (const number of numbers) {
+        const name = nameOf(topic, number)
+        this.#partitions.set(name, before.get(name) ?? partitionOf(topic, number, this.#memoryOf(name)))
+      }
+    }
+    for (const [name, line] of before) if (!this.#partitions.has(name)) line.lose()
+    for (const line of this.#partitions.values()) {
+      // What this generation has committed is not known, and what was paused still is.
+      line.committed = undefined
+      this.#resume(line)
+      if (line.isFull()) this.#pause(line)
+    }
+    const { group } = this.#settings
+    this.#connection.log.info(
+      { group, partitions: this.#partitions.size, before: before.size },
+      'partitions shared out',
+    )
+    this.#joined.resolve()
+  }
+
+  #memoryOf(name: string): Watermark {
+    const known = this.#memory.get(name) ?? watermark()
+    this.#memory.set(name, known)
+    return known
+  }
+
+  #receive({ batch }: EachBatchPayload): void {
+    const line = this.#partitions.get(nameOf(batch.topic, batch.partition))
+    // Fetched before the partition went to another.
+    if (line === undefined || this.#closing.signal.aborted) return
+    const count = line.add(batch.messages, Number(batch.highWatermark))
+    if (line.isFull()) this.#pause(line)
+    if (count > 0) this.#settings.arrived()
+  }
+
+  #handOut(record: StoredRecord): ConsumedRecord {
+    const name = nameOf(record.topic, record.partition)
+    return {
+      ...record,
+      done: () => {
+        this.#memoryOf(name).done(record.offset)
+        const line = this.#partitions.get(name)
+        if (line !== undefined) this.#makeRoom(line)
+      },
+      giveBack: () => {
+        const line = this.#partitions.get(name)
+        if (line === undefined) this.#memoryOf(name).release(record.offset)
+        else line.giveBack(record)
+        this.#settings.arrived()
+      },
+    }
+  }
+
+  #makeRoom(line: Partition): void {
+    if (line.isPaused && !line.isFull()) this.#resume(line)
+  }
+
+  #pause(line: Partition): void {
+    line.isPaused = true
+    if (this.#isRunning) this.#consumer.pause([{ topic: line.topic, partitions: [line.partition] }])
+  }
+
+  #resume(line: Partition): void {
+    line.isPaused = false
+    if (this.#isRunning) this.#consumer.resume([{ topic: line.topic, partitions: [line.partition] }])
+  }
+
+  async #commitNowAndThen(): Promise<void> {
+    const { clock, log } = this.#connection
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      await clock.sleep(KAFKA_COMMIT_EVERY_MS, signal).catch(() => undefined)
+      if (signal.aborted) return
+      // The next time will do: what is not committed is at worst delivered again.
+      await this.commit(signal).catch((err: unknown) =>
+        log.debug({ group: this.#settings.group, err }, 'commit failed'),
+      )
+    }
+  }
+
+  #moved(): { line: Partition; position: number }[] {
+    return [...this.#partitions.values()].flatMap((line) => {
+      const position = line.position()
+      return position === undefined ? [] : [{ line, position }]
+    })
+  }
+
+  async #commitMoved(): Promise<void> {
+    // Looked at again: those that have gone meanwhile are not ours to commit. kafkajs adds the generation in the same turn.
+    const offsets = this.#moved().map(({ line, position }) => ({
+      topic: line.topic,
+      partition: line.partition,
+      offset: String(position),
+    }))
+    if (offsets.length > 0) await this.#consumer.commitOffsets(offsets)
+  }
+
+  #committed({ payload }: ConsumerCommitOffsetsEvent): void {
+    for (const { topic, partitions } of payload.topics) {
+      for (const { partition, offset } of partitions) {
+        const line = this.#partitions.get(nameOf(topic, partition))
+        if (line !== undefined) line.committed = Number(offset)
+      }
+    }
+  }
+
+  #isOurs(line: Partition): boolean {
+    return this.#partitions.get(nameOf(line.topic, line.partition)) === line
+  }
+
+  #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
+    const { log } = this.#connection
+    const { group } = this.#settings
+    this.#hear()
+    if (restart) return log.warn({ group, err: error }, 'consumer starts again')
+    this.#joined.reject(error)
+    if (this.#closing.signal.aborted) return
+    this.#failure = error
+    log.error({ group, err: error }, 'consumer stopped')
+  }
+}
+
+function nameOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`
+}

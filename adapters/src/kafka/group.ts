@@ -1,0 +1,94 @@
+/**
+ * Offsets of a group that are committed beside its consumers. kafkajs lets members alone commit, so this joins for a moment, and
+ * again until every partition has come by: others may be members too, and each commits what it was given.
+ */
+
+import { abortable } from '@platen/contract/bell.ts'
+import {
+  KAFKA_HEARTBEAT_MS,
+  KAFKA_RETRY_MS_MAX,
+  KAFKA_RETRY_MS_MIN,
+  KAFKA_SESSION_MS,
+} from '@platen/contract/kafka-limit.ts'
+import type { KafkaConnection } from './connect.ts'
+
+interface Commit {
+  /** Full names, prefix and all. */
+  readonly group: string
+  readonly topics: readonly string[]
+  /** What to commit of a partition, given what is committed and what is the first offset in it; undefined = leave it. */
+  offset(committed: number | undefined, low: number, place: Place): number | undefined
+}
+
+interface Place {
+  readonly topic: string
+  readonly partition: number
+}
+
+interface Wanted extends Place {
+  readonly offset: number
+}
+
+/** Resolves when no partition is to be committed any more. Rejects as kafkajs does, or with the signal's reason. */
+export async function commitInGroup(connection: KafkaConnection, commit: Commit, signal: AbortSignal): Promise<void> {
+  for (let waitMs = KAFKA_RETRY_MS_MIN; ; waitMs = Math.min(2 * waitMs, KAFKA_RETRY_MS_MAX)) {
+    if ((await wantedOf(connection, commit)).length === 0) return
+    await commitAsMember(connection, commit, signal)
+    if ((await wantedOf(connection, commit)).length === 0) return
+    await connection.clock.sleep(waitMs, signal)
+  }
+}
+
+async function wantedOf(connection: KafkaConnection, commit: Commit): Promise<readonly Wanted[]> {
+  const { group, topics } = commit
+  const admin = await connection.admin()
+  const [lows, committed] = await Promise.all([
+    Promise.all(topics.map(async (topic) => ({ topic, partitions: await admin.fetchTopicOffsets(topic) }))),
+    admin.fetchOffsets({ groupId: group, topics: [...topics] }),
+  ])
+  return lows.flatMap(({ topic, partitions }) =>
+    partitions.flatMap(({ partition, low }) => {
+      const known = committed
+        .find((each) => each.topic === topic)
+        ?.partitions.find((each) => each.partition === partition)
+      // -1 where there is none.
+      const before = known === undefined || Number(known.offset) < 0 ? undefined : Number(known.offset)
+      const place = { topic, partition }
+      const next = commit.offset(before, Number(low), place)
+      return next === undefined ? [] : [{ ...place, offset: next }]
+    }),
+  )
+}
+
+async function commitAsMember(connection: KafkaConnection, commit: Commit, signal: AbortSignal): Promise<void> {
+  const consumer = connection
+    .client(() => undefined)
+    .consumer({
+      groupId: commit.group,
+      sessionTimeout: KAFKA_SESSION_MS,
+      rebalanceTimeout: KAFKA_SESSION_MS,
+      heartbeatInterval: KAFKA_HEARTBEAT_MS,
+      maxWaitTimeInMs: 1,
+      allowAutoTopicCreation: false,
+      retry: { retries: 5, restartOnFailure: async () => false },
+    })
+  const joined = Promise.withResolvers<Readonly<Record<string, readonly number[]>>>()
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => joined.resolve(payload.memberAssignment))
+  consumer.on(consumer.events.CRASH, ({ payload }) => joined.reject(payload.error))
+  const run = async () => {
+    await consumer.connect()
+    await consumer.subscribe({ topics: [...commit.topics], fromBeginning: true })
+    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined })
+    const assignment = await joined.promise
+    const offsets = (await wantedOf(connection, commit))
+      .filter(({ topic, partition }) => assignment[topic]?.includes(partition))
+      .map((each) => ({ ...each, offset: String(each.offset) }))
+    if (offsets.length > 0) await consumer.commitOffsets(offsets)
+  }
+  try {
+    await abortable(run(), signal)
+  } finally {
+    joined.promise.catch(() => undefined)
+    await consumer.disconnect()
+  }
+}

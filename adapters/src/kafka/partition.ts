@@ -1,0 +1,113 @@
+/** One partition as a consumer holds it: what was fetched and nobody has taken, and how far it is done. */
+import { KAFKA_AT_HAND_BYTES_MAX, KAFKA_OPEN_RECORDS_MAX } from '@platen/contract/kafka-limit.ts'
+import type { KafkaMessage } from 'kafkajs'
+import type { Watermark } from './watermark.ts'
+
+/** A record as it stands in its partition. */
+export interface StoredRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  /** When it was appended, by the clock of whoever did: epoch milliseconds. */
+  readonly timestamp: number
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: Readonly<Record<string, Buffer | undefined>>
+}
+
+export interface Partition {
+  readonly topic: string
+  readonly partition: number
+  /** The offset that was committed last since it is ours. */
+  committed: number | undefined
+  /** Is no more fetched of it until it has room? */
+  isPaused: boolean
+  /** Takes in what was fetched, but for what is here already. Returns how many records came to be at hand. */
+  add(messages: readonly KafkaMessage[], highWatermark: number): number
+  /** The next record, which is in somebody's hand from now on. */
+  take(): StoredRecord | undefined
+  /** Puts a record that was taken back where it stood. */
+  giveBack(record: StoredRecord): void
+  done(record: StoredRecord): void
+  isFull(): boolean
+  /** What to commit; undefined where there is nothing new. */
+  position(): number | undefined
+  /** Records that are not done, those not fetched yet included, as of the last fetch that brought any. */
+  lag(): number
+  /** It is given to another member: what nobody has taken is forgotten. */
+  lose(): void
+}
+
+/** A partition that is ours from now on. What is known of it from earlier stands in its watermark. */
+export function partitionOf(topic: string, partition: number, watermark: Watermark): Partition {
+  let waiting: StoredRecord[] = []
+  let waitingBytes = 0
+  let end = 0
+  watermark.restart()
+
+  const isFull = () => waitingBytes >= KAFKA_AT_HAND_BYTES_MAX || watermark.openCount() >= KAFKA_OPEN_RECORDS_MAX
+
+  return {
+    topic,
+    partition,
+    committed: undefined,
+    isPaused: false,
+    add(messages, highWatermark) {
+      end = highWatermark
+      const fresh = messages
+        .filter(({ offset }) => watermark.begin(Number(offset)))
+        .map((message) => storedAs({ topic, partition }, message))
+      waiting.push(...fresh)
+      // What comes again after a rebalance may lie before what is at hand.
+      waiting.sort((a, b) => a.offset - b.offset)
+      waitingBytes += fresh.reduce((sum, record) => sum + bytesOf(record), 0)
+      return fresh.length
+    },
+    take() {
+      const record = waiting.shift()
+      if (record !== undefined) waitingBytes -= bytesOf(record)
+      return record
+    },
+    giveBack(record) {
+      waiting.push(record)
+      waiting.sort((a, b) => a.offset - b.offset)
+      waitingBytes += bytesOf(record)
+    },
+    done: ({ offset }) => watermark.done(offset),
+    isFull,
+    position() {
+      const position = watermark.position()
+      return position === this.committed ? undefined : position
+    },
+    lag: () => Math.max(end - (watermark.position() ?? end), 0),
+    lose() {
+      for (const { offset } of waiting) watermark.release(offset)
+      waiting = []
+      waitingBytes = 0
+      watermark.restart()
+    },
+  }
+}
+
+function storedAs(place: { topic: string; partition: number }, message: KafkaMessage): StoredRecord {
+  return {
+    ...place,
+    offset: Number(message.offset),
+    timestamp: Number(message.timestamp),
+    key: message.key,
+    value: message.value,
+    headers: Object.fromEntries(
+      Object.entries(message.headers ?? {}).map(([name, value]) => [name, firstOf(value)] as const),
+    ),
+  }
+}
+
+/** A header may stand there several times; ours do not. */
+function firstOf(value: Buffer | string | (Buffer | string)[] | undefined): Buffer | undefined {
+  const first = Array.isArray(value) ? value[0] : value
+  return typeof first === 'string' ? Buffer.from(first) : first
+}
+
+function bytesOf({ key, value }: StoredRecord): number {
+  return (key?.byteLength ?? 0) + (value?.byteLength ?? 0)
+}

@@ -1,0 +1,207 @@
+/**
+ * The topics, as data, and how they come to be: made where they are missing, looked at where they are there. Every group that reads
+ * one has a committed offset in each of its partitions from the start, as what scales by lag takes a group without one to be behind
+ * by the whole log.
+ */
+import {
+  KAFKA_DEAD_BYTES_MAX,
+  KAFKA_DEAD_KEPT_MS,
+  KAFKA_EVENTS_KEPT_MS,
+  KAFKA_PREPARE_MS_MAX,
+  KAFKA_QUEUE_KEPT_MS,
+  KAFKA_RETRY_MS_MAX,
+  KAFKA_SYNC_KEPT_MS,
+} from '@platen/contract/kafka-limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { ENGINES, type Engine, LANES, type Lane } from '@platen/contract/render.ts'
+import type { Admin, ITopicConfig } from 'kafkajs'
+import { type KafkaConnection, unavailable } from './connect.ts'
+import { commitInGroup } from './group.ts'
+
+/** A topic as it is to be. */
+export interface Topic {
+  /** Without the prefix. */
+  readonly name: string
+  readonly partitions: number
+  /** What reads it, without the prefix. A group that reads several topics is named by each. */
+  readonly groups: readonly string[]
+  /** Kafka's own settings of it, where they differ from the broker's. */
+  readonly config: Readonly<Record<string, string>>
+}
+
+/** How the topics of one installation are made. */
+export interface TopicSettings {
+  /** Before the name of every topic and group, so that installations can share a Kafka. Letters, digits, `.`, `_` and `-`. */
+  readonly prefix: string
+  /** Of each lane's topics; no more renderers than that can serve a lane at once. Ordering is kept in a partition alone, so one is the least and enough for a test. */
+  readonly partitions?: Partial<Record<Lane, number>> | undefined
+  /** How many brokers have a copy; the brokers' own default if absent. */
+  readonly replicas?: number | undefined
+}
+
+/** Kafka can be reached and its topics are not what they have to be; the message says what the operator has to mend. */
+export class KafkaUnfit extends Error {
+  override readonly name = 'KafkaUnfit'
+}
+
+/** More partitions than renderers anyone starts; changing their number later is easy, changing it down is not possible. */
+export const PARTITIONS: Readonly<Record<Lane, number>> = { sync: 12, async: 24, bulk: 24 }
+
+/** What stands in the way of being rendered, with the reason: read by people. */
+export const DEAD_TOPIC = 'render.dead'
+export const EVENT_TOPIC = 'render.events'
+const EVENT_PARTITIONS = 12
+const DEAD_PARTITIONS = 1
+
+/** The topic of a line, and the group of its renderers: members of a group all consume the same, and renderers may differ in their lanes. */
+export function lineTopic(engine: Engine, lane: Lane): string {
+  return `render.${engine}.${lane}`
+}
+
+/** The group of those who read the event log under one name. */
+export function readerGroup(reader: string): string {
+  return `${EVENT_TOPIC}.${reader}`
+}
+
+/** The topics of renders and their events; `readers` are the names under which the event log is read. */
+export function renderTopics({ partitions }: TopicSettings, readers: readonly string[]): readonly Topic[] {
+  const lines = ENGINES.flatMap((engine) =>
+    LANES.map((lane) => ({
+      name: lineTopic(engine, lane),
+      partitions: partitions?.[lane] ?? PARTITIONS[lane],
+      groups: [lineTopic(engine, lane)],
+      config: deletedAfter(lane === 'sync' ? KAFKA_SYNC_KEPT_MS : KAFKA_QUEUE_KEPT_MS),
+    })),
+  )
+  const dead = {
+    name: DEAD_TOPIC,
+    partitions: DEAD_PARTITIONS,
+    groups: [],
+    config: { ...deletedAfter(KAFKA_DEAD_KEPT_MS), 'max.message.bytes': String(KAFKA_DEAD_BYTES_MAX) },
+  }
+  const events = {
+    name: EVENT_TOPIC,
+    partitions: Math.min(partitions?.async ?? EVENT_PARTITIONS, EVENT_PARTITIONS),
+    groups: readers.map(readerGroup),
+    config: deletedAfter(KAFKA_EVENTS_KEPT_MS),
+  }
+  return [...lines, dead, events]
+}
+
+/** Kafka's settings of a topic whose records go when they are that old. */
+export function deletedAfter(keptMs: number): Readonly<Record<string, string>> {
+  return { 'cleanup.policy': 'delete', 'retention.ms': String(keptMs), 'segment.ms': String(Math.ceil(keptMs / 7)) }
+}
+
+/**
+ * Makes the topics that are missing, and the first offsets; again and again is fine, and so is by several processes at once. Throws
+ * `KafkaUnfit` where a topic has fewer partitions than asked for, or is missing and may not be made; and `Unavailable`.
+ */
+export async function prepareTopics(
+  connection: KafkaConnection,
+  topics: readonly Topic[],
+  options: { settings: TopicSettings; signal: AbortSignal },
+): Promise<void> {
+  const { settings } = options
+  const signal = AbortSignal.any([options.signal, connection.clock.timeout(KAFKA_PREPARE_MS_MAX)])
+  const wanted = topics.map((topic) => ({ ...topic, name: settings.prefix + topic.name }))
+  try {
+    const admin = await connection.admin()
+    const missing = await missingOf(admin, wanted)
+    if (missing.length > 0) await create(admin, missing, settings)
+    await untilThere(connection, admin, { wanted, signal })
+    await Promise.all(
+      [...groupsOf(wanted)].map(([group, names]) =>
+        commitInGroup(connection, { group: settings.prefix + group, topics: names, offset: firstOffset }, signal),
+      ),
+    )
+  } catch (cause) {
+    options.signal.throwIfAborted()
+    if (cause instanceof KafkaUnfit) throw cause
+    unavailable(cause)
+  }
+}
+
+/** The first there is, where a group has none. */
+function firstOffset(committed: number | undefined, low: number): number | undefined {
+  return committed === undefined ? low : undefined
+}
+
+async function missingOf(admin: Admin, wanted: readonly Topic[]): Promise<readonly Topic[]> {
+  const there = new Set(await admin.listTopics())
+  return wanted.filter(({ name }) => !there.has(name))
+}
+
+async function create(admin: Admin, missing: readonly Topic[], { replicas }: TopicSettings): Promise<void> {
+  const configs = missing.map(
+    ({ name, partitions, config }): ITopicConfig => ({
+      topic: name,
+      numPartitions: partitions,
+      replicationFactor: replicas ?? -1,
+      configEntries: Object.entries(config).map(([key, value]) => ({ name: key, value })),
+    }),
+  )
+  // One by one, as of several kafkajs says only that some could not be made.
+  for (const topic of configs) {
+    try {
+      // False where another process was quicker.
+      await admin.createTopics({ topics: [topic], waitForLeaders: false })
+    } catch (cause) {
+      const reason = cause instanceof AggregateError ? cause.errors.map(String).join(', ') : reasonOf(cause)
+      const names = missing.map(({ name }) => name).join(', ')
+      throw new KafkaUnfit(`these topics are missing in Kafka: ${names}; making ${topic.topic} failed: ${reason}`, {
+        cause,
+      })
+    }
+  }
+}
+
+/** What was made is known to every broker, and has leaders, a moment later. */
+async function untilThere(
+  { clock }: KafkaConnection,
+  admin: Admin,
+  { wanted, signal }: { wanted: readonly Topic[]; signal: AbortSignal },
+): Promise<void> {
+  for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, KAFKA_RETRY_MS_MAX)) {
+    const { topics } = await admin
+      .fetchTopicMetadata({ topics: wanted.map(({ name }) => name) })
+      .catch((cause: unknown) => (isNew(cause) ? { topics: [] } : unavailable(cause)))
+    const found = new Map(topics.map(({ name, partitions }) => [name, partitions]))
+    const late = wanted.filter(({ name }) => (found.get(name) ?? []).length === 0)
+    if (late.length === 0) {
+      for (const { name, partitions } of wanted) checkPartitions(name, partitions, found.get(name)?.length ?? 0)
+      return
+    }
+    await clock.sleep(waitMs, signal).catch(() => {
+      throw new Unavailable(`Kafka does not know these topics: ${late.map(({ name }) => name).join(', ')}`)
+    })
+  }
+}
+
+function checkPartitions(name: string, wanted: number, found: number): void {
+  if (found >= wanted) return
+  throw new KafkaUnfit(`the topic ${name} has ${found} partitions in Kafka and needs ${wanted}`)
+}
+
+/** Each group with the topics it reads. */
+function groupsOf(topics: readonly Topic[]): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>()
+  for (const { name, groups: readers } of topics) {
+    for (const group of readers) groups.set(group, [...(groups.get(group) ?? []), name])
+  }
+  return groups
+}
+
+/** What brokers say of a topic that was made a moment ago. */
+const NEW = ['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']
+
+function isNew(error: unknown): boolean {
+  return error instanceof Error && 'type' in error && NEW.includes(String(error.type))
+}
+
+function reasonOf(error: unknown): string {
+  // kafkajs has an aggregate of its own, whose message says nothing.
+  if (!(error instanceof Error)) return String(error)
+  const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors.map(String) : []
+  return inner.length > 0 ? inner.join(', ') : error.message
+}
