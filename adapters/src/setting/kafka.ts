@@ -1,5 +1,5 @@
 /** Where Kafka is, as settings. */
-import { CERTIFICATES, parseBoolean, parseHosts, readCertificates } from './parse.ts'
+import { CERTIFICATES, parseBoolean, parseHosts, parseInteger, readCertificates } from './parse.ts'
 import type { SettingReader, SettingTable } from './setting.ts'
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const
@@ -26,6 +26,15 @@ export const KAFKA_SETTINGS = {
     default: 'none',
     description: 'What the names of topics and groups begin with (`pdf.`), so that a Kafka can be shared.',
   },
+  PLATEN_KAFKA_PARTITIONS: {
+    default: '12 for sync, 24 for async and bulk',
+    description:
+      'Partitions of the topics that renders wait in, when they are made: at most so many renderers serve a lane at once.',
+  },
+  PLATEN_KAFKA_REPLICATION: {
+    default: "the brokers'",
+    description: 'How many brokers have a copy of each topic, when it is made.',
+  },
 } as const satisfies SettingTable
 
 export interface KafkaSettings {
@@ -36,9 +45,16 @@ export interface KafkaSettings {
   readonly tls?: { readonly ca?: string }
   /** Before the name of every topic and group; may be empty. */
   readonly topicPrefix: string
+  /** Of each topic that renders wait in; absent = by its lane. */
+  readonly partitions?: number
+  /** Copies of each topic; absent = as the brokers have it. */
+  readonly replicas?: number
 }
 
 const PORT_DEFAULT = 9092
+/** More than a broker likes to have of one topic, and more renderers than anyone starts. */
+const PARTITIONS_MAX = 200
+const REPLICAS_MAX = 9
 
 /** Reads where Kafka is. */
 export function readKafkaSettings(reader: SettingReader<keyof typeof KAFKA_SETTINGS>): KafkaSettings | undefined {
@@ -50,8 +66,25 @@ export function readKafkaSettings(reader: SettingReader<keyof typeof KAFKA_SETTI
   if (ca !== undefined && !isTls) refuse('PLATEN_KAFKA_CA_FILE needs PLATEN_KAFKA_TLS=true')
   const topicPrefix =
     read('PLATEN_KAFKA_TOPIC_PREFIX', parsePrefix, 'letters, digits, dots, dashes and underscores, at most 100') ?? ''
+  const partitions = read(
+    'PLATEN_KAFKA_PARTITIONS',
+    (text) => parseInteger(text, [1, PARTITIONS_MAX]),
+    `a number from 1 to ${PARTITIONS_MAX}`,
+  )
+  const replicas = read(
+    'PLATEN_KAFKA_REPLICATION',
+    (text) => parseInteger(text, [1, REPLICAS_MAX]),
+    `a number from 1 to ${REPLICAS_MAX}`,
+  )
   if (brokers === undefined) return undefined
-  return { brokers, topicPrefix, ...(sasl && { sasl }), ...(isTls && { tls: { ...(ca !== undefined && { ca }) } }) }
+  return {
+    brokers,
+    topicPrefix,
+    ...(sasl && { sasl }),
+    ...(isTls && { tls: { ...(ca !== undefined && { ca }) } }),
+    ...(partitions !== undefined && { partitions }),
+    ...(replicas !== undefined && { replicas }),
+  }
 }
 
 function readSasl({ read, refuse }: SettingReader<keyof typeof KAFKA_SETTINGS>): KafkaSettings['sasl'] {

@@ -110,6 +110,8 @@ describe('the settings of the connections', () => {
       { kafka: { sasl: { mechanism: 'scram-sha-512', username: 'me', password: 'x' } } },
     ],
     [{ PLATEN_KAFKA_TOPIC_PREFIX: 'pdf.' }, { kafka: { topicPrefix: 'pdf.' } }],
+    [{ PLATEN_KAFKA_PARTITIONS: '48' }, { kafka: { partitions: 48 } }],
+    [{ PLATEN_KAFKA_REPLICATION: '3' }, { kafka: { replicas: 3 } }],
   ])('take %o', ([variables, wanted]) => {
     expect(read(variables)).toMatchObject(wanted)
   })
@@ -144,6 +146,8 @@ describe('the settings of the connections', () => {
     ['PLATEN_KAFKA_TLS', 'hunter2'],
     ['PLATEN_KAFKA_CA_FILE', '/nowhere/hunter2'],
     ['PLATEN_KAFKA_TOPIC_PREFIX', 'hunter2 '],
+    ['PLATEN_KAFKA_PARTITIONS', '0'],
+    ['PLATEN_KAFKA_REPLICATION', 'hunter2'],
     ['PLATEN_SEAL_KEY', 'hunter2'],
     ['PLATEN_SEAL_KEY', Buffer.alloc(31).toString('base64')],
     ['PLATEN_SEAL_KEY', Buffer.alloc(33).toString('base64')],
