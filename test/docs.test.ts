@@ -1,5 +1,9 @@
 /** Reference documents that are made from the code: they can be read without it and cannot fall behind. `vitest -u` writes them. */
 
+import { apiMeter } from '@platen/adapters/prometheus/api.ts'
+import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
+import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { KAFKA_SETTINGS } from '@platen/adapters/setting/kafka.ts'
 import { REDIS_SETTINGS } from '@platen/adapters/setting/redis.ts'
 import { S3_SETTINGS } from '@platen/adapters/setting/s3.ts'
@@ -29,16 +33,18 @@ import {
 import { SETTINGS } from '@platen/embedded/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
+import { anApi } from './fixture/api.ts'
 
 test('docs/errors.md is the error catalog', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot('../docs/errors.md')
 })
 
-test('docs/operations.md lists every setting there is', async () => {
+test('docs/operations.md lists every setting and every metric there is', async () => {
   const connections = { ...REDIS_SETTINGS, ...S3_SETTINGS, ...KAFKA_SETTINGS, ...SEAL_SETTINGS }
   const document = [
     ['settings', settingsTable(SETTINGS)] as const,
     ['connections', settingsTable(connections)] as const,
+    ['metrics', await metricsTable()] as const,
   ].reduce((text, [name, made]) => filled(text, name, made), readText('docs/operations.md'))
   await expect(document).toMatchFileSnapshot('../docs/operations.md')
 })
@@ -95,6 +101,51 @@ function rowsOf(catalog: Readonly<Record<string, ErrorEntry>>): readonly (readon
 function settingsTable(settings: SettingTable): string {
   const rows = Object.entries(settings).map(([name, setting]) => [`\`${name}\``, setting.default, setting.description])
   return table(['setting', 'default', 'meaning'], rows)
+}
+
+/** All that is counted, by deployable, as a scrape shows it before anything has happened. */
+async function metricsTable(): Promise<string> {
+  const all = anExposition()
+  const api = anExposition()
+  const meter = apiMeter(api, { directory: () => ({ revision: 0, isConnected: true, ageMs: 0 }) })
+  // Its routes are known when they are registered.
+  await anApi({ ports: { meter } }).app.ready()
+  const renderer = anExposition()
+  rendererMeter(renderer, { lag: () => [{ topic: 'render.html.sync', lag: 0 }] })
+  const webhooks = anExposition()
+  webhookMeter(webhooks)
+  const rows = await Promise.all(Object.entries({ all, api, renderer, webhooks }).map(metricRows))
+  return table(['metric', 'of', 'type', 'labels', 'meaning'], rows.flat())
+}
+
+function anExposition(): Metrics {
+  return openMetrics({ isRead: false, deployable: 'docs' })
+}
+
+async function metricRows([deployable, metrics]: [string, Metrics]): Promise<readonly (readonly string[])[]> {
+  const blocks = (await metrics.text()).split(/^# HELP /m).slice(1)
+  const own = blocks.filter((block) => deployable === 'all' || !block.startsWith('platen_build_info '))
+  return own.map((block) => {
+    const [, name = '', help = '', type = ''] = /^(\S+) (.+)\n# TYPE \S+ (\w+)/.exec(block) ?? []
+    return [`\`${name}\``, deployable, type, labelsOf(block), help]
+  })
+}
+
+const LABEL_VALUES_SHOWN_MAX = 12
+
+/** The labels of one metric, with their values: but where there is only one, which is an example, or more than can be read. */
+function labelsOf(block: string): string {
+  const values = new Map<string, Set<string>>()
+  for (const [, label = '', value = ''] of block.matchAll(/[{,](\w+)="([^"]*)"/g)) {
+    if (label !== 'le') values.set(label, (values.get(label) ?? new Set()).add(value))
+  }
+  const shown = [...values].map(([label, known]) => {
+    const { size } = known
+    const set = [...known].map((value) => `\`${value}\``).join(', ')
+    if (size > LABEL_VALUES_SHOWN_MAX) return `\`${label}\`: a code of [errors](errors.md)`
+    return size > 1 ? `\`${label}\`: ${set}` : `\`${label}\``
+  })
+  return shown.join('; ')
 }
 
 function limitsTable(): string {

@@ -1,9 +1,12 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { describe, expect, test } from 'vitest'
-import { anApi, LIVE_KEY } from '../../test/fixture/api.ts'
+import { type Api, anApi, LIVE_KEY, queued } from '../../test/fixture/api.ts'
 import { NOON } from '../../test/fixture/build.ts'
 
+const NEVER = new AbortController().signal
 const ASYNC = { template: 'invoice', data: { secret: 'hunter2' }, mode: 'async' }
 
 describe('a request that leads nowhere', () => {
@@ -158,4 +161,55 @@ describe('HEAD', () => {
       ])
     },
   )
+})
+
+describe('an operator', () => {
+  /** The lines of a scrape that say something of a name. */
+  const told = async ({ metrics }: Api, name: string) =>
+    (await metrics.text()).split('\n').filter((line) => line.startsWith(`platen_${name}`) && !line.endsWith(' 0'))
+
+  test('sees every answer by route, method and class, and what leads nowhere as one', async () => {
+    const api = anApi()
+    await api.get('/api/v1/templates')
+    await api.get('/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R')
+    await api.get('/nothing')
+    await api.app.inject({ method: 'PROPFIND', url: `/${'a'.repeat(40)}` })
+    await api.app.inject({ method: 'DELETE', url: '/api/v1/templates' })
+    expect(await told(api, 'http_requests_total')).toEqual([
+      'platen_http_requests_total{route="none",method="other",status="4xx"} 3',
+      'platen_http_requests_total{route="/api/v1/render/:id",method="GET",status="4xx"} 1',
+      'platen_http_requests_total{route="/api/v1/templates",method="GET",status="2xx"} 1',
+    ])
+    expect(await told(api, 'requests_refused_total')).toEqual([
+      'platen_requests_refused_total{code="NOT_FOUND"} 2',
+      'platen_requests_refused_total{code="RENDER_NOT_FOUND"} 1',
+      'platen_requests_refused_total{code="METHOD_NOT_ALLOWED"} 1',
+    ])
+  })
+
+  test('sees who waits for a sync render, and for how long', async () => {
+    const api = anApi()
+    const answer = api.post({ template: 'invoice', data: {} })
+    const { id } = await queued(api, 'sync')
+    expect(await told(api, 'sync_renders_waiting')).toEqual(['platen_sync_renders_waiting 1'])
+    expect(await told(api, 'renders_accepted_total')).toEqual([
+      'platen_renders_accepted_total{engine="react_pdf",mode="sync",lane="sync"} 1',
+    ])
+    await api.ports.replies.answer(id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
+    await answer
+    expect(await told(api, 'sync_renders_waiting')).toEqual([])
+    expect(await told(api, 'sync_wait_seconds_count')).toEqual(['platen_sync_wait_seconds_count 1'])
+  })
+
+  test('sees that the limiter cannot be asked', async () => {
+    const reserve = () => Promise.reject(new Unavailable('no answer'))
+    const limiter = { ...memoryLimiter(manualClock(NOON)), reserve }
+    const api = anApi({ ports: { limiter } })
+    expect((await api.post(ASYNC)).statusCode).toBe(503)
+    expect(await told(api, 'limiter_failures_total')).toEqual(['platen_limiter_failures_total 1'])
+    expect(await told(api, 'renders_accepted_total')).toEqual([])
+    expect(await told(api, 'requests_refused_total')).toEqual([
+      'platen_requests_refused_total{code="RENDER_UNAVAILABLE"} 1',
+    ])
+  })
 })

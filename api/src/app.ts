@@ -7,6 +7,7 @@ import { HEADER_BYTES_MAX, REQUEST_RECEIVE_MS_MAX } from '@platen/contract/limit
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { authenticator } from './admission/authenticate.ts'
+import { countedLimiter } from './admission/limit.ts'
 import { compileRequestSchema } from './admission/request.ts'
 import { answerEverything, type Connections, connections, lingering, requestIdOf } from './connection.ts'
 import { describe } from './openapi.ts'
@@ -39,9 +40,10 @@ const RECEIVE_CHECK_MS = 1000
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 
 /** The API over its ports, ready for `listen` or `inject`. Closing it refuses new work with 503 and lets what runs end. */
-export function buildApp(ports: ApiPorts): ApiApp {
-  const { clock, ids } = ports
-  const links = connections({ clock, ids })
+export function buildApp(given: ApiPorts): ApiApp {
+  const ports = { ...given, limiter: countedLimiter(given) }
+  const links = connections(ports)
+  const { ids } = ports
   const app = fastify({
     genReqId: (request) => requestIdOf(request.headers['x-request-id'], ids),
     requestTimeout: REQUEST_RECEIVE_MS_MAX,
@@ -73,14 +75,17 @@ export function buildApp(ports: ApiPorts): ApiApp {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
   app.setErrorHandler((error, request, reply) => refuse(ports, error, { request, reply }))
-  answerEverything(app, ids)
+  answerEverything(app, ports)
   addHooks(app, ports, links)
   addRoutes(app, ports)
   return app
 }
 
-function addHooks(app: FastifyInstance, { clock, log }: ApiPorts, links: Connections): void {
+function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, links: Connections): void {
   const methods = methodsByRoute(app)
+  app.addHook('onRoute', ({ url: path, method }) => {
+    for (const each of [method].flat()) meter.routed({ path, method: each })
+  })
   app.addHook('onRequest', async (request, reply) => {
     links.track(request, reply)
     reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
@@ -92,10 +97,14 @@ function addHooks(app: FastifyInstance, { clock, log }: ApiPorts, links: Connect
   })
   app.addHook('onSend', async (request, reply, payload) => lingering(request, reply, { payload, clock }))
   app.addHook('onResponse', async (request, reply) => {
+    const { method } = request
+    const { url: path } = request.routeOptions
+    const { statusCode: status } = reply
+    meter.answered({ path, method }, { status, durationMs: reply.elapsedTime })
     const fields = {
-      method: request.method,
-      route: request.routeOptions.url,
-      status: reply.statusCode,
+      method,
+      route: path,
+      status,
       durationMs: Math.round(reply.elapsedTime),
       requestId: request.id,
       tenant: request.caller?.tenant.id,
@@ -137,9 +146,14 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts): void {
 }
 
 /** Answers with the refusal an error stands for, and logs it where an operator has to know. */
-function refuse({ log }: ApiPorts, error: unknown, exchange: { request: FastifyRequest; reply: FastifyReply }): void {
+function refuse(
+  { log, meter }: ApiPorts,
+  error: unknown,
+  exchange: { request: FastifyRequest; reply: FastifyReply },
+): void {
   const { request, reply } = exchange
   const problem = problemOf(error)
+  meter.refused(problem.code)
   const fields = { requestId: request.id, tenant: request.caller?.tenant.id, err: problem.incident }
   if (problem.code === 'INTERNAL_ERROR' && problem.incident !== undefined) log.error(fields, 'request hit a defect')
   else if (problem.incident !== undefined) log.warn(fields, 'request could not be served')

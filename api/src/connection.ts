@@ -14,10 +14,11 @@ import {
   REQUEST_ID_CHARS_MAX,
   REQUEST_RECEIVE_MS_MAX,
 } from '@platen/contract/limit.ts'
+import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { problemBody, problemOf } from './problem.ts'
+import { type Problem, problemBody, problemOf } from './problem.ts'
 
 const REQUEST_ID = new RegExp(`^[\\x20-\\x7e]{1,${REQUEST_ID_CHARS_MAX}}$`)
 const REQUEST_ID_BYTES = 16
@@ -41,7 +42,14 @@ export interface Connections {
   refuse(error: ConnectionError, socket: Socket): void
 }
 
-export function connections({ clock, ids }: { clock: Clock; ids: Ids }): Connections {
+/** What is needed below a request. */
+interface ConnectionPorts {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly meter: ApiMeter
+}
+
+export function connections({ clock, ids, meter }: ConnectionPorts): Connections {
   const newest = new WeakMap<object, { readonly request: FastifyRequest; readonly reply: FastifyReply }>()
   return {
     track: (request, reply) => void newest.set(request.raw.socket, { request, reply }),
@@ -53,7 +61,9 @@ export function connections({ clock, ids }: { clock: Clock; ids: Ids }): Connect
       if (error.code === 'ECONNRESET' || isTaken) return void socket.destroy()
       // Every further piece of what could not be parsed raises the same error again.
       if (!socket.writable) return
-      socket.end(rawAnswer(refusalOf(error), isOpen ? exchange.request.id : requestIdOf(undefined, ids)))
+      const problem = problemOf(refusalOf(error))
+      meter.refused(problem.code)
+      socket.end(rawAnswer(problem, isOpen ? exchange.request.id : requestIdOf(undefined, ids)))
       // Closing at once would make the system reset the connection under the answer while the client is still sending.
       clock.timeout(BODY_DISCARD_MS_MAX).addEventListener('abort', () => socket.destroy(), { once: true })
     },
@@ -72,8 +82,7 @@ const REFUSALS: ReadonlyMap<string, readonly [HttpErrorCode, string]> = new Map(
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', ['PAYLOAD_TOO_LARGE', 'The extensions of a chunk are too long.']],
 ])
 
-function rawAnswer(error: ServiceError, requestId: string): string {
-  const problem = problemOf(error)
+function rawAnswer(problem: Problem, requestId: string): string {
   const body = JSON.stringify(problemBody(problem, requestId))
   return [
     `HTTP/1.1 ${problem.status} ${problem.code}`,
@@ -90,11 +99,13 @@ function rawAnswer(error: ServiceError, requestId: string): string {
  * Leaves to Node no answer of its own: a request without `Host` is refused by a hook of ours, an `Expect` nobody knows is
  * ignored as RFC 9110 §10.1.1 allows, and CONNECT, which Node would meet with silence, is no method of ours.
  */
-export function answerEverything(app: FastifyInstance, ids: Ids): void {
+export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<ConnectionPorts, 'clock'>): void {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy())
-    socket.end(rawAnswer(new ServiceError('METHOD_NOT_ALLOWED', 'This is no proxy.'), requestIdOf(undefined, ids)))
+    const problem = problemOf(new ServiceError('METHOD_NOT_ALLOWED', 'This is no proxy.'))
+    meter.refused(problem.code)
+    socket.end(rawAnswer(problem, requestIdOf(undefined, ids)))
   })
 }
 

@@ -1,4 +1,5 @@
 /** What the API needs of the world. It listens to nothing and opens nothing itself. */
+import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
@@ -26,6 +27,7 @@ export interface ApiPorts {
   /** Signs and verifies render ids. */
   readonly keys: KeyRing
   readonly log: Log
+  readonly meter: ApiMeter
   /** Does this installation render with that engine? */
   isEngineAvailable(engine: Engine): boolean
   /** May requests be sent here? `detail` is shown to whoever asks, so it holds no secret. */

@@ -32,6 +32,9 @@ export const ERROR_DETAILS_MAX = 20
 /** Characters of a failure message as it is kept and shown; a template author's exception can be any length. */
 export const FAILURE_MESSAGE_CHARS_MAX = 1000
 
+/** Connections at once to the port of probes and metrics: an orchestrator and a few scrapers have one each, for a moment. */
+export const PROBE_CONNECTIONS_MAX = 64
+
 /** Characters of `X-Request-Id` taken over from the caller. */
 export const REQUEST_ID_CHARS_MAX = 128
 

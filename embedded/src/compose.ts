@@ -12,7 +12,6 @@ import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
-import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
@@ -29,9 +28,10 @@ import { openRenderer, type Renderer } from '@platen/renderer/service.ts'
 import { openWebhooks, type Webhooks } from '@platen/webhooks/service.ts'
 import type { Config } from './config.ts'
 import { serveArtifacts } from './http/artifact-route.ts'
-import { serveMetrics } from './http/metrics.ts'
 import { SERVICE_BUCKET } from './manifest/compile-folder.ts'
 import { openManifests } from './manifests.ts'
+import { openMeters } from './part/meter.ts'
+import { type Health, openProbes } from './part/probe.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
 import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
@@ -61,12 +61,20 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
   let url = config.publicUrl ?? ''
-  const { ports, database, ledger, sealKey } = await openPorts({ ...settled, stack, publicUrl: () => url })
+  const directory = memoryDirectory()
+  const { host, metricsPort } = config
+  const meters = openMeters({ directory, isRead: metricsPort !== undefined })
+  const probes = stack.use(await openProbes({ host, port: metricsPort, metrics: meters.metrics, log }))
+  const { ports, database, ledger, sealKey } = await openPorts({ ...settled, stack, directory, publicUrl: () => url })
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }
   const webhooks = stack.use(
-    openWebhooks({ ports, settings: { brand: config.brand, retriesMax: config.webhooks.retriesMax }, sealKey }),
+    openWebhooks({
+      ports: { ...ports, meter: meters.webhooks },
+      settings: { brand: config.brand, retriesMax: config.webhooks.retriesMax },
+      sealKey,
+    }),
   )
-  const renderer = stack.use(openRenderer({ ports, worker, engines }))
+  const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines }))
   if (engines.openHtml === undefined)
     log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
   const { brand, dataDir, manifestsDir: dir } = config
@@ -75,13 +83,15 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   stack.use(await openManifests(manifests, starting))
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
   const room = stack.use(await watchRoom({ folder: config.dataDir, clock: ports.clock, log }))
-  const app = buildApp({ ...ports, ...health({ renderer, webhooks, room, databaseFailed: database.failed }), settings })
+  const healthy = health({ renderer, webhooks, room, databaseFailed: database.failed })
+  const app = buildApp({ ...ports, ...healthy, meter: meters.api, settings })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())
-  const listening = await app.listen({ host: config.host, port: config.port })
+  const listening = await app.listen({ host, port: config.port })
   url ||= listening
   renderer.begin()
   webhooks.begin()
+  stack.use(probes.serving(healthy))
   const owned = stack.move()
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
@@ -89,11 +99,12 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
 interface Opening extends Settled {
   /** Closes what is opened here. */
   readonly stack: AsyncDisposableStack
+  readonly directory: ReturnType<typeof memoryDirectory>
   readonly publicUrl: () => string
 }
 
 /** The adapters of the embedded topology. */
-async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
+async function openPorts({ config, clock, log, stack, directory, publicUrl }: Opening) {
   const { dataDir } = config
   const ids = systemIds()
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
@@ -109,9 +120,6 @@ async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
   const events = sqliteEventLog(database)
   const limiter = await openSqliteLimiter(database, clock, starting)
   const deliveries = await openSqliteDeliveryLog(database, clock, starting)
-  const metrics = openMetrics({ isRead: config.metricsPort !== undefined })
-  if (config.metricsPort !== undefined)
-    stack.use(await serveMetrics({ host: config.host, port: config.metricsPort, metrics, log }))
   const { policy, ca } = config.webhooks
   const sender = stack.use(webhookSender({ clock, policy, ...(ca !== undefined && { ca }) }))
   stack.use(
@@ -131,7 +139,6 @@ async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
     events,
     deliveries,
     sender,
-    meter: metrics.webhooks,
     limiter,
     queue,
     clock,
@@ -140,7 +147,7 @@ async function openPorts({ config, clock, log, stack, publicUrl }: Opening) {
     log,
     ledger: ledgerByLane({ memory: memoryRenderLedger(clock), disk: ledger }),
     replies: memoryReplyChannel(),
-    directory: memoryDirectory(),
+    directory,
   }
   return { ports, database, ledger, sealKey }
 }
@@ -153,7 +160,7 @@ interface Parts {
 }
 
 /** Ready as long as a render sent now would be begun and kept, by whichever engine. */
-function health({ renderer, webhooks, room, databaseFailed }: Parts): Health {
+function health({ renderer, webhooks, room, databaseFailed }: Parts): Health & Pick<ApiPorts, 'isEngineAvailable'> {
   return {
     isEngineAvailable: (engine) => room.isThere() && ['starting', 'running'].includes(renderer.states()[engine]),
     isReady() {
@@ -164,5 +171,3 @@ function health({ renderer, webhooks, room, databaseFailed }: Parts): Health {
     isAlive: () => !databaseFailed.aborted && webhooks.isAlive() && !Object.values(renderer.states()).includes('dead'),
   }
 }
-
-type Health = Pick<ApiPorts, 'isEngineAvailable' | 'isReady' | 'isAlive'>

@@ -71,7 +71,8 @@ export const SETTINGS = {
   ...WEBHOOK_SETTINGS,
   PLATEN_METRICS_PORT: {
     default: 'none',
-    description: 'Port of `/metrics` for Prometheus, on the address of `PLATEN_HOST`; 0 takes any free one.',
+    description:
+      'Port of `/livez`, `/readyz` and, for Prometheus, `/metrics`, on the address of `PLATEN_HOST`; 0 takes any free one.',
   },
   PLATEN_LOG_LEVEL: { default: 'info', description: 'Least level logged: `debug`, `info`, `warn` or `error`.' },
   PLATEN_RENDER_SLOTS: {

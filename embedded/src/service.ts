@@ -53,7 +53,11 @@ function explainStart(error: unknown, config: Config | undefined): string {
     return `the data folder ${config?.dataDir} is in use by another process; choose another with PLATEN_DATA_DIR`
   }
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `port ${config?.port} is taken; choose another with PLATEN_PORT, such as PLATEN_PORT=${(config?.port ?? 0) + 1}`
+    const isOfMetrics = 'port' in error && error.port === config?.metricsPort
+    const [setting, port = 0] = isOfMetrics
+      ? ['PLATEN_METRICS_PORT', config?.metricsPort]
+      : ['PLATEN_PORT', config?.port]
+    return `port ${port} is taken; choose another with ${setting}, such as ${setting}=${port + 1}`
   }
   return explain(error)
 }

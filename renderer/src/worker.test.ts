@@ -22,7 +22,7 @@ import {
 } from '@platen/contract/render.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aRecord, aTenant, NOON } from '../../test/fixture/build.ts'
+import { aFailure, aManifest, aRecord, aRendererMeter, aTenant, NOON } from '../../test/fixture/build.ts'
 import type { RenderEngine, RenderWork } from './engine/engine.ts'
 import { runWorker } from './worker.ts'
 
@@ -35,7 +35,6 @@ type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
 /** A worker over memory adapters whose engine does what the test says; `records` stand in its queue. */
 async function start(script: Script, records: readonly RenderRecord[], own: Partial<RenderEngine> = {}) {
   const clock = manualClock(NOON)
-  const artifacts = memoryArtifactStore()
   const ports = {
     queue: memoryRenderQueue(),
     ledger: memoryRenderLedger(clock),
@@ -43,9 +42,10 @@ async function start(script: Script, records: readonly RenderRecord[], own: Part
     replies: memoryReplyChannel(),
     limiter: memoryLimiter(clock),
     directory: memoryDirectory(),
-    artifacts,
+    artifacts: memoryArtifactStore(),
     clock,
     log: silent,
+    meter: aRendererMeter(),
   }
   const worked: RenderWork[] = []
   const engine: RenderEngine = {
@@ -61,7 +61,7 @@ async function start(script: Script, records: readonly RenderRecord[], own: Part
     ...own,
   }
   for (const record of records) {
-    await artifacts.put(inBucket(templateKey(record.template.digest)), Buffer.from('{"options":{}}'), NEVER)
+    await ports.artifacts.put(inBucket(templateKey(record.template.digest)), Buffer.from('{"options":{}}'), NEVER)
     await ports.queue.enqueue(record, NEVER)
   }
   const stopping = new AbortController()

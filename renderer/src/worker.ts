@@ -22,6 +22,7 @@ import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Claim, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
+import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import {
   type ArtifactAddress,
@@ -53,6 +54,7 @@ export interface WorkerPorts {
   readonly directory: Directory
   readonly clock: Clock
   readonly log: Log
+  readonly meter: RendererMeter
 }
 
 export interface WorkerSettings {
@@ -77,6 +79,7 @@ export async function runWorker(
   const source = openWorkSource(ports.artifacts, settings.serviceBucket)
   const load: Load = { sync: 0, others: 0 }
   const worker: Worker = { ...ports, engine, settings, source, load, eased: bell(), stopping: signal }
+  ports.meter.serving(engine.name, engine.slots)
   // With no slot beside, the one there is serves all.
   const syncSlots = Math.min(SYNC_SLOTS, engine.slots - 1)
   const orderOf = (slot: number) => (slot < syncSlots ? syncAlone : laneOrder)
@@ -98,7 +101,7 @@ const NEVER = new AbortController().signal
 
 async function serveSlot(worker: Worker, consumer: RenderConsumer, order: typeof laneOrder): Promise<void> {
   let turn: Turn = 0
-  const { engine, load, eased, stopping } = worker
+  const { engine, load, eased, stopping, meter } = worker
   while (!stopping.aborted) {
     const lanes = order(turn).filter((lane) => lane === 'sync' || mayBegin(load, engine.slots - SYNC_SLOTS))
     const delivery = take(consumer, lanes)
@@ -110,6 +113,7 @@ async function serveSlot(worker: Worker, consumer: RenderConsumer, order: typeof
     const { lane } = delivery.record
     turn = turnAfter(turn, lane)
     const kind = lane === 'sync' ? 'sync' : 'others'
+    using _busy = meter.busy(engine.name)
     load[kind] += 1
     await finish(worker, delivery)
     load[kind] -= 1
@@ -210,6 +214,7 @@ async function render(worker: Worker, record: RenderRecord, claim: Claim): Promi
   const durationMs = () => Math.round(clock.monotonic() - begunAt)
   try {
     if (record.mode === 'sync') replies.announce(record.id)
+    worker.meter.begun(record, { attempt: claim.attempt, waitedMs: clock.now() - record.acceptedAt })
     worker.log.debug({ render: record.id, tenant: record.tenant, attempt: claim.attempt }, 'render begun')
     const signal = AbortSignal.any([deadline, departure, loss])
     const rendering = await engine.render(work, signal)
@@ -251,6 +256,7 @@ async function conclude(worker: Worker, record: RenderRecord, end: { attempt: nu
     const outcome = await store(worker, record, { ...end, finishedAt })
     return await writeManifest(worker, record, manifestOf(record, end.attempt, outcome))
   })
+  worker.meter.ended(record, manifest.outcome)
   return await announce(worker, manifest)
 }
 

@@ -1,9 +1,10 @@
 /** What Prometheus gets of a running service. */
+import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
-import { eventually, submit } from '../topology/service.ts'
+import { eventually, render, submit } from '../topology/service.ts'
 
 let service: EmbeddedService
 let receiver: Receiver
@@ -17,13 +18,19 @@ afterAll(async () => {
   await service[Symbol.asyncDispose]()
 })
 
-function metricsUrl(path = '/metrics'): string {
-  const port = /"port":(\d+)\},"msg":"metrics served"/.exec(service.log())?.[1]
+function metricsUrl(path = '/metrics', of = service): string {
+  const port = /"port":(\d+),"msg":"probes served"/.exec(of.log())?.[1]
   return `http://127.0.0.1:${port}${path}`
 }
 
-async function scraped(): Promise<ReadonlyMap<string, number>> {
-  const answer = await fetch(metricsUrl())
+/** By their names: counters, gauges and histograms. */
+async function namesServed(): Promise<readonly string[]> {
+  const text = await (await fetch(metricsUrl())).text()
+  return [...text.matchAll(/^# TYPE (platen_\w+)/gm)].map(([, name = '']) => name)
+}
+
+async function scraped(of = service): Promise<ReadonlyMap<string, number>> {
+  const answer = await fetch(metricsUrl('/metrics', of))
   expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
   const lines = (await answer.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]))
@@ -39,7 +46,7 @@ test('webhooks are counted by how they went, from zero on', async () => {
   receiver.answer(answering(500))
   await submit(service, ACME_LIVE, told)
   const after = await eventually(
-    scraped,
+    () => scraped(),
     (now) => now.get('platen_webhook_deliveries_ended_total{status="exhausted"}') === 1,
   )
   expect(after.get('platen_webhook_deliveries_ended_total{status="delivered"}')).toBe(1)
@@ -50,6 +57,63 @@ test('webhooks are counted by how they went, from zero on', async () => {
   expect(after.get('process_cpu_seconds_total')).toBeGreaterThan(0)
 })
 
+test('a render is counted by what it was and how it ended, and by whoever waited for it', async () => {
+  const before = await scraped()
+  const series = {
+    requests: 'platen_http_requests_total{route="/api/v1/render",method="POST",status="2xx"}',
+    times: 'platen_http_request_duration_seconds_count{route="/api/v1/render",method="POST"}',
+    accepted: 'platen_renders_accepted_total{engine="react_pdf",mode="sync",lane="sync"}',
+    waits: 'platen_sync_wait_seconds_count',
+    queued: 'platen_queue_wait_seconds_count{lane="sync"}',
+    succeeded: 'platen_renders_ended_total{engine="react_pdf",lane="sync",outcome="succeeded"}',
+    failed: 'platen_renders_ended_total{engine="react_pdf",lane="async",outcome="template_error"}',
+    rendered: 'platen_render_duration_seconds_count{engine="react_pdf"}',
+    refused: 'platen_requests_refused_total{code="UNAUTHORIZED"}',
+  }
+  const more = async () => {
+    const now = await scraped()
+    return Object.fromEntries(
+      Object.entries(series).map(([what, name]) => [what, (now.get(name) ?? Number.NaN) - (before.get(name) ?? 0)]),
+    )
+  }
+  expect(await more()).toEqual(Object.fromEntries(Object.keys(series).map((what) => [what, 0])))
+  expect((await render(service, ACME_TEST, { template: 'invoice', data: invoice(1) })).status).toBe(200)
+  await submit(service, ACME_TEST, { template: 'broken', data: {} })
+  expect((await render(service, `${ACME_TEST.slice(0, -1)}x`, {})).status).toBe(401)
+  const counted = await eventually(more, ({ failed }) => failed === 1)
+  expect(counted).toEqual({
+    requests: 2,
+    times: 3,
+    accepted: 1,
+    waits: 1,
+    queued: 1,
+    succeeded: 1,
+    failed: 1,
+    rendered: 2,
+    refused: 1,
+  })
+  const after = await scraped()
+  expect(after.get('platen_sync_renders_waiting')).toBe(0)
+  expect(after.get('platen_slots_busy{engine="react_pdf"}')).toBe(0)
+  expect(after.get('platen_slots{engine="react_pdf"}')).toBeGreaterThan(1)
+  expect(after.get('platen_directory_revision')).toBeGreaterThan(0)
+  expect(after.get('platen_directory_connected')).toBe(1)
+})
+
+test('each is documented, and none is that is not there', async () => {
+  const document = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const documented = [...document.matchAll(/^\| `(platen_\w+)` \|/gm)].map(([, name = '']) => name)
+  expect([...(await namesServed())].toSorted()).toEqual(documented.toSorted())
+})
+
+test('health is told beside them, in the words of the API', async () => {
+  for (const path of ['/livez', '/readyz']) {
+    const [beside, inside] = await Promise.all([fetch(metricsUrl(path)), fetch(`${service.url()}${path}`)])
+    expect(beside.status).toBe(200)
+    expect(await beside.json()).toEqual(await inside.json())
+  }
+})
+
 test('nothing else is served on their port, and they are not served on that of the API', async () => {
   expect((await fetch(metricsUrl('/api/v1/templates'))).status).toBe(404)
   expect((await fetch(metricsUrl(), { method: 'POST' })).status).toBe(404)
@@ -58,5 +122,29 @@ test('nothing else is served on their port, and they are not served on that of t
 
 test('no label names a tenant, a host or an id', async () => {
   const names = [...(await scraped()).keys()].filter((name) => name.startsWith('platen_'))
-  expect(names.filter((name) => /acme|127\.0\.0\.1|[0-9a-f]{8}-/.test(name))).toEqual([])
+  expect(names.filter((name) => /acme|invoice|127\.0\.0\.1|[0-9a-f]{8}-/.test(name))).toEqual([])
+})
+
+test('a service that drains is alive, not ready, and seen to be at work', async () => {
+  await using draining = await startEmbedded({ PLATEN_METRICS_PORT: '0', PLATEN_CHROMIUM: 'none' })
+  const caller = new AbortController()
+  const answer = fetch(`${draining.url()}/api/v1/render`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${PATIENT_LIVE}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ template: 'busy', data: { rounds: 1e15 } }),
+    signal: caller.signal,
+  })
+  const atWork = (seen: ReadonlyMap<string, number>) => seen.get('platen_slots_busy{engine="react_pdf"}') === 1
+  await eventually(() => scraped(draining), atWork)
+  expect((await fetch(metricsUrl('/readyz', draining))).status).toBe(200)
+  const stopped = draining.stop()
+  await eventually(
+    () => fetch(metricsUrl('/readyz', draining)),
+    ({ status }) => status === 503,
+  )
+  expect((await fetch(metricsUrl('/livez', draining))).status).toBe(200)
+  expect((await scraped(draining)).get('platen_sync_renders_waiting')).toBe(1)
+  caller.abort()
+  await expect(answer).rejects.toThrow('aborted')
+  expect(await stopped).toBe(0)
 })

@@ -39,17 +39,20 @@ test('a wrong setting stops the start, every fault named and no value shown', as
   expect(err).not.toMatch(/hunter2/i)
 })
 
-test('a port that is taken is named, with how to choose another', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  const { code, out, err } = await refusal({ PLATEN_PORT: `${port}` })
-  server.close()
-  expect({ code, out }).toEqual({ code: 1, out: '' })
-  expect(err).toContain(`port ${port} is taken`)
-  expect(err).toContain(`PLATEN_PORT=${port + 1}`)
-})
+test.for(['PLATEN_PORT', 'PLATEN_METRICS_PORT'])(
+  'a port that is taken for %s is named, with how to choose another',
+  async (setting) => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const { code, out, err } = await refusal({ PLATEN_PORT: '0', [setting]: `${port}` })
+    server.close()
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toContain(`port ${port} is taken`)
+    expect(err).toContain(`${setting}=${port + 1}`)
+  },
+)
 
 test.for<[string, Record<string, string>, string]>([
   ['a folder of manifests that does not exist', { PLATEN_MANIFESTS_DIR: '/nowhere/manifests' }, '/nowhere/manifests'],

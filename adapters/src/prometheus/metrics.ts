@@ -1,62 +1,44 @@
-/** What Prometheus scrapes, by prom-client. Labels come from closed sets only: no tenant, host or id, of which there is no end. */
-import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/delivery.ts'
-import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+/**
+ * What Prometheus scrapes, by prom-client; `api.ts`, `renderer.ts` and `webhook.ts` hold what each deployable counts. Labels come
+ * from closed sets only: no tenant, template, host or id, of which there is no end.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export interface Metrics {
   readonly contentType: string
   /** Everything counted so far, in the exposition format. */
   text(): Promise<string>
-  readonly webhooks: WebhookMeter
+  /** Where meters add what they count. */
+  readonly registry: Registry
 }
 
-/** Seconds, from a quick answer to the ten of an attempt. */
-const ATTEMPT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Seconds, from at once to a minute of being put off. */
-const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300]
+export interface MetricsOptions {
+  /** Those of the process itself are counted only where somebody reads them, as they watch its collector and its event loop. */
+  readonly isRead: boolean
+  /** The name of the process: `api`, `embedded`. */
+  readonly deployable: string
+}
 
-/** Counters at zero; with those of the process itself where somebody reads them, as they watch its collector and its event loop. */
-export function openMetrics({ isRead }: { isRead: boolean }): Metrics {
+/** Of the process, and of what it is. */
+export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
   const registry = new Registry()
   if (isRead) collectDefaultMetrics({ register: registry })
-  return { contentType: registry.contentType, text: () => registry.metrics(), webhooks: webhookMeter(registry) }
+  const build = new Gauge({
+    name: 'platen_build_info',
+    help: 'Always 1: which version this is, of what.',
+    labelNames: ['version', 'deployable'],
+    registers: [registry],
+  })
+  build.set({ version: versionOf(), deployable }, 1)
+  return { contentType: registry.contentType, text: () => registry.metrics(), registry }
 }
 
-function webhookMeter(registry: Registry): WebhookMeter {
-  const registers = [registry]
-  const attempts = new Counter({
-    name: 'platen_webhook_attempts_total',
-    help: 'Calls of webhook receivers, by result.',
-    labelNames: ['result'],
-    registers,
-  })
-  const duration = new Histogram({
-    name: 'platen_webhook_attempt_duration_seconds',
-    help: 'How long calls of webhook receivers took.',
-    buckets: ATTEMPT_BUCKETS,
-    registers,
-  })
-  const lag = new Histogram({
-    name: 'platen_webhook_due_lag_seconds',
-    help: 'How long after it was due an attempt began.',
-    buckets: LAG_BUCKETS,
-    registers,
-  })
-  const ended = new Counter({
-    name: 'platen_webhook_deliveries_ended_total',
-    help: 'Webhook deliveries that came to their end, by how they ended.',
-    labelNames: ['status'],
-    registers,
-  })
-  // Zero is told from the first scrape on: a rate over a counter that appears with its first count misses that one.
-  for (const result of ATTEMPT_RESULTS) attempts.inc({ result }, 0)
-  for (const status of DELIVERY_STATUSES) if (status !== 'scheduled') ended.inc({ status }, 0)
-  return {
-    begun: (lagMs) => lag.observe(Math.max(lagMs, 0) / 1000),
-    attempted(result, durationMs) {
-      attempts.inc({ result })
-      duration.observe(durationMs / 1000)
-    },
-    ended: (status) => ended.inc({ status }),
-  }
+/** All packages have one version, this one included. */
+function versionOf(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const isManifest = typeof manifest === 'object' && manifest !== null && 'version' in manifest
+  assert(isManifest && typeof manifest.version === 'string', 'a package has a version')
+  return manifest.version
 }

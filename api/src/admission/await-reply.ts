@@ -15,9 +15,10 @@ import { abandon, submit } from './submit.ts'
  * the render is abandoned then, and costs nothing.
  */
 export async function renderNow(admission: Admission, ports: ApiPorts, departure: AbortSignal): Promise<Reply> {
-  const { replies, clock } = ports
+  const { replies, clock, meter } = ports
   const { record } = admission
   using pending = replies.expect(record.id)
+  using _waiting = meter.waiting()
   await submit(admission, ports)
   let isTaken = false
   try {

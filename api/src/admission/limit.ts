@@ -1,10 +1,28 @@
 /** Seventh station: is there room for one more in the rates, the quota, and the tenant's share of the async lane? One call decides. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
-import type { Decision, RateState } from '@platen/contract/port/limiter.ts'
+import type { Decision, Limiter, RateState } from '@platen/contract/port/limiter.ts'
 import type { Lane, RenderRecord } from '@platen/contract/render.ts'
 import type { ApiPorts } from '../ports.ts'
 import type { Caller } from './authenticate.ts'
+
+/** The limiter, with each of its calls counted that fails. */
+export function countedLimiter({ limiter, meter }: Pick<ApiPorts, 'limiter' | 'meter'>): Limiter {
+  const counted = async <T>(call: Promise<T>): Promise<T> => {
+    try {
+      return await call
+    } catch (error) {
+      meter.limiterFailed()
+      throw error
+    }
+  }
+  return {
+    reserve: (request, signal) => counted(limiter.reserve(request, signal)),
+    confirm: (record, signal) => counted(limiter.confirm(record, signal)),
+    settle: (manifest, signal) => counted(limiter.settle(manifest, signal)),
+    usage: (account, period, signal) => counted(limiter.usage(account, period, signal)),
+  }
+}
 
 /** Reserves what a render needs. A refusal has changed nothing, and an admission lapses by itself unless it is confirmed. Throws `Unavailable`. */
 export async function reserve(record: RenderRecord, { tenant, key }: Caller, ports: ApiPorts): Promise<Decision> {

@@ -29,11 +29,12 @@ export async function submit(admission: Admission, ports: ApiPorts): Promise<voi
 
 /** Queues a render that may be queued already: behind the queue one id is one render. Throws `Unavailable`, and abandons nothing. */
 export async function enqueue({ record, input }: Admission, ports: ApiPorts): Promise<void> {
-  const { queue, artifacts, clock, log } = ports
+  const { queue, artifacts, clock, log, meter } = ports
   if (input !== undefined && 'stored' in record.data) {
     await artifacts.put(record.data.stored, input, clock.timeout(PORT_CALL_MS_MAX))
   }
   await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))
+  meter.accepted(record)
   log.debug(namesOf(record), 'render queued')
   // Nobody waits for it: whoever claims the render confirms it again, and until then the reservation stands by itself.
   void confirm(record, ports)

@@ -1,0 +1,108 @@
+/**
+ * What orchestrators and Prometheus ask of a process, on a port of its own that need not be open to callers: `/livez`, `/readyz`
+ * and `/metrics`. No key is asked for, and nothing but the path of a request is looked at.
+ */
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { HEADER_BYTES_MAX, PROBE_CONNECTIONS_MAX, REQUEST_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+
+export interface ProbeOptions {
+  readonly host: string
+  /** 0 = any free port. */
+  readonly port: number
+  /** What `/metrics` answers. */
+  readonly metrics: { readonly contentType: string; text(): Promise<string> }
+  /** Is this process worth keeping? */
+  isAlive(): boolean
+  /** May work be sent here? `detail` is shown to whoever asks, so it holds no secret. */
+  isReady(): { readonly ready: boolean; readonly detail: object }
+  readonly log: Log
+}
+
+/** Closing it cuts off whoever is asking. */
+export interface ProbeServer extends AsyncDisposable {
+  /** Where it listens. */
+  readonly port: number
+}
+
+/** Answers from when it resolves until it is disposed. Rejects when the port cannot be had. */
+export async function serveProbes(options: ProbeOptions): Promise<ProbeServer> {
+  const { host, port, log } = options
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: REQUEST_RECEIVE_MS_MAX,
+      requestTimeout: REQUEST_RECEIVE_MS_MAX,
+    },
+    answering(options),
+  )
+  server.maxConnections = PROBE_CONNECTIONS_MAX
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const listening = portOf(server)
+  log.info({ host, port: listening }, 'probes served')
+  return {
+    port: listening,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+function answering(options: ProbeOptions): RequestListener {
+  return (request, response) => {
+    answerTo(request, options).then(
+      (answer) => send(answer, response),
+      (err: unknown) => {
+        options.log.error({ err }, 'probe could not be answered')
+        send({ status: 500, type: 'text/plain', body: '' }, response)
+      },
+    )
+  }
+}
+
+async function answerTo({ method, url = '' }: IncomingMessage, options: ProbeOptions): Promise<Answer> {
+  if (method !== 'GET' && method !== 'HEAD') return NOT_FOUND
+  const [path = ''] = url.split('?', 1)
+  switch (path) {
+    case '/livez': {
+      const alive = options.isAlive()
+      return health(alive, { alive })
+    }
+    case '/readyz': {
+      const { ready, detail } = options.isReady()
+      return health(ready, { ready, detail })
+    }
+    case '/metrics':
+      return { status: 200, type: options.metrics.contentType, body: await options.metrics.text() }
+    default:
+      return NOT_FOUND
+  }
+}
+
+const NOT_FOUND: Answer = { status: 404, type: 'text/plain', body: '' }
+
+function health(isGood: boolean, body: object): Answer {
+  return { status: isGood ? 200 : 503, type: 'application/json; charset=utf-8', body: JSON.stringify(body) }
+}
+
+/** One request a connection: whoever asks every few seconds loses nothing, and a body that nobody reads ends with it. */
+function send({ status, type, body }: Answer, response: ServerResponse): void {
+  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), connection: 'close' }
+  response.writeHead(status, headers).end(body)
+}

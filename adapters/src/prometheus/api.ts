@@ -1,0 +1,137 @@
+/** What is counted of the API. */
+import { HTTP_ERRORS } from '@platen/contract/error.ts'
+import type { ApiMeter, Route } from '@platen/contract/port/api-meter.ts'
+import { ENGINES, LANES, type Lane, type Mode } from '@platen/contract/render.ts'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Metrics } from './metrics.ts'
+
+/** The settings in force, as they are looked at for each scrape. */
+export interface DirectoryGauges {
+  readonly revision: number
+  /** Does it follow where its settings are published? */
+  readonly isConnected: boolean
+  /** How long ago it was last known to hold what is published. */
+  readonly ageMs: number
+}
+
+/** Seconds: from a poll to the longest wait for a sync render. */
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+/** Seconds: from the smallest invoice to the longest deadline with its waits. */
+const SYNC_BUCKETS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120]
+const STATUS_CLASSES = ['2xx', '4xx', '5xx']
+/** Requests that are no route's: their methods and paths are the callers', so they have one name. */
+const UNROUTED = { route: 'none', method: 'other' }
+
+/** Adds the counters to what is scraped. `directory` is asked at each scrape, and must neither wait nor throw. Once for each `metrics`. */
+export function apiMeter({ registry }: Metrics, { directory }: { directory: () => DirectoryGauges }): ApiMeter {
+  gaugeDirectory(registry, directory)
+  const registers = [registry]
+  const refused = new Counter({
+    name: 'platen_requests_refused_total',
+    help: 'Answers that were refusals, by the code of the error.',
+    labelNames: ['code'],
+    registers,
+  })
+  const accepted = new Counter({
+    name: 'platen_renders_accepted_total',
+    help: 'Renders that were put into the queue.',
+    labelNames: ['engine', 'mode', 'lane'],
+    registers,
+  })
+  const waiting = new Gauge({
+    name: 'platen_sync_renders_waiting',
+    help: 'Sync renders whose callers wait just now.',
+    registers,
+  })
+  const waits = new Histogram({
+    name: 'platen_sync_wait_seconds',
+    help: 'How long callers of sync renders waited, from the queue to the reply.',
+    buckets: SYNC_BUCKETS,
+    registers,
+  })
+  const limiterFailures = new Counter({
+    name: 'platen_limiter_failures_total',
+    help: 'Calls of the limiter that failed.',
+    registers,
+  })
+  for (const code of Object.keys(HTTP_ERRORS)) refused.inc({ code }, 0)
+  for (const engine of ENGINES) for (const lane of LANES) accepted.inc({ engine, mode: modeOf(lane), lane }, 0)
+  return {
+    ...requestMeter(registry),
+    refused: (code) => refused.inc({ code }),
+    accepted: ({ engine, mode, lane }) => accepted.inc({ engine, mode, lane }),
+    waiting() {
+      waiting.inc()
+      const observe = waits.startTimer()
+      return {
+        [Symbol.dispose]() {
+          waiting.dec()
+          observe()
+        },
+      }
+    },
+    limiterFailed: () => limiterFailures.inc(),
+  }
+}
+
+function modeOf(lane: Lane): Mode {
+  return lane === 'sync' ? 'sync' : 'async'
+}
+
+function requestMeter(registry: Registry): Pick<ApiMeter, 'routed' | 'answered'> {
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'platen_http_requests_total',
+    help: 'Requests that were answered; `none` stands for all paths that are no route.',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  })
+  const duration = new Histogram({
+    name: 'platen_http_request_duration_seconds',
+    help: 'How long requests took, from their headers to the last byte of the answer.',
+    labelNames: ['route', 'method'],
+    buckets: REQUEST_BUCKETS,
+    registers,
+  })
+  const known = new Set<string>()
+  const beginAtZero = (labels: typeof UNROUTED) => {
+    for (const status of STATUS_CLASSES) requests.inc({ ...labels, status }, 0)
+    duration.zero(labels)
+  }
+  const labelsOf = ({ path, method }: Route) =>
+    path !== undefined && known.has(`${method} ${path}`) ? { route: path, method } : UNROUTED
+  beginAtZero(UNROUTED)
+  return {
+    routed({ path, method }) {
+      if (path === undefined) return
+      known.add(`${method} ${path}`)
+      beginAtZero({ route: path, method })
+    },
+    answered(route, { status, durationMs }) {
+      const labels = labelsOf(route)
+      requests.inc({ ...labels, status: `${Math.trunc(status / 100)}xx` })
+      duration.observe(labels, durationMs / 1000)
+    },
+  }
+}
+
+function gaugeDirectory(registry: Registry, look: () => DirectoryGauges): void {
+  const gauge = (name: string, help: string, valueOf: (directory: DirectoryGauges) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(valueOf(look()))
+      },
+    })
+  gauge('platen_directory_revision', 'The revision of the settings in force.', ({ revision }) => revision)
+  gauge('platen_directory_connected', '1 while published settings are followed, else 0.', ({ isConnected }) =>
+    isConnected ? 1 : 0,
+  )
+  gauge(
+    'platen_directory_age_seconds',
+    'How long ago the settings in force were last known to be those published.',
+    ({ ageMs }) => ageMs / 1000,
+  )
+}

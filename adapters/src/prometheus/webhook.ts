@@ -1,0 +1,50 @@
+/** What is counted of webhooks. */
+import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/delivery.ts'
+import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
+import { Counter, Histogram } from 'prom-client'
+import type { Metrics } from './metrics.ts'
+
+/** Seconds, from a quick answer to the ten of an attempt. */
+const ATTEMPT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** Seconds, from at once to a minute of being put off. */
+const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300]
+
+/** Adds the counters to what is scraped. Once for each `metrics`. */
+export function webhookMeter({ registry }: Metrics): WebhookMeter {
+  const registers = [registry]
+  const attempts = new Counter({
+    name: 'platen_webhook_attempts_total',
+    help: 'Calls of webhook receivers, by result.',
+    labelNames: ['result'],
+    registers,
+  })
+  const duration = new Histogram({
+    name: 'platen_webhook_attempt_duration_seconds',
+    help: 'How long calls of webhook receivers took.',
+    buckets: ATTEMPT_BUCKETS,
+    registers,
+  })
+  const lag = new Histogram({
+    name: 'platen_webhook_due_lag_seconds',
+    help: 'How long after it was due an attempt began.',
+    buckets: LAG_BUCKETS,
+    registers,
+  })
+  const ended = new Counter({
+    name: 'platen_webhook_deliveries_ended_total',
+    help: 'Webhook deliveries that came to their end, by how they ended.',
+    labelNames: ['status'],
+    registers,
+  })
+  // Zero is told from the first scrape on: a rate over a counter that appears with its first count misses that one.
+  for (const result of ATTEMPT_RESULTS) attempts.inc({ result }, 0)
+  for (const status of DELIVERY_STATUSES) if (status !== 'scheduled') ended.inc({ status }, 0)
+  return {
+    begun: (lagMs) => lag.observe(Math.max(lagMs, 0) / 1000),
+    attempted(result, durationMs) {
+      attempts.inc({ result })
+      duration.observe(durationMs / 1000)
+    },
+    ended: (status) => ended.inc({ status }),
+  }
+}

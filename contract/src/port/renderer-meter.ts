@@ -1,0 +1,25 @@
+import type { Engine, Outcome, RenderRecord } from '../render.ts'
+
+/**
+ * Why a record left the queue unrendered. `crashed`: each of its attempts brought a renderer down. `version`: a newer release has
+ * written it. `malformed`: it is none.
+ */
+export const DEAD_LETTER_REASONS = ['crashed', 'version', 'malformed'] as const
+export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
+
+/** What operators watch of renderers. Counting never fails and never waits. */
+export interface RendererMeter {
+  /** An engine is served with so many slots. */
+  serving(engine: Engine, slots: number): void
+  /** A slot of the engine is busy, until this is disposed. */
+  busy(engine: Engine): Disposable
+  /** An attempt has begun, so many milliseconds after the render was accepted. */
+  begun(
+    render: Pick<RenderRecord, 'engine' | 'lane'>,
+    start: { readonly attempt: number; readonly waitedMs: number },
+  ): void
+  /** A render has come to its end. */
+  ended(render: Pick<RenderRecord, 'engine' | 'lane'>, outcome: Outcome): void
+  /** A record was put aside as a dead letter. */
+  buried(reason: DeadLetterReason): void
+}

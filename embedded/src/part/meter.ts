@@ -1,0 +1,29 @@
+/** What the embedded service counts: all that each of its parts counts where it is a process of its own. */
+import { apiMeter } from '@platen/adapters/prometheus/api.ts'
+import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
+import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
+import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
+import type { Directory } from '@platen/contract/port/directory.ts'
+import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
+import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
+
+export interface EmbeddedMeters {
+  readonly metrics: Metrics
+  readonly api: ApiMeter
+  readonly renderer: RendererMeter
+  readonly webhooks: WebhookMeter
+}
+
+/** Everything at zero. `isRead` where somebody will ask for it. */
+export function openMeters({ directory, isRead }: { directory: Directory; isRead: boolean }): EmbeddedMeters {
+  const metrics = openMetrics({ isRead, deployable: 'embedded' })
+  // What is published is in force at once, and there are no topics.
+  const look = () => ({ revision: directory.current().revision, isConnected: true, ageMs: 0 })
+  return {
+    metrics,
+    api: apiMeter(metrics, { directory: look }),
+    renderer: rendererMeter(metrics, { lag: () => [] }),
+    webhooks: webhookMeter(metrics),
+  }
+}
