@@ -1,5 +1,5 @@
-/** What orchestrators and Prometheus are told of the embedded service, from its start to the end of its drain. */
-import { type ProbeOptions, serveProbes } from '@platen/adapters/http/probe-server.ts'
+/** What orchestrators and Prometheus are told of a process, from its start to the end of its drain. */
+import { type ProbeOptions, serveProbes } from './probe-server.ts'
 
 export type Health = Pick<ProbeOptions, 'isAlive' | 'isReady'>
 
