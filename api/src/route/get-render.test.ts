@@ -13,6 +13,8 @@ import { aFailure, aManifest, aRecord, aTenant, NOON } from '../../../test/fixtu
 
 const NEVER = new AbortController().signal
 const DAY_MS = 24 * 60 * 60 * 1000
+/** How long after noon the renders of the fixtures end. */
+const END_MS = 500
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
 
 /** A render that this API accepted at noon. */
@@ -116,7 +118,8 @@ describe('GET /render/:id', () => {
     ['nothing known, a moment before a day has passed', QUEUE_AGE_MS_MAX - 1, false, 200],
     ['nothing known after a day', QUEUE_AGE_MS_MAX, false, 'RENDER_EXPIRED'],
     ['a manifest after a day', QUEUE_AGE_MS_MAX, true, 200],
-    ['a manifest that nobody has removed yet', 31 * DAY_MS, true, 200],
+    ['a manifest a moment before its days are over', END_MS + 30 * DAY_MS - 1, true, 200],
+    ['a manifest that nobody has removed yet', END_MS + 30 * DAY_MS, true, 'RENDER_EXPIRED'],
     ['nothing left of it after its retention', 31 * DAY_MS, false, 'RENDER_EXPIRED'],
   ] as const)('with %s answers %s', async ([, ageMs, hasManifest, answer]) => {
     const api = anApi()
@@ -124,6 +127,27 @@ describe('GET /render/:id', () => {
     if (hasManifest) await finish(api, record)
     await api.clock.advance(ageMs)
     expect(codeOf(await api.get(`/api/v1/render/${record.id}`))).toBe(answer)
+  })
+
+  test.for([
+    ['a moment before its days are over', END_MS + DAY_MS - 1, 200],
+    ['when its days are over', END_MS + DAY_MS, 'RENDER_EXPIRED'],
+  ] as const)('of a failure that nobody has removed yet answers %s with %s', async ([, ageMs, answer]) => {
+    const api = anApi()
+    const record = accepted(api, { retentionDays: 1 })
+    await finish(api, record, aFailure())
+    await api.ports.ledger.settle(aManifest({ record, outcome: aFailure() }), NEVER)
+    await api.clock.advance(ageMs)
+    expect(codeOf(await api.get(`/api/v1/render/${record.id}`))).toBe(answer)
+  })
+
+  test('gives no URL that outlasts its render', async () => {
+    const api = anApi()
+    const record = accepted(api, { retentionDays: 1 })
+    await finish(api, record)
+    await api.clock.advance(END_MS + DAY_MS - 60_000)
+    const { pdf_url: url } = (await api.get(`/api/v1/render/${record.id}`)).json()
+    expect(new URL(url).searchParams.get('expires')).toBe(`${NOON + END_MS + DAY_MS}`)
   })
 
   test('tells of a render as long as it is kept, though the plan now keeps renders for a day only', async () => {

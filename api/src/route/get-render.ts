@@ -1,13 +1,13 @@
 /**
  * GET /render/:id: what became of a render. The id itself says whether it was issued to this caller, so a made-up or foreign one
- * touches no store. The ledger tells how far a render has come, the manifest how it ended. What is there is told, whatever the
- * plan says now: each render is kept as long as its plan said when it was accepted, and then removed. Where nothing is there it
- * waits still, or after the day in which every render ends it is kept no longer.
+ * touches no store. The ledger tells how far a render has come, the manifest how it ended. A render is told of for as long as its
+ * plan said when it was accepted, whatever it says now, and not a moment longer: removing it may come up to a day later. Where
+ * nothing is there it waits still, or after the day in which every render ends it is kept no longer.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
 import { PDF_URL_MS, PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import { type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
+import { expiryOf, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/answer.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -34,12 +34,11 @@ export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<A
 async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   const mayWait = ports.clock.now() - issuedAt(id) < QUEUE_AGE_MS_MAX
   const view = await viewInLedger(id, ports)
-  // A ledger may have missed the end of a render: past the day in which every render ends, only the manifest counts.
-  const isTold =
-    view !== undefined && (view.state.status === 'failed' || (view.state.status !== 'succeeded' && mayWait))
-  if (isTold) return recordOf(view)
+  // A ledger may have missed the end of a render, and knows not how long it is kept: past the day in which every render ends, and
+  // for which each is kept at least, only the manifest counts.
+  if (view !== undefined && view.state.status !== 'succeeded' && mayWait) return recordOf(view)
   const manifest = await readManifest(id, ports)
-  if (manifest !== undefined) return await recordOfManifest(manifest, ports)
+  if (manifest !== undefined && !isPast(manifest, ports)) return await recordOfManifest(manifest, ports)
   if (mayWait) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
   throw new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
 }
@@ -55,11 +54,17 @@ async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Pro
   }
 }
 
+/** Are the days over that it was to be kept? */
+function isPast({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
+  return expiryOf(render, outcome.finishedAt) <= clock.now()
+}
+
 async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPorts): Promise<StatusRecord> {
   const { render, outcome } = manifest
   const record = recordOf(viewOf(manifest))
   if (outcome.status === 'failed') return record
-  const grant = { expiresAt: clock.now() + PDF_URL_MS, filename: fileNameOf(render) }
+  const expiresAt = Math.min(clock.now() + PDF_URL_MS, expiryOf(render, outcome.finishedAt))
+  const grant = { expiresAt, filename: fileNameOf(render) }
   const url = await artifacts.presign(outcome.pdf.address, grant, clock.timeout(PORT_CALL_MS_MAX))
   return { ...record, pdf_url: url }
 }
