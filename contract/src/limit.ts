@@ -372,9 +372,6 @@ export const ARTIFACT_NAME_CHARS_MAX = 255
 /** How long events and charges are kept: longer than a month of quota and any retry of a webhook. */
 export const FACTS_KEPT_MS = 40 * 24 * HOUR_MS
 
-/** How often what is past its time is removed: often enough beside retention in days, and no more than a little at once. */
-export const REMOVE_EVERY_MS = HOUR_MS
-
 /**
  * How long before the last sign of life a render may have been accepted whose outcome a kill kept from being announced: the longest
  * deadline with its waits, and as much again for stores that could not be reached for a while.

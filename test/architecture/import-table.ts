@@ -77,6 +77,7 @@ export const IMPORT_TABLE: readonly Row[] = [
       'renderer/src/engine',
       'renderer/src/template',
       'webhooks/src/service.ts',
+      'webhooks/src/retention',
     ],
   },
 

@@ -178,6 +178,23 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       expect(await log.find('d', signal)).toBeUndefined()
     })
 
+    test('forgets the deliveries of a render, also those in hand, and no others', async ({ signal }) => {
+      const [gone, kept] = [aDelivery(), aDelivery()]
+      await log.schedule([gone], signal)
+      await log.schedule([kept], signal)
+      for (const due of await takeAll(log, 2, signal)) {
+        if (due.delivery.id !== gone.id) continue
+        await log.forget(gone.render, signal)
+        await due.record(FAILED, { status: 'scheduled', dueAt: NOON })
+      }
+      await log.forget(gone.render, signal)
+      expect(await log.find(gone.id, signal)).toBeUndefined()
+      expect(await log.ofRender(gone.render, signal)).toEqual([])
+      expect(await log.redeliver(gone.id, signal)).toBe(false)
+      const record = await log.find(kept.id, signal)
+      expect(record?.delivery).toStrictEqual(kept)
+    })
+
     test('ends when its consumer is told to stop, and begins nothing when it was told before', async ({ signal }) => {
       const stop = new AbortController()
       const taking = all(log.consume(AbortSignal.any([signal, stop.signal])))

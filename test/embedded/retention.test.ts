@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
-import { openSqliteDeliveryLog, type SqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
+import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { type SqliteEventLog, sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { type SqliteRenderLedger, sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { FACTS_KEPT_MS, IDEMPOTENCY_MS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
+import { FACTS_KEPT_MS, IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
+import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import {
   type ArtifactAddress,
   encodeManifest,
@@ -19,6 +20,7 @@ import {
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/render.ts'
+import { REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { keepRetention, type Retention } from '@platen/embedded/store/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
@@ -36,7 +38,7 @@ let database: Database
 let artifacts: FileArtifactStore
 let ledger: SqliteRenderLedger
 let events: SqliteEventLog
-let deliveries: SqliteDeliveryLog
+let deliveries: DeliveryLog
 let lines: { readonly fields: object; readonly message: string }[]
 
 beforeEach(async () => {

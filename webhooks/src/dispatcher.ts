@@ -21,7 +21,7 @@ import { WEBHOOK_SECRET_RETRY_MS_MAX, WEBHOOK_SECRET_RETRY_MS_MIN } from '@plate
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
 import { FairQueue } from './fair-queue.ts'
 import { takeIn } from './intake.ts'
-import { nextAttemptAt } from './schedule.ts'
+import { chanceFrom, nextAttemptAt } from './schedule.ts'
 import { signatureHeaders } from './sign.ts'
 
 export interface DispatcherPorts {
@@ -202,11 +202,6 @@ function nextOf({ clock, ids }: Dispatch, due: DueDelivery, answer: WebhookAnswe
     ...(retryAfter !== undefined && { retryAfter }),
   })
   return dueAt === undefined ? { status: 'exhausted' } : { status: 'scheduled', dueAt }
-}
-
-/** Anywhere from 0 to 1. */
-function chanceFrom(ids: Ids): number {
-  return Buffer.from(ids.random(4)).readUInt32BE() / 2 ** 32
 }
 
 function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: Attempted): void {

@@ -1,4 +1,4 @@
-/** Deliveries that live as long as the process, for unit tests: it forgets nothing. */
+/** Deliveries that live as long as the process, for unit tests. */
 import { type Bell, bell, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
@@ -70,6 +70,10 @@ export function memoryDeliveryLog(clock: Clock): DeliveryLog {
       entry.nextAt = Math.min(entry.nextAt ?? clock.now(), clock.now())
       changed.ring()
       return true
+    },
+    async forget(render, signal) {
+      signal.throwIfAborted()
+      for (const [id, { delivery }] of entries) if (delivery.render === render) entries.delete(id)
     },
   }
 }

@@ -4,7 +4,6 @@ import type { Instant } from '@platen/contract/brand.ts'
 import type { Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
 import {
   WEBHOOK_ATTEMPTS_KEPT_MAX,
   WEBHOOK_DUE_PREFETCH,
@@ -34,17 +33,12 @@ const FIND = `${COLUMNS} WHERE id = ?`
 const OF_RENDER = `${COLUMNS} WHERE render = ? ORDER BY id`
 const FORGET = `DELETE FROM delivery WHERE render = ?`
 
-export interface SqliteDeliveryLog extends DeliveryLog {
-  /** Forgets the deliveries of a render, those that are not delivered too. */
-  forget(render: RenderId, signal: AbortSignal): Promise<void>
-}
-
 /** The log in an open database; one a database, as it alone wakes its consumer. Lets go of what the last process had in hand. */
 export async function openSqliteDeliveryLog(
   database: Database,
   clock: Clock,
   signal: AbortSignal,
-): Promise<SqliteDeliveryLog> {
+): Promise<DeliveryLog> {
   await database.run([{ sql: LET_GO }], signal)
   const changed = bell()
 

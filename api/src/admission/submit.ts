@@ -1,9 +1,11 @@
 /** Last station: into the queue, or into nothing. From here on a render exists, and every way out says what became of it. */
-import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
+import { PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import {
   type ArtifactAddress,
   decodeManifest,
   encodeManifest,
+  expiryOf,
   type Manifest,
   manifestKey,
   manifestOf,
@@ -58,7 +60,8 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
   const manifest = abandoned(record, ports)
   try {
     const address = manifestAddress(record.id, settings.serviceBucket)
-    const isOurs = await artifacts.create(address, encodeManifest(manifest), clock.timeout(PORT_CALL_MS_MAX))
+    const creating = artifacts.create(address, encodeManifest(manifest), clock.timeout(PORT_CALL_MS_MAX))
+    const [isOurs] = await Promise.all([creating, noteExpiry(record, ports)])
     if (!isOurs) return await readManifest(record.id, ports)
     const signal = clock.timeout(PORT_CALL_MS_MAX)
     await Promise.all([ledger.settle(manifest, signal), limiter.settle(manifest, signal)])
@@ -66,6 +69,20 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
     log.error({ ...namesOf(record), err }, 'render not abandoned')
   }
   return undefined
+}
+
+/**
+ * Writes down when what is stored of a render is to be removed: nothing else tells, as no event comes of it. Should a renderer end it
+ * after all, it is kept no shorter for that. Never throws: what is not removed is small.
+ */
+async function noteExpiry(record: RenderRecord, { artifacts, clock, log, settings }: ApiPorts): Promise<void> {
+  const day = dayOf(expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
+  const { key, bytes } = expiryObjectOf(day, [{ id: record.id, storage: record.storage }])
+  try {
+    await artifacts.put({ bucket: settings.serviceBucket, key }, bytes, clock.timeout(PORT_CALL_MS_MAX))
+  } catch (err) {
+    log.warn({ ...namesOf(record), err }, 'expiry not written down')
+  }
 }
 
 /** Gives back the reservation of a render that never went to the queue. Never throws: what is not given back lapses. */

@@ -3,6 +3,7 @@ import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
+import { decodeExpiry } from '@platen/contract/expiry.ts'
 import { INLINE_DATA_BYTES_MAX, SYNC_ANSWER_MARGIN_MS, SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
@@ -155,6 +156,21 @@ describe('POST /render in async mode', () => {
     })
     const claim = await api.ports.ledger.claim(record, { owner: 'renderer', leaseMs: 1 }, NEVER)
     expect(claim).toEqual({ kind: 'settled' })
+    // No event comes of it, so this alone says that it is to be removed: when its days are over, had it waited for the longest.
+    const [entry] = await Array.fromAsync(api.ports.artifacts.list('platen', 'expiry/2026-12-22/', NEVER))
+    expect(decodeExpiry((entry && (await api.ports.artifacts.get(entry, NEVER))) ?? Buffer.from('[]'))).toEqual([
+      { id: record.id, storage: record.storage },
+    ])
+  })
+
+  test('abandons a render also where its expiry cannot be written down', async () => {
+    const away = () => Promise.reject(new Unavailable('connection refused'))
+    const queue = { ...memoryRenderQueue(), enqueue: away }
+    const api = anApi({ ports: { queue, artifacts: { ...memoryArtifactStore(), put: away } } })
+    expect((await api.post(ASYNC)).statusCode).toBe(503)
+    const manifests = await Array.fromAsync(api.ports.artifacts.list('platen', 'manifest/', NEVER))
+    expect(manifests).toHaveLength(1)
+    expect(api.lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'expiry not written down' }))
   })
 
   test('refuses with 503 when neither queue nor store answers', async () => {

@@ -20,6 +20,11 @@ export interface DeliveryLog {
    * and not yet made, or the id is not known. Resolves when durable.
    */
   redeliver(id: string, signal: AbortSignal): Promise<boolean>
+  /**
+   * Forgets the deliveries of a render, those too that are not delivered; one that is in hand is not given out again. Forgetting
+   * nothing is fine. Resolves when durable.
+   */
+  forget(render: RenderId, signal: AbortSignal): Promise<void>
 }
 
 /** A delivery that is due, held by its consumer until it is recorded or deferred. */

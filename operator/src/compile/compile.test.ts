@@ -145,6 +145,8 @@ describe('a tenant', () => {
     ['a prefix inside it', 'acme/globex/'],
     ['a prefix around it', 'a/'],
     ['the prefix of the manifests', 'manifest/'],
+    ['the prefix of the assets', 'asset/'],
+    ['the prefix of the expiry index', 'expiry/'],
     ['the prefix of the idempotency keys', 'idempotency/acme/'],
   ])('is refused %s', ([, prefix]) => {
     const acme = aTenantResource({ spec: { storage: { prefix: prefix === 'a/' ? 'a/b/' : 'acme/' } } })

@@ -1,5 +1,6 @@
 /** Plans and tenants in, the tenants in force out; and who may name a tenant. */
 import type { Instant } from '@platen/contract/brand.ts'
+import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import type { Limits, Tenant, TenantId, WebhookSecret } from '@platen/contract/tenant.ts'
@@ -168,7 +169,7 @@ function suspension({ spec }: TenantResource): Finding {
 }
 
 /** What the service itself keeps in its bucket, which no tenant may write over. */
-const SERVICE_PREFIXES = ['manifest/', 'template/', 'delivery/', IDEMPOTENCY_PREFIX]
+const SERVICE_PREFIXES = ['manifest/', 'template/', 'asset/', 'delivery/', EXPIRY_PREFIX, IDEMPOTENCY_PREFIX]
 
 /**
  * Who is refused the storage it asks for. Those that stay where they are claim before those that move, and the older before the

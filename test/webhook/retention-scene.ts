@@ -1,0 +1,158 @@
+/** What the tests of retention in a cluster stand on: stores, a clock that the test moves, and processes that read, remove and are killed. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
+import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
+import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
+import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
+import { decodeExpiry, EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
+import type { EventLog } from '@platen/contract/port/event-log.ts'
+import {
+  type ArtifactAddress,
+  encodeManifest,
+  inputKey,
+  manifestKey,
+  pdfKey,
+  type RenderRecord,
+} from '@platen/contract/render.ts'
+import { keepExpiryIndex } from '@platen/webhooks/retention/expiry-index.ts'
+import type { RetentionPorts } from '@platen/webhooks/retention/retention.ts'
+import { aDelivery, aManifest, anEvent, aRecord, NOON } from '../fixture/build.ts'
+
+/** No signal. */
+export const NEVER = new AbortController().signal
+/** A day. */
+export const DAY_MS = 24 * 60 * 60 * 1000
+/** The service's own bucket. */
+export const BUCKET = 'platen'
+/** The first midnight after a render of the fixtures that is kept a day has expired, at noon of that day. */
+export const DUE = Date.UTC(2026, 10, 23)
+
+/** What the processes of a cluster share. */
+export interface Stores extends AsyncDisposable {
+  readonly artifacts: ArtifactStore
+  readonly events: EventLog
+  readonly deliveries: DeliveryLog
+}
+
+/** Stores that live as long as the test. */
+export async function inMemory(clock: ManualClock): Promise<Stores> {
+  const stores = { artifacts: memoryArtifactStore(), events: memoryEventLog(), deliveries: memoryDeliveryLog(clock) }
+  return { ...stores, [Symbol.asyncDispose]: async () => {} }
+}
+
+/** Artifacts in files, and the logs in a database. */
+export async function onDisk(clock: ManualClock): Promise<Stores> {
+  const folder = await mkdtemp(join(tmpdir(), 'platen-expiry-'))
+  const database = await openDatabase({ path: join(folder, 'platen.db'), signal: AbortSignal.timeout(10_000) })
+  const urls = { publicUrl: () => 'http://localhost', urlKey: Buffer.alloc(32) }
+  return {
+    artifacts: await openFileArtifactStore({ root: join(folder, 'artifacts'), clock, ...urls }),
+    events: sqliteEventLog(database),
+    deliveries: await openSqliteDeliveryLog(database, clock, NEVER),
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+/** One cluster with its stores. */
+export interface Scene extends AsyncDisposable {
+  readonly clock: ManualClock
+  readonly stores: Stores
+  /** What its processes said. */
+  readonly lines: { readonly level: string; readonly fields: object; readonly message: string }[]
+}
+
+/** A cluster in which nothing has happened, at noon. */
+export async function openScene(open: (clock: ManualClock) => Promise<Stores>): Promise<Scene> {
+  const clock = manualClock(NOON)
+  const stores = await open(clock)
+  return { clock, stores, lines: [], [Symbol.asyncDispose]: () => stores[Symbol.asyncDispose]() }
+}
+
+/** The ports of a process. */
+export function aProcess({ clock, stores, lines }: Scene, changes: Partial<RetentionPorts> = {}): RetentionPorts {
+  const tell = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
+  return {
+    ...stores,
+    serviceBucket: BUCKET,
+    clock,
+    // Half of all chances: a process waits half of each rhythm before its first time.
+    ids: { random: (bytes) => Buffer.alloc(bytes).fill(0x80, 0, 1) },
+    log: { debug: tell('debug'), info: tell('info'), warn: tell('warn'), error: tell('error') },
+    ...changes,
+  }
+}
+
+/** Ends a render as its renderer does; with the PDF of an attempt that came too late, an input that was never swept, and a delivery. */
+export async function end(
+  { stores }: Scene,
+  record: RenderRecord,
+  outcome = aManifest({ record }).outcome,
+): Promise<ArtifactAddress[]> {
+  const { bucket, prefix } = record.storage
+  const manifest = aManifest({ record, outcome })
+  const stored = [pdfKey(record, 'late'), inputKey(prefix, record.id)].map((key) => ({ bucket, key }))
+  if (outcome.status === 'succeeded') stored.push(outcome.pdf.address)
+  for (const address of stored) await stores.artifacts.put(address, Buffer.from('bytes'), NEVER)
+  await stores.artifacts.create(manifestOf(record), encodeManifest(manifest), NEVER)
+  await stores.deliveries.schedule([aDelivery({ render: record.id })], NEVER)
+  await stores.events.append(anEvent(manifest), NEVER)
+  return [...stored, manifestOf(record)]
+}
+
+/** Where its manifest stands. */
+export function manifestOf({ id }: RenderRecord): ArtifactAddress {
+  return { bucket: BUCKET, key: manifestKey(id) }
+}
+
+/** A render that is kept for a day. */
+export const aDay = (fields: Partial<RenderRecord> = {}) => aRecord({ retentionDays: 1, ...fields })
+
+/** Has one process read into the index all that is in the log by now, and stops it. */
+export async function index(scene: Scene, changes: Partial<RetentionPorts> = {}): Promise<void> {
+  const last = anEvent(aManifest({ record: aRecord({ retentionDays: 3650 }) }))
+  await scene.stores.events.append(last, NEVER)
+  const stopping = new AbortController()
+  const ports = aProcess(scene, changes)
+  const events = watched(ports.events, (id) => id === last.id && stopping.abort())
+  await keepExpiryIndex({ ...ports, events }, stopping.signal)
+}
+
+/** The log, telling the id of each event when its reader has taken it in and asks for the next. */
+export function watched(events: Pick<EventLog, 'follow'>, onTaken: (id: string) => unknown): Pick<EventLog, 'follow'> {
+  return {
+    async *follow(reader, signal) {
+      for await (const given of events.follow(reader, signal)) {
+        yield given
+        onTaken(given.event.id)
+      }
+    },
+  }
+}
+
+/** Those of the objects that are there. */
+export async function existing({ stores }: Scene, addresses: readonly ArtifactAddress[]): Promise<ArtifactAddress[]> {
+  const here = await Promise.all(addresses.map((address) => stores.artifacts.has(address, NEVER)))
+  return addresses.filter((_, at) => here[at])
+}
+
+/** What stands in the index, object by object. But for what only a test put at the end of the log. */
+export async function indexed({ stores }: Scene): Promise<string[][]> {
+  const objects = await Array.fromAsync(stores.artifacts.list(BUCKET, EXPIRY_PREFIX, NEVER))
+  const bytes = await Promise.all(objects.map((address) => stores.artifacts.get(address, NEVER)))
+  const near = bytes.filter((_, at) => !objects[at]?.key.startsWith(`${EXPIRY_PREFIX}2036`))
+  return near.map((each) => decodeExpiry(each ?? Buffer.from('[]')).map(({ id }) => id))
+}
+
+/** Is it where a manifest stands? */
+export const isManifest = ({ key }: ArtifactAddress) => key.startsWith('manifest/')
