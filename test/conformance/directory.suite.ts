@@ -1,5 +1,6 @@
 /** What every directory promises, together with its publishing side; see the doc comments of the port. */
 import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { ApiKey, KeyHash, TemplateCode } from '@platen/contract/tenant.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aTemplate, aTenant } from '../fixture/build.ts'
 import type { Harness } from './harness.ts'
@@ -26,6 +27,58 @@ export function describeDirectory(
       const snapshot = aSnapshot(1)
       await directory.publish(snapshot, signal)
       expect(directory.current()).toStrictEqual(snapshot)
+    })
+
+    test('has all that a tenant, a key and a template can have', async ({ signal }) => {
+      const secret = { sealed: 'v1.c2VhbGVk' }
+      const tenant = aTenant({
+        suspended: true,
+        suspendedReason: 'unpaid: 7 €',
+        webhookAllowCidrs: ['10.0.0.0/8'],
+        webhookSecrets: [{ ...secret, until: 1 }, secret],
+        limits: { rateLimitPerMinute: 5, renderLimitMonthly: 100 },
+      })
+      const variablesSchema = { type: 'object', properties: { 'a/b': { enum: [null, 1.5, 'Ω'] } } }
+      // Codes are branded by what validates resources.
+      const codes = ['a', 'm', 'z'] as TemplateCode[]
+      const templates = new Map(codes.map((code) => [code, aTemplate({ code, variablesSchema })]))
+      const hash = 'f'.repeat(64) as KeyHash
+      const key: ApiKey = { hash, tenant: tenant.id, environment: 'test', suspended: true, expiresAt: 9 }
+      const snapshot = {
+        ...aSnapshot(1),
+        tenants: new Map([[tenant.id, tenant]]),
+        keys: new Map([[hash, key]]),
+        templates: new Map([[tenant.id, templates]]),
+      }
+      await directory.publish(snapshot, signal)
+      expect(directory.current()).toStrictEqual(snapshot)
+      expect([...(directory.current().templates.get(tenant.id)?.keys() ?? [])]).toEqual(codes)
+    })
+
+    test('takes away what is published no more', async ({ signal }) => {
+      await directory.publish(aSnapshot(1), signal)
+      await directory.publish({ ...aSnapshot(2), templates: new Map() }, signal)
+      expect(directory.current()).toStrictEqual({ ...aSnapshot(2), templates: new Map() })
+      await directory.publish({ ...aSnapshot(3), tenants: new Map(), templates: new Map() }, signal)
+      expect(directory.current()).toStrictEqual({ ...aSnapshot(3), tenants: new Map(), templates: new Map() })
+    })
+
+    test('keeps the templates of a tenant in the order of their codes, in whatever order they came', async ({
+      signal,
+    }) => {
+      const publish = async (revision: number, codes: readonly string[]) => {
+        const templates = codes.map(
+          (code) => [code as TemplateCode, aTemplate({ code: code as TemplateCode })] as const,
+        )
+        await directory.publish(
+          { ...aSnapshot(revision), templates: new Map([[aTenant().id, new Map(templates)]]) },
+          signal,
+        )
+      }
+      const codes = () => [...(directory.current().templates.get(aTenant().id)?.keys() ?? [])]
+      await publish(1, ['b', 'd'])
+      await publish(2, ['a', 'b', 'c', 'd'])
+      expect(codes()).toEqual(['a', 'b', 'c', 'd'])
     })
 
     test('leaves a snapshot alone that somebody holds', async ({ signal }) => {

@@ -10,6 +10,7 @@ import type { Decision, Limiter, Usage } from '@platen/contract/port/limiter.ts'
 import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
+import { limiterPrefix } from './limiter-settings.ts'
 import { openScript } from './script.ts'
 
 /** What a holding lasts at most, and an end is remembered at least: no record that is older is rendered. */
@@ -69,21 +70,16 @@ async function bucketsHeld(
   return entry?.buckets ?? []
 }
 
-/** The braces make it one hash slot of a Cluster for all of an account. */
-function prefixOf(account: string): string {
-  return `platen:limiter:{${account}}`
-}
-
 function keysOf(account: string, period: string): readonly string[] {
-  const prefix = prefixOf(account)
+  const prefix = limiterPrefix(account)
   return [`${prefix}:holdings`, `${prefix}:lapses`, `${prefix}:sums`, `${prefix}:charged:${period}`]
 }
 
 /** A set of the renders that began within the same nine hours, which the first five characters of an id tell: it can expire as a whole, and takes half of what a key each would. */
 function endedKey(account: string, id: RenderId): string {
-  return `${prefixOf(account)}:ended:${id.slice(0, 5)}`
+  return `${limiterPrefix(account)}:ended:${id.slice(0, 5)}`
 }
 
 function bucketKey(account: string, name: string): string {
-  return `${prefixOf(account)}:rate:${name.replaceAll(' ', ':')}`
+  return `${limiterPrefix(account)}:rate:${name.replaceAll(' ', ':')}`
 }

@@ -15,6 +15,21 @@ export interface Directory {
   current(): DirectorySnapshot
 }
 
+/** How far a copy of settings that stand elsewhere can be relied on. */
+export interface DirectoryState {
+  /** Has it settings? Once it has, it keeps the last good ones, whatever becomes of where they stand. */
+  readonly isReady: boolean
+  readonly isConnected: boolean
+  /** What is in the way of having the newest, in words. */
+  readonly reason?: string
+  /** That of `current`. */
+  readonly revision: number
+  /** How long ago it was last known to be the newest there is; since the opening where it never was. */
+  readonly ageMs: number
+  /** Values met since the opening that were not of their shape, and not taken. */
+  readonly damaged: number
+}
+
 /** The writing side, for whoever compiles resources. */
 export interface DirectoryPublisher {
   /** Replaces all settings at once. Resolves when `current` gives them to every later call of this process. Refuses a revision that is not newer. */

@@ -1,0 +1,144 @@
+/**
+ * The settings of all tenants, which stand in Redis, in the memory of a process: loaded once, then followed revision by revision.
+ * `current` is always one whole revision. While Redis is away, or holds nothing, or what cannot be read, the last good settings stay
+ * in force, and `state` says so.
+ */
+import { DIRECTORY_REPORT_MS, DIRECTORY_REPORTED_MS, DIRECTORY_WAIT_MS } from '@platen/contract/directory-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Directory, DirectoryState } from '@platen/contract/port/directory.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { RedisConnection } from './connect.ts'
+import { type Copy, openCopy } from './directory/copy.ts'
+import { directoryScript, readMeta, waitForSteps } from './directory/layout.ts'
+import type { Step } from './directory/step.ts'
+
+export interface RedisDirectoryOptions {
+  readonly redis: RedisConnection
+  readonly clock: Clock
+  readonly log: Log
+  /** Says under this name which revision is enforced, so that who publishes can wait for it; absent = it only follows. */
+  readonly reader?: string
+}
+
+export interface RedisDirectory extends Directory, AsyncDisposable {
+  state(): DirectoryState
+  /** Looks once at what is published now. Throws `Unavailable` where Redis cannot be asked. */
+  refresh(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Loads what is published and follows it. Resolves after the first look, whether or not there was anything to load: `state` says
+ * so, and the settings come as soon as they are there. Rejects with the signal's reason alone.
+ */
+export async function openRedisDirectory(options: RedisDirectoryOptions, signal: AbortSignal): Promise<RedisDirectory> {
+  const { clock } = options
+  const copy = openCopy(options)
+  const closing = new AbortController()
+  const link: Link = { isConnected: true, reason: undefined, confirmedAt: clock.monotonic() }
+  const look = inTurn(looker(options, copy, link))
+  await look([], signal).catch((err: unknown) => {
+    signal.throwIfAborted()
+    lose(link, options.log, err)
+  })
+  const following = follow({ ...options, copy, link, look }, closing.signal)
+  return {
+    current: () => copy.snapshot(),
+    state: () => ({
+      isReady: copy.held() !== undefined,
+      isConnected: link.isConnected,
+      ...(link.reason !== undefined && { reason: link.reason }),
+      revision: copy.snapshot().revision,
+      ageMs: clock.monotonic() - link.confirmedAt,
+      damaged: copy.damaged(),
+    }),
+    refresh: (refreshSignal) => look([], refreshSignal),
+    async [Symbol.asyncDispose]() {
+      closing.abort()
+      await following
+    },
+  }
+}
+
+/** What is known of the way to Redis. */
+interface Link {
+  isConnected: boolean
+  reason: string | undefined
+  confirmedAt: number
+}
+
+type Look = (steps: readonly Step[], signal: AbortSignal) => Promise<void>
+
+/** Takes the steps that are known, looks whether these are all, and tells what is enforced then. */
+function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, link: Link): Look {
+  const script = directoryScript(redis)
+  let reported: { readonly mark: string; readonly at: number } | undefined
+  const report = async (signal: AbortSignal) => {
+    const held = copy.held()
+    if (reader === undefined || held === undefined) return
+    const isTold = reported?.mark === held.mark && clock.monotonic() - reported.at < DIRECTORY_REPORT_MS
+    if (isTold) return
+    const { mark, revision } = held
+    const request = { operation: 'report', reader, mark, revision, reportedMs: DIRECTORY_REPORTED_MS }
+    await script({ keys: [], request }, signal)
+    reported = { mark, at: clock.monotonic() }
+  }
+  return async (steps, signal) => {
+    copy.take(steps)
+    link.reason = await copy.update(await readMeta(redis, signal), signal)
+    link.isConnected = true
+    if (link.reason === undefined) link.confirmedAt = clock.monotonic()
+    await report(signal)
+  }
+}
+
+/** One look at a time: two would each take the other's settings for old ones. */
+function inTurn(look: Look): Look {
+  let last: Promise<unknown> = Promise.resolve()
+  return (steps, signal) => {
+    const next = last.then(() => look(steps, signal))
+    last = next.catch(() => undefined)
+    return next
+  }
+}
+
+function lose(link: Link, log: Log, err: unknown): void {
+  if (link.isConnected) log.warn({ err }, 'directory unreachable, last good settings kept')
+  link.isConnected = false
+  link.reason = 'Redis cannot be asked'
+}
+
+interface Following extends RedisDirectoryOptions {
+  readonly copy: Copy
+  readonly link: Link
+  readonly look: Look
+}
+
+/** Waits for what is published, on a connection of its own, until the signal aborts. Never rejects. */
+async function follow({ redis, clock, log, copy, link, look, reader }: Following, signal: AbortSignal): Promise<void> {
+  let place = copy.held()?.entry ?? '0'
+  while (!signal.aborted) {
+    try {
+      const client = await redis.fork(signal)
+      using _ = { [Symbol.dispose]: () => client.disconnect() }
+      while (!signal.aborted) {
+        const steps = await waitForSteps(client, { place, waitMs: DIRECTORY_WAIT_MS }, signal)
+        await look(steps, signal)
+        place = steps.at(-1)?.entry ?? place
+      }
+    } catch (err) {
+      if (signal.aborted) break
+      lose(link, log, err)
+      await clock.sleep(DIRECTORY_WAIT_MS, signal).catch(() => undefined)
+    }
+  }
+  if (reader !== undefined) await leave(redis, { reader, clock })
+}
+
+/** Nobody should wait for who is gone. That it is, shows otherwise after a while. */
+async function leave(
+  redis: RedisConnection,
+  { reader, clock }: { readonly reader: string; readonly clock: Clock },
+): Promise<void> {
+  const request = { operation: 'leave', reader }
+  await directoryScript(redis)({ keys: [], request }, clock.timeout(DIRECTORY_WAIT_MS)).catch(() => undefined)
+}

@@ -1,0 +1,111 @@
+-- The settings of all tenants, as one publisher writes them and many processes follow.
+-- KEYS  1 meta: schema, epoch, revision, mark (names this revision and no other), entry (its place in the log)
+--       2-4 tenants, keys, templates: name -> value, as JSON      5 log of the last revisions, with what each has changed
+--       6 readers: process -> what it enforces      7-9 what was staged to replace 2-4
+-- All are in one hash slot.
+local META, LOG, READERS = KEYS[1], KEYS[5], KEYS[6]
+local HASHES = {tenants = KEYS[2], keys = KEYS[3], templates = KEYS[4]}
+local STAGED = {tenants = KEYS[7], keys = KEYS[8], templates = KEYS[9]}
+local request = cjson.decode(ARGV[1])
+
+local function meta(name)
+  return redis.call('HGET', META, name)
+end
+
+local function epoch()
+  return tonumber(meta('epoch') or 0)
+end
+
+local function nowMs()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- From here on the revision counts.
+local function record(changes, kept)
+  local entry = redis.call(
+    'XADD', LOG, 'MAXLEN', '=', kept, '*',
+    'mark', request.mark, 'after', meta('mark') or '', 'revision', request.revision, 'changes', changes
+  )
+  redis.call(
+    'HSET', META, 'schema', request.schema, 'epoch', request.epoch, 'revision', request.revision,
+    'mark', request.mark, 'entry', entry
+  )
+  return {kind = 'published'}
+end
+
+-- Why this may not be published, or that it is already: a call is sent again when the connection breaks before its answer.
+local function refusal()
+  if epoch() > request.epoch then return {kind = 'fenced', epoch = epoch()} end
+  if meta('mark') == request.mark then return {kind = 'published'} end
+end
+
+local operations = {}
+
+function operations.claim()
+  local claimed = request.epoch or epoch() + 1
+  if claimed < epoch() then return {kind = 'fenced', epoch = epoch()} end
+  redis.call('HSET', META, 'epoch', claimed)
+  return {kind = 'claimed', epoch = claimed}
+end
+
+function operations.change()
+  local refused = refusal()
+  if refused then return refused end
+  if meta('mark') ~= request.after then return {kind = 'stale'} end
+  for kind, fields in pairs(cjson.decode(request.changes)) do
+    for field, value in pairs(fields) do
+      if value == cjson.null then
+        redis.call('HDEL', HASHES[kind], field)
+      else
+        redis.call('HSET', HASHES[kind], field, value)
+      end
+    end
+  end
+  return record(request.changes, request.kept)
+end
+
+function operations.replace()
+  local refused = refusal()
+  if refused then return refused end
+  if tonumber(meta('revision') or 0) > request.revision then return {kind = 'stale'} end
+  for kind, count in pairs(request.counts) do
+    if redis.call('HLEN', STAGED[kind]) ~= count then return {kind = 'incomplete'} end
+  end
+  for kind, count in pairs(request.counts) do
+    -- Taken out first, as renaming over a large hash would free it before anything else is served.
+    redis.call('UNLINK', HASHES[kind])
+    if count > 0 then
+      redis.call('RENAME', STAGED[kind], HASHES[kind])
+      redis.call('PERSIST', HASHES[kind])
+    end
+  end
+  return record('', 1)
+end
+
+function operations.report()
+  local report = {mark = request.mark, revision = request.revision, at = nowMs()}
+  redis.call('HSET', READERS, request.reader, cjson.encode(report))
+  redis.call('PEXPIRE', READERS, request.reportedMs)
+end
+
+function operations.leave()
+  redis.call('HDEL', READERS, request.reader)
+end
+
+-- The reports of those that are still there.
+function operations.readers()
+  local flat, reports, now = redis.call('HGETALL', READERS), {}, nowMs()
+  for i = 1, #flat, 2 do
+    local report = cjson.decode(flat[i + 1])
+    if now - report.at < request.reportedMs then
+      reports[#reports + 1] = report
+    else
+      redis.call('HDEL', READERS, flat[i])
+    end
+  end
+  return {count = #reports, reports = reports}
+end
+
+local answer = operations[request.operation]()
+return answer and cjson.encode(answer)

@@ -1,0 +1,88 @@
+/** Where the directory stands in Redis, and how all of it is read. */
+
+import { abortable } from '@platen/contract/bell.ts'
+import { DIRECTORY_FIELDS_PER_CALL } from '@platen/contract/directory-limit.ts'
+import type { RedisConnection } from '../connect.ts'
+import { openScript, type Script } from '../script.ts'
+import { type Step, stepOf } from './step.ts'
+import { KINDS, type Kind } from './value.ts'
+
+/** Goes up when older processes could not read what newer ones write. */
+export const SCHEMA = 1
+
+/** The braces make it one hash slot of a Cluster. */
+const PREFIX = 'platen:{directory}'
+
+/** The steps from revision to revision. */
+const LOG_KEY = `${PREFIX}:log`
+
+const META_KEY = `${PREFIX}:meta`
+
+/** The hash of a kind: what is in force, or what is staged under a mark. */
+export function hashKey(kind: Kind, staged?: string): string {
+  return staged === undefined ? `${PREFIX}:${kind}` : `${PREFIX}:staged:${staged}:${kind}`
+}
+
+/** The script on the directory's keys. Its requests are those of directory.lua. */
+export function directoryScript(redis: RedisConnection): Script['run'] {
+  const script = openScript(redis, { file: './directory/directory.lua' })
+  const fixed = [META_KEY, ...KINDS.map((kind) => hashKey(kind)), LOG_KEY, `${PREFIX}:readers`]
+  return ({ keys, request }, signal) => script.run({ keys: [...fixed, ...keys], request }, signal)
+}
+
+/** Which revision is in force. A mark names one revision, and is never used again. */
+export interface Meta {
+  readonly schema: number
+  readonly revision: number
+  readonly mark: string
+  /** Its place in the log. */
+  readonly entry: string
+}
+
+/** What is in force; undefined where nothing is. */
+export async function readMeta(redis: RedisConnection, signal: AbortSignal): Promise<Meta | undefined> {
+  const names = ['schema', 'revision', 'mark', 'entry'] as const
+  const [schema, revision, mark, entry] = await redis.call((client) => client.hmget(META_KEY, ...names), signal)
+  if (!mark || !entry) return undefined
+  return { schema: Number(schema), revision: Number(revision), mark, entry }
+}
+
+export interface Field {
+  readonly kind: Kind
+  readonly name: string
+  readonly text: string
+}
+
+/** Every field there is, in pieces. One that is changed meanwhile may come as it was, as it is, or twice. */
+export async function* scanFields(redis: RedisConnection, signal: AbortSignal): AsyncGenerator<readonly Field[]> {
+  for (const kind of KINDS) {
+    let cursor = '0'
+    do {
+      const from = cursor
+      const [next, flat] = await redis.call(
+        (client) => client.hscan(hashKey(kind), from, 'COUNT', DIRECTORY_FIELDS_PER_CALL),
+        signal,
+      )
+      const fields: Field[] = []
+      for (let i = 0; i + 1 < flat.length; i += 2) fields.push({ kind, name: flat[i] ?? '', text: flat[i + 1] ?? '' })
+      yield fields
+      cursor = next
+    } while (cursor !== '0')
+  }
+}
+
+/** The steps after a place in the log, as far as they are kept. */
+export async function readSteps(redis: RedisConnection, after: string, signal: AbortSignal): Promise<readonly Step[]> {
+  const entries = await redis.call((client) => client.xrange(LOG_KEY, `(${after}`, '+'), signal)
+  return entries.map(stepOf)
+}
+
+/** Waits until there are steps after a place, no longer than `waitMs`; then there may be none. For a connection that does nothing else. */
+export async function waitForSteps(
+  client: Awaited<ReturnType<RedisConnection['fork']>>,
+  { place, waitMs }: { readonly place: string; readonly waitMs: number },
+  signal: AbortSignal,
+): Promise<readonly Step[]> {
+  const streams = await abortable(client.xread('BLOCK', waitMs, 'STREAMS', LOG_KEY, place), signal)
+  return (streams?.[0]?.[1] ?? []).map(stepOf)
+}

@@ -1,0 +1,98 @@
+/** What the tests of the directory in Redis have in common: publishers and readers, and snapshots to publish. */
+import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
+import { openRedisDirectory, type RedisDirectoryOptions } from '@platen/adapters/redis/directory.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
+import { aTemplate, aTenant } from '../fixture/build.ts'
+
+/** Far more than anything takes. */
+const PATIENCE_MS = 20_000
+
+/** Opens a publisher that fences those before it. */
+export function aPublisher(redis: RedisConnection, epoch?: number) {
+  const options = { redis, ids: systemIds(), ...(epoch !== undefined && { epoch }) }
+  return openRedisPublisher(options, AbortSignal.timeout(PATIENCE_MS))
+}
+
+/** Opens a directory; the caller closes it. */
+export function aReader(redis: RedisConnection, options: Partial<RedisDirectoryOptions> = {}) {
+  const defaults = { redis, clock: systemClock(), log: recordingLog() }
+  return openRedisDirectory({ ...defaults, ...options }, AbortSignal.timeout(PATIENCE_MS))
+}
+
+/** A publisher with a directory of the same process, which has what is published when that is done. */
+export async function publishedDirectory(
+  redis: RedisConnection,
+): Promise<Directory & DirectoryPublisher & AsyncDisposable> {
+  const publisher = await aPublisher(redis)
+  const directory = await aReader(redis)
+  return {
+    current: () => directory.current(),
+    async publish(snapshot, signal) {
+      await publisher.publish(snapshot, signal)
+      await directory.refresh(signal)
+    },
+    [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
+  }
+}
+
+export interface SnapshotFields {
+  readonly tenants?: readonly Tenant[]
+  readonly keys?: readonly ApiKey[]
+  readonly templates?: readonly Template[]
+}
+
+/** A snapshot of these, by default of one tenant. */
+export function aSnapshot(
+  revision: number,
+  { tenants = [aTenant()], keys = [], templates = [] }: SnapshotFields = {},
+): DirectorySnapshot {
+  const codes = new Map<TenantId, Map<TemplateCode, Template>>()
+  for (const template of templates) {
+    const own = codes.get(template.tenant) ?? new Map<TemplateCode, Template>()
+    codes.set(template.tenant, own.set(template.code, template))
+  }
+  return {
+    revision,
+    tenants: new Map(tenants.map((tenant) => [tenant.id, tenant])),
+    keys: new Map(keys.map((key) => [key.hash, key])),
+    templates: codes,
+  }
+}
+
+/** A tenant of that number, a key and a template of its own. */
+export function anAccount(number: number): { tenant: Tenant; key: ApiKey; template: Template } {
+  // Brands are put on by what validates input; these are valid by being written here.
+  const id = `tenant-${number}` as TenantId
+  const tenant = aTenant({ id, incarnation: `incarnation-${number}` })
+  const hash = number.toString(16).padStart(64, '0') as KeyHash
+  const template = aTemplate({ tenant: id, code: `invoice-${number}` as TemplateCode })
+  return { tenant, key: { hash, tenant: id, environment: 'live', suspended: false }, template }
+}
+
+/** A snapshot of the accounts of these numbers, whole. */
+export function ofAccounts(revision: number, numbers: readonly number[]): DirectorySnapshot {
+  const accounts = numbers.map(anAccount)
+  return aSnapshot(revision, {
+    tenants: accounts.map(({ tenant }) => tenant),
+    keys: accounts.map(({ key }) => key),
+    templates: accounts.map(({ template }) => template),
+  })
+}
+
+export interface LogLine {
+  readonly level: keyof Log
+  readonly message: string
+  readonly fields: object
+}
+
+/** Keeps every line. */
+export function recordingLog(): Log & { readonly lines: readonly LogLine[] } {
+  const lines: LogLine[] = []
+  const keep = (level: keyof Log) => (fields: object, message: string) => void lines.push({ level, message, fields })
+  return { lines, debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') }
+}
