@@ -1,42 +1,42 @@
 /** The port of probes and metrics, over real sockets. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { type ProbeOptions, type ProbeServer, serveProbes } from '@platen/adapters/http/probe-server.ts'
+import { type Health, openProbes, type ProbeOptions, type Probes } from '@platen/adapters/http/probe-server.ts'
 import { HEADER_BYTES_MAX, PROBE_CONNECTIONS_MAX } from '@platen/contract/limit.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { afterEach, describe, expect, test } from 'vitest'
+
+const ignore = () => undefined
+const QUIET = {
+  metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'platen_up 1\n' },
+  log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+}
 
 const opened: AsyncDisposable[] = []
 afterEach(async () => {
   for (const each of opened.splice(0)) await each[Symbol.asyncDispose]()
 })
 
+/** Probes of a process that serves. */
 async function serve(
-  options: Partial<ProbeOptions> = {},
-): Promise<ProbeServer & { readonly lines: readonly string[] }> {
+  options: Partial<ProbeOptions & Health> = {},
+): Promise<Probes & { readonly lines: readonly string[] }> {
   const lines: string[] = []
   const write = (_fields: object, message: string) => void lines.push(message)
   const log: Log = { debug: write, info: write, warn: write, error: write }
-  const server = await serveProbes({
-    host: '127.0.0.1',
-    port: 0,
-    metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'platen_up 1\n' },
-    isAlive: () => true,
-    isReady: () => ({ ready: true, detail: { disk: 'ok' } }),
-    log,
-    ...options,
-  })
+  const server = await openProbes({ host: '127.0.0.1', port: 0, ...QUIET, log, ...options })
+  server.serving({ isAlive: () => true, isReady: () => ({ ready: true, detail: { disk: 'ok' } }), ...options })
   opened.push(server)
   return { ...server, lines }
 }
 
-async function ask({ port }: ProbeServer, path: string, method = 'GET') {
+async function ask({ port }: Probes, path: string, method = 'GET') {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method })
   return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() }
 }
 
 /** What comes back for bytes until the connection ends. */
-async function raw({ port }: ProbeServer, text: string): Promise<string> {
+async function raw({ port = 0 }: Probes, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1')
   let answer = ''
   socket.on('data', (chunk: string) => {
@@ -70,6 +70,24 @@ describe('a probe', () => {
     })
   })
 
+  test('finds a process alive and not ready before it serves, and from when it drains', async () => {
+    const server = await openProbes({ host: '127.0.0.1', port: 0, ...QUIET })
+    opened.push(server)
+    const told = async () => [(await ask(server, '/livez')).status, (await ask(server, '/readyz')).body]
+    expect(await told()).toEqual([200, '{"ready":false,"detail":{}}'])
+    const detail = { engine: 'running' }
+    const serving = server.serving({ isAlive: () => true, isReady: () => ({ ready: true, detail }) })
+    expect(await told()).toEqual([200, '{"ready":true,"detail":{"engine":"running"}}'])
+    serving[Symbol.dispose]()
+    expect(await told()).toEqual([200, '{"ready":false,"detail":{"engine":"running"}}'])
+  })
+
+  test('is answered by nobody where there is no port', async () => {
+    const server = await openProbes({ host: '127.0.0.1', port: undefined, ...QUIET })
+    expect(server.port).toBeUndefined()
+    await server[Symbol.asyncDispose]()
+  })
+
   test('gives what was counted', async () => {
     expect(await ask(await serve(), '/metrics')).toEqual({
       status: 200,
@@ -96,7 +114,7 @@ describe('a probe', () => {
     expect(await ask(await serve(), path, method)).toMatchObject({ status: 404, body: '' })
   })
 
-  test.for<[string, Partial<ProbeOptions>, string]>([
+  test.for<[string, Partial<ProbeOptions & Health>, string]>([
     [
       'metrics',
       { metrics: { contentType: 'text/plain', text: () => Promise.reject(new Error('hunter2')) } },
@@ -136,7 +154,7 @@ describe('whoever means harm', () => {
 
   test('has only so many connections', async () => {
     const server = await serve()
-    const held = Array.from({ length: PROBE_CONNECTIONS_MAX }, () => connect(server.port, '127.0.0.1'))
+    const held = Array.from({ length: PROBE_CONNECTIONS_MAX }, () => connect(server.port ?? 0, '127.0.0.1'))
     await Promise.all(held.map((socket) => once(socket, 'connect')))
     expect(await raw(server, 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')).toBe('')
     for (const socket of held) socket.destroy()

@@ -8,34 +8,66 @@ import type { Log } from '@platen/contract/port/log.ts'
 
 export interface ProbeOptions {
   readonly host: string
-  /** 0 = any free port. */
-  readonly port: number
+  /** 0 = any free port; absent = nothing listens. */
+  readonly port: number | undefined
   /** What `/metrics` answers. */
   readonly metrics: { readonly contentType: string; text(): Promise<string> }
+  readonly log: Log
+}
+
+/** How a process is. It is asked at each probe, and must not wait. */
+export interface Health {
   /** Is this process worth keeping? */
   isAlive(): boolean
   /** May work be sent here? `detail` is shown to whoever asks, so it holds no secret. */
   isReady(): { readonly ready: boolean; readonly detail: object }
-  readonly log: Log
 }
 
-/** Closing it cuts off whoever is asking. */
-export interface ProbeServer extends AsyncDisposable {
+/** Closing it cuts off whoever is asking. A process opens it first and closes it last: a drain that nobody can see would be taken for a hang. */
+export interface Probes extends AsyncDisposable {
   /** Where it listens. */
-  readonly port: number
+  readonly port: number | undefined
+  /** The process serves, and is as healthy as this says. From the disposal on it is not ready, whatever this says. */
+  serving(health: Health): Disposable
 }
 
-/** Answers from when it resolves until it is disposed. Rejects when the port cannot be had. */
-export async function serveProbes(options: ProbeOptions): Promise<ProbeServer> {
-  const { host, port, log } = options
+/** Answers from when it resolves until it is disposed: alive and not ready, until the process serves. Rejects when the port cannot be had. */
+export async function openProbes(options: ProbeOptions): Promise<Probes> {
+  const { port } = options
+  let isServing = false
+  let health: Health = { isAlive: () => true, isReady: () => ({ ready: false, detail: {} }) }
+  const isReady = () => {
+    const { ready, detail } = health.isReady()
+    return { ready: ready && isServing, detail }
+  }
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: REQUEST_RECEIVE_MS_MAX,
       requestTimeout: REQUEST_RECEIVE_MS_MAX,
     },
-    answering(options),
+    answering(options, { isAlive: () => health.isAlive(), isReady }),
   )
+  return {
+    port: port === undefined ? undefined : await listen(server, { ...options, port }),
+    serving(judge) {
+      health = judge
+      isServing = true
+      return {
+        [Symbol.dispose]() {
+          isServing = false
+        },
+      }
+    },
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function listen(server: Server, { host, port, log }: ProbeOptions): Promise<number> {
   server.maxConnections = PROBE_CONNECTIONS_MAX
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -43,14 +75,7 @@ export async function serveProbes(options: ProbeOptions): Promise<ProbeServer> {
   })
   const listening = portOf(server)
   log.info({ host, port: listening }, 'probes served')
-  return {
-    port: listening,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return listening
 }
 
 function portOf(server: Server): number {
@@ -64,9 +89,9 @@ interface Answer {
   readonly body: string
 }
 
-function answering(options: ProbeOptions): RequestListener {
+function answering(options: ProbeOptions, health: Health): RequestListener {
   return (request, response) => {
-    answerTo(request, options).then(
+    answerTo(request, options, health).then(
       (answer) => send(answer, response),
       (err: unknown) => {
         options.log.error({ err }, 'probe could not be answered')
@@ -76,20 +101,24 @@ function answering(options: ProbeOptions): RequestListener {
   }
 }
 
-async function answerTo({ method, url = '' }: IncomingMessage, options: ProbeOptions): Promise<Answer> {
+async function answerTo(
+  { method, url = '' }: IncomingMessage,
+  { metrics }: ProbeOptions,
+  health: Health,
+): Promise<Answer> {
   if (method !== 'GET' && method !== 'HEAD') return NOT_FOUND
   const [path = ''] = url.split('?', 1)
   switch (path) {
     case '/livez': {
-      const alive = options.isAlive()
-      return health(alive, { alive })
+      const alive = health.isAlive()
+      return judged(alive, { alive })
     }
     case '/readyz': {
-      const { ready, detail } = options.isReady()
-      return health(ready, { ready, detail })
+      const { ready, detail } = health.isReady()
+      return judged(ready, { ready, detail })
     }
     case '/metrics':
-      return { status: 200, type: options.metrics.contentType, body: await options.metrics.text() }
+      return { status: 200, type: metrics.contentType, body: await metrics.text() }
     default:
       return NOT_FOUND
   }
@@ -97,7 +126,7 @@ async function answerTo({ method, url = '' }: IncomingMessage, options: ProbeOpt
 
 const NOT_FOUND: Answer = { status: 404, type: 'text/plain', body: '' }
 
-function health(isGood: boolean, body: object): Answer {
+function judged(isGood: boolean, body: object): Answer {
   return { status: isGood ? 200 : 503, type: 'application/json; charset=utf-8', body: JSON.stringify(body) }
 }
 
