@@ -9,6 +9,7 @@ import { afterCounting, countIn, isIdle, lookAt, type RateLook, type RateWindow,
 import type { Engine, Lane, Manifest, Mode, RenderRecord } from './render.ts'
 import { isAbandoned } from './render.ts'
 import type { RenderId } from './render-id.ts'
+import type { Limits } from './tenant.ts'
 
 export interface Allowance {
   reserve(request: Reservation, now: Instant): Decision
@@ -129,21 +130,37 @@ function laneOf({ mode, account, engine, limits }: Reservation, { outstanding }:
   return outstanding(account, engine) < limits.asyncFairShare ? 'async' : 'bulk'
 }
 
-/** The buckets a render goes through, all of them its account's. The sandbox has its own: keys belong to one environment, and the tenant's are named by it. */
-export function bucketsOf(
-  request: Reservation,
-): readonly { name: string; limit: number; reason: 'rate' | 'html_rate' }[] {
-  const { key: hash, mode, account, environment, engine, limits } = request
-  const own = mode === 'sync' ? limits.syncRateLimitPerMinute : limits.asyncRateLimitPerMinute
-  const buckets: { name: string; limit: number; reason: 'rate' | 'html_rate' }[] = [
-    { name: key('key', account, hash, mode), limit: own, reason: 'rate' },
+/** A bucket that a render goes through where its limits have it. */
+export interface RateBucket {
+  /** Of one account alone. */
+  readonly name: string
+  /** What it is called in the limits. */
+  readonly limit: Extract<keyof Limits, `${string}ateLimitPerMinute`>
+  readonly reason: 'rate' | 'html_rate'
+}
+
+/** The buckets a render may go through. The sandbox has its own: keys belong to one environment, and the tenant's are named by it. */
+export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
+  const { key: hash, mode, account, environment, engine } = request
+  const shared = key('tenant', account, environment, engine)
+  return [
+    {
+      name: key('key', account, hash, mode),
+      limit: mode === 'sync' ? 'syncRateLimitPerMinute' : 'asyncRateLimitPerMinute',
+      reason: 'rate',
+    },
+    engine === 'html'
+      ? { name: shared, limit: 'htmlRateLimitPerMinute', reason: 'html_rate' }
+      : { name: shared, limit: 'rateLimitPerMinute', reason: 'rate' },
   ]
-  const shared = engine === 'html' ? limits.htmlRateLimitPerMinute : limits.rateLimitPerMinute
-  if (shared !== undefined) {
-    const reason = engine === 'html' ? 'html_rate' : 'rate'
-    buckets.push({ name: key('tenant', account, environment, engine), limit: shared, reason })
-  }
-  return buckets
+}
+
+/** Those that its limits have. */
+function bucketsOf(request: Reservation) {
+  return rateBucketsOf(request).flatMap(({ limit: field, ...bucket }) => {
+    const limit = request.limits[field]
+    return limit === undefined ? [] : [{ ...bucket, limit }]
+  })
 }
 
 function tightest(looks: readonly RateLook[]): { limit: number; remaining: number; resetAt: Instant } {

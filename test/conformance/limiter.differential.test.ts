@@ -3,7 +3,9 @@ import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
+import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
 import { QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
@@ -25,9 +27,23 @@ type Operation =
   | OneOperation
   | { readonly kind: 'replace'; readonly which: number }
   | { readonly kind: 'wait'; readonly ms: number }
+  | Publishing
+
+/** New limits of the account of a render, before anybody who asks has heard of them. */
+interface Publishing {
+  readonly kind: 'publish'
+  readonly which: number
+  readonly limits: Partial<Limits>
+}
 
 type OneOperation =
-  | { readonly kind: 'reserve'; readonly which: number; readonly limits: Partial<Limits> }
+  | {
+      readonly kind: 'reserve'
+      readonly which: number
+      readonly limits: Partial<Limits>
+      /** How many revisions the caller has heard of that are not published for its account, or has not heard of that are. */
+      readonly ahead: number
+    }
   | { readonly kind: 'confirm' | 'succeed' | 'fail' | 'abandon'; readonly which: number }
 
 const anyLimits: fc.Arbitrary<Partial<Limits>> = fc.record(
@@ -43,8 +59,10 @@ const anyLimits: fc.Arbitrary<Partial<Limits>> = fc.record(
 )
 
 const which = fc.nat(RENDERS - 1)
+const ahead = fc.constantFrom(-1, 0, 1)
 const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 200, arbitrary: fc.record({ kind: fc.constant('reserve'), which, limits: anyLimits }) },
+  { weight: 200, arbitrary: fc.record({ kind: fc.constant('reserve'), which, limits: anyLimits, ahead }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('publish'), which, limits: anyLimits }) },
   { weight: 60, arbitrary: fc.record({ kind: fc.constant('confirm'), which }) },
   { weight: 70, arbitrary: fc.record({ kind: fc.constantFrom('succeed', 'fail', 'abandon'), which }) },
   { weight: 100, arbitrary: fc.record({ kind: fc.constant('replace'), which }) },
@@ -57,18 +75,33 @@ describeOnRedis('the limiter in Redis', (redis) => {
     const seed = Number(process.env['PLATEN_TEST_SEED'] ?? randomInt(2 ** 31))
     process.stdout.write(`the seed is ${seed}; again with PLATEN_TEST_SEED=${seed}\n`)
     const clock = manualClock(NOON)
-    await using harness = await redis.harness((connection) => redisLimiter(connection, clock))
-    const pair = openPair({ model: memoryLimiter(clock), limiter: await harness.open() })
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const pair = openPair({ model: memoryLimiter(clock), limiter: redisLimiter(connection, clock), connection })
     const renders = Array.from({ length: RENDERS }, (_, i) => aRender(i))
     for (const operation of fc.sample(anyOperation, { numRuns: OPERATIONS, seed })) {
       if (operation.kind === 'wait') await clock.advance(operation.ms)
       else if (operation.kind === 'replace') renders[operation.which] = aRender(operation.which)
+      else if (operation.kind === 'publish') await pair.publish(operation, renders[operation.which] ?? aRender(0))
       else await pair.take(operation, renders[operation.which] ?? aRender(0))
     }
     await pair.compare()
     process.stdout.write(`answers: ${JSON.stringify(Object.fromEntries(pair.seen))}\n`)
     // Each way a call can go has been gone often.
-    const ways = ['async', 'bulk', 'sync', 'rate', 'html_rate', 'quota', 'confirm', 'succeed', 'fail', 'abandon']
+    const ways = [
+      'async',
+      'bulk',
+      'sync',
+      'rate',
+      'html_rate',
+      'quota',
+      'confirm',
+      'succeed',
+      'fail',
+      'abandon',
+      'publish',
+      'newer',
+    ]
     const calls = [...pair.seen.values()].reduce((sum, count) => sum + count, 0)
     expect(calls).toBeGreaterThanOrEqual(CALLS_MIN)
     expect(ways.filter((way) => (pair.seen.get(way) ?? 0) < OPERATIONS / 200)).toEqual([])
@@ -82,8 +115,11 @@ interface Answer {
 }
 
 /** Takes both limiters through the same, and compares what they answer, a batch at a time. */
-function openPair({ model, limiter }: { readonly model: Limiter; readonly limiter: Limiter }) {
+function openPair({ model, limiter, connection }: Pair) {
   const seen = new Map<string, number>()
+  const see = (way: string) => seen.set(way, (seen.get(way) ?? 0) + 1)
+  // What is published for each account, as a plain word on whose limits count.
+  const published = new Map<string, { readonly revision: number; readonly limits: Limits }>()
   let batch: Answer[] = []
   const compare = async () => {
     const answers = await Promise.all(batch.map(async (each) => ({ ...each, actual: await each.actual })))
@@ -93,30 +129,55 @@ function openPair({ model, limiter }: { readonly model: Limiter; readonly limite
   return {
     seen,
     compare,
+    async publish({ limits }: Publishing, { account, limits: defaults }: Reservation): Promise<void> {
+      await compare()
+      const revision = (published.get(account)?.revision ?? 0) + 1
+      const all = { ...defaults, ...limits }
+      published.set(account, { revision, limits: all })
+      await writeLimits(connection, { revision, limits: new Map([[account, all]]) }, NEVER)
+      see('publish')
+    },
     async take(operation: OneOperation, request: Reservation): Promise<void> {
       const { account, period } = request
+      const newest = published.get(account)
       // The model lets lapse what is due when it is asked for a usage; Redis does so at each call.
       await model.usage(account, period, NEVER)
       // It takes two calls in Redis, and what is sent meanwhile would come in between.
       if (operation.kind === 'abandon') await compare()
-      const actual = apply(limiter, operation, request)
+      const asked = operation.kind === 'reserve' ? asReserved(request, operation, newest?.revision ?? 0) : request
+      const isNewer = newest !== undefined && newest.revision > asked.revision
+      if (isNewer && operation.kind === 'reserve') see('newer')
+      const actual = apply(limiter, operation, asked)
       if (operation.kind === 'abandon') await actual
-      const expected = await apply(model, operation, request)
+      const expected = await apply(model, operation, isNewer ? { ...asked, limits: newest.limits } : asked)
       const usage = await model.usage(account, period, NEVER)
       batch.push({ operation, expected, actual })
       batch.push({ operation, expected: usage, actual: limiter.usage(account, period, NEVER) })
-      const way = wayOf(operation, expected)
-      seen.set(way, (seen.get(way) ?? 0) + 1)
+      see(wayOf(operation, expected))
       if (batch.length >= BATCH) await compare()
     },
   }
+}
+
+interface Pair {
+  readonly model: Limiter
+  readonly limiter: Limiter
+  readonly connection: RedisConnection
+}
+
+function asReserved(
+  request: Reservation,
+  { limits, ahead }: Extract<OneOperation, { kind: 'reserve' }>,
+  published: number,
+): Reservation {
+  return { ...request, limits: { ...request.limits, ...limits }, revision: published + ahead }
 }
 
 async function apply(limiter: Limiter, operation: OneOperation, request: Reservation): Promise<Decision | undefined> {
   const record = recordOf(request)
   switch (operation.kind) {
     case 'reserve':
-      return limiter.reserve({ ...request, limits: { ...request.limits, ...operation.limits } }, NEVER)
+      return limiter.reserve(request, NEVER)
     case 'confirm':
       await limiter.confirm(record, NEVER)
       return undefined

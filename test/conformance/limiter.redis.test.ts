@@ -1,6 +1,8 @@
 /** What the limiter in Redis promises beyond its port: what several processes, and those who run Redis, may count on. */
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
+import { LIMITER_SETTINGS_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import { CHARGES_KEPT_MS } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NOON, recordOf } from '../fixture/build.ts'
@@ -24,6 +26,28 @@ describeOnRedis('the limiter in Redis', (redis) => {
     const kinds = decisions.map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'admitted')).toHaveLength(60)
     expect(kinds.filter((kind) => kind === 'refused')).toHaveLength(140)
+  })
+
+  test('goes by limits that are published and newer than those it is asked with', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const limiter = redisLimiter(connection)
+    const limitAsked = async (revision: number) =>
+      (await limiter.reserve(aReservation({ limits: LIMIT, revision }), signal)).rate.limit
+    const publish = async (revision: number, asyncRateLimitPerMinute: number) => {
+      const { account, limits } = aReservation({ limits: { asyncRateLimitPerMinute } })
+      await writeLimits(connection, { revision, limits: new Map([[account, limits]]) }, signal)
+      return settingsKey(account)
+    }
+    expect(await limitAsked(1)).toBe(60)
+    const key = await publish(2, 7)
+    expect([await limitAsked(1), await limitAsked(2), await limitAsked(3)]).toEqual([7, 60, 60])
+    await publish(3, 8)
+    expect([await limitAsked(1), await limitAsked(2), await limitAsked(3)]).toEqual([8, 8, 60])
+    const left = await connection.call((client) => client.pttl(key), signal)
+    expect(left > 0 && left <= LIMITER_SETTINGS_KEPT_MS).toBe(true)
+    await connection.call((client) => client.hset(key, { limits: '{"async' }), signal)
+    expect(await limitAsked(1)).toBe(60)
   })
 
   test('tells the time by Redis where it has no clock', async ({ signal }) => {

@@ -1,7 +1,9 @@
 -- What one account may still ask for: the algorithm of contract/src/allowance.ts, decided where all API processes meet.
 -- KEYS  1 holdings: render -> what it holds, as JSON      2 lapses: render, by when its holding lapses
 --       3 sums of the holdings: units of a month, outstanding renders of an engine
---       4 units charged to the month      5 renders that ended      from 6 on rate buckets: second -> renders admitted in it
+--       4 units charged to the month      5 renders that ended
+--       when one is reserved: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
+--       when one is settled: from 6 on the rate buckets it was counted in
 -- All are of one account, hence of one hash slot. All expire: by what Redis itself sees of time, while `now` may be the caller's.
 local HOLDINGS, LAPSES, SUMS, CHARGED, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local request = cjson.decode(ARGV[1])
@@ -70,6 +72,14 @@ local function isCounted(second)
   return left > 0 and left <= COUNTED_MS + request.windowMs
 end
 
+-- Those of the caller, unless newer ones are published that it has not heard of yet.
+local function limitsInForce()
+  local revision, text = unpack(redis.call('HMGET', KEYS[6], 'revision', 'limits'))
+  if not text or tonumber(revision) <= request.revision then return request.limits end
+  local isJson, limits = pcall(cjson.decode, text)
+  return isJson and limits or request.limits
+end
+
 local function waitFor(places, window)
   table.sort(window, function(a, b) return a.second < b.second end)
   local free = 0
@@ -80,7 +90,7 @@ local function waitFor(places, window)
   return request.windowMs
 end
 
-local function look(bucket)
+local function look(bucket, limit)
   local flat, window, used, newest = redis.call('HGETALL', bucket.key), {}, 0, nil
   for i = 1, #flat, 2 do
     local second, count = tonumber(flat[i]), tonumber(flat[i + 1])
@@ -94,10 +104,10 @@ local function look(bucket)
   end
   return {
     reason = bucket.reason,
-    limit = bucket.limit,
-    remaining = math.max(bucket.limit - used, 0),
+    limit = limit,
+    remaining = math.max(limit - used, 0),
     resetAt = newest and freeAt(newest) or now,
-    retryAfterMs = used < bucket.limit and 0 or waitFor(used - bucket.limit + 1, window),
+    retryAfterMs = used < limit and 0 or waitFor(used - limit + 1, window),
   }
 end
 
@@ -121,27 +131,27 @@ local function refusalByRate(looks)
   return reason and {kind = 'refused', reason = reason, retryAfterMs = retryAfterMs, rate = tightest(looks)}
 end
 
-local function refusalByQuota(looks)
-  local limit, used = request.renderLimitMonthly, usage()
+local function refusalByQuota(looks, limit)
+  local used = usage()
   if not limit or request.units == 0 or used.charged + used.reserved + request.units <= limit then return nil end
   return {kind = 'refused', reason = 'quota', limit = limit, usage = used, rate = tightest(looks)}
 end
 
-local function lane()
+local function lane(fairShare)
   if request.mode == 'sync' then return 'sync' end
-  return sumOf('outstanding ' .. request.engine) < request.asyncFairShare and 'async' or 'bulk'
+  return sumOf('outstanding ' .. request.engine) < fairShare and 'async' or 'bulk'
 end
 
-local function admit(looks)
+local function admit(looks, buckets, fairShare)
   local second, keys = math.floor(now / SECOND_MS), {}
-  for i, bucket in ipairs(request.buckets) do
+  for i, bucket in ipairs(buckets) do
     keys[i] = bucket.key
     redis.call('HINCRBY', bucket.key, second, 1)
     redis.call('PEXPIRE', bucket.key, COUNTED_MS + request.windowMs)
     looks[i].remaining = looks[i].remaining - 1
     looks[i].resetAt = freeAt(second)
   end
-  local decision = {kind = 'admitted', lane = lane(), rate = tightest(looks)}
+  local decision = {kind = 'admitted', lane = lane(fairShare), rate = tightest(looks)}
   release(request.id)
   hold({decision = decision, second = second, buckets = keys}, request.holdMs)
   return decision
@@ -153,11 +163,16 @@ function operations.reserve()
   lapse()
   local known = holdingOf(request.id)
   if known and known.entry then return known.entry.decision end
-  local looks = {}
-  for i, bucket in ipairs(request.buckets) do
-    looks[i] = look(bucket)
+  local limits, looks, buckets = limitsInForce(), {}, {}
+  for _, bucket in ipairs(request.buckets) do
+    local limit = limits[bucket.limit]
+    if limit then
+      looks[#looks + 1] = look(bucket, limit)
+      buckets[#buckets + 1] = bucket
+    end
   end
-  return refusalByRate(looks) or refusalByQuota(looks) or admit(looks)
+  return refusalByRate(looks) or refusalByQuota(looks, limits.renderLimitMonthly)
+    or admit(looks, buckets, limits.asyncFairShare)
 end
 
 -- The word of the queue may come after the render has ended already.

@@ -3,14 +3,14 @@
  * is one call and no two interleave. All of an account is in one hash slot, and everything expires. Redis losing it costs one
  * generous minute of rates, and quota and lanes until they are counted anew; no promise hangs on it.
  */
-import { bucketsOf } from '@platen/contract/allowance.ts'
+import { rateBucketsOf } from '@platen/contract/allowance.ts'
 import { CHARGES_KEPT_MS, QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Decision, Limiter, Usage } from '@platen/contract/port/limiter.ts'
 import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
-import { limiterPrefix } from './limiter-settings.ts'
+import { limiterPrefix, settingsKey } from './limiter-settings.ts'
 import { openScript } from './script.ts'
 
 /** What a holding lasts at most, and an end is remembered at least: no record that is older is rendered. */
@@ -24,11 +24,14 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): Limiter {
     script.run({ keys, request: { ...fixed, ...request } }, signal)
   return {
     async reserve(request, signal) {
-      const { account, id, period, engine, mode, units, limits } = request
-      const { asyncFairShare, renderLimitMonthly } = limits
-      const buckets = bucketsOf(request).map(({ name, ...bucket }) => ({ ...bucket, key: bucketKey(account, name) }))
-      const keys = [...keysOf(account, period), endedKey(account, id), ...buckets.map(({ key }) => key)]
-      const render = { id, engine, mode, units, period, asyncFairShare, renderLimitMonthly, buckets }
+      const { account, id, period, engine, mode, units, limits, revision } = request
+      const buckets = rateBucketsOf(request).map(({ name, ...bucket }) => ({
+        ...bucket,
+        key: bucketKey(account, name),
+      }))
+      const own = [...keysOf(account, period), endedKey(account, id), settingsKey(account)]
+      const keys = [...own, ...buckets.map(({ key }) => key)]
+      const render = { id, engine, mode, units, period, limits, revision, buckets }
       const decision = await run(keys, { operation: 'reserve', ...render, holdMs: RESERVATION_MS }, signal)
       // The script answers in the port's own words.
       return decision as Decision

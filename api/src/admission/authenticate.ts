@@ -13,6 +13,8 @@ import type { FastifyRequest } from 'fastify'
 export interface Caller {
   readonly tenant: Tenant
   readonly key: ApiKey
+  /** Of the settings these two are from. */
+  readonly revision: number
 }
 
 declare module 'fastify' {
@@ -39,14 +41,14 @@ export function authenticator(
   return (request) => {
     const text = BEARER.exec(authorizationOf(request))?.[1] ?? ''
     const environment = form.exec(text)?.[1]
-    const { keys, tenants } = directory.current()
+    const { keys, tenants, revision } = directory.current()
     // Hashed and looked up whatever was sent, so that the time taken says nothing of what was wrong.
     // A digest in hexadecimal is of the form of a KeyHash.
     const key = keys.get(sha256(text) as KeyHash)
     const tenant = key && tenants.get(key.tenant)
     const isLive = key !== undefined && !key.suspended && (key.expiresAt ?? Number.POSITIVE_INFINITY) > clock.now()
     if (!isLive || key.environment !== environment || tenant === undefined) throw unauthorized()
-    return { tenant, key }
+    return { tenant, key, revision }
   }
 }
 

@@ -108,7 +108,7 @@ function callerIn({ directory }: ApiPorts): Caller {
   const { tenants, keys } = directory.current()
   const [[tenant], [key]] = [[...tenants.values()], [...keys.values()]]
   if (tenant === undefined || key === undefined) throw new Error('the fixture has a tenant and a key')
-  return { tenant, key }
+  return { tenant, key, revision: 1 }
 }
 
 function expectInProgress(error: unknown): void {

@@ -25,9 +25,11 @@ export function countedLimiter({ limiter, meter }: Pick<ApiPorts, 'limiter' | 'm
 }
 
 /** Reserves what a render needs. A refusal has changed nothing, and an admission lapses by itself unless it is confirmed. Throws `Unavailable`. */
-export async function reserve(record: RenderRecord, { tenant, key }: Caller, ports: ApiPorts): Promise<Decision> {
+export async function reserve(record: RenderRecord, caller: Caller, ports: ApiPorts): Promise<Decision> {
   const { id, account, environment, mode, engine, units, period } = record
-  const request = { id, account, environment, mode, engine, units, period, key: key.hash, limits: tenant.limits }
+  const render = { id, account, environment, mode, engine, units, period }
+  const { tenant, key, revision } = caller
+  const request = { ...render, key: key.hash, limits: tenant.limits, revision }
   return await ports.limiter.reserve(request, ports.clock.timeout(PORT_CALL_MS_MAX))
 }
 

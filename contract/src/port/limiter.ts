@@ -44,6 +44,11 @@ export interface Reservation {
   readonly period: string
   /** The limits in force now: a lowered one counts from this call on. */
   readonly limits: Limits
+  /**
+   * Of the settings these limits are from. Where several processes share a limiter and it knows limits of a newer revision, those
+   * count: a change counts in all processes from the moment it is published.
+   */
+  readonly revision: number
 }
 
 /** Units of renders that succeeded, and of those still under way. */
