@@ -66,8 +66,5 @@ export const KAFKA_SYNC_KEPT_MS = 3600 * SECOND_MS
 /** How long events are kept: 40 days are promised, and a segment goes only when all in it is old. */
 export const KAFKA_EVENTS_KEPT_MS = 45 * DAY_MS
 
-/** How long what nobody could make sense of is kept, for people to look at. */
-export const KAFKA_DEAD_KEPT_MS = 90 * DAY_MS
-
 /** A dead letter is its original and a little more, so it needs more room than the broker's megabyte. */
 export const KAFKA_DEAD_BYTES_MAX = 2048 * KIB

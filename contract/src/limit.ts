@@ -114,6 +114,10 @@ export const PDF_URL_MS = 10 * 60 * SECOND_MS
 /** Records a consumer holds per lane beyond those being rendered: small, as what one pod holds no other can take. */
 export const CONSUMER_PREFETCH = 16
 
+/** How long the record of a render that brought its renderers down is kept for people to look at, and how many of them memory holds. */
+export const DEAD_LETTERS_KEPT_MS = 30 * 24 * HOUR_MS
+export const DEAD_LETTERS_KEPT_MAX = 100
+
 /** Size of a finished PDF. */
 export const PDF_BYTES_MAX = 100 * MIB
 

@@ -133,13 +133,12 @@ describe('a render', () => {
     expect(worker.worked).toHaveLength(1)
   })
 
-  test('that crashes its renderer is tried three times', async () => {
-    const worker = await start(() => Promise.reject(new ServiceError('render_crashed', 'thread died')), [aRecord()])
+  test('that crashes its renderer is tried three times, and buried', async () => {
+    const record = aRecord()
+    const worker = await start(() => Promise.reject(new ServiceError('render_crashed', 'thread died')), [record])
     const [event] = await eventsOf(worker, 1)
-    expect(event?.manifest).toMatchObject({
-      attempt: 3,
-      outcome: { status: 'failed', error: { code: 'render_crashed' } },
-    })
+    expect(worker.queue.dead).toStrictEqual([{ record, reason: 'render_crashed' }])
+    expect(event?.manifest).toMatchObject({ attempt: 3, outcome: { error: { code: 'render_crashed' } } })
     expect(worker.worked).toHaveLength(3)
   })
 

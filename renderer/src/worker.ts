@@ -134,12 +134,17 @@ async function finish(worker: Worker, delivery: RenderDelivery): Promise<void> {
   const { record } = delivery
   try {
     const manifest = await settle(worker, record).catch((error: unknown) => settleDefect(worker, record, error))
-    await insist(worker, () => delivery.done(NEVER))
+    await insist(worker, () => (isPoison(manifest) ? delivery.bury('render_crashed', NEVER) : delivery.done(NEVER)))
     logOutcome(worker, manifest)
     await worker.source.sweep(record, NEVER)
   } catch (error) {
     worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render left unfinished')
   }
+}
+
+/** Did it bring its renderers down, as often as it was started? Then somebody will want to see what it was. */
+function isPoison({ outcome }: Manifest): boolean {
+  return outcome.status === 'failed' && outcome.error.code === 'render_crashed'
 }
 
 /** A defect of ours ends the render it hit, instead of circling with it. */

@@ -1,12 +1,20 @@
+import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { assert, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, NOON } from '../fixture/build.ts'
 import { describeEventLog } from './event-log.suite.ts'
 import { memoryHarness, sqliteHarness } from './harness.ts'
+import { describeOnKafka } from './kafka-harness.ts'
 
 describeEventLog('memory', () => memoryHarness(memoryEventLog))
 describeEventLog('sqlite', () => sqliteHarness(sqliteEventLog))
+
+describeOnKafka('on Kafka', (kafka) => {
+  describeEventLog('kafka', () =>
+    kafka.harness(({ connection, settings }) => kafkaEventLog(connection, { prefix: settings.prefix })),
+  )
+})
 
 test('the log in SQLite forgets on request the events of renders that ended before then', async ({ signal }) => {
   await using harness = await sqliteHarness(sqliteEventLog)

@@ -9,6 +9,8 @@ export interface Harness<Port> extends AsyncDisposable {
   open(): Promise<Port>
   /** Closes what `open` gave and opens it again on the same durable state. Absent where nothing is durable. */
   reopen?(): Promise<Port>
+  /** What is done is kept as one position a line: after `reopen` all from the oldest that is not done is delivered again. */
+  readonly isPositional?: boolean
 }
 
 /** Everything an async iterable gives. */

@@ -67,15 +67,20 @@ async function kafkaHarness<Port>(
   portIn: (installation: Installation) => Port | Promise<Port>,
 ): Promise<Harness<Port>> {
   const settings = await topics({ partitions: ONE_PARTITION })
-  let connection: KafkaConnection | undefined
+  let opened = new AsyncDisposableStack()
   const open = async () => {
-    await connection?.[Symbol.asyncDispose]()
-    connection = await connect()
-    return portIn({ connection, settings })
+    await opened.disposeAsync()
+    opened = new AsyncDisposableStack()
+    const connection = opened.use(await connect())
+    const port = await portIn({ connection, settings })
+    opened.defer(async () => await closeIfOpen(port))
+    return port
   }
-  return {
-    open,
-    reopen: open,
-    [Symbol.asyncDispose]: async () => await connection?.[Symbol.asyncDispose](),
-  }
+  return { open, reopen: open, isPositional: true, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+async function closeIfOpen(port: unknown): Promise<void> {
+  const isOpen = typeof port === 'object' && port !== null && Symbol.asyncDispose in port
+  // What is disposed of by this symbol is a function without arguments.
+  if (isOpen) await (port as AsyncDisposable)[Symbol.asyncDispose]()
 }

@@ -264,9 +264,10 @@ class Member implements GroupConsumer {
     return {
       ...record,
       done: () => {
-        this.#memoryOf(name).done(record.offset)
         const line = this.#partitions.get(name)
-        if (line !== undefined) this.#makeRoom(line)
+        if (line === undefined) return this.#memoryOf(name).done(record.offset)
+        line.done(record)
+        this.#makeRoom(line)
       },
       giveBack: () => {
         const line = this.#partitions.get(name)

@@ -32,11 +32,21 @@ interface Wanted extends Place {
 /** Resolves when no partition is to be committed any more. Rejects as kafkajs does, or with the signal's reason. */
 export async function commitInGroup(connection: KafkaConnection, commit: Commit, signal: AbortSignal): Promise<void> {
   for (let waitMs = KAFKA_RETRY_MS_MIN; ; waitMs = Math.min(2 * waitMs, KAFKA_RETRY_MS_MAX)) {
-    if ((await wantedOf(connection, commit)).length === 0) return
-    await commitAsMember(connection, commit, signal)
-    if ((await wantedOf(connection, commit)).length === 0) return
+    try {
+      if ((await wantedOf(connection, commit)).length === 0) return
+      await commitAsMember(connection, commit, signal)
+      if ((await wantedOf(connection, commit)).length === 0) return
+    } catch (cause) {
+      // A broker that has just started or a group that is being shared out anew says so for a while.
+      if (!isPassing(cause)) throw cause
+      connection.log.debug({ group: commit.group, err: cause }, 'group not ready')
+    }
     await connection.clock.sleep(waitMs, signal)
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof Error && 'retriable' in error && error.retriable === true
 }
 
 async function wantedOf(connection: KafkaConnection, commit: Commit): Promise<readonly Wanted[]> {

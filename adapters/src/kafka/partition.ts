@@ -73,7 +73,13 @@ export function partitionOf(topic: string, partition: number, watermark: Waterma
       waiting.sort((a, b) => a.offset - b.offset)
       waitingBytes += bytesOf(record)
     },
-    done: ({ offset }) => watermark.done(offset),
+    done({ offset }) {
+      watermark.done(offset)
+      // It may have been given back before.
+      const at = waiting.findIndex((record) => record.offset === offset)
+      const [record] = at < 0 ? [] : waiting.splice(at, 1)
+      if (record !== undefined) waitingBytes -= bytesOf(record)
+    },
     isFull,
     position() {
       const position = watermark.position()

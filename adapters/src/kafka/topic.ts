@@ -5,13 +5,13 @@
  */
 import {
   KAFKA_DEAD_BYTES_MAX,
-  KAFKA_DEAD_KEPT_MS,
   KAFKA_EVENTS_KEPT_MS,
   KAFKA_PREPARE_MS_MAX,
   KAFKA_QUEUE_KEPT_MS,
   KAFKA_RETRY_MS_MAX,
   KAFKA_SYNC_KEPT_MS,
 } from '@platen/contract/kafka-limit.ts'
+import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { ENGINES, type Engine, LANES, type Lane } from '@platen/contract/render.ts'
 import type { Admin, ITopicConfig } from 'kafkajs'
@@ -47,7 +47,7 @@ export class KafkaUnfit extends Error {
 /** More partitions than renderers anyone starts; changing their number later is easy, changing it down is not possible. */
 export const PARTITIONS: Readonly<Record<Lane, number>> = { sync: 12, async: 24, bulk: 24 }
 
-/** What stands in the way of being rendered, with the reason: read by people. */
+/** Dead letters: what cannot be read, or brings its renderers down, with the reason. People read them. */
 export const DEAD_TOPIC = 'render.dead'
 export const EVENT_TOPIC = 'render.events'
 const EVENT_PARTITIONS = 12
@@ -77,7 +77,7 @@ export function renderTopics({ partitions }: TopicSettings, readers: readonly st
     name: DEAD_TOPIC,
     partitions: DEAD_PARTITIONS,
     groups: [],
-    config: { ...deletedAfter(KAFKA_DEAD_KEPT_MS), 'max.message.bytes': String(KAFKA_DEAD_BYTES_MAX) },
+    config: { ...deletedAfter(DEAD_LETTERS_KEPT_MS), 'max.message.bytes': String(KAFKA_DEAD_BYTES_MAX) },
   }
   const events = {
     name: EVENT_TOPIC,

@@ -3,6 +3,7 @@
  * waiting or in hand; how much that can be is the business of whoever admits renders.
  */
 import { type Bell, bell } from '@platen/contract/bell.ts'
+import { DEAD_LETTERS_KEPT_MAX } from '@platen/contract/limit.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { type Engine, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -14,12 +15,26 @@ interface Station {
   readonly waiting: Record<Lane, Line>
   readonly inHand: Map<RenderId, { readonly record: RenderRecord; readonly holder: Bell }>
   readonly bells: Set<Bell>
+  readonly dead: DeadLetter[]
+}
+
+/** A render that brought its renderers down. */
+export interface DeadLetter {
+  readonly record: RenderRecord
+  readonly reason: string
+}
+
+export interface MemoryRenderQueue extends RenderQueue {
+  /** The last that were buried, oldest first. */
+  readonly dead: readonly DeadLetter[]
 }
 
 /** An empty queue. */
-export function memoryRenderQueue(): RenderQueue {
-  const stations: Record<Engine, Station> = { react_pdf: station(), html: station() }
+export function memoryRenderQueue(): MemoryRenderQueue {
+  const dead: DeadLetter[] = []
+  const stations: Record<Engine, Station> = { react_pdf: station(dead), html: station(dead) }
   return {
+    dead,
     async enqueue(record, signal) {
       signal.throwIfAborted()
       const { waiting, bells } = stations[record.engine]
@@ -33,12 +48,12 @@ export function memoryRenderQueue(): RenderQueue {
   }
 }
 
-function station(): Station {
-  return { waiting: { sync: new Map(), async: new Map(), bulk: new Map() }, inHand: new Map(), bells: new Set() }
+function station(dead: DeadLetter[]): Station {
+  return { waiting: { sync: new Map(), async: new Map(), bulk: new Map() }, inHand: new Map(), bells: new Set(), dead }
 }
 
 function consumer(station: Station): RenderConsumer {
-  const { waiting, inHand, bells } = station
+  const { waiting, inHand, bells, dead } = station
   const own = bell()
   let isClosed = false
   bells.add(own)
@@ -49,13 +64,19 @@ function consumer(station: Station): RenderConsumer {
       if (isClosed || record === undefined) return undefined
       waiting[lane].delete(record.id)
       inHand.set(record.id, { record, holder: own })
+      const done = async (signal: AbortSignal) => {
+        signal.throwIfAborted()
+        // From the line as well: a consumer may finish a render after it has closed and given it back.
+        inHand.delete(record.id)
+        waiting[lane].delete(record.id)
+      }
       return {
         record,
-        async done(signal) {
-          signal.throwIfAborted()
-          // From the line as well: a consumer may finish a render after it has closed and given it back.
-          inHand.delete(record.id)
-          waiting[lane].delete(record.id)
+        done,
+        async bury(reason, signal) {
+          await done(signal)
+          dead.push({ record, reason })
+          if (dead.length > DEAD_LETTERS_KEPT_MAX) dead.shift()
         },
       }
     },

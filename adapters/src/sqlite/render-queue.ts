@@ -3,7 +3,7 @@
  * `poll` never waits; what was delivered is known in memory only, so that all that is not done is delivered again after a restart.
  */
 import { abortable, type Bell, bell } from '@platen/contract/bell.ts'
-import { CONSUMER_PREFETCH } from '@platen/contract/limit.ts'
+import { CONSUMER_PREFETCH, DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { ENGINES, type Engine, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -12,6 +12,9 @@ import { type Database, integerIn, textIn } from './database.ts'
 const ENQUEUE = `INSERT INTO queue (id, engine, lane, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sequence`
 const FETCH = `SELECT sequence, record FROM queue WHERE engine = ? AND lane = ? AND sequence > ? ORDER BY sequence LIMIT ?`
 const DONE = `DELETE FROM queue WHERE id = ?`
+const BURY = `INSERT INTO dead_letter (id, record, reason) SELECT id, record, ? FROM queue WHERE id = ? ON CONFLICT DO NOTHING`
+/** With every letter that comes go those past their time: there are few. */
+const FORGET = `DELETE FROM dead_letter WHERE buried_at < unixepoch('subsec') * 1000 - ?`
 
 /** The queue in an open database; one a database, as it alone knows what is in hand. Enqueuing a record again changes nothing. */
 export function sqliteRenderQueue(database: Database): RenderQueue {
@@ -148,6 +151,12 @@ function consumer(database: Database, lines: readonly Line[]): RenderConsumer {
     record,
     async done(signal) {
       await database.run([{ sql: DONE, values: [record.id] }], signal)
+      line.remove(record.id)
+    },
+    async bury(reason, signal) {
+      const bury = { sql: BURY, values: [reason, record.id] }
+      const forget = { sql: FORGET, values: [DEAD_LETTERS_KEPT_MS] }
+      await database.run([bury, forget, { sql: DONE, values: [record.id] }], signal)
       line.remove(record.id)
     },
   })

@@ -1,7 +1,8 @@
 import type { Engine, Lane, RenderRecord } from '../render.ts'
 
 /**
- * Accepted renders on their way to a renderer: one first-in-first-out line per engine and lane.
+ * Accepted renders on their way to a renderer, by engine and lane. A lane is one first-in-first-out line, or several beside each
+ * other, where many processes share it: a render is in one of them from the start, and order is kept in each.
  *
  * Delivery is at least once. A record is delivered again after its consumer died or closed before `done`; within one process
  * it is in one hand at a time. Lanes are independent: a full one delays no other.
@@ -27,6 +28,15 @@ export interface RenderConsumer extends AsyncDisposable {
 
 export interface RenderDelivery {
   readonly record: RenderRecord
-  /** Takes the record out of the queue for good. Call it when the manifest and the event are durable. Resolves when durable; twice is fine. */
+  /**
+   * Takes the record out of the queue for good. Call it when the manifest and the event are durable; twice is fine. Resolves when
+   * this process gives it out to nobody any more. Where a line is kept as one position, the record may be delivered again after a
+   * crash: until the next commit, and while one before it is not done.
+   */
   done(signal: AbortSignal): Promise<void>
+  /**
+   * Takes the record out as `done` does, and keeps it, as it was put in and with the reason, where people can look at it: for a
+   * render that brings its renderers down. What is kept is durable first; done again after a crash, it may be there twice.
+   */
+  bury(reason: string, signal: AbortSignal): Promise<void>
 }

@@ -1,0 +1,37 @@
+/** Records that nobody can work with, kept as they were, with the reason and the place they came from. */
+import type { KafkaConnection } from './connect.ts'
+import type { StoredRecord } from './partition.ts'
+import { DEAD_TOPIC } from './topic.ts'
+
+/** What a dead letter's headers add to those of the record. */
+export const DEAD_HEADERS = {
+  reason: 'platen-reason',
+  topic: 'platen-topic',
+  partition: 'platen-partition',
+  offset: 'platen-offset',
+} as const
+
+/** Why a record is buried: told in its headers, so it quotes nothing of it. */
+const REASON_CHARS_MAX = 1000
+
+interface Burial {
+  readonly record: StoredRecord
+  readonly reason: string
+  readonly signal: AbortSignal
+}
+
+/** Resolves when the dead letter is durable. Throws `Unavailable`; done again, it is there twice. */
+export async function buryRecord(
+  connection: KafkaConnection,
+  prefix: string,
+  { record, reason, signal }: Burial,
+): Promise<void> {
+  const { key, value, headers, topic, partition, offset } = record
+  const added = {
+    [DEAD_HEADERS.reason]: reason.slice(0, REASON_CHARS_MAX),
+    [DEAD_HEADERS.topic]: topic,
+    [DEAD_HEADERS.partition]: String(partition),
+    [DEAD_HEADERS.offset]: String(offset),
+  }
+  await connection.send(prefix + DEAD_TOPIC, [{ key, value, headers: { ...headers, ...added } }], signal)
+}

@@ -1,0 +1,147 @@
+/**
+ * The event log on Kafka: one topic, and a group for each name under which it is read. An event's key is its render's id, so what
+ * happened to a render is in one partition; order is kept in each partition.
+ */
+import { bell } from '@platen/contract/bell.ts'
+import { KAFKA_JOIN_MS_MAX } from '@platen/contract/kafka-limit.ts'
+import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
+import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
+import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
+import { type KafkaConnection, unavailable } from './connect.ts'
+import { type ConsumedRecord, type GroupConsumer, type Lag, openConsumer } from './consumer.ts'
+import { buryRecord } from './dead-letter.ts'
+import { commitInGroup } from './group.ts'
+import { EVENT_TOPIC, readerGroup } from './topic.ts'
+
+export interface EventLogSettings {
+  /** Before the names of topics and groups; see `TopicSettings`. */
+  readonly prefix: string
+  /** Told of each record that was buried as it could not be read, for a counter. */
+  readonly buried?: (() => void) | undefined
+}
+
+export interface KafkaEventLog extends EventLog {
+  /** False when one who follows has stopped for good: only a new process helps. */
+  isAlive(): boolean
+  /** What the partitions followed here still have to do. */
+  lag(): readonly Lag[]
+}
+
+/** The log on a connection, in a topic that is there. */
+export function kafkaEventLog(connection: KafkaConnection, { prefix, buried }: EventLogSettings): KafkaEventLog {
+  const codec = renderEventCodec()
+  const topic = prefix + EVENT_TOPIC
+  const consumers = new Set<GroupConsumer>()
+
+  async function* follow(reader: string, signal: AbortSignal): AsyncGenerator<EventDelivery> {
+    const own = bell()
+    const group = prefix + readerGroup(reader)
+    try {
+      signal.throwIfAborted()
+      const settings = { group, topics: [topic], arrived: () => own.ring() }
+      await using consumer = await openConsumer(connection, settings, signal)
+      consumers.add(consumer)
+      const reading = new Reading(connection, { group, topic, consumer })
+      // Before the consumer goes: from then on what is done is committed another way.
+      using _ended = { [Symbol.dispose]: () => void (consumers.delete(consumer) && reading.end()) }
+      for (;;) {
+        const record = consumer.poll(topic)
+        if (record === undefined) {
+          await own.rung(signal)
+          continue
+        }
+        const decoded = codec.decode(record.headers['v']?.toString(), record.value)
+        if ('value' in decoded) {
+          yield { event: decoded.value, done: reading.give(record) }
+          signal.throwIfAborted()
+        } else {
+          await bury(record, decoded.fault, signal)
+        }
+      }
+    } catch (cause) {
+      // Being told to stop is how following ends; everything else is an error.
+      if (!signal.aborted) throw cause
+    }
+  }
+
+  const bury = async (record: ConsumedRecord, reason: string, signal: AbortSignal) => {
+    const burial = () => buryRecord(connection, prefix, { record, reason, signal })
+    await repeatWhileUnavailable(burial, { ...connection, signal })
+    record.done()
+    buried?.()
+    const { partition, offset } = record
+    connection.log.warn({ topic, partition, offset, reason }, 'record buried')
+  }
+
+  return {
+    follow,
+    append: (event, signal) =>
+      connection.send(
+        topic,
+        [{ key: event.manifest.render.id, value: codec.encode(event), headers: { v: codec.version } }],
+        signal,
+      ),
+    isAlive: () => [...consumers].every((consumer) => consumer.isAlive()),
+    lag: () => [...consumers].flatMap((consumer) => consumer.lag()),
+  }
+}
+
+interface Membership {
+  readonly group: string
+  readonly topic: string
+  readonly consumer: GroupConsumer
+}
+
+/** What one who follows was given and is not through with. */
+class Reading {
+  readonly #connection: KafkaConnection
+  readonly #membership: Membership
+  readonly #given: ConsumedRecord[] = []
+  /** What is to be committed of each partition that something is done in. */
+  readonly #positions = new Map<number, number>()
+  #isMember = true
+
+  constructor(connection: KafkaConnection, membership: Membership) {
+    this.#connection = connection
+    this.#membership = membership
+  }
+
+  /** Gives a record out; the answer is what is called when the reader is through with it and all before it. */
+  give(record: ConsumedRecord): () => Promise<void> {
+    this.#given.push(record)
+    return async () => {
+      const at = this.#given.indexOf(record)
+      for (const done of this.#given.splice(0, at + 1)) {
+        done.done()
+        this.#positions.set(done.partition, done.offset + 1)
+      }
+      await this.#commit()
+    }
+  }
+
+  /** The consumer is about to be closed. */
+  end(): void {
+    this.#isMember = false
+  }
+
+  async #commit(): Promise<void> {
+    const { clock } = this.#connection
+    const { group, topic, consumer } = this.#membership
+    const signal = clock.timeout(KAFKA_JOIN_MS_MAX)
+    if (this.#isMember) return await consumer.commit(signal)
+    try {
+      const admin = await this.#connection.admin()
+      const { groups } = await admin.describeGroups([group])
+      // Others have the partitions by now, and read again what was not committed.
+      if (groups.some(({ state }) => state !== 'Empty')) return
+      await commitInGroup(this.#connection, { group, topics: [topic], offset: this.#lateOffset.bind(this) }, signal)
+    } catch (cause) {
+      unavailable(cause)
+    }
+  }
+
+  #lateOffset(committed: number | undefined, _low: number, { partition }: { partition: number }): number | undefined {
+    const position = this.#positions.get(partition)
+    return position !== undefined && position > (committed ?? 0) ? position : undefined
+  }
+}

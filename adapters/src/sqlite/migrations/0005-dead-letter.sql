@@ -1,0 +1,9 @@
+-- Renders that brought their renderers down, as they were put in the queue, for people to look at.
+CREATE TABLE dead_letter (
+  id TEXT PRIMARY KEY,
+  record TEXT NOT NULL CHECK (json_valid(record)),
+  reason TEXT NOT NULL,
+  -- Epoch milliseconds.
+  buried_at INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX dead_letter_age ON dead_letter (buried_at);

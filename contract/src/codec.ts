@@ -1,0 +1,57 @@
+/**
+ * How our own records travel through what other processes read: JSON, beside the major version of its form. Both sides check it, the
+ * writer so that no mistake of ours gets in, the reader because it cannot know who wrote.
+ */
+import assert from 'node:assert/strict'
+import type { ErrorDetail } from './error.ts'
+import { compileValidator } from './schema/validator.ts'
+
+export interface Codec<T> {
+  /** Goes up when what is written is misread by those who know only the version before. Stands beside the record. */
+  readonly version: string
+  /** Throws where the value does not conform, which is a mistake of ours. */
+  readonly encode: (value: T) => string
+  /** What was read, or why it is nothing of ours: a sentence that quotes nothing of it. Takes any bytes. */
+  readonly decode: (version: string | undefined, bytes: Uint8Array | null) => Decoded<T>
+}
+
+/** What was read, or why it is nothing of ours. */
+export type Decoded<T> = { readonly value: T } | { readonly fault: string }
+
+const VERSION_CHARS_MAX = 32
+
+/** Writes and reads values of a type that the schema describes. */
+export function codecOf<T>(version: string, schema: object): Codec<T> {
+  const faultsOf = compileValidator(schema)
+  return {
+    version,
+    encode(value) {
+      const faults = faultsOf(value)
+      assert(faults.length === 0, `what is written does not conform: ${listed(faults)}`)
+      return JSON.stringify(value)
+    },
+    decode(found, bytes) {
+      if (found === undefined) return { fault: 'it has no version' }
+      if (found !== version)
+        return { fault: `version ${JSON.stringify(found.slice(0, VERSION_CHARS_MAX))} is not known here` }
+      const value = parse(bytes)
+      if (value === undefined) return { fault: 'it is not JSON' }
+      const faults = faultsOf(value)
+      // The schema has said so; a brand stands for what it says of a string.
+      return faults.length === 0 ? { value: value as T } : { fault: listed(faults) }
+    },
+  }
+}
+
+function parse(bytes: Uint8Array | null): unknown {
+  if (bytes === null) return undefined
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+function listed(faults: readonly ErrorDetail[]): string {
+  return faults.map(({ path, message }) => `${path || '/'} ${message}`).join(', ')
+}

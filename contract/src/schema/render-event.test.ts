@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { aFailure, aManifest, anEvent, aRecord } from '../../../test/fixture/build.ts'
+import type { Manifest } from '../render.ts'
+import { renderEventCodec, renderEventSchema } from './render-event.ts'
+
+type Kept = Manifest['render']
+
+/** Which fields of a render an event carries: compiles only while it says what the type says. */
+const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, Name> ? 'may' : 'must' } = {
+  id: 'must',
+  tenant: 'must',
+  account: 'must',
+  environment: 'must',
+  mode: 'must',
+  engine: 'must',
+  template: 'must',
+  options: 'must',
+  storage: 'must',
+  webhookUrl: 'may',
+  requestId: 'must',
+  acceptedAt: 'must',
+  units: 'must',
+  period: 'must',
+  retentionDays: 'must',
+}
+
+const { version, encode, decode } = renderEventCodec()
+
+test('the schema of an event has the fields of the render that the type has', () => {
+  const { properties, required } = renderEventSchema.properties.manifest.properties.render
+  expect(Object.keys(properties).sort()).toStrictEqual(Object.keys(FIELDS).sort())
+  const must = Object.entries(FIELDS).flatMap(([name, how]) => (how === 'must' ? [name] : []))
+  expect([...required].sort()).toStrictEqual(must.sort())
+})
+
+test.for<[string, Manifest]>([
+  ['a success', aManifest()],
+  ['a failure', aManifest({ outcome: aFailure(), attempt: 0 })],
+  ['a render with a webhook', aManifest({ record: aRecord({ webhookUrl: 'https://example.com/hook' }) })],
+])('an event of %s is read as it was written', ([, manifest]) => {
+  const event = anEvent(manifest)
+  expect(decode(version, Buffer.from(encode(event)))).toStrictEqual({ value: event })
+})
+
+test.for<[string, object, string]>([
+  ['without an id', { id: undefined }, '/id is required'],
+  ['of a type of its own', { type: 'render.lost' }, '/type must be one of'],
+  ['without an outcome', { manifest: { ...aManifest(), outcome: undefined } }, '/manifest/outcome is required'],
+  ['of an outcome that is none', { manifest: { ...aManifest(), outcome: { status: 'lost' } } }, '/manifest/outcome'],
+])('an event %s is refused', ([, fields, fault]) => {
+  const bytes = Buffer.from(JSON.stringify({ ...anEvent(), ...fields }))
+  expect(decode(version, bytes)).toStrictEqual({ fault: expect.stringContaining(fault) })
+})

@@ -1,0 +1,77 @@
+/** How the event of a render travels in a log that other processes read. */
+
+import { type Codec, codecOf } from '../codec.ts'
+import { EVENT_TYPES, type RenderEvent } from '../event.ts'
+import { renderRecordSchema } from './render-record.ts'
+
+const {
+  data: _data,
+  lane: _lane,
+  deadlineMs: _deadline,
+  javascriptEnabled: _javascript,
+  ...kept
+} = renderRecordSchema.properties
+const { stored } = renderRecordSchema.properties.data.oneOf[1].properties
+
+const count = { type: 'integer', minimum: 0 } as const
+const duration = { type: 'number', minimum: 0 } as const
+const text = { type: 'string' } as const
+
+/** The schema of a `RenderEvent`. Fields nobody knows are left alone: a newer version may have added them. */
+export const renderEventSchema = {
+  type: 'object',
+  required: ['id', 'type', 'manifest'],
+  properties: {
+    id: { type: 'string', format: 'uuid' },
+    type: { enum: EVENT_TYPES },
+    manifest: {
+      type: 'object',
+      required: ['render', 'attempt', 'outcome'],
+      properties: {
+        render: {
+          type: 'object',
+          required: renderRecordSchema.required.filter((name) => name in kept),
+          properties: kept,
+        },
+        attempt: count,
+        outcome: {
+          oneOf: [
+            {
+              type: 'object',
+              required: ['status', 'finishedAt', 'durationMs', 'pdf'],
+              properties: {
+                status: { const: 'succeeded' },
+                finishedAt: count,
+                durationMs: duration,
+                pdf: {
+                  type: 'object',
+                  required: ['address', 'bytes', 'sha256'],
+                  properties: { address: stored, bytes: count, sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' } },
+                },
+              },
+            },
+            {
+              type: 'object',
+              required: ['status', 'finishedAt', 'durationMs', 'error'],
+              properties: {
+                status: { const: 'failed' },
+                finishedAt: count,
+                durationMs: duration,
+                error: {
+                  type: 'object',
+                  required: ['code', 'message'],
+                  properties: { code: text, message: text },
+                },
+              },
+            },
+          ],
+        },
+      },
+    },
+  },
+} as const
+
+/** Writes and reads events, in their first version. */
+export function renderEventCodec(): Codec<RenderEvent> {
+  return codecOf<RenderEvent>('1', renderEventSchema)
+}

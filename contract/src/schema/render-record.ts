@@ -1,0 +1,87 @@
+/** How an accepted render travels in a queue that other processes read. */
+
+import { type Codec, codecOf } from '../codec.ts'
+import { ENGINES, LANES, MODES, type RenderRecord } from '../render.ts'
+import { WEBHOOK_URL_CHARS_MAX } from '../webhook-limit.ts'
+import { renderOptionsSchema } from './render-request.ts'
+
+const text = { type: 'string', minLength: 1, maxLength: 1024 } as const
+const count = { type: 'integer', minimum: 0 } as const
+const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const
+/** As `isArtifactAddress` has it: no name begins with a dot, and none is empty. */
+const name = '[A-Za-z0-9_-][A-Za-z0-9._-]*'
+const bucket = { type: 'string', pattern: `^${name}$` } as const
+
+/** The schema of a `RenderRecord`. Fields nobody knows are left alone: a newer version may have added them. */
+export const renderRecordSchema = {
+  type: 'object',
+  required: [
+    'id',
+    'tenant',
+    'account',
+    'environment',
+    'mode',
+    'lane',
+    'engine',
+    'template',
+    'data',
+    'options',
+    'deadlineMs',
+    'javascriptEnabled',
+    'storage',
+    'requestId',
+    'acceptedAt',
+    'units',
+    'period',
+    'retentionDays',
+  ],
+  properties: {
+    id: { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' },
+    tenant: text,
+    account: text,
+    environment: { enum: ['live', 'test'] },
+    mode: { enum: MODES },
+    lane: { enum: LANES },
+    engine: { enum: ENGINES },
+    template: {
+      type: 'object',
+      required: ['code', 'version', 'digest'],
+      properties: { code: text, version: count, digest },
+    },
+    data: {
+      oneOf: [
+        { type: 'object', required: ['inline'], properties: { inline: { type: 'object' } } },
+        {
+          type: 'object',
+          required: ['stored'],
+          properties: {
+            stored: {
+              type: 'object',
+              required: ['bucket', 'key'],
+              properties: { bucket, key: { type: 'string', pattern: `^${name}(/${name})*$` } },
+            },
+          },
+        },
+      ],
+    },
+    options: { ...renderOptionsSchema, additionalProperties: true },
+    deadlineMs: { type: 'number', exclusiveMinimum: 0 },
+    javascriptEnabled: { type: 'boolean' },
+    storage: {
+      type: 'object',
+      required: ['bucket', 'prefix'],
+      properties: { bucket, prefix: { type: 'string', pattern: `^(${name}/)*$` } },
+    },
+    webhookUrl: { type: 'string', maxLength: WEBHOOK_URL_CHARS_MAX },
+    requestId: text,
+    acceptedAt: count,
+    units: { type: 'number', minimum: 0 },
+    period: { type: 'string', pattern: '^[0-9]{4}-[0-9]{2}$' },
+    retentionDays: { type: 'number', exclusiveMinimum: 0 },
+  },
+} as const
+
+/** Writes and reads render records, in their first version. */
+export function renderRecordCodec(): Codec<RenderRecord> {
+  return codecOf<RenderRecord>('1', renderRecordSchema)
+}
