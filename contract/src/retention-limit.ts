@@ -9,8 +9,11 @@ export const REMOVE_EVERY_MS = HOUR_MS
 /** How often the claims of `Idempotency-Key`s are looked through in a cluster, where each of them costs a request. */
 export const CLAIMS_REMOVED_EVERY_MS = 24 * HOUR_MS
 
-/** Renders that one object of the expiry index holds: some hundred kilobytes, and a thousandth of what one object for each would cost. */
-export const EXPIRY_RENDERS_MAX = 1000
+/**
+ * Renders that one object of the expiry index holds: some fifty kilobytes, and a little of what one object for each would cost. As
+ * many events are read before any of them is done with; Kafka gives a thousand of a partition, and more while these are written.
+ */
+export const EXPIRY_RENDERS_MAX = 500
 
 /** How long a render that has ended waits at most to be written into the expiry index: as many events are read again after a crash. */
 export const EXPIRY_WRITTEN_EVERY_MS = 5 * MINUTE_MS

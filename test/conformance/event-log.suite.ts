@@ -1,5 +1,6 @@
 /** What every event log promises; see the doc comments of the port. */
 import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
+import { EXPIRY_RENDERS_MAX } from '@platen/contract/retention-limit.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent } from '../fixture/build.ts'
 import { all, type Harness } from './harness.ts'
@@ -68,6 +69,11 @@ export function describeEventLog(name: string, makeHarness: () => Promise<Harnes
       await first?.done()
       await second?.done()
       expect(idsOf(await read(log, signal, { count: MANY - 2 }))).toStrictEqual(ids.slice(2))
+    })
+
+    test('gives a reader as many events as it gathers before it is done with any', async ({ signal }) => {
+      const ids = await append(log, EXPIRY_RENDERS_MAX, signal)
+      expect(idsOf(await read(log, signal, { count: EXPIRY_RENDERS_MAX }))).toStrictEqual(ids)
     })
 
     test('takes all before an event to be done with it', async ({ signal }) => {

@@ -7,6 +7,7 @@ export interface EventLog {
   /**
    * The events from where this reader last called `done`, then those to come, until the signal aborts (the iteration then
    * ends). Delivery is at least once: what was given out and not done is given again to the next `follow` of the same reader.
+   * At least `EXPIRY_RENDERS_MAX` events are given out before any of them is done; a log may wait then.
    */
   follow(reader: string, signal: AbortSignal): AsyncIterable<EventDelivery>
 }

@@ -25,7 +25,7 @@ export async function removeExpired(ports: RemovalPorts, signal: AbortSignal): P
   const objects = openTally('part of the expiry index', log)
   const now = clock.now()
   const pass = { ports, renders, day: dayOf(now) }
-  // The whole index is listed, in pages of a thousand objects, each of which stands for a thousand renders at best.
+  // The whole index is listed, in pages of a thousand objects, each of which stands for hundreds of renders.
   for await (const address of artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)) {
     if (isDayOver(address.key, now)) await objects.count(() => removeObject(address, pass, signal), signal)
   }
