@@ -68,7 +68,7 @@ describe('the index', () => {
   })
 
   test('of ten thousand renders is made and used up a few at a time', async () => {
-    const records = Array.from({ length: 10 * EXPIRY_RENDERS_MAX }, () => aDay())
+    const records = Array.from({ length: 10_000 }, () => aDay())
     for (const record of records) {
       const manifest = aManifest({ record })
       await scene.stores.artifacts.create(manifestOf(record), encodeManifest(manifest), NEVER)
@@ -91,7 +91,7 @@ describe('the index', () => {
     await index(scene, { events })
     expect(waitingMost).toBe(EXPIRY_RENDERS_MAX)
     const sizes = (await indexed(scene)).map(({ length }) => length)
-    expect(sizes).toEqual(Array.from({ length: 10 }, () => EXPIRY_RENDERS_MAX))
+    expect(sizes).toEqual(Array.from({ length: 10_000 / EXPIRY_RENDERS_MAX }, () => EXPIRY_RENDERS_MAX))
     await scene.clock.advance(DUE - NOON)
     let removing = 0
     let removingMost = 0
