@@ -13,7 +13,7 @@ import { type Bell, bell, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { type EventKey, eventOf } from '@platen/contract/event.ts'
-import { CLAIM_LEASE_MS, CLAIM_RENEW_MS, PDF_BYTES_MAX, QUEUE_AGE_MS_MAX, SYNC_SLOTS } from '@platen/contract/limit.ts'
+import { CLAIM_LEASE_MS, CLAIM_RENEW_MS, PDF_BYTES_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
@@ -30,6 +30,7 @@ import {
   encodeManifest,
   type Failure,
   isAbandoned,
+  LANES,
   type Lane,
   type Manifest,
   manifestKey,
@@ -41,7 +42,7 @@ import {
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import type { RenderEngine, Rendering } from './engine/engine.ts'
 import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './work/outcome.ts'
-import { type Load, laneOrder, mayBegin, syncAlone, type Turn, turnAfter } from './work/slots.ts'
+import { type Load, laneOrder, lanesNow, syncAlone, syncSlotsOf, type Turn, turnAfter } from './work/slots.ts'
 import { openWorkSource, type WorkSource } from './work/work-source.ts'
 
 export interface WorkerPorts {
@@ -63,11 +64,12 @@ export interface WorkerSettings {
   /** Where manifests and templates stand. */
   readonly serviceBucket: string
   readonly eventKey: EventKey
+  /** The lanes it takes renders from; absent = all. */
+  readonly lanes?: readonly Lane[]
 }
 
 /**
- * Serves one engine's queue with as many slots as the engine has, `SYNC_SLOTS` of them for sync renders alone, until `signal`
- * aborts. Resolves when the renders then running have ended and are acknowledged.
+ * Serves one engine's queue with as many slots as the engine has, some of them for sync renders alone, until `signal` aborts. Resolves when the renders then running have ended and are acknowledged.
  */
 export async function runWorker(
   ports: WorkerPorts,
@@ -78,10 +80,9 @@ export async function runWorker(
   await using consumer = await ports.queue.consume(engine.name, signal)
   const source = openWorkSource(ports.artifacts, settings.serviceBucket)
   const load: Load = { sync: 0, others: 0 }
-  const worker: Worker = { ...ports, engine, settings, source, load, eased: bell(), stopping: signal }
+  const syncSlots = syncSlotsOf(engine.slots, settings.lanes ?? LANES)
+  const worker: Worker = { ...ports, engine, settings, source, load, syncSlots, eased: bell(), stopping: signal }
   ports.meter.serving(engine.name, engine.slots)
-  // With no slot beside, the one there is serves all.
-  const syncSlots = Math.min(SYNC_SLOTS, engine.slots - 1)
   const orderOf = (slot: number) => (slot < syncSlots ? syncAlone : laneOrder)
   await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, consumer, orderOf(slot))))
 }
@@ -92,6 +93,7 @@ interface Worker extends WorkerPorts {
   readonly source: WorkSource
   /** What its slots are at, and rung when that has become less. */
   readonly load: Load
+  readonly syncSlots: number
   readonly eased: Bell
   readonly stopping: AbortSignal
 }
@@ -101,9 +103,10 @@ const NEVER = new AbortController().signal
 
 async function serveSlot(worker: Worker, consumer: RenderConsumer, order: typeof laneOrder): Promise<void> {
   let turn: Turn = 0
-  const { engine, load, eased, stopping, meter } = worker
+  const { engine, load, syncSlots, eased, stopping, meter, settings } = worker
+  const { lanes: served = LANES } = settings
   while (!stopping.aborted) {
-    const lanes = order(turn).filter((lane) => lane === 'sync' || mayBegin(load, engine.slots - SYNC_SLOTS))
+    const lanes = lanesNow(order(turn), { served, load, slots: engine.slots - syncSlots })
     const delivery = take(consumer, lanes)
     if (delivery === undefined) {
       const waits = [(signal: AbortSignal) => consumer.arrival(signal), (signal: AbortSignal) => eased.rung(signal)]

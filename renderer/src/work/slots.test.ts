@@ -1,6 +1,6 @@
-import type { Lane } from '@platen/contract/render.ts'
+import { LANES, type Lane } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
-import { type Load, laneOrder, mayBegin, syncAlone, turnAfter } from './slots.ts'
+import { type Load, laneOrder, lanesNow, syncAlone, syncSlotsOf, turnAfter } from './slots.ts'
 
 /** Serves lanes of the given lengths to the end and returns the order. */
 function serve(waiting: Record<Lane, number>): string {
@@ -39,7 +39,22 @@ test.for<[string, Load, number, boolean]>([
   ['in the one slot there is, be it beside a sync render', { sync: 1, others: 0 }, 1, true],
   ['beside many sync renders as beside one', { sync: 3, others: 2 }, 4, true],
 ])('an async render begins %s', ([, load, slots, may]) => {
-  expect(mayBegin(load, slots)).toBe(may)
+  expect(lanesNow(LANES, { served: LANES, load, slots })).toEqual(may ? LANES : ['sync'])
+})
+
+test('no render begins from a lane that is not served here', () => {
+  const load = { sync: 0, others: 0 }
+  expect(lanesNow(['bulk', 'sync', 'async'], { served: ['sync', 'bulk'], load, slots: 1 })).toEqual(['bulk', 'sync'])
+})
+
+test.for<[number, readonly Lane[], number]>([
+  [3, LANES, 1],
+  [3, ['sync', 'bulk'], 1],
+  [1, LANES, 0],
+  [3, ['sync'], 0],
+  [3, ['async', 'bulk'], 0],
+])('of %i slots for the lanes %o, %i are kept for sync', ([slots, served, kept]) => {
+  expect(syncSlotsOf(slots, served)).toBe(kept)
 })
 
 test('a slot for sync renders serves nothing else', () => {

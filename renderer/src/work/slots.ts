@@ -1,4 +1,5 @@
 /** Which lane a free slot serves next: `sync` first, then `async` and `bulk` 4:1, and never idle while anything waits it may serve. Pure. */
+import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import type { Lane } from '@platen/contract/render.ts'
 
 /** Async renders that are served for each bulk render while both wait. */
@@ -19,9 +20,26 @@ export interface Load {
   others: number
 }
 
-/** May one more async or bulk render begin? Beside a sync render one fewer is under way, as they share the cores, but one goes on. */
-export function mayBegin({ sync, others }: Load, slots: number): boolean {
-  return others < Math.max(1, sync > 0 ? slots - 1 : slots)
+export interface Station {
+  /** The lanes that are served here. */
+  readonly served: readonly Lane[]
+  readonly load: Load
+  /** Those that are not kept for sync renders. */
+  readonly slots: number
+}
+
+/**
+ * Those of the lanes from which a render may begin now. Beside a sync render one async or bulk render fewer is under way, as they
+ * share the cores, but one goes on.
+ */
+export function lanesNow(order: readonly Lane[], { served, load, slots }: Station): readonly Lane[] {
+  const othersMax = Math.max(1, load.sync > 0 ? slots - 1 : slots)
+  return order.filter((lane) => served.includes(lane) && (lane === 'sync' || load.others < othersMax))
+}
+
+/** How many of an engine's slots are kept for sync renders: none where no other lane is served, or there is no other slot. */
+export function syncSlotsOf(slots: number, served: readonly Lane[]): number {
+  return served.includes('sync') && served.length > 1 ? Math.min(SYNC_SLOTS, slots - 1) : 0
 }
 
 /** The order of a slot that is kept for those who wait on the line: no async render is ever before them there. */
