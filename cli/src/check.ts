@@ -54,8 +54,7 @@ export async function checkFolder(
   const places = placesIn(folder, dir)
   const look: Look = { configMaps, compiled, answers, places, renderer }
   const previewed = isRendering ? await previewAll(look, slots, signal) : undefined
-  const told = outcomesOf(compiled).flatMap(({ resource, conditions }) => tellAll(resource, conditions, look))
-  const findings = [...faultsOf(folder, places, dir), ...told, ...(previewed?.findings ?? [])]
+  const findings = [...folderFindings({ folder, dir, compiled, answers, places }), ...(previewed?.findings ?? [])]
   return {
     findings: findings.sort(byPlace),
     files: folder.files.size,
@@ -129,7 +128,25 @@ function assumedSecrets(resources: readonly Resource[], documents: FolderState['
   )
 }
 
-function tellAll(resource: Resource, conditions: readonly Condition[], look: Look): readonly Finding[] {
+/** A folder that was compiled. */
+export interface CompiledFolder {
+  readonly folder: FolderState
+  readonly dir: string
+  readonly compiled: Compiled
+  readonly answers: CheckAnswers
+  readonly places: Places
+}
+
+/** What is wrong with a folder, and what is worth knowing, without rendering any of it. */
+export function folderFindings({ folder, dir, compiled, answers, places }: CompiledFolder): readonly Finding[] {
+  const look = { configMaps: configMapsOf(folder.documents), answers, places }
+  const told = outcomesOf(compiled).flatMap(({ resource, conditions }) => tellAll(resource, conditions, look))
+  return [...faultsOf(folder, places, dir), ...told]
+}
+
+type Telling = Pick<Look, 'configMaps' | 'answers' | 'places'>
+
+function tellAll(resource: Resource, conditions: readonly Condition[], look: Telling): readonly Finding[] {
   const label = labelOf(resource)
   const ready = conditions.find(({ type }) => type === 'Ready')
   const told = conditions.flatMap((condition): readonly Finding[] => {
@@ -157,7 +174,7 @@ function tellAll(resource: Resource, conditions: readonly Condition[], look: Loo
 function compileFindings(
   template: TemplateResource,
   message: string,
-  { configMaps, answers, places }: Look,
+  { configMaps, answers, places }: Telling,
 ): readonly Finding[] {
   const [key = ''] = checksOf([template], configMaps).keys()
   const [engine] = enginesOf(template)

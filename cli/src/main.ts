@@ -11,11 +11,13 @@ import { ENGINES, type Engine } from '@platen/contract/render.ts'
 import { type CheckOptions, checkFolder, faultsIn, spellReport } from './check.ts'
 import { CalledWrongly, withoutControls } from './finding/finding.ts'
 import { openPreview, type PreviewOptions } from './preview.ts'
+import type { PublishOptions } from './publish.ts'
 import type { RendererPorts } from './renderer.ts'
 import { watchPreview } from './watch.ts'
 
 const USAGE = `usage: platen check <folder> [--no-render]
        platen preview <folder> <template> [--data <file>] [--engine <engine>] [-o <file>] [--watch]
+       platen publish <folder> [--watch]
 
   check     read a folder of manifests as the service would, render every template with its sample
             data, and print what is wrong; nothing is written, and no service needs to run
@@ -27,10 +29,22 @@ const USAGE = `usage: platen check <folder> [--no-render]
     -o <file>          where the PDF goes; <code>.pdf in the current folder where not said
     --watch            render again whenever a manifest or the data is saved, until Ctrl-C
 
+  publish   put a folder into force in a cluster: template sources and assets in S3, then plans,
+            tenants, templates and keys in Redis, and wait up to 10 s until every API process
+            enforces them; where anything is refused, nothing is published
+    --watch            publish again whenever a manifest is saved, or Redis has lost what was
+                       published, until Ctrl-C or until another publish takes over
+
+publish reads PLATEN_REDIS_URL, PLATEN_REDIS_CA_FILE, PLATEN_S3_ENDPOINT, PLATEN_S3_REGION,
+PLATEN_S3_BUCKET, PLATEN_S3_PREFIX, PLATEN_S3_PATH_STYLE, PLATEN_INSTALLATION, PLATEN_SEAL_KEY and
+PLATEN_BRAND. Identities, generated API keys and webhook secrets are kept in PLATEN_DATA_DIR, which
+has to be the same each time: with another, every tenant is a new one.
+
 PLATEN_CHROMIUM is the path of the browser to render html with, none to go without, and the one that
 is found where not set. PLATEN_EGRESS_ALLOW_CIDRS means what it means to the service.
 
-The exit code is 0 when nothing is wrong, 1 when something is, and 2 when the command was called wrongly.
+The exit code is 0 when nothing is wrong, 1 when something is, and 2 when the command was called wrongly,
+which includes settings that are missing.
 `
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const
@@ -78,6 +92,17 @@ async function run(call: Call, signal: AbortSignal): Promise<number> {
       print(spellReport(report))
       return faultsIn(report) === 0 ? 0 : 1
     }
+    case 'publish': {
+      // The other commands need no S3, whose client takes a while to load.
+      const { publishFolder } = await import('./publish.ts')
+      const complain = (text: string) => void process.stderr.write(text)
+      const isPublished = await publishFolder(
+        call.options,
+        { ...ports, variables: process.env, print, complain },
+        signal,
+      )
+      return isPublished ? 0 : 1
+    }
     case 'preview': {
       await using previewer = openPreview(call.options, { ...ports, stdin: process.stdin }, signal)
       if (call.isWatching) {
@@ -120,12 +145,14 @@ type Call =
   | { readonly command: 'help' }
   | { readonly command: 'check'; readonly options: CheckOptions }
   | { readonly command: 'preview'; readonly options: PreviewOptions; readonly isWatching: boolean }
+  | { readonly command: 'publish'; readonly options: PublishOptions }
 
 /** What was asked for; undefined when that cannot be told. */
 function parse([command, ...args]: readonly string[]): Call | undefined {
   try {
     if (command === 'check') return parseCheck(args)
     if (command === 'preview') return parsePreview(args)
+    if (command === 'publish') return parsePublish(args)
     return ['help', '--help', '-h'].includes(command ?? '') && args.length === 0 ? { command: 'help' } : undefined
   } catch (error) {
     // An option there is not, or one without its value.
@@ -164,6 +191,15 @@ function parsePreview(args: readonly string[]): Call | undefined {
     ...(output !== undefined && { output }),
   }
   return { command: 'preview', options: { dir, template, ...given }, isWatching: watch }
+}
+
+function parsePublish(args: readonly string[]): Call | undefined {
+  const options = { ...HELP, watch: { type: 'boolean' } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const [dir, ...more] = positionals
+  if (values.help === true) return { command: 'help' }
+  if (dir === undefined || more.length > 0) return undefined
+  return { command: 'publish', options: { dir, isWatching: values.watch === true } }
 }
 
 function isEngine(name: string): name is Engine {

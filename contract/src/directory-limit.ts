@@ -25,6 +25,13 @@ export const DIRECTORY_REPORTED_MS = 10 * SECOND_MS
 /** How long a revision lower than that in force has to stand to be believed: a watching publisher has mended by then what a replica that lagged has lost. */
 export const DIRECTORY_DOUBT_MS = 15 * SECOND_MS
 
+/** How often a watching publisher looks whether what it published still stands: what Redis has lost is back within ten seconds. */
+export const DIRECTORY_REPAIR_MS = 5 * SECOND_MS
+
+/** How long a publisher waits for every process to enforce what it published, and how often it asks: as a rule it takes milliseconds. */
+export const DIRECTORY_ENFORCED_MS_MAX = 10 * SECOND_MS
+export const DIRECTORY_ENFORCED_ASK_MS = 50
+
 /** How often a load begins anew because all was replaced under it, before it waits for the next look. */
 export const DIRECTORY_LOADS_MAX = 5
 

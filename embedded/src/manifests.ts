@@ -5,60 +5,22 @@
  */
 
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { assetKey, templateKey } from '@platen/contract/render.ts'
-import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
-import { type ReadResource, resourceReader } from '@platen/contract/schema/resource.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
-import { type Compiled, NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
-import type { CheckAnswers } from '@platen/operator/compile/template.ts'
-import { compileFolder, type PublishCheck } from './manifest/compile-folder.ts'
-import { EMPTY_FOLDER, type FolderState, type FolderWatch, readFolder, watchFolder } from './manifest/folder.ts'
-import { type Identities, identify, loadIdentities, storeIdentities } from './manifest/identity.ts'
-import { loadLastGood, storeLastGood } from './manifest/last-good.ts'
-import { report } from './manifest/report.ts'
-import { beginRotations, putAsideSecrets, secretFinder } from './manifest/webhook-secret.ts'
-import { loadOrCreateApiKey } from './store/secrets.ts'
-
-export interface ManifestOptions {
-  /** The folder of YAML files. */
-  readonly dir: string
-  /** Where generated keys and identities are kept. */
-  readonly dataDir: string
-  /** Opens the prefix of generated keys and secrets. */
-  readonly brand: string
-  /** Seals webhook secrets wherever they go. */
-  readonly sealKey: SealKey
-  /** Where template sources go, and the PDFs of tenants that name no bucket. */
-  readonly serviceBucket: string
-  readonly check: PublishCheck
-  readonly artifacts: ArtifactStore
-  readonly publisher: DirectoryPublisher
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly log: Log
-}
+import { type FolderWatch, watchFolder } from './manifest/folder.ts'
+import { type Load, type LoadOptions, openLoader, type State } from './manifest/load.ts'
 
 /**
  * Publishes what the folder says, then follows its changes until `signal` aborts or the result is disposed. Resolves after the
  * first publishing, also when not one resource is good. Throws an `Error` for the operator when the folder cannot be read or the
  * data folder cannot be used, and what publishing threw.
  */
-export async function openManifests(options: ManifestOptions, signal: AbortSignal): Promise<AsyncDisposable> {
+export async function openManifests(options: LoadOptions, signal: AbortSignal): Promise<AsyncDisposable> {
   const closing = new AbortController()
   const either = AbortSignal.any([signal, closing.signal])
-  const read = resourceReader()
-  const load = loader(options, read, await loadIdentities(options.dataDir))
+  const { state: last, load } = await openLoader(options)
   const watch = tryWatch(options)
   try {
-    const state = await firstLoad({ ...options, read }, (first) => load(first, either))
+    const state = await firstLoad(options, () => load(last, either))
     const following = follow({ ...options, load, state, watch }, either)
     return {
       async [Symbol.asyncDispose]() {
@@ -72,28 +34,8 @@ export async function openManifests(options: ManifestOptions, signal: AbortSigna
   }
 }
 
-/** What one look at the folder leaves to the next. */
-interface State {
-  readonly folder: FolderState
-  readonly checks: CheckAnswers
-  /** What was in force, be it before a restart. */
-  readonly previous: Previous
-  /** What is published; absent at first. */
-  readonly compiled?: Compiled
-}
-
-type Load = (state: State, signal: AbortSignal) => Promise<State>
-
-async function firstLoad(
-  { dir, dataDir, log, read }: ManifestOptions & { readonly read: ReadResource },
-  load: (state: State) => Promise<State>,
-): Promise<State> {
-  const kept = await loadLastGood(dataDir, read)
-  if (kept === 'damaged')
-    log.warn({ dataDir }, 'the last good settings cannot be read, so what is refused now has none')
-  const lastGood =
-    kept === undefined || kept === 'damaged' ? { folder: EMPTY_FOLDER, previous: NOTHING, checks: new Map() } : kept
-  const state = await load(lastGood).catch((cause: unknown) => {
+async function firstLoad({ dir, log }: LoadOptions, load: () => Promise<State>): Promise<State> {
+  const state = await load().catch((cause: unknown) => {
     throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES')
       ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
       : cause
@@ -104,7 +46,7 @@ async function firstLoad(
 }
 
 /** Without a watch (no such folder, or no more watches to be had) the folder is read again every `MANIFEST_RETRY_MS`. */
-function tryWatch({ dir, clock }: ManifestOptions): FolderWatch | undefined {
+function tryWatch({ dir, clock }: LoadOptions): FolderWatch | undefined {
   try {
     return watchFolder(dir, clock)
   } catch {
@@ -112,7 +54,7 @@ function tryWatch({ dir, clock }: ManifestOptions): FolderWatch | undefined {
   }
 }
 
-interface Following extends ManifestOptions {
+interface Following extends LoadOptions {
   readonly load: Load
   readonly state: State
   readonly watch: FolderWatch | undefined
@@ -140,83 +82,4 @@ async function follow(options: Following, signal: AbortSignal): Promise<void> {
     }
   }
   watch?.[Symbol.dispose]()
-}
-
-function loader(options: ManifestOptions, read: ReadResource, known: Identities): Load {
-  const { dir, dataDir, publisher, clock, ids, log } = options
-  const findSecrets = secretFinder(options)
-  // As they stand on the disk, be it by a look that failed later.
-  let kept = known
-  const keep = async (identities: Identities) => {
-    if (identities !== kept) await storeIdentities(dataDir, identities)
-    kept = identities
-  }
-  return async (state, signal) => {
-    const folder = await readFolder(dir, state.folder, read)
-    if (state.compiled !== undefined && isSame(folder, state.folder)) return { ...state, folder }
-    const { documents } = folder
-    const isComplete = folder.faults.length === 0
-    const { resources, identities } = identify({ documents, known: kept, isComplete, now: clock.now() }, ids)
-    await putAsideSecrets(dataDir, { before: kept, after: identities })
-    // Before anything is published under them.
-    await keep(beginRotations(resources, identities, options))
-    const secrets = await findSecrets({ documents, resources, identities: kept })
-    await keep(secrets.identities)
-    const keyHashes = await findKeys(options, resources)
-    const found = { keyHashes, webhookSecrets: secrets.found }
-    const given = { documents, resources, ...found, previous: state.previous, known: state.checks }
-    const { compiled, settled } = await compileFolder({ ...options, ...given }, signal)
-    await storeSources(options, { compiled, stored: state.compiled }, signal)
-    if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
-      await publisher.publish(compiled.snapshot, signal)
-    report(log, { folder, compiled, before: state })
-    // It is in force all the same; what is lost is a comfort after a restart.
-    await storeLastGood(dataDir, { folder, previous: compiled, checks: settled }).catch((err: unknown) =>
-      log.warn({ err }, 'the last good settings could not be kept'),
-    )
-    return { folder, checks: settled, compiled, previous: compiled }
-  }
-}
-
-/** Writes what renderers will need of the templates, before any is published. What is named by its content need not be written twice. */
-async function storeSources(
-  { artifacts, serviceBucket }: ManifestOptions,
-  { compiled, stored }: { compiled: Compiled; stored: Compiled | undefined },
-  signal: AbortSignal,
-): Promise<void> {
-  const put = async (key: string, bytes: Uint8Array) => {
-    const address = { bucket: serviceBucket, key }
-    if (!(await artifacts.has(address, signal))) await artifacts.put(address, bytes, signal)
-  }
-  for (const [digest, bytes] of compiled.assets)
-    if (stored?.assets.has(digest) !== true) await put(assetKey(digest), bytes)
-  for (const [digest, source] of compiled.sources)
-    if (stored?.sources.has(digest) !== true) await put(templateKey(digest), Buffer.from(canonicalJson(source)))
-}
-
-/** The same files with the same bytes. A file that could not be read counts as changed, being worth another try. */
-function isSame(one: FolderState, other: FolderState): boolean {
-  return one.files.size === other.files.size && [...one.files].every(([name, file]) => other.files.get(name) === file)
-}
-
-/** The hash of every key that stands in the data folder, made there at first. A key that cannot be had is missing in the answer. */
-async function findKeys(options: ManifestOptions, resources: readonly Resource[]): Promise<ReadonlyMap<Uid, KeyHash>> {
-  const { dataDir, brand, ids, log } = options
-  const hashes = new Map<Uid, KeyHash>()
-  for (const { metadata, spec } of resources.filter(
-    (resource): resource is ApiKeyResource => resource.kind === 'ApiKey',
-  )) {
-    if (spec.secretName === undefined) continue
-    const resource = `ApiKey ${metadata.namespace}/${metadata.name}`
-    const { environment = 'live', secretName } = spec
-    try {
-      const file = { dataDir, namespace: metadata.namespace, secretName, brand, environment }
-      const { hash, path, isNew } = await loadOrCreateApiKey(file, ids)
-      hashes.set(metadata.uid, hash)
-      if (isNew) log.info({ resource, file: path }, 'api key generated')
-    } catch (err) {
-      log.warn({ resource, err }, 'api key could not be read')
-    }
-  }
-  return hashes
 }

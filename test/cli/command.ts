@@ -78,8 +78,8 @@ export function platen(...args: string[]): Promise<Ended> {
 
 export type Folder = Awaited<ReturnType<typeof makeFolder>>
 
-/** An empty folder for manifests and whatever else a test needs, and the command called from inside it. */
-export async function makeFolder() {
+/** An empty folder for manifests and whatever else a test needs, and the command called from inside it, with `env` beside the test's own environment. */
+export async function makeFolder(env: Readonly<Record<string, string>> = {}) {
   const path = await mkdtemp(join(tmpdir(), 'platen-cli-'))
   const followed: ReturnType<typeof follow>[] = []
   return {
@@ -88,10 +88,10 @@ export async function makeFolder() {
     read: (name: string) => readFile(join(path, name)),
     names: async () => (await readdir(path)).sort(),
     platen: (args: readonly string[], options: RunOptions = {}) =>
-      run(process.execPath, [MAIN, ...args], { ...options, cwd: path }),
+      run(process.execPath, [MAIN, ...args], { ...options, env: { ...env, ...options.env }, cwd: path }),
     /** A command that goes on until it is told to end, or the folder is disposed of. */
     follow(...args: string[]) {
-      const command = follow(path, args)
+      const command = follow(path, args, env)
       followed.push(command)
       return command
     },
@@ -102,8 +102,12 @@ export async function makeFolder() {
   }
 }
 
-function follow(cwd: string, args: readonly string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+function follow(cwd: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let out = ''
   let asked = 0
   let wake = Promise.withResolvers<void>()
@@ -119,6 +123,7 @@ function follow(cwd: string, args: readonly string[]) {
   child.once('exit', rouse)
   return {
     pid: child.pid ?? 0,
+    exited,
     /** What it prints from now on up to the end of a line that matches. Throws when it exits before. */
     async printed(line: RegExp): Promise<string> {
       for (;;) {

@@ -73,11 +73,10 @@ function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, lin
   const script = directoryScript(redis)
   let reported: { readonly mark: string; readonly at: number } | undefined
   const report = async (signal: AbortSignal) => {
-    const held = copy.held()
-    if (reader === undefined || held === undefined) return
-    const isTold = reported?.mark === held.mark && clock.monotonic() - reported.at < DIRECTORY_REPORT_MS
-    if (isTold) return
-    const { mark, revision } = held
+    if (reader === undefined) return
+    // Also with nothing in force: who publishes for the first time waits, too.
+    const { mark, revision } = copy.held() ?? { mark: '', revision: 0 }
+    if (reported?.mark === mark && clock.monotonic() - reported.at < DIRECTORY_REPORT_MS) return
     const request = { operation: 'report', reader, mark, revision, reportedMs: DIRECTORY_REPORTED_MS }
     await script({ keys: [], request }, signal)
     reported = { mark, at: clock.monotonic() }

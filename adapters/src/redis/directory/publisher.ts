@@ -35,10 +35,19 @@ export interface RedisPublisher extends DirectoryPublisher {
   readonly epoch: number
   /** Of what is published, be it by somebody else before; 0 = nothing. */
   revision(): number
+  /** What of a snapshot is not published as it is. */
+  differences(snapshot: DirectorySnapshot): readonly Difference[]
   /** Publishes once more what was published last, where Redis holds it no longer. Answers whether it had to. Throws as `publish` does. */
   repair(signal: AbortSignal): Promise<boolean>
   /** How many processes there are that have said which revision they enforce, and how many of them enforce the last. */
   readers(signal: AbortSignal): Promise<{ readonly all: number; readonly enforcing: number }>
+}
+
+export interface Difference {
+  readonly kind: Kind
+  /** A tenant's id, a key's hash, or a template's tenant and code with a slash. */
+  readonly name: string
+  readonly change: 'added' | 'changed' | 'removed'
 }
 
 /** Another publisher has taken over: what this one holds may be out of date. */
@@ -69,6 +78,8 @@ export async function openRedisPublisher(
   return {
     epoch,
     revision: () => last.revision,
+    differences: (snapshot) =>
+      [...differencesBetween(last.values, valuesOf(snapshot))].map(({ text: _text, ...difference }) => difference),
     async publish(snapshot: DirectorySnapshot, publishSignal) {
       const { revision } = snapshot
       if (!(revision > last.revision)) throw new RangeError(`revision ${revision} is not newer than ${last.revision}`)
@@ -172,15 +183,24 @@ async function writeChange({ script, epoch, last, published }: Write, signal: Ab
 function changesBetween(before: Values, after: Values): string | undefined {
   const changes: { [kind in Kind]?: Record<string, string | null> } = {}
   let bytes = 0
-  for (const kind of KINDS) {
-    const changed = new Map<string, string | null>()
-    for (const [name, text] of after[kind]) if (before[kind].get(name) !== text) changed.set(name, text)
-    for (const name of before[kind].keys()) if (!after[kind].has(name)) changed.set(name, null)
-    for (const [name, text] of changed) bytes += Buffer.byteLength(name) + Buffer.byteLength(text ?? '')
+  for (const { kind, name, text } of differencesBetween(before, after)) {
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(text ?? '')
     if (bytes > DIRECTORY_CHANGE_BYTES_MAX) return undefined
-    if (changed.size > 0) changes[kind] = Object.fromEntries(changed)
+    changes[kind] ??= {}
+    changes[kind][name] = text
   }
   return JSON.stringify(changes satisfies Changes)
+}
+
+function* differencesBetween(before: Values, after: Values): Generator<Difference & { readonly text: string | null }> {
+  for (const kind of KINDS) {
+    for (const [name, text] of after[kind]) {
+      const known = before[kind].get(name)
+      if (known !== text) yield { kind, name, text, change: known === undefined ? 'added' : 'changed' }
+    }
+    for (const name of before[kind].keys())
+      if (!after[kind].has(name)) yield { kind, name, text: null, change: 'removed' }
+  }
 }
 
 /** Stages all, then puts it in the place of what is there. */

@@ -2,7 +2,7 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { CalledWrongly } from './finding/finding.ts'
+import { CalledWrongly } from '../finding/finding.ts'
 
 const PDF_MARK = '%PDF-'
 

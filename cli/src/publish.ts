@@ -1,0 +1,245 @@
+/**
+ * A folder of manifests, in force in a cluster: compiled by the same code as in the embedded service, its sources and assets put into
+ * the artifact store, then its settings published in Redis. It is published whole or not at all: where anything in it is refused, what
+ * was published before stays in force.
+ */
+import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import { Fenced, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
+import { S3Unfit } from '@platen/adapters/s3/installation.ts'
+import type { Variables } from '@platen/adapters/setting/setting.ts'
+import { firstOf } from '@platen/contract/bell.ts'
+import {
+  DIRECTORY_ENFORCED_ASK_MS,
+  DIRECTORY_ENFORCED_MS_MAX,
+  DIRECTORY_REPAIR_MS,
+} from '@platen/contract/directory-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { type FolderWatch, isManifest, watchFolder } from '@platen/embedded/manifest/folder.ts'
+import { openLoader, type Review } from '@platen/embedded/manifest/load.ts'
+import { folderFindings } from './check.ts'
+import { byPlace, CalledWrongly, count, spell, withoutControls } from './finding/finding.ts'
+import { placesIn } from './finding/place.ts'
+import { spellCounts, spellDifferences, spellReaders } from './publish/change.ts'
+import { openTarget, type Target } from './publish/target.ts'
+import { openRenderer, type RendererPorts } from './renderer.ts'
+
+export interface PublishOptions {
+  readonly dir: string
+  /** Is the folder followed? */
+  readonly isWatching: boolean
+}
+
+export interface PublishPorts extends RendererPorts {
+  readonly variables: Variables
+  readonly print: (text: string) => void
+  /** For what is not the folder's fault. */
+  readonly complain: (text: string) => void
+}
+
+/**
+ * Publishes a folder, and follows it until `signal` aborts where it is to be watched. Answers whether it is published. Throws
+ * `CalledWrongly`; rejects with the signal's reason while it publishes for the first time.
+ */
+export async function publishFolder(
+  options: PublishOptions,
+  ports: PublishPorts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { complain } = ports
+  try {
+    await using target = await openTarget(ports.variables, ports, signal)
+    // Checking a template renders nothing.
+    await using renderer = openRenderer({ ...ports, chromium: 'none' }, { slots: 1 })
+    // From before anything is read, so that nothing is missed.
+    using watch = options.isWatching ? followedFolder(options.dir, ports.clock) : undefined
+    const publish = await publishing(options, { ...ports, target, check: renderer.check })
+    const isPublished = await publish(signal)
+    if (watch === undefined) return isPublished
+    ports.print(`watching ${options.dir}; Ctrl-C ends it\n`)
+    await keepPublished({ ...ports, publisher: target.publisher, watch, publish }, signal)
+    return true
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!isTrouble(error)) throw error
+    complain(`platen: ${withoutControls(error.message)}\n`)
+    return false
+  }
+}
+
+/** What lies in Redis, S3 or another publisher, and neither in the folder nor in us. */
+function isTrouble(error: unknown): error is Error {
+  return error instanceof Unavailable || error instanceof S3Unfit || error instanceof Fenced
+}
+
+/** Something in the folder is refused. It has been said what. */
+class FolderRefused extends Error {
+  override readonly name = 'FolderRefused'
+}
+
+type Publish = (signal: AbortSignal) => Promise<boolean>
+
+interface Publishing extends PublishPorts {
+  readonly target: Target
+  readonly check: ReturnType<typeof openRenderer>['check']
+}
+
+/** Makes what publishes the folder as it is then. Answers false, having said why, where something in it is refused. */
+async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<Publish> {
+  const { target, print, clock } = ports
+  const { publisher } = target
+  let reviewed: Review | undefined
+  const review = (look: Review) => {
+    reviewed = look
+    reviewFolder(dir, look, print)
+  }
+  const publish = async (snapshot: Review['compiled']['snapshot'], signal: AbortSignal) => {
+    const differences = publisher.differences(snapshot)
+    const isNew = differences.length > 0 || publisher.revision() === 0
+    if (isNew) await publisher.publish({ ...snapshot, revision: publisher.revision() + 1 }, signal)
+    if (reviewed === undefined) return
+    print(
+      spellDifferences(differences, reviewed.compiled)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
+    const verb = isNew ? 'published' : 'nothing has changed since'
+    const enforced = spellReaders(await readersOf(publisher, clock, signal))
+    print(`${verb} revision ${publisher.revision()}: ${spellCounts(reviewed.compiled)}; ${enforced}\n`)
+  }
+  const log = folderLog(ports)
+  const { state: last, load } = await openLoader({
+    ...ports,
+    ...target,
+    dir,
+    log,
+    review,
+    publisher: { publish },
+  }).catch(refuse)
+  let state = last
+  return async (signal) => {
+    try {
+      state = await load(state, signal)
+      return true
+    } catch (error) {
+      if (error instanceof FolderRefused) return false
+      throw isErrno(error)
+        ? new CalledWrongly(`the folder ${dir} cannot be read (${error.code})`, { cause: error })
+        : error
+    }
+  }
+}
+
+/** All it throws is about the data folder. */
+function refuse(cause: unknown): never {
+  throw cause instanceof Error ? new CalledWrongly(cause.message, { cause }) : cause
+}
+
+/** Says what is to be said of a folder. Throws `FolderRefused` where something in it is wrong. */
+function reviewFolder(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): void {
+  const places = placesIn(folder, dir)
+  const findings = folderFindings({ folder, dir, compiled, answers: checks, places }).toSorted(byPlace)
+  print(
+    spell(findings)
+      .map((line) => `${line}\n`)
+      .join(''),
+  )
+  const faults = findings.filter(({ isWarning }) => !isWarning).length
+  if (faults === 0) return
+  print(`nothing was published: ${count(faults, 'fault')}\n`)
+  throw new FolderRefused('the folder is refused')
+}
+
+/** Waits, but not for ever, until every API process enforces what was published. */
+async function readersOf(publisher: RedisPublisher, clock: Clock, signal: AbortSignal) {
+  const begunAt = clock.monotonic()
+  for (;;) {
+    const readers = await publisher.readers(signal)
+    const isOver = clock.monotonic() - begunAt >= DIRECTORY_ENFORCED_MS_MAX
+    if (readers.enforcing === readers.all || isOver) return readers
+    await clock.sleep(DIRECTORY_ENFORCED_ASK_MS, signal)
+  }
+}
+
+/** Only what is made in the data folder: what is wrong with a folder its findings say, with the places. */
+function folderLog({ print, complain }: PublishPorts): Log {
+  const nothing = () => undefined
+  const trouble = (fields: object, message: string) => {
+    if ('err' in fields && fields.err instanceof Error)
+      complain(`platen: ${withoutControls(`${message}: ${fields.err.message}`)}\n`)
+  }
+  return {
+    debug: nothing,
+    info(fields, message) {
+      if ('resource' in fields && 'file' in fields && message.endsWith('generated'))
+        print(`${withoutControls(`${String(fields.resource)}: ${message}: ${String(fields.file)}`)}\n`)
+    },
+    warn: trouble,
+    error: trouble,
+  }
+}
+
+interface Keeping extends PublishPorts {
+  readonly publisher: RedisPublisher
+  readonly watch: FollowedFolder
+  readonly publish: Publish
+}
+
+/** Publishes after each change, and again where Redis has lost what was published, until the signal aborts. Throws `Fenced`. */
+async function keepPublished(keeping: Keeping, signal: AbortSignal): Promise<void> {
+  const { publisher, watch, publish, print, complain } = keeping
+  let isFailing = false
+  while (!signal.aborted) {
+    const isChanged = await watch.changed(signal).catch(() => false)
+    try {
+      if (isChanged || isFailing) await publish(signal)
+      if (await publisher.repair(signal)) print(`published revision ${publisher.revision()} again: Redis had lost it\n`)
+      isFailing = false
+    } catch (error) {
+      if (signal.aborted) return
+      const isPassing = error instanceof Unavailable || error instanceof CalledWrongly
+      if (!isPassing) throw error
+      // Tried again after a while. Said once.
+      if (!isFailing) complain(`platen: ${withoutControls(error.message)}\n`)
+      isFailing = true
+    }
+  }
+}
+
+interface FollowedFolder extends Disposable {
+  /** Waits for a change; answers false where there was none for as long as it takes until Redis is to be looked at. */
+  changed(signal: AbortSignal): Promise<boolean>
+}
+
+/** Follows a folder from now on. Throws `CalledWrongly` where there is none. */
+function followedFolder(dir: string, clock: Clock): FollowedFolder {
+  const begin = (): FolderWatch => watchFolder(dir, clock, { isOfInterest: isManifest, isPersistent: true })
+  let watch: FolderWatch | undefined
+  try {
+    watch = begin()
+  } catch (cause) {
+    throw isErrno(cause) ? new CalledWrongly(`the folder ${dir} cannot be watched (${cause.code})`, { cause }) : cause
+  }
+  return {
+    async changed(signal) {
+      let isChanged = watch === undefined
+      const settled = async (until: AbortSignal) => {
+        await watch?.settled(until)
+        isChanged = true
+      }
+      const due = (until: AbortSignal) => clock.sleep(DIRECTORY_REPAIR_MS, until)
+      await firstOf(watch === undefined ? [due] : [settled, due], signal)
+      if (!isChanged) return false
+      watch?.[Symbol.dispose]()
+      try {
+        watch = begin()
+      } catch {
+        // It is gone; that it is back is a change by itself.
+        watch = undefined
+      }
+      return true
+    },
+    [Symbol.dispose]: () => watch?.[Symbol.dispose](),
+  }
+}

@@ -1,0 +1,64 @@
+/** Where a folder is published to: Redis and the artifact store, as the environment names them. */
+import { resolve } from 'node:path'
+import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { openRedisPublisher, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
+import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
+import { parseBrand } from '@platen/adapters/setting/parse.ts'
+import { readRedisSettings } from '@platen/adapters/setting/redis.ts'
+import { readS3Settings } from '@platen/adapters/setting/s3.ts'
+import { readSealKey } from '@platen/adapters/setting/seal.ts'
+import { ConfigError, readSettings, type SettingReader, type Variables } from '@platen/adapters/setting/setting.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { SealKey } from '@platen/contract/seal.ts'
+import { CalledWrongly } from '../finding/finding.ts'
+
+export interface Target extends AsyncDisposable {
+  readonly publisher: RedisPublisher
+  readonly artifacts: ArtifactStore
+  /** Of templates and, unless a tenant says otherwise, PDFs. */
+  readonly serviceBucket: string
+  readonly dataDir: string
+  readonly brand: string
+  readonly sealKey: SealKey
+}
+
+/**
+ * Opens what the environment names, and ends whoever published there before. Throws `CalledWrongly` naming every setting that is
+ * wrong, `Unavailable` or `S3Unfit`.
+ */
+export async function openTarget(
+  variables: Variables,
+  { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
+  signal: AbortSignal,
+): Promise<Target> {
+  const { redis: place, s3, ...settings } = settingsIn(variables)
+  await using stack = new AsyncDisposableStack()
+  const artifacts = stack.use(await openS3ArtifactStore({ ...s3, clock, ids }, signal))
+  const redis = stack.use(await connectRedis(place, signal))
+  const publisher = await openRedisPublisher({ redis, ids }, signal)
+  const owned = stack.move()
+  return {
+    ...settings,
+    publisher,
+    artifacts,
+    serviceBucket: s3.home.bucket,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function settingsIn(variables: Variables) {
+  try {
+    return readSettings(variables, readTarget)
+  } catch (cause) {
+    throw cause instanceof ConfigError ? new CalledWrongly(cause.message, { cause }) : cause
+  }
+}
+
+function readTarget(reader: SettingReader<string>) {
+  const [redis, s3, sealKey] = [readRedisSettings(reader), readS3Settings(reader), readSealKey(reader)]
+  const dataDir = reader.read('PLATEN_DATA_DIR', resolve, 'a path') ?? resolve('data')
+  const brand = reader.read('PLATEN_BRAND', parseBrand, 'a word of small letters, at most 32') ?? 'service'
+  return redis && s3 && sealKey && { redis, s3, sealKey, dataDir, brand }
+}

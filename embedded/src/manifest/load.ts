@@ -1,0 +1,164 @@
+/**
+ * One look at a folder of manifests, the whole way: read, identify, find keys, check, compile, store, publish, report. The same
+ * folder gives the same settings.
+ */
+import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { assetKey, templateKey } from '@platen/contract/render.ts'
+import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
+import { type ReadResource, resourceReader } from '@platen/contract/schema/resource.ts'
+import type { SealKey } from '@platen/contract/seal.ts'
+import type { KeyHash } from '@platen/contract/tenant.ts'
+import { type Compiled, NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
+import type { CheckAnswers } from '@platen/operator/compile/template.ts'
+import { loadOrCreateApiKey } from '../store/secrets.ts'
+import { compileFolder, type PublishCheck } from './compile-folder.ts'
+import { EMPTY_FOLDER, type FolderState, readFolder } from './folder.ts'
+import { type Identities, identify, loadIdentities, storeIdentities } from './identity.ts'
+import { loadLastGood, storeLastGood } from './last-good.ts'
+import { report } from './report.ts'
+import { beginRotations, putAsideSecrets, secretFinder } from './webhook-secret.ts'
+
+/** What loading a folder takes. */
+export interface LoadOptions {
+  /** The folder of YAML files. */
+  readonly dir: string
+  /** Where generated keys and identities are kept. */
+  readonly dataDir: string
+  /** Opens the prefix of generated keys and secrets. */
+  readonly brand: string
+  /** Seals webhook secrets wherever they go. */
+  readonly sealKey: SealKey
+  /** Where template sources go, and the PDFs of tenants that name no bucket. */
+  readonly serviceBucket: string
+  readonly check: PublishCheck
+  readonly artifacts: ArtifactStore
+  readonly publisher: DirectoryPublisher
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  /** Looks at what is about to be published. What it throws is what loading throws, and nothing is published. */
+  readonly review?: (look: Review) => void
+}
+
+export interface Review {
+  readonly folder: FolderState
+  readonly compiled: Compiled
+  readonly checks: CheckAnswers
+}
+
+/** What one look at the folder leaves to the next. */
+export interface State {
+  readonly folder: FolderState
+  readonly checks: CheckAnswers
+  /** What was in force, be it before a restart. */
+  readonly previous: Previous
+  /** What is published; absent at first. */
+  readonly compiled?: Compiled
+}
+
+/** One look; see `loader`. */
+export type Load = (state: State, signal: AbortSignal) => Promise<State>
+
+/**
+ * What was in force when the folder was last looked at, and how to look again. Throws an `Error` for the operator when the data
+ * folder cannot be used.
+ */
+export async function openLoader(options: LoadOptions): Promise<{ readonly state: State; readonly load: Load }> {
+  const { dataDir, log } = options
+  const read = resourceReader()
+  const load = loader(options, read, await loadIdentities(dataDir))
+  const kept = await loadLastGood(dataDir, read)
+  if (kept === 'damaged')
+    log.warn({ dataDir }, 'the last good settings cannot be read, so what is refused now has none')
+  const nothing = { folder: EMPTY_FOLDER, previous: NOTHING, checks: new Map() }
+  return { state: kept === undefined || kept === 'damaged' ? nothing : kept, load }
+}
+
+/**
+ * Makes what takes one look at the folder after another. A look goes the whole way and rejects for nothing that a resource says; what
+ * it has not come to it leaves to the next.
+ */
+function loader(options: LoadOptions, read: ReadResource, known: Identities): Load {
+  const { dir, dataDir, publisher, clock, ids, log, review } = options
+  const findSecrets = secretFinder(options)
+  // As they stand on the disk, be it by a look that failed later.
+  let kept = known
+  const keep = async (identities: Identities) => {
+    if (identities !== kept) await storeIdentities(dataDir, identities)
+    kept = identities
+  }
+  return async (state, signal) => {
+    const folder = await readFolder(dir, state.folder, read)
+    if (state.compiled !== undefined && isSame(folder, state.folder)) return { ...state, folder }
+    const { documents } = folder
+    const isComplete = folder.faults.length === 0
+    const { resources, identities } = identify({ documents, known: kept, isComplete, now: clock.now() }, ids)
+    await putAsideSecrets(dataDir, { before: kept, after: identities })
+    // Before anything is published under them.
+    await keep(beginRotations(resources, identities, options))
+    const secrets = await findSecrets({ documents, resources, identities: kept })
+    await keep(secrets.identities)
+    const keyHashes = await findKeys(options, resources)
+    const found = { keyHashes, webhookSecrets: secrets.found }
+    const given = { documents, resources, ...found, previous: state.previous, known: state.checks }
+    const { compiled, settled } = await compileFolder({ ...options, ...given }, signal)
+    review?.({ folder, compiled, checks: settled })
+    await storeSources(options, { compiled, stored: state.compiled }, signal)
+    if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
+      await publisher.publish(compiled.snapshot, signal)
+    report(log, { folder, compiled, before: state })
+    // It is in force all the same; what is lost is a comfort after a restart.
+    await storeLastGood(dataDir, { folder, previous: compiled, checks: settled }).catch((err: unknown) =>
+      log.warn({ err }, 'the last good settings could not be kept'),
+    )
+    return { folder, checks: settled, compiled, previous: compiled }
+  }
+}
+
+/** Writes what renderers will need of the templates, before any is published. What is named by its content need not be written twice. */
+async function storeSources(
+  { artifacts, serviceBucket }: LoadOptions,
+  { compiled, stored }: { compiled: Compiled; stored: Compiled | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const put = async (key: string, bytes: Uint8Array) => {
+    const address = { bucket: serviceBucket, key }
+    if (!(await artifacts.has(address, signal))) await artifacts.put(address, bytes, signal)
+  }
+  for (const [digest, bytes] of compiled.assets)
+    if (stored?.assets.has(digest) !== true) await put(assetKey(digest), bytes)
+  for (const [digest, source] of compiled.sources)
+    if (stored?.sources.has(digest) !== true) await put(templateKey(digest), Buffer.from(canonicalJson(source)))
+}
+
+/** The same files with the same bytes. A file that could not be read counts as changed, being worth another try. */
+function isSame(one: FolderState, other: FolderState): boolean {
+  return one.files.size === other.files.size && [...one.files].every(([name, file]) => other.files.get(name) === file)
+}
+
+/** The hash of every key that stands in the data folder, made there at first. A key that cannot be had is missing in the answer. */
+async function findKeys(options: LoadOptions, resources: readonly Resource[]): Promise<ReadonlyMap<Uid, KeyHash>> {
+  const { dataDir, brand, ids, log } = options
+  const hashes = new Map<Uid, KeyHash>()
+  for (const { metadata, spec } of resources.filter(
+    (resource): resource is ApiKeyResource => resource.kind === 'ApiKey',
+  )) {
+    if (spec.secretName === undefined) continue
+    const resource = `ApiKey ${metadata.namespace}/${metadata.name}`
+    const { environment = 'live', secretName } = spec
+    try {
+      const file = { dataDir, namespace: metadata.namespace, secretName, brand, environment }
+      const { hash, path, isNew } = await loadOrCreateApiKey(file, ids)
+      hashes.set(metadata.uid, hash)
+      if (isNew) log.info({ resource, file: path }, 'api key generated')
+    } catch (err) {
+      log.warn({ resource, err }, 'api key could not be read')
+    }
+  }
+  return hashes
+}

@@ -1,0 +1,172 @@
+/** `platen publish` as people and pipelines run it: in a process of its own, on a real Redis and a real S3. */
+import { randomBytes } from 'node:crypto'
+import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { templateKey } from '@platen/contract/render.ts'
+import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { aReader } from '../conformance/directory-harness.ts'
+import { settingsOf } from '../conformance/redis-harness.ts'
+import { hasServer } from '../topology/server/binary.ts'
+import { type RedisServer, startRedis } from '../topology/server/redis.ts'
+import { type S3Server, startS3 } from '../topology/server/s3.ts'
+import { type Folder, KEY, makeFolder, PLATFORM, reactPdf, SAMPLE, SCHEMA, templateHead } from './command.ts'
+
+const PATIENCE_MS = 60_000
+const SEAL_KEY = randomBytes(32)
+const LETTER = `${templateHead('letter')}${SCHEMA}${reactPdf()}${SAMPLE}`
+
+describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
+  let servers: AsyncDisposableStack
+  let redisServer: RedisServer
+  let s3: S3Server
+  let redis: RedisConnection
+  let folder: Folder
+
+  beforeAll(async () => {
+    servers = new AsyncDisposableStack()
+    redisServer = servers.use(await startRedis({ password: 'a secret' }))
+    s3 = servers.use(await startS3())
+    redis = servers.use(await connectRedis(settingsOf(redisServer), AbortSignal.timeout(PATIENCE_MS)))
+  })
+  afterAll(() => servers.disposeAsync())
+
+  beforeEach(async ({ signal }) => {
+    await redis.call((client) => client.flushall(), signal)
+    await s3.empty()
+    folder = await makeFolder({
+      PLATEN_REDIS_URL: redisServer.url,
+      PLATEN_S3_ENDPOINT: s3.endpoint,
+      PLATEN_S3_BUCKET: 'platen',
+      PLATEN_S3_PATH_STYLE: 'true',
+      PLATEN_SEAL_KEY: SEAL_KEY.toString('base64'),
+      AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+    })
+    await folder.write('platform.yaml', [PLATFORM, KEY].join('---\n'))
+    await folder.write('letter.yaml', LETTER)
+  })
+  afterEach(() => folder[Symbol.asyncDispose]())
+
+  test('puts sources into S3 and settings into Redis, and waits for those who enforce them', async ({ signal }) => {
+    await using one = await aReader(redis, { reader: 'one' })
+    await using two = await aReader(redis, { reader: 'two' })
+    const { code, out, err } = await folder.platen(['publish', '.'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out.split('\n')).toEqual([
+      expect.stringMatching(/^Tenant acme: webhook secret generated: .*data\/webhook-secrets\/acme$/),
+      expect.stringMatching(/^ApiKey team-acme\/ci: api key generated: .*data\/keys\/team-acme\.ci-key$/),
+      'Tenant acme: added',
+      'ApiKey team-acme/ci: added',
+      'Template acme/letter: added',
+      'published revision 1: 1 plan, 1 tenant, 1 template, 1 key; enforced by 2 of 2 API processes',
+      '',
+    ])
+    const { tenants, keys, templates } = one.current()
+    expect(two.current()).toStrictEqual(one.current())
+    const [tenant] = [...tenants.values()]
+    const [secret] = tenant?.webhookSecrets ?? []
+    const incarnation = tenant?.incarnation ?? ''
+    expect(openWebhookSecret(secret?.sealed ?? '', { incarnation, key: SEAL_KEY })).toMatch(/^service_webhook_/)
+    expect(keys.size).toBe(1)
+    const [template] = [...templates.values()].flatMap((codes) => [...codes.values()])
+    using store = await openS3ArtifactStore(
+      {
+        endpoint: s3.endpoint,
+        region: s3.region,
+        credentials: s3.credentials,
+        isPathStyle: true,
+        home: { bucket: 'platen', prefix: '', installation: 'platen' },
+        clock: systemClock(),
+        ids: systemIds(),
+      },
+      signal,
+    )
+    const key = template && templateKey(template.digest)
+    expect(await store.has({ bucket: 'platen', key: key ?? '' }, signal)).toBe(true)
+
+    const again = await folder.platen(['publish', '.'])
+    expect(again).toEqual({
+      code: 0,
+      out: 'nothing has changed since revision 1: 1 plan, 1 tenant, 1 template, 1 key; enforced by 2 of 2 API processes\n',
+      err: '',
+    })
+    await folder.write('letter.yaml', LETTER.replaceAll('Dear', 'Hello'))
+    const changed = await folder.platen(['publish', '.'])
+    expect(changed.out).toMatch(
+      /^Template acme\/letter: changed\npublished revision 2: .*; enforced by 2 of 2 API processes\n$/,
+    )
+  })
+
+  test('refuses a folder as a whole, says what is wrong with it and where, and leaves what is in force', async ({
+    signal,
+  }) => {
+    await folder.platen(['publish', '.'])
+    await folder.write('letter.yaml', LETTER.replace('<Text>', '<Text'))
+    await folder.write('more.yaml', KEY.replace('name: ci,', 'name: other,').replace('ci-key', 'other-key'))
+    const { code, out, err } = await folder.platen(['publish', '.'])
+    expect({ code, err }).toEqual({ code: 1, err: '' })
+    expect(out).toMatch(/^letter\.yaml:\d+:\d+: Template team-acme\/letter: CompileError: /m)
+    expect(out).toMatch(/\nnothing was published: 1 fault\n$/)
+    await using reader = await aReader(redis)
+    expect(reader.current()).toMatchObject({ revision: 1 })
+    expect(reader.current().keys.size).toBe(1)
+    signal.throwIfAborted()
+  })
+
+  test('names every setting that is wrong, none with its value, and connects to nothing', async () => {
+    const env = { PLATEN_REDIS_URL: 'hunter2', PLATEN_S3_BUCKET: '', PLATEN_SEAL_KEY: 'hunter2' }
+    const { code, out, err } = await folder.platen(['publish', '.'], { env })
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toMatch(
+      /PLATEN_REDIS_URL must be .*PLATEN_S3_BUCKET is missing.*PLATEN_SEAL_KEY must be base64 of 32 bytes/,
+    )
+    expect(err).not.toContain('hunter2')
+  })
+
+  test.for([
+    ['Redis', { PLATEN_REDIS_URL: 'redis://127.0.0.1:1' }, /cannot connect to Redis/],
+    ['Redis with the wrong password', { password: 'wrong' }, /cannot connect to Redis: WRONGPASS/],
+    ['S3', { PLATEN_S3_ENDPOINT: 'http://127.0.0.1:1' }, /S3 did not do what it was asked: ECONNREFUSED/],
+    ['the bucket', { PLATEN_S3_BUCKET: 'elsewhere' }, /there is no bucket elsewhere/],
+  ] as const)(
+    'fails with a reason where it cannot reach %s',
+    async ([, { password, ...env }, reason]: readonly [string, Readonly<Record<string, string>>, RegExp]) => {
+      const url =
+        password === undefined ? {} : { PLATEN_REDIS_URL: `redis://:${password}@127.0.0.1:${redisServer.port}` }
+      const { code, out, err } = await folder.platen(['publish', '.'], { env: { ...env, ...url } })
+      expect({ code, out }).toEqual({ code: 1, out: '' })
+      expect(err).toMatch(reason)
+      expect(err.trim().split('\n')).toHaveLength(1)
+    },
+  )
+
+  test('follows the folder, mends what Redis has lost, and ends when another takes over', async ({ signal }) => {
+    await using reader = await aReader(redis, { reader: 'one' })
+    const command = folder.follow('publish', '.', '--watch')
+    expect(await command.printed(/^watching/)).toContain('published revision 1: ')
+    await reader.refresh(signal)
+    const before = reader.current()
+    expect(before.tenants.size).toBe(1)
+
+    await folder.write('letter.yaml', LETTER.replace('<Text>', '<Text'))
+    expect(await command.printed(/^nothing was published/)).toContain('CompileError')
+    await folder.write('letter.yaml', LETTER.replaceAll('Dear', 'Hello'))
+    expect(await command.printed(/^published revision 2/)).toContain('Template acme/letter: changed')
+
+    await redis.call((client) => client.flushall(), signal)
+    await command.printed(/^published revision 2 again: Redis had lost it$/)
+    await using newcomer = await aReader(redis)
+    await reader.refresh(signal)
+    expect(newcomer.current()).toStrictEqual(reader.current())
+    expect(newcomer.current().revision).toBe(2)
+
+    const other = await folder.platen(['publish', '.'])
+    expect(other.code).toBe(0)
+    await folder.write('letter.yaml', LETTER)
+    await command.exited
+    expect(await command.end('SIGINT')).toBe(1)
+  })
+})
