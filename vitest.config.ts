@@ -33,7 +33,7 @@ export default defineConfig({
       {
         test: {
           name: 'engine',
-          include: ['test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology}/**/*.test.ts'],
+          include: ['test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image}/**/*.test.ts'],
           sequence: { groupOrder: 3 },
           fileParallelism: false,
           testTimeout: 120 * SECOND_MS,

@@ -1,0 +1,158 @@
+/**
+ * The images, as far as they can be judged without an engine to build them: their Dockerfiles are read, and what those copy and
+ * install is copied and installed here, into a folder in which every module of the image must load.
+ */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { listFiles, readText } from '../architecture/source-tree.ts'
+import { type Instruction, ignores, type Stage, stagesOf } from './dockerfile.ts'
+
+const run = promisify(execFile)
+const ROOT = new URL('../..', import.meta.url).pathname
+const NODE_VERSION = (JSON.parse(readText('package.json')) as { devDependencies: { node: string } }).devDependencies
+  .node
+
+/** Each with what must not be in its image: what only others need, and tools. */
+const TOOLS = ['node', 'typescript', 'vitest', '@biomejs/biome', 'oxlint', 'fast-check']
+const RENDERING = ['puppeteer', 'puppeteer-core', 'react', '@react-pdf/renderer', 'quickjs-emscripten-core', 'liquidjs']
+const IMAGES = [
+  { name: 'api', present: ['fastify', 'kafkajs', 'ioredis'], absent: [...RENDERING, ...TOOLS] },
+  { name: 'renderer', present: ['puppeteer-core', '@react-pdf/renderer', 'kafkajs'], absent: ['fastify', ...TOOLS] },
+  { name: 'webhooks', present: ['kafkajs', 'undici'], absent: ['fastify', ...RENDERING, ...TOOLS] },
+]
+
+const isIgnored = ignores()
+const files = listFiles()
+
+describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
+  const stages = stagesOf(`${name}/Dockerfile`)
+  const image = stages.at(-1)?.instructions ?? []
+  const only = (wanted: string) => image.filter((instruction) => instruction.name === wanted)
+
+  test('begins with the Node of package.json, by its exact tag', () => {
+    expect(stages.map(({ base }) => base)).toEqual(stages.map(() => `node:${NODE_VERSION}-trixie-slim`))
+  })
+
+  test('is run by a user who is not root, nor in its last step made by one', () => {
+    const users = only('USER').map(({ text }) => text)
+    expect(users).toEqual([expect.stringMatching(/^[1-9]\d{3,}:[1-9]\d{3,}$/)])
+    const after = image.slice(image.findIndex((each) => each.name === 'USER') + 1).map((each) => each.name)
+    expect(after).toEqual(['EXPOSE', 'ENTRYPOINT'])
+  })
+
+  test('starts its main.ts below tini, without a shell', () => {
+    const [entry] = only('ENTRYPOINT')
+    expect(JSON.parse(entry?.text ?? '')).toEqual(['/usr/bin/tini', '--', 'node', `${name}/src/main.ts`])
+    expect(only('RUN').some(({ words }) => words.includes('apt-get') && words.includes('tini'))).toBe(true)
+    expect(only('CMD')).toEqual([])
+  })
+
+  test('leaves its health to the orchestrator, and everything in it to root', () => {
+    expect(image.filter((each) => ['HEALTHCHECK', 'ADD', 'VOLUME'].includes(each.name))).toEqual([])
+    expect(only('COPY').flatMap(({ flags }) => flags)).toEqual(['--from=install'])
+    expect(only('ENV').map(({ words }) => words[0])).toEqual(['NODE_ENV=production'])
+  })
+
+  test('has Chromium only where html is rendered', () => {
+    const hasChromium = only('RUN').some(({ text }) => text.includes('chromium'))
+    expect(hasChromium).toBe(name === 'renderer')
+  })
+
+  test('is made of files that exist and reach the builder', () => {
+    const sources = stages.flatMap(({ instructions }) => instructions.filter(isFromContext).flatMap(sourcesOf))
+    expect(sources.filter((path) => !isThere(path))).toEqual([])
+    expect(sources.filter(isIgnored)).toEqual([])
+  })
+
+  test('installs what it needs and nothing else, and all of its modules load', async () => {
+    const folder = await mkdtemp(join(tmpdir(), `platen-image-${name}-`))
+    try {
+      for (const stage of stages) await assemble(stage, folder)
+      const installed = await packagesIn(folder)
+      expect(present.filter((each) => !installed.includes(each))).toEqual([])
+      expect(absent.filter((each) => installed.includes(each))).toEqual([])
+      const loaded = await load(folder)
+      expect(loaded).toContain(`${name}/src/`)
+      expect(loaded).not.toContain('.test.ts')
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+test('nothing of the tests, the examples or a folder of data reaches the builder', () => {
+  const kept = files.filter((file) => !isIgnored(file))
+  const outside = kept.filter(
+    (file) => !/^((contract|adapters|api|renderer|webhooks)\/|(package(-lock)?\.json|\.npmrc)$)/.test(file),
+  )
+  expect(outside).toEqual([])
+  expect(kept.filter((file) => file.endsWith('.test.ts'))).toEqual([])
+  expect(
+    ['data/url-key', '.env', 'node_modules/a', 'api/node_modules/a/b.js', '.git/config'].filter(
+      (each) => !isIgnored(each),
+    ),
+  ).toEqual([])
+})
+
+function isFromContext({ name, flags }: Instruction): boolean {
+  return name === 'COPY' && flags.length === 0
+}
+
+function sourcesOf({ words }: Instruction): readonly string[] {
+  return words.slice(0, -1)
+}
+
+function isThere(path: string): boolean {
+  return files.some((file) => file === path || file.startsWith(`${path}/`))
+}
+
+/** Does what a stage does in its folder: copies from the repository, and `npm ci`. */
+async function assemble({ instructions }: Stage, folder: string): Promise<void> {
+  for (const instruction of instructions) {
+    if (isFromContext(instruction)) await copy(instruction, folder)
+    if (instruction.text.startsWith('npm ')) await install(instruction, folder)
+  }
+}
+
+async function copy(instruction: Instruction, folder: string): Promise<void> {
+  const target = instruction.words.at(-1) ?? ''
+  for (const source of sourcesOf(instruction)) {
+    const to = join(folder, target.endsWith('/') ? join(target, source.split('/').at(-1) ?? '') : target)
+    await mkdir(dirname(to), { recursive: true })
+    const filter = (path: string) => !isIgnored(path.slice(ROOT.length))
+    await cp(join(ROOT, source), to, { recursive: true, filter })
+  }
+}
+
+/** With what the last installation has downloaded, where that is still there. */
+async function install({ text }: Instruction, folder: string): Promise<void> {
+  const [command = '', ...words] = text.split(' ')
+  await run(command, [...words, '--prefer-offline'], { cwd: folder })
+}
+
+async function packagesIn(folder: string): Promise<readonly string[]> {
+  const modules = join(folder, 'node_modules')
+  const names = await readdir(modules)
+  const scoped = names.filter((name) => name.startsWith('@'))
+  const inner = await Promise.all(
+    scoped.map(async (scope) => (await readdir(join(modules, scope))).map((name) => `${scope}/${name}`)),
+  )
+  return [...names, ...inner.flat()]
+}
+
+/** Loads every module of a tree as the image would, its dependencies included: importing a file does nothing. Returns what was loaded. */
+async function load(folder: string): Promise<string> {
+  const script = `
+    import { globSync } from 'node:fs'
+    const modules = globSync('*/src/**/*.ts').filter((path) => !path.endsWith('.d.ts'))
+    for (const path of modules) await import(process.cwd() + '/' + path)
+    console.log(modules.join('\\n'))
+  `
+  const env = { PATH: process.env['PATH'], HOME: folder, NODE_ENV: 'production' }
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder, env })
+  return stdout
+}
