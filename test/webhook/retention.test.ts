@@ -5,7 +5,7 @@ import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type ArtifactAddress, encodeManifest } from '@platen/contract/render.ts'
+import { type ArtifactAddress, encodeManifest, type RenderRecord } from '@platen/contract/render.ts'
 import {
   CLAIMS_REMOVED_EVERY_MS,
   EXPIRY_RENDERS_MAX,
@@ -137,6 +137,45 @@ describe('the index', () => {
     expect((await indexed(scene)).flat().toSorted()).toEqual(records.map(({ id }) => id).toSorted())
   })
 
+  test('tells the log of no event before all events up to it are written', async () => {
+    const records = Array.from({ length: EXPIRY_RENDERS_MAX + 1 }, () => aDay())
+    const append = async (each: readonly RenderRecord[]) => {
+      for (const record of each) await scene.stores.events.append(anEvent(aManifest({ record })), NEVER)
+    }
+    await append(records.slice(0, 1))
+    const [taken, slow, written] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+    let puts = 0
+    let dones = 0
+    const put: ArtifactStore['put'] = async (...args) => {
+      if (++puts === 1) await slow?.promise
+      await scene.stores.artifacts.put(...args)
+    }
+    let given = 0
+    const events: Pick<EventLog, 'follow'> = {
+      async *follow(reader, signal) {
+        for await (const { event } of scene.stores.events.follow(reader, signal)) {
+          if (++given === records.length) written?.resolve()
+          yield { event, done: async () => void (dones += 1) }
+          taken?.resolve()
+        }
+      },
+    }
+    const stopping = new AbortController()
+    const ports = aProcess(scene, { events, artifacts: { ...scene.stores.artifacts, put } })
+    const ended = keepExpiryIndex(ports, stopping.signal)
+    await taken?.promise
+    await scene.clock.advance(EXPIRY_WRITTEN_EVERY_MS)
+    await append(records.slice(1))
+    await written?.promise
+    // The event loop turns with each.
+    for (let turn = 0; turn < 10; turn++) await scene.clock.advance(1)
+    expect([puts, dones]).toEqual([1, 0])
+    slow?.resolve()
+    stopping.abort()
+    await ended
+    expect([puts, dones]).toEqual([2, 2])
+  })
+
   test('loses no render where the log is away in between', async () => {
     const records = [aDay(), aDay(), aDay()]
     for (const record of records) await end(scene, record)
@@ -197,27 +236,29 @@ describe('a process', () => {
     for (const record of records) await end(scene, record)
     await index(scene)
     await scene.clock.advance(DUE - NOON)
-    const go = Promise.withResolvers<void>()
-    const begun = Promise.withResolvers<void>()
+    const [first, others, begun] = [0, 1, 2].map(() => Promise.withResolvers<void>())
     let steps = 0
-    let ended = 0
-    const remove = async (address: ArtifactAddress, signal: AbortSignal) => {
-      if (++steps === RENDERS_REMOVED_AT_ONCE) begun.resolve()
-      await go.promise
-      await scene.stores.artifacts.delete(address, signal)
-      ended += 1
+    const remove = async () => {
+      const isFirst = ++steps === 1
+      if (steps === RENDERS_REMOVED_AT_ONCE) begun?.resolve()
+      await (isFirst ? first : others)?.promise
     }
     const stopping = new AbortController()
-    const process = runRetention(
-      aProcess(scene, { artifacts: { ...scene.stores.artifacts, delete: remove } }),
-      stopping.signal,
-    )
+    let isOver = false
+    const process = (async () => {
+      await runRetention(aProcess(scene, { artifacts: { ...scene.stores.artifacts, delete: remove } }), stopping.signal)
+      isOver = true
+    })()
     await scene.clock.advance(REMOVE_EVERY_MS)
-    await begun.promise
+    await begun?.promise
     stopping.abort()
-    go.resolve()
+    others?.resolve()
+    // The event loop turns with each.
+    for (let turn = 0; turn < 10; turn++) await scene.clock.advance(1)
+    expect(isOver).toBe(false)
+    first?.resolve()
     await process
-    expect([steps, ended]).toEqual([RENDERS_REMOVED_AT_ONCE, 0])
+    expect(steps).toBe(RENDERS_REMOVED_AT_ONCE)
     expect(scene.lines.filter(({ level }) => level === 'warn')).toEqual([])
   })
 

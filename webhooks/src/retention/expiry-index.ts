@@ -35,8 +35,9 @@ export async function keepExpiryIndex(index: ExpiryIndex, signal: AbortSignal): 
     await gathering.write()
   }
   const writeOften = async () => {
-    while (!stopping.aborted) {
+    for (;;) {
       await index.clock.sleep(EXPIRY_WRITTEN_EVERY_MS, stopping).catch(() => {})
+      if (stopping.aborted) return
       await gathering.write()
     }
   }
