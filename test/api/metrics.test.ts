@@ -80,8 +80,10 @@ test('a render is counted by what it was and how it ended, and by whoever waited
   expect((await render(service, ACME_TEST, { template: 'invoice', data: invoice(1) })).status).toBe(200)
   await submit(service, ACME_TEST, { template: 'broken', data: {} })
   expect((await render(service, `${ACME_TEST.slice(0, -1)}x`, {})).status).toBe(401)
-  const counted = await eventually(more, ({ failed }) => failed === 1)
-  expect(counted).toEqual({
+  // Renders are counted beside their answers, and answers when they have gone out.
+  const isOver = ({ succeeded, failed, times }: Record<string, number>) =>
+    succeeded === 1 && failed === 1 && times === 3
+  expect(await eventually(more, isOver)).toEqual({
     requests: 2,
     times: 3,
     accepted: 1,
@@ -92,9 +94,11 @@ test('a render is counted by what it was and how it ended, and by whoever waited
     rendered: 2,
     refused: 1,
   })
-  const after = await scraped()
+  const after = await eventually(
+    () => scraped(),
+    (now) => now.get('platen_slots_busy{engine="react_pdf"}') === 0,
+  )
   expect(after.get('platen_sync_renders_waiting')).toBe(0)
-  expect(after.get('platen_slots_busy{engine="react_pdf"}')).toBe(0)
   expect(after.get('platen_slots{engine="react_pdf"}')).toBeGreaterThan(1)
   expect(after.get('platen_directory_revision')).toBeGreaterThan(0)
   expect(after.get('platen_directory_connected')).toBe(1)

@@ -207,11 +207,12 @@ describe('what is no request', () => {
     ['headers over the limit', get('/livez', `X-Filler: ${tooMuch}`), 431, 'HEADERS_TOO_LARGE'],
     ['a path over the limit', get(`/api/v1/render/${tooMuch}`), 431, 'HEADERS_TOO_LARGE'],
     ['a call for a proxy', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
-  ] as const)('is answered in the error shape: %s', async ([, bytes, status, code]) => {
-    const { port } = await listening()
+  ] as const)('is answered in the error shape, and counted: %s', async ([, bytes, status, code]) => {
+    const { port, metrics } = await listening()
     const { send, until } = line(port)
     send(bytes)
     expect(read(await until(isComplete))).toMatchObject({ status, code })
+    expect(await metrics.text()).toContain(`platen_requests_refused_total{code="${code}"} 1\n`)
   })
 
   test('is answered also when it goes on for megabytes', async () => {
