@@ -32,8 +32,9 @@ export const ERROR_DETAILS_MAX = 20
 /** Characters of a failure message as it is kept and shown; a template author's exception can be any length. */
 export const FAILURE_MESSAGE_CHARS_MAX = 1000
 
-/** Connections at once to the port of probes and metrics: an orchestrator and a few scrapers have one each, for a moment. */
+/** Connections at once to the port of probes and metrics, and how long each may take to ask: an orchestrator and a few scrapers have one each, for a moment. */
 export const PROBE_CONNECTIONS_MAX = 64
+export const PROBE_RECEIVE_MS_MAX = 2 * SECOND_MS
 
 /** Characters of `X-Request-Id` taken over from the caller. */
 export const REQUEST_ID_CHARS_MAX = 128

@@ -152,6 +152,13 @@ describe('whoever means harm', () => {
     expect(answer).toContain('{"alive":true}')
   })
 
+  test.for([
+    ['nothing', ''],
+    ['half a head', 'GET /livez HTTP/1.1\r\nHost: '],
+  ])('keeps no connection by saying %s', async ([, text = '']) => {
+    expect(await raw(await serve(), text)).toContain('HTTP/1.1 408')
+  })
+
   test('has only so many connections', async () => {
     const server = await serve()
     const held = Array.from({ length: PROBE_CONNECTIONS_MAX }, () => connect(server.port ?? 0, '127.0.0.1'))

@@ -3,7 +3,7 @@
  * and `/metrics`. No key is asked for, and nothing but the path of a request is looked at.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import { HEADER_BYTES_MAX, PROBE_CONNECTIONS_MAX, REQUEST_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
+import { HEADER_BYTES_MAX, PROBE_CONNECTIONS_MAX, PROBE_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 
 export interface ProbeOptions {
@@ -43,8 +43,10 @@ export async function openProbes(options: ProbeOptions): Promise<Probes> {
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: REQUEST_RECEIVE_MS_MAX,
-      requestTimeout: REQUEST_RECEIVE_MS_MAX,
+      headersTimeout: PROBE_RECEIVE_MS_MAX,
+      requestTimeout: PROBE_RECEIVE_MS_MAX,
+      // Node's own 30 s would let whoever asks nothing keep everybody else out for so long.
+      connectionsCheckingInterval: PROBE_RECEIVE_MS_MAX / 2,
     },
     answering(options, { isAlive: () => health.isAlive(), isReady }),
   )
