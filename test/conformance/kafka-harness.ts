@@ -1,5 +1,5 @@
 /** What the suites of the adapters on Kafka run on: one real server a file, and for each test topics of its own. */
-import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { connectKafka, type KafkaConnection, type KafkaSettings } from '@platen/adapters/kafka/connect.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, assert, beforeAll, describe } from 'vitest'
@@ -54,13 +54,15 @@ export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => voi
 export const ONE_PARTITION = { sync: 1, async: 1, bulk: 1 }
 
 /** Connects to a server of the tests. Its log is kept for nobody. */
-export function connectTo({ broker }: Pick<KafkaServer, 'broker'>): Promise<KafkaConnection> {
-  return connectKafka({ brokers: [broker], clientId: 'test' }, PORTS, AbortSignal.timeout(OPEN_MS_MAX))
+export function connectTo(
+  { broker }: Pick<KafkaServer, 'broker'>,
+  settings: Partial<KafkaSettings> = {},
+): Promise<KafkaConnection> {
+  return connectKafka({ brokers: [broker], clientId: 'test', ...settings }, PORTS, AbortSignal.timeout(OPEN_MS_MAX))
 }
 
 const quiet = () => undefined
-/** The ports of a connection whose log nobody reads. */
-export const PORTS = { clock: systemClock(), log: { debug: quiet, info: quiet, warn: quiet, error: quiet } }
+const PORTS = { clock: systemClock(), log: { debug: quiet, info: quiet, warn: quiet, error: quiet } }
 
 async function kafkaHarness<Port>(
   { connect, topics }: Pick<KafkaFixture, 'connect' | 'topics'>,

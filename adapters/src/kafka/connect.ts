@@ -70,12 +70,8 @@ export async function connectKafka(
 ): Promise<KafkaConnection> {
   signal.throwIfAborted()
   quietenTimers()
-  const client = (heard: () => void) => clientOf(settings, ports, heard)
-  await probe(
-    client(() => undefined),
-    settings,
-    signal,
-  )
+  const client = (heard: () => void) => new Kafka(configOf(settings, ports, heard))
+  await probe(settings, ports, signal)
   const producer = client(() => undefined).producer({
     createPartitioner: Partitioners.DefaultPartitioner,
     allowAutoTopicCreation: false,
@@ -127,8 +123,8 @@ export function unavailable(cause: unknown): never {
 
 const RETRY = { initialRetryTime: KAFKA_RETRY_MS_MIN, maxRetryTime: KAFKA_RETRY_MS_MAX, factor: 0.2, multiplier: 2 }
 
-function clientOf({ brokers, clientId, sasl, tls }: KafkaSettings, ports: KafkaPorts, heard: () => void): Kafka {
-  const config: KafkaConfig = {
+function configOf({ brokers, clientId, sasl, tls }: KafkaSettings, ports: KafkaPorts, heard: () => void): KafkaConfig {
+  return {
     brokers: [...brokers],
     clientId,
     // Of the three mechanisms each has the same fields, which the union of their types does not say.
@@ -142,7 +138,6 @@ function clientOf({ brokers, clientId, sasl, tls }: KafkaSettings, ports: KafkaP
     logLevel: logLevel.INFO,
     logCreator: () => complaintsTo(ports, heard),
   }
-  return new Kafka(config)
 }
 
 /** Without Nagle's wait: a request is one small write, and somebody waits for its answer. */
@@ -171,9 +166,10 @@ function complaintsTo({ clock, log }: KafkaPorts, heard: () => void): (entry: Lo
   }
 }
 
-/** One try, so that a wrong address, name or password is told at once. */
-async function probe(client: Kafka, settings: KafkaSettings, signal: AbortSignal): Promise<void> {
-  const admin = client.admin({ retry: { ...RETRY, retries: 0 } })
+/** One try of each broker, so that a wrong address, name or password is told at once. */
+async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSignal): Promise<void> {
+  const config = configOf(settings, ports, () => undefined)
+  const admin = new Kafka({ ...config, retry: { ...RETRY, retries: settings.brokers.length - 1 } }).admin()
   try {
     await abortable(
       admin.connect().then(() => admin.describeCluster()),

@@ -39,7 +39,9 @@ export function kafkaEventLog(connection: KafkaConnection, { prefix, buried }: E
     try {
       signal.throwIfAborted()
       const settings = { group, topics: [topic], arrived: () => own.ring() }
-      await using consumer = await openConsumer(connection, settings, signal)
+      // Whoever begins to follow while Kafka is away waits for it, as those do who had begun before.
+      const open = () => openConsumer(connection, settings, signal)
+      await using consumer = await repeatWhileUnavailable(open, { ...connection, signal })
       consumers.add(consumer)
       const reading = new Reading(connection, { group, topic, consumer })
       // Before the consumer goes: from then on what is done is committed another way.

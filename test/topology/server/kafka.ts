@@ -5,49 +5,89 @@ import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { aCertificate, type Certificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
+
+export interface KafkaOptions {
+  /** Does it speak TLS and ask for a password (SASL/PLAIN), and nothing else? */
+  readonly secured?: boolean
+}
+
+/** Somebody it knows. */
+export interface KafkaUser {
+  readonly mechanism: 'plain'
+  readonly username: string
+  readonly password: string
+}
 
 export interface KafkaServer extends ServerProcess {
   /** `host:port`, for a client to begin with. */
   readonly broker: string
+  /** What a client of a secured one needs: whom to trust, the name on the certificate, who may do all, and who may do nothing. */
+  readonly access:
+    | {
+        readonly tls: { readonly ca: string; readonly servername: string }
+        readonly user: KafkaUser
+        readonly stranger: KafkaUser
+      }
+    | undefined
 }
 
 const HOST = '127.0.0.1'
+const NAME = 'kafka.example.test'
+const USER = { mechanism: 'plain', username: 'platen', password: 'a secret' } as const
+const STRANGER = { mechanism: 'plain', username: 'stranger', password: 'another' } as const
 const HEAP = { KAFKA_HEAP_OPTS: '-Xms256m -Xmx512m' }
 const FORMAT_MS_MAX = 60_000
 
 /** Starts a Kafka without a topic; it makes none by itself. */
-export async function startKafka(): Promise<KafkaServer> {
+export async function startKafka({ secured = false }: KafkaOptions = {}): Promise<KafkaServer> {
+  const certificate = secured ? aCertificate({ name: NAME }) : undefined
   const path = binaryOf('kafka')
   const clusterId = randomBytes(16).toString('base64url')
   const server = await startServer({
     name: 'kafka',
-    portsCount: 2,
+    portsCount: 3,
     async prepare(place) {
       const properties = propertiesIn(place)
-      await writeFile(properties, `${settingsOf(place).join('\n')}\n`)
-      const format = ['kafka.tools.StorageTool', 'format', '--ignore-formatted', '-t', clusterId, '-c', properties]
+      await writeFile(properties, `${settingsOf(place, certificate).join('\n')}\n`, { mode: 0o600 })
+      // In one word, as an id may begin with a dash.
+      const format = [
+        'kafka.tools.StorageTool',
+        'format',
+        '--ignore-formatted',
+        `--cluster-id=${clusterId}`,
+        '-c',
+        properties,
+      ]
       await promisify(execFile)(path, format, { timeout: FORMAT_MS_MAX, env: { ...process.env, ...HEAP } })
     },
     command: (place) => ({ path, args: ['kafka.Kafka', propertiesIn(place)], env: HEAP }),
     isReady: answers,
   })
-  return { ...server, broker: `${HOST}:${server.port}` }
+  const access = certificate && { tls: { ca: certificate.cert, servername: NAME }, user: USER, stranger: STRANGER }
+  return { ...server, broker: `${HOST}:${server.port}`, access }
 }
 
 function propertiesIn({ folder }: Place): string {
   return join(folder, 'server.properties')
 }
 
-function settingsOf({ folder, ports: [port, controllerPort] }: Place): readonly string[] {
+function settingsOf(
+  { folder, ports: [port, controllerPort, ownPort] }: Place,
+  certificate: Certificate | undefined,
+): readonly string[] {
   return [
+    ...(certificate ? securedBy(certificate) : []),
     'process.roles=broker,controller',
     'node.id=1',
     `controller.quorum.voters=1@${HOST}:${controllerPort}`,
     'controller.listener.names=CONTROLLER',
-    `listeners=PLAINTEXT://${HOST}:${port},CONTROLLER://${HOST}:${controllerPort}`,
-    `advertised.listeners=PLAINTEXT://${HOST}:${port}`,
+    `listeners=CLIENT://${HOST}:${port},CONTROLLER://${HOST}:${controllerPort},OWN://${HOST}:${ownPort}`,
+    `advertised.listeners=CLIENT://${HOST}:${port},OWN://${HOST}:${ownPort}`,
+    `listener.security.protocol.map=CLIENT:${certificate ? 'SASL_SSL' : 'PLAINTEXT'},CONTROLLER:PLAINTEXT,OWN:PLAINTEXT`,
+    'inter.broker.listener.name=OWN',
     `log.dirs=${join(folder, 'log')}`,
     'offsets.topic.replication.factor=1',
     'offsets.topic.num.partitions=1',
@@ -59,13 +99,33 @@ function settingsOf({ folder, ports: [port, controllerPort] }: Place): readonly 
   ]
 }
 
+/** Only those may do anything who are named; itself it knows by no name, on listeners that no client is told of. */
+function securedBy({ key, cert }: Certificate): readonly string[] {
+  const users = [USER, STRANGER].map(({ username, password }) => `user_${username}="${password}"`)
+  const login = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
+  return [
+    'sasl.enabled.mechanisms=PLAIN',
+    `listener.name.client.plain.sasl.jaas.config=${login} ${users.join(' ')};`,
+    'listener.name.client.ssl.keystore.type=PEM',
+    `listener.name.client.ssl.keystore.key=${inOneLine(key)}`,
+    `listener.name.client.ssl.keystore.certificate.chain=${inOneLine(cert)}`,
+    'authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    `super.users=User:ANONYMOUS;User:${USER.username}`,
+  ]
+}
+
+/** As a properties file takes text of several lines. */
+function inOneLine(pem: string): string {
+  return pem.trim().replaceAll('\n', '\\n')
+}
+
 /** ApiVersions in its first version, the question every client begins with: size, key 18, version 0, correlation 7, no client id. */
 const API_VERSIONS = Buffer.from('0000000a0012000000000007ffff', 'hex')
 
-/** Does the broker answer requests? It opens its port before it does. */
-function answers({ port }: Place, signal: AbortSignal): Promise<boolean> {
+/** Does the broker answer requests? It opens its ports before it does, and all of them at once. */
+function answers({ ports: [, , ownPort = 0] }: Place, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: HOST, port, signal })
+    const socket = connect({ host: HOST, port: ownPort, signal })
     socket.once('error', reject)
     socket.once('end', () => reject(new Error('closed without an answer')))
     socket.once('data', () => {

@@ -1,0 +1,183 @@
+/** How Kafka is connected to, and what is told of one that cannot be used. */
+
+import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { deletedAfter, KafkaUnfit, prepareTopics, renderTopics, type Topic } from '@platen/adapters/kafka/topic.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { ENGINES, LANES } from '@platen/contract/render.ts'
+import { ConfigResourceTypes } from 'kafkajs'
+import { afterAll, assert, beforeAll, describe, expect, test } from 'vitest'
+import { aCertificate } from '../topology/host.ts'
+import { hasServer } from '../topology/server/binary.ts'
+import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
+import { connectTo, describeOnKafka } from './kafka-harness.ts'
+
+describeOnKafka('a connection to Kafka', (kafka) => {
+  test('is refused at once where nobody listens, with the address', async () => {
+    const connecting = connectTo({ broker: '127.0.0.1:1' })
+    await expect(connecting).rejects.toThrow(/^cannot connect to Kafka at 127.0.0.1:1: .*ECONNREFUSED/)
+    await expect(connecting).rejects.toBeInstanceOf(Unavailable)
+  })
+
+  test('takes any of the brokers it is told', async () => {
+    const { broker } = kafka.server()
+    await using connection = await connectTo({ broker }, { brokers: ['127.0.0.1:1', broker] })
+    expect(await (await connection.admin()).listTopics()).not.toContain('nothing')
+  })
+
+  test('sets no timers while nothing waits', async () => {
+    const warnings: string[] = []
+    const listen = ({ name }: Error) => warnings.push(name)
+    process.on('warning', listen)
+    await using connection = await kafka.connect()
+    await (await connection.admin()).listTopics()
+    process.off('warning', listen)
+    expect(warnings).not.toContain('TimeoutNegativeWarning')
+  })
+
+  test('refuses a topic that is not there', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    await expect(connection.send('nowhere', [{ key: 'a', value: 'b' }], signal)).rejects.toBeInstanceOf(Unavailable)
+  })
+
+  test('ends a send with the reason of its signal', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    const stop = new AbortController()
+    const sending = connection.send('nowhere', [{ key: 'a', value: 'b' }], AbortSignal.any([signal, stop.signal]))
+    const reason = new Error('gone')
+    stop.abort(reason)
+    await expect(sending).rejects.toBe(reason)
+  })
+})
+
+describeOnKafka('the topics in Kafka', (kafka) => {
+  const options = (prefix: string, signal: AbortSignal) => ({ settings: { prefix }, signal })
+
+  test('are made with their partitions and settings, and each group has an offset in every partition', async ({
+    signal,
+  }) => {
+    await using connection = await kafka.connect()
+    const topics = renderTopics({ prefix: 'made.' }, ['webhooks'])
+    await prepareTopics(connection, topics, options('made.', signal))
+    const partitions = { sync: 12, async: 24, bulk: 24 }
+    for (const engine of ENGINES) {
+      for (const lane of LANES) {
+        const topic = `made.render.${engine}.${lane}`
+        expect(await offsetsOf(connection, topic, topic)).toStrictEqual(
+          Array.from({ length: partitions[lane] }, () => '0'),
+        )
+      }
+    }
+    expect(await offsetsOf(connection, 'made.render.events.webhooks', 'made.render.events')).toHaveLength(12)
+    const days = 24 * 60 * 60 * 1000
+    const events = await configOf(connection, 'made.render.events')
+    expect(Number(events['retention.ms'])).toBeGreaterThanOrEqual(40 * days)
+    expect(events['cleanup.policy']).toBe('delete')
+    expect(Number((await configOf(connection, 'made.render.dead'))['max.message.bytes'])).toBe(2 * 1024 * 1024)
+  })
+
+  test('may be prepared by several processes at once, and again', async ({ signal }) => {
+    const topics = [aTopic('a', 3), aTopic('b', 1)]
+    const prepare = async () => {
+      await using connection = await kafka.connect()
+      await prepareTopics(connection, topics, options('race.', signal))
+    }
+    await Promise.all([prepare(), prepare(), prepare()])
+    await prepare()
+    await using connection = await kafka.connect()
+    expect(await offsetsOf(connection, 'race.a', 'race.a')).toStrictEqual(['0', '0', '0'])
+    expect(await offsetsOf(connection, 'race.b', 'race.b')).toStrictEqual(['0'])
+  })
+
+  test('that are there with fewer partitions are refused, with both numbers', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    await prepareTopics(connection, [aTopic('few', 2)], options('', signal))
+    const preparing = prepareTopics(connection, [aTopic('few', 3)], options('', signal))
+    await expect(preparing).rejects.toThrow('the topic few has 2 partitions in Kafka and needs 3')
+    await expect(preparing).rejects.toBeInstanceOf(KafkaUnfit)
+    await prepareTopics(connection, [aTopic('few', 1)], options('', signal))
+  })
+
+  test('that were there before keep what is in them, and their groups begin with the first', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    await prepareTopics(connection, [{ ...aTopic('old', 1), groups: [] }], options('', signal))
+    await connection.send('old', [{ key: 'a', value: 'b' }], signal)
+    await prepareTopics(connection, [aTopic('old', 1)], options('', signal))
+    expect(await offsetsOf(connection, 'old', 'old')).toStrictEqual(['0'])
+  })
+})
+
+describe.skipIf(!hasServer('kafka'))('a Kafka with TLS and passwords', () => {
+  let server: KafkaServer & { access: NonNullable<KafkaServer['access']> }
+  beforeAll(async () => {
+    const { access, ...rest } = await startKafka({ secured: true })
+    assert(access !== undefined, 'it was asked for')
+    server = { ...rest, access }
+  })
+  afterAll(async () => await server[Symbol.asyncDispose]())
+
+  test('serves who has the password', async ({ signal }) => {
+    const { tls, user } = server.access
+    await using connection = await connectTo(server, { tls, sasl: user })
+    await prepareTopics(connection, [aTopic('secret', 1)], { settings: { prefix: '' }, signal })
+    await connection.send('secret', [{ key: 'a', value: 'b' }], signal)
+  })
+
+  test('refuses a wrong password, and says whose', async () => {
+    const { tls, user } = server.access
+    const connecting = connectTo(server, { tls, sasl: { ...user, password: 'wrong' } })
+    await expect(connecting).rejects.toThrow(/^Kafka refused the credentials of platen \(plain\): /)
+    await expect(connecting).rejects.not.toThrow('wrong')
+  })
+
+  test('refuses a mechanism that it does not have', async () => {
+    const { tls, user } = server.access
+    const connecting = connectTo(server, { tls, sasl: { ...user, mechanism: 'scram-sha-512' } })
+    await expect(connecting).rejects.toThrow('The broker does not support the requested SASL mechanism')
+  })
+
+  test.for(['another authority', 'another name', 'no TLS', 'no password'] as const)(
+    'is refused with %s',
+    async (fault) => {
+      const { tls, user } = server.access
+      const [settings, reason] = {
+        'another authority': [{ tls: { ...tls, ca: aCertificate().cert }, sasl: user }, 'self-signed certificate'],
+        'another name': [{ tls: { ...tls, servername: 'other.example.test' }, sasl: user }, 'does not match'],
+        'no TLS': [{ sasl: user }, ''],
+        'no password': [{ tls }, ''],
+      }[fault] as [object, string]
+      await expect(connectTo(server, settings)).rejects.toThrow(
+        new RegExp(`^cannot connect to Kafka at ${server.broker}: .*${reason}`),
+      )
+    },
+  )
+
+  test('makes no topic for who may not, and names those that are missing', async ({ signal }) => {
+    const { tls, stranger } = server.access
+    await using connection = await connectTo(server, { tls, sasl: stranger })
+    const preparing = prepareTopics(connection, [aTopic('a', 1), aTopic('b', 1)], {
+      settings: { prefix: 'x.' },
+      signal,
+    })
+    await expect(preparing).rejects.toThrow(/^these topics are missing in Kafka: x\.a, x\.b; .*[Aa]uthoriz/)
+    await expect(preparing).rejects.toBeInstanceOf(KafkaUnfit)
+  })
+})
+
+function aTopic(name: string, partitions: number): Topic {
+  return { name, partitions, groups: [name], config: deletedAfter(60_000) }
+}
+
+async function offsetsOf(connection: KafkaConnection, groupId: string, topic: string): Promise<string[]> {
+  const admin = await connection.admin()
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] })
+  return (found?.partitions ?? []).map(({ offset }) => offset)
+}
+
+async function configOf(connection: KafkaConnection, name: string): Promise<Record<string, string>> {
+  const admin = await connection.admin()
+  const topic = { type: ConfigResourceTypes.TOPIC, name }
+  const { resources } = await admin.describeConfigs({ resources: [topic], includeSynonyms: false })
+  return Object.fromEntries(
+    (resources[0]?.configEntries ?? []).map(({ configName, configValue }) => [configName, configValue]),
+  )
+}

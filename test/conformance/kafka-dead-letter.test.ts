@@ -1,0 +1,125 @@
+/** What becomes of records on Kafka that nobody can work with. */
+
+import type { KafkaConnection, OutgoingRecord } from '@platen/adapters/kafka/connect.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import type { StoredRecord } from '@platen/adapters/kafka/partition.ts'
+import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
+import { bell } from '@platen/contract/bell.ts'
+import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import { expect, test } from 'vitest'
+import { anEvent, aRecord } from '../fixture/build.ts'
+import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
+
+const V1 = { v: '1' }
+const UNREADABLE: readonly (readonly [string, OutgoingRecord, string])[] = [
+  ['garbage', { key: 'a', value: Buffer.from([0, 255, 1, 254]), headers: V1 }, 'it is not JSON'],
+  ['nothing', { key: null, value: null, headers: V1 }, 'it is not JSON'],
+  ['a record without a version', { key: 'a', value: JSON.stringify(aRecord()) }, 'it has no version'],
+  [
+    'a record of a later version',
+    { key: 'a', value: '{}', headers: { v: '2', extra: 'kept' } },
+    'version "2" is not known here',
+  ],
+  ['a record that lacks most', { key: 'a', value: '{"id":1}', headers: V1 }, '/id must be string'],
+]
+
+describeOnKafka('a dead letter on Kafka', (kafka) => {
+  test.for(UNREADABLE)(
+    'is made of %s, and what comes after it is served',
+    async ([, unreadable, reason], { signal }) => {
+      const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+      await using connection = await kafka.connect()
+      const topic = `${prefix}render.react_pdf.async`
+      const buried: string[] = []
+      {
+        await using queue = kafkaRenderQueue(connection, { prefix, buried: (kind) => buried.push(kind) })
+        const consumer = await queue.consume('react_pdf', signal)
+        await connection.send(topic, [unreadable], signal)
+        const record = aRecord()
+        await queue.enqueue(record, signal)
+        const delivery = await take(consumer, signal)
+        expect(delivery.record).toStrictEqual(record)
+        await delivery.done(signal)
+        const letter = await letterIn(connection, prefix, signal)
+        expect(letter.value).toStrictEqual(unreadable.value === null ? null : Buffer.from(unreadable.value))
+        expect(letter.key?.toString()).toBe(unreadable.key ?? undefined)
+        expect(textOf(letter)).toMatchObject({
+          ...unreadable.headers,
+          'platen-reason': expect.stringContaining(reason),
+          'platen-topic': topic,
+          'platen-partition': '0',
+          'platen-offset': '0',
+        })
+        // The counter is told when the offset may be passed.
+        while (buried.length === 0) await Promise.race([consumer.arrival(signal), new Promise(setImmediate)])
+        expect(buried).toStrictEqual(['unreadable'])
+      }
+      expect(await committedIn(connection, topic)).toBe('2')
+    },
+  )
+
+  test('is made of a render that was buried, as it was put in', async ({ signal }) => {
+    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    await using connection = await kafka.connect()
+    const record = aRecord()
+    const buried: string[] = []
+    {
+      await using queue = kafkaRenderQueue(connection, { prefix, buried: (kind) => buried.push(kind) })
+      const consumer = await queue.consume('react_pdf', signal)
+      await queue.enqueue(record, signal)
+      await (await take(consumer, signal)).bury('render_crashed', signal)
+    }
+    const letter = await letterIn(connection, prefix, signal)
+    expect(JSON.parse(String(letter.value))).toStrictEqual(record)
+    expect(letter.key?.toString()).toBe(record.id)
+    expect(textOf(letter)).toMatchObject({ v: '1', 'platen-reason': 'render_crashed' })
+    expect(buried).toStrictEqual(['poison'])
+    expect(await committedIn(connection, `${prefix}render.react_pdf.async`)).toBe('1')
+  })
+
+  test('is made of what is no event, and the next event is given', async ({ signal }) => {
+    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    await using connection = await kafka.connect()
+    const log = kafkaEventLog(connection, { prefix })
+    await connection.send(`${prefix}render.events`, [{ key: 'a', value: 'garbage', headers: V1 }], signal)
+    const event = anEvent()
+    await log.append(event, signal)
+    for await (const given of log.follow('webhooks', signal)) {
+      expect(given.event).toStrictEqual(event)
+      break
+    }
+    expect((await letterIn(connection, prefix, signal)).value?.toString()).toBe('garbage')
+  })
+})
+
+async function take(consumer: RenderConsumer, signal: AbortSignal): Promise<RenderDelivery> {
+  for (;;) {
+    const delivery = consumer.poll('async')
+    if (delivery !== undefined) return delivery
+    await consumer.arrival(signal)
+  }
+}
+
+/** The first dead letter there is. */
+async function letterIn(connection: KafkaConnection, prefix: string, signal: AbortSignal): Promise<StoredRecord> {
+  const topic = `${prefix}render.dead`
+  const own = bell()
+  const settings = { group: `${prefix}people`, topics: [topic], arrived: () => own.ring() }
+  await using consumer = await openConsumer(connection, settings, signal)
+  for (;;) {
+    const letter = consumer.poll(topic)
+    if (letter !== undefined) return letter
+    await own.rung(signal)
+  }
+}
+
+function textOf({ headers }: StoredRecord): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+}
+
+async function committedIn(connection: KafkaConnection, topic: string): Promise<string | undefined> {
+  const admin = await connection.admin()
+  const [offsets] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
+  return offsets?.partitions[0]?.offset
+}

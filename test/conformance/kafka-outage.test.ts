@@ -1,0 +1,138 @@
+/** A Kafka that goes away and comes back: writers are told, and readers go on without a restart. */
+import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
+import { deletedAfter, prepareTopics, renderTopics } from '@platen/adapters/kafka/topic.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { KAFKA_SILENCE_MS_MAX } from '@platen/contract/kafka-limit.ts'
+import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { describe, expect, test } from 'vitest'
+import { anEvent, aRecord } from '../fixture/build.ts'
+import { hasServer } from '../topology/server/binary.ts'
+import { startKafka } from '../topology/server/kafka.ts'
+import { connectTo, describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
+
+/** A broker that starts on a busy machine takes longer than the tests of other ports do. */
+const PATIENT = { timeout: 240_000 }
+
+describe.skipIf(!hasServer('kafka'))('a Kafka that goes away', () => {
+  test.for(['stop', 'kill'] as const)(
+    'by %s is missed by writers, and followed again by readers when it is back',
+    PATIENT,
+    async (end, { signal }) => {
+      await using server = await startKafka()
+      await using connection = await connectTo(server)
+      const settings = { prefix: '', partitions: { ...ONE_PARTITION, async: 3 } }
+      await prepareTopics(connection, renderTopics(settings, ['webhooks']), { settings, signal })
+      await using queue = kafkaRenderQueue(connection, settings)
+      const consumer = await queue.consume('react_pdf', signal)
+      const log = kafkaEventLog(connection, settings)
+      const events = log.follow('webhooks', signal)[Symbol.asyncIterator]()
+      const before = aRecord()
+      await queue.enqueue(before, signal)
+      const held = await next(consumer, signal)
+      const event = anEvent()
+      const following = events.next()
+
+      await server[end]()
+      await expect(queue.enqueue(aRecord(), signal)).rejects.toBeInstanceOf(Unavailable)
+      await expect(log.append(anEvent(), signal)).rejects.toBeInstanceOf(Unavailable)
+      // What was in hand is done meanwhile, and committed when there is somebody to tell.
+      await held.done(signal)
+      expect([queue.isAlive(), log.isAlive()]).toStrictEqual([true, true])
+
+      await server.start()
+      const after = aRecord()
+      await untilTaken(() => queue.enqueue(after, signal), signal)
+      await untilTaken(() => log.append(event, signal), signal)
+      const given: string[] = []
+      while (given.at(-1) !== after.id) {
+        const delivery = await next(consumer, signal)
+        given.push(delivery.record.id)
+        await delivery.done(signal)
+      }
+      expect(given).not.toContain(before.id)
+      const first = await following
+      if (first.done === true) throw new Error('the log has ended')
+      await first.value.done()
+      await events.return?.()
+      expect([queue.isAlive(), log.isAlive()]).toStrictEqual([true, true])
+    },
+  )
+
+  test('without closing its connections lets nobody wait for ever', PATIENT, async ({ signal }) => {
+    await using server = await startKafka()
+    await using connection = await connectTo(server)
+    const topic = { name: 'paused', partitions: 1, groups: ['paused'], config: deletedAfter(60_000) }
+    await prepareTopics(connection, [topic], { settings: { prefix: '' }, signal })
+    const send = () => connection.send('paused', [{ key: 'a', value: 'b' }], signal)
+    await send()
+    server.pause()
+    await expect(send()).rejects.toBeInstanceOf(Unavailable)
+    server.resume()
+    await untilTaken(send, signal)
+  })
+})
+
+describeOnKafka('a consumer on Kafka', (kafka) => {
+  test('is not alive any more when it has stopped for good', async ({ signal }) => {
+    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    const topic = `${prefix}render.html.async`
+    const stopped = Promise.withResolvers<void>()
+    const log = { debug: quiet, info: quiet, warn: quiet, error: () => stopped.resolve() }
+    await using connection = await connectWith({ log })
+    // What kafkajs takes for a defect it does not come back from.
+    const arrived = () => {
+      throw new TypeError('a defect')
+    }
+    await using consumer = await openConsumer(connection, { group: topic, topics: [topic], arrived }, signal)
+    expect(consumer.isAlive()).toBe(true)
+    await connection.send(topic, [{ key: 'a', value: 'b' }], signal)
+    await stopped.promise
+    expect(consumer.isAlive()).toBe(false)
+  })
+
+  test('is not alive when nothing was heard of it for long, until something is', async ({ signal }) => {
+    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    const topic = `${prefix}render.html.async`
+    let passed = 0
+    const clock = { ...systemClock(), monotonic: () => passed }
+    await using connection = await connectWith({ clock })
+    const settings = { group: topic, topics: [topic], arrived: quiet }
+    await using consumer = await openConsumer(connection, settings, signal)
+    expect(consumer.isAlive()).toBe(true)
+    passed += KAFKA_SILENCE_MS_MAX
+    expect(consumer.isAlive()).toBe(false)
+    // Its loop goes on and is heard of; the test's own time limit ends this where it is not.
+    while (!consumer.isAlive()) await clock.sleep(10, signal)
+  })
+
+  function connectWith(ports: Partial<Parameters<typeof connectKafka>[1]>): Promise<KafkaConnection> {
+    const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+    const settings = { brokers: [kafka.server().broker], clientId: 'test' }
+    return connectKafka(settings, { clock: systemClock(), log, ...ports }, AbortSignal.timeout(20_000))
+  }
+})
+
+const quiet = () => undefined
+
+async function next(consumer: RenderConsumer, signal: AbortSignal): Promise<RenderDelivery> {
+  for (;;) {
+    const delivery = consumer.poll('async')
+    if (delivery !== undefined) return delivery
+    await consumer.arrival(signal)
+  }
+}
+
+/** As callers do who must not give up. */
+async function untilTaken(send: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await send()
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/** That processes on Kafka may come, go and be killed at any time: nothing is lost, and none of them has a record in two hands. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
+import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import type { RenderRecord } from '@platen/contract/render.ts'
+import { expect, test } from 'vitest'
+import { aRecord } from '../fixture/build.ts'
+import { describeOnKafka, type KafkaFixture } from './kafka-harness.ts'
+
+const PARTITIONS = { sync: 1, async: 6, bulk: 1 }
+
+describeOnKafka('renderers on Kafka', (kafka) => {
+  test('that come and go under load lose nothing, and have nothing in two hands', async ({ signal }) => {
+    const { prefix } = await kafka.topics({ partitions: PARTITIONS })
+    await using connection = await kafka.connect()
+    await using queue = kafkaRenderQueue(connection, { prefix })
+    const left = new Set<string>()
+    const stays = work(kafka, { prefix, left, signal })
+    const records = some(600)
+    for (const { id } of records) left.add(id)
+    const others: Promise<Worked>[] = []
+    for (const [i, record] of records.entries()) {
+      await queue.enqueue(record, signal)
+      // Each of them works for a while and goes; two may be there at once.
+      if (i % 150 === 50) others.push(work(kafka, { prefix, left, signal, countMax: 60 }))
+    }
+    const worked = await Promise.all([stays, ...others])
+    expect(left.size).toBe(0)
+    expect(worked.flatMap(({ twice }) => twice)).toStrictEqual([])
+  })
+
+  test('keep what they have in hand over a rebalance, and what they do then is done', async ({ signal }) => {
+    const { prefix } = await kafka.topics({ partitions: PARTITIONS })
+    await using connection = await kafka.connect()
+    const records = some(24)
+    {
+      await using queue = kafkaRenderQueue(connection, { prefix })
+      const consumer = await queue.consume('react_pdf', signal)
+      for (const record of records) await queue.enqueue(record, signal)
+      const inHand = await take(consumer, 20, signal)
+      {
+        // Takes half of the partitions, and goes without having done anything.
+        await using other = await kafka.connect()
+        await using passing = kafkaRenderQueue(other, { prefix })
+        await passing.consume('react_pdf', signal)
+      }
+      const more = some(6)
+      for (const record of more) await queue.enqueue(record, signal)
+      const rest = await take(consumer, 10, signal)
+      const given = [...inHand, ...rest].map(({ record }) => record.id)
+      expect(new Set(given)).toStrictEqual(new Set([...records, ...more].map(({ id }) => id)))
+      expect(given).toHaveLength(30)
+      for (const delivery of [...rest, ...inHand]) await delivery.done(signal)
+      expect(consumer.poll('async')).toBeUndefined()
+    }
+    expect(await openIn(connection, `${prefix}render.react_pdf.async`)).toBe(0)
+  })
+
+  test('take over what one had in hand that was killed', async ({ signal }) => {
+    const { prefix } = await kafka.topics({ partitions: PARTITIONS })
+    await using connection = await kafka.connect()
+    await using queue = kafkaRenderQueue(connection, { prefix })
+    const record = aRecord()
+    await queue.enqueue(record, signal)
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', victim(kafka.server().broker, prefix)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [taken] = await once(createInterface(child.stdout), 'line')
+    expect(taken).toBe(record.id)
+    const consumer = await queue.consume('react_pdf', signal)
+    child.kill('SIGKILL')
+    const [delivery] = await take(consumer, 1, signal)
+    expect(delivery?.record).toStrictEqual(record)
+  })
+})
+
+interface Work {
+  readonly prefix: string
+  /** What is still to be done, by whomever. */
+  readonly left: Set<string>
+  readonly countMax?: number
+  readonly signal: AbortSignal
+}
+
+interface Worked {
+  /** What was given while this process had it in hand, or had done it, already. */
+  readonly twice: readonly string[]
+}
+
+/** A process of renderers: three slots take records, keep each for a moment and say that it is done. */
+async function work(kafka: KafkaFixture, { prefix, left, countMax, signal }: Work): Promise<Worked> {
+  await using connection = await kafka.connect()
+  await using queue = kafkaRenderQueue(connection, { prefix })
+  await using consumer = await queue.consume('react_pdf', signal)
+  const known = new Set<string>()
+  const twice: string[] = []
+  const ended = new AbortController()
+  const either = AbortSignal.any([signal, ended.signal])
+  const isOver = () => left.size === 0 || known.size >= (countMax ?? Number.POSITIVE_INFINITY)
+  const slot = async () => {
+    while (!isOver()) {
+      const delivery = consumer.poll('async')
+      if (delivery === undefined) {
+        await Promise.race([consumer.arrival(either), connection.clock.sleep(50, either)]).catch(() => either.reason)
+        continue
+      }
+      const { id } = delivery.record
+      if (known.has(id)) twice.push(id)
+      known.add(id)
+      await connection.clock.sleep(3, signal)
+      await delivery.done(signal)
+      left.delete(id)
+    }
+    ended.abort()
+  }
+  await Promise.all([slot(), slot(), slot()])
+  return { twice }
+}
+
+/** A process that takes a record, says so, and keeps it. */
+function victim(broker: string, prefix: string): string {
+  const adapter = (path: string) => JSON.stringify(join(import.meta.dirname, '../../adapters/src', path))
+  return `
+    import { connectKafka } from ${adapter('kafka/connect.ts')}
+    import { kafkaRenderQueue } from ${adapter('kafka/render-queue.ts')}
+    import { systemClock } from ${adapter('system/clock.ts')}
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const { signal } = new AbortController()
+    const settings = { brokers: [${JSON.stringify(broker)}], clientId: 'victim' }
+    const connection = await connectKafka(settings, { clock: systemClock(), log }, signal)
+    const consumer = await kafkaRenderQueue(connection, { prefix: ${JSON.stringify(prefix)} }).consume('react_pdf', signal)
+    for (;;) {
+      const delivery = consumer.poll('async')
+      if (delivery !== undefined) console.log(delivery.record.id)
+      await consumer.arrival(signal)
+    }`
+}
+
+function some(count: number): RenderRecord[] {
+  return Array.from({ length: count }, () => aRecord())
+}
+
+async function take(consumer: RenderConsumer, count: number, signal: AbortSignal): Promise<RenderDelivery[]> {
+  const taken: RenderDelivery[] = []
+  while (taken.length < count) {
+    const delivery = consumer.poll('async')
+    if (delivery === undefined) await consumer.arrival(signal)
+    else taken.push(delivery)
+  }
+  return taken
+}
+
+/** Records behind the offsets that are committed. */
+async function openIn(connection: KafkaConnection, topic: string): Promise<number> {
+  const admin = await connection.admin()
+  const [committed] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
+  const ends = await admin.fetchTopicOffsets(topic)
+  const offsetOf = (partition: number) => committed?.partitions.find((each) => each.partition === partition)?.offset
+  return ends.reduce((sum, { partition, high }) => sum + Number(high) - Number(offsetOf(partition)), 0)
+}
