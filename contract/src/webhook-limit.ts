@@ -76,3 +76,12 @@ export const WEBHOOK_ROTATIONS_KEPT_MAX = 32
 
 /** Files of webhook secrets that are read or made at once: the disk flushes several as quickly as one. */
 export const WEBHOOK_SECRET_FILES_AT_ONCE = 32
+
+/** Objects of deliveries that are read or made at once: a store at a distance answers many as quickly as one. */
+export const WEBHOOK_OBJECTS_AT_ONCE = 32
+
+/** Reminders of one rung that are watched in memory, from its head on: enough that what ripens together is passed on together. */
+export const WEBHOOK_RUNG_HELD_MAX = 256
+
+/** A wait that is this much shorter than a rung still goes there: the time it takes to write down an attempt is none to climb down for. */
+export const WEBHOOK_RUNG_SLACK_MS = 250

@@ -1,9 +1,90 @@
+import { kafkaDeliveryDesk } from '@platen/adapters/kafka/delivery/delivery-log.ts'
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
+import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import { assert, beforeAll, describe, expect, test } from 'vitest'
+import { aDelivery } from '../fixture/build.ts'
+import { hasServer } from '../topology/server/binary.ts'
+import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { describeDeliveryLog } from './delivery-log.suite.ts'
 import { memoryHarness, sqliteHarness } from './harness.ts'
+import { deliveryHarness } from './kafka-delivery-harness.ts'
+import { describeOnKafka } from './kafka-harness.ts'
 
 const NEVER = new AbortController().signal
 
 describeDeliveryLog('memory', (clock) => memoryHarness(() => memoryDeliveryLog(clock)))
 describeDeliveryLog('sqlite', (clock) => sqliteHarness((database) => openSqliteDeliveryLog(database, clock, NEVER)))
+
+describeOnKafka('on Kafka', (kafka) => {
+  describe.skipIf(!hasServer('s3'))('and S3', () => {
+    let server: S3Server
+    let installations = 0
+    beforeAll(async () => {
+      server = await startS3(['platen'])
+      return () => server[Symbol.asyncDispose]()
+    })
+    describeDeliveryLog('kafka and S3', async (clock) => {
+      const artifacts = await s3Store(server, `${++installations}/`)
+      const harness = await deliveryHarness(kafka, { clock, artifacts })
+      return {
+        ...harness,
+        async [Symbol.asyncDispose]() {
+          await harness[Symbol.asyncDispose]()
+          artifacts[Symbol.dispose]()
+        },
+      }
+    })
+  })
+
+  test('shows deliveries to other processes, and is asked by them', async ({ signal }) => {
+    const made = { clock: manualClock(), artifacts: memoryArtifactStore() }
+    await using harness = await deliveryHarness(kafka, made)
+    const log = await harness.open()
+    const desk = kafkaDeliveryDesk({ ...made, connection: harness.connection, ids: systemIds() }, harness.settings)
+    const delivery = aDelivery()
+    await log.schedule([delivery], signal)
+    for await (const due of log.consume(signal)) {
+      await due.record({ startedAt: 0, durationMs: 1, result: 'ok' }, { status: 'delivered' })
+      break
+    }
+    expect(await desk.find(delivery.id, signal)).toMatchObject({ delivery, status: 'delivered' })
+    expect(await desk.ofRender(delivery.render, signal)).toHaveLength(1)
+    expect(await desk.redeliver(delivery.id, signal)).toBe(true)
+    for await (const due of log.consume(signal)) {
+      expect(due).toMatchObject({ isRedelivery: true, delivery })
+      break
+    }
+  })
+
+  test('forgets the deliveries of a render, and leaves nothing of them', async ({ signal }) => {
+    const artifacts = memoryArtifactStore()
+    await using harness = await deliveryHarness(kafka, { clock: manualClock(), artifacts })
+    const log = await harness.open()
+    const [gone, kept] = [aDelivery(), aDelivery()]
+    await log.schedule([gone], signal)
+    await log.redeliver(gone.id, signal)
+    await log.schedule([kept], signal)
+    await log.forget(gone.render, signal)
+    await log.forget(gone.render, signal)
+    expect(await log.find(gone.id, signal)).toBeUndefined()
+    for await (const due of log.consume(signal)) {
+      expect(due.delivery).toStrictEqual(kept)
+      break
+    }
+    const left = await Array.fromAsync(artifacts.list('platen', '', signal))
+    expect(left.every(({ key }) => key.includes(kept.id))).toBe(true)
+  })
+})
+
+function s3Store(server: S3Server, prefix: string): Promise<ArtifactStore & Disposable> {
+  const home = { bucket: 'platen', prefix, installation: prefix }
+  const { endpoint, region, credentials } = server
+  const options = { endpoint, region, credentials, isPathStyle: true, home, clock: systemClock(), ids: systemIds() }
+  return openS3ArtifactStore(options, AbortSignal.timeout(10_000))
+}

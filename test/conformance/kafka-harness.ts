@@ -1,5 +1,6 @@
 /** What the suites of the adapters on Kafka run on: one real server a file, and for each test topics of its own. */
 import { connectKafka, type KafkaConnection, type KafkaSettings } from '@platen/adapters/kafka/connect.ts'
+import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, assert, beforeAll, describe } from 'vitest'
@@ -43,7 +44,7 @@ export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => voi
       const made = { prefix: `test-${++installations}.`, ...settings }
       await using connection = await connect()
       const options = { settings: made, signal: AbortSignal.timeout(OPEN_MS_MAX) }
-      await prepareTopics(connection, renderTopics(made, ['webhooks', 'quota']), options)
+      await prepareTopics(connection, [...renderTopics(made, ['webhooks', 'quota']), ...webhookTopics(made)], options)
       return made
     }
     body({ server, connect, topics, harness: (portIn) => kafkaHarness({ connect, topics }, portIn) })

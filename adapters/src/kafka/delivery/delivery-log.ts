@@ -1,0 +1,168 @@
+/**
+ * Deliveries of several webhooks processes. The artifact store remembers them and Kafka reminds of them: what is due stands in one
+ * topic, of which each process is given its partitions, and a delivery is always in the same one. So whatever reminds of it, and
+ * however often, it comes to one process, and that has it in one hand; see `station.ts`.
+ *
+ * First the object is written, then the reminder is sent, and then the one before is done with. A process that is killed leaves that
+ * one behind, and whoever is given it goes on from what the object says: calls again only where the attempt was not written.
+ *
+ * Deliveries stay until they are forgotten, by whoever removes the render they tell of.
+ */
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
+import type { KafkaConnection } from '../connect.ts'
+import { type GroupConsumer, type Lag, openConsumer } from '../consumer.ts'
+import { type Archive, type Ask, archiveIn } from './archive.ts'
+import { recordOf } from './progress.ts'
+import { VERSION } from './reminder.ts'
+import { Rungs, remind, type Timer } from './rungs.ts'
+import { Station } from './station.ts'
+import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
+
+export interface DeliveryLogPorts {
+  /** To a Kafka in which `webhookTopics` are prepared. */
+  readonly connection: KafkaConnection
+  readonly artifacts: ArtifactStore
+  /** In whose time deliveries are due. */
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+export interface DeliveryLogSettings {
+  /** Before the names of topics and groups; see `TopicSettings`. */
+  readonly prefix: string
+  /** The service's own. */
+  readonly bucket: string
+}
+
+/** What can be done without being of the group: by the API. */
+export interface DeliveryDesk extends Pick<DeliveryLog, 'find' | 'ofRender' | 'redeliver'> {
+  /**
+   * Forgets the deliveries of a render, those that are not delivered too; again and again is fine. Of one that is in a hand just now
+   * the progress may be written once more, where nobody finds it by its id.
+   */
+  forget(render: RenderId, signal: AbortSignal): Promise<void>
+}
+
+/** Closing it leaves the group: what is in hand is given out to others. */
+export interface KafkaDeliveryLog extends DeliveryLog, DeliveryDesk, AsyncDisposable {
+  /** False when it has stopped for good: only a new process helps. */
+  isAlive(): boolean
+  /** What the partitions read here still have to do. */
+  lag(): readonly Lag[]
+}
+
+/** The log for who only looks at deliveries and asks for attempts. */
+export function kafkaDeliveryDesk(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryDesk {
+  return deskOn(archiveIn(ports.artifacts, settings.bucket), ports, settings)
+}
+
+function deskOn(archive: Archive, ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryDesk {
+  return {
+    async find(id, signal) {
+      const progress = await archive.find(id, signal)
+      return progress && recordOf(progress)
+    },
+    async ofRender(render, signal) {
+      return (await archive.ofRender(render, signal)).map(recordOf)
+    },
+    redeliver: (id, signal) => ask(archive, { ...ports, ...settings, id }, signal),
+    forget: (render, signal) => archive.forget(render, signal),
+  }
+}
+
+/** Joins the group of webhooks processes. One a process. Throws `Unavailable`, or rejects with the signal's reason. */
+export async function openKafkaDeliveryLog(
+  ports: DeliveryLogPorts,
+  settings: DeliveryLogSettings,
+  signal: AbortSignal,
+): Promise<KafkaDeliveryLog> {
+  const { connection, clock } = ports
+  const { prefix, bucket } = settings
+  const archive = archiveIn(ports.artifacts, bucket)
+  const timer: Timer = { connection, clock, prefix }
+  let consumer: GroupConsumer | undefined
+  const poll: GroupConsumer['poll'] = (topic) => consumer?.poll(topic)
+  const rungs = new Rungs(timer, poll)
+  const station = new Station({ ...timer, archive }, poll)
+  const arrived = () => {
+    rungs.arrived()
+    station.arrived()
+  }
+  const topics = WEBHOOK_TOPICS.map((topic) => prefix + topic)
+  const joined = await openConsumer(connection, { group: prefix + WEBHOOK_GROUP, topics, arrived }, signal)
+  consumer = joined
+  arrived()
+  const closing = new AbortController()
+  let hasFailed = false
+  const ended = rungs.run(closing.signal).catch((err: unknown) => {
+    if (closing.signal.aborted) return
+    hasFailed = true
+    connection.log.error({ err }, 'deliveries are reminded of no more')
+  })
+  return {
+    ...deskOn(archive, ports, settings),
+    consume: (consuming) => station.consume(consuming),
+    async schedule(deliveries, scheduling) {
+      scheduling.throwIfAborted()
+      const now = clock.now()
+      await Promise.all(deliveries.map((delivery) => archive.begin(delivery, now, scheduling)))
+      // Also of those that were there: whoever wrote the object may have died before this.
+      const notices = deliveries.map(({ id, render }) => ({ id, render, dueAt: now, step: 0 }))
+      await remind(timer, notices, scheduling)
+    },
+    isAlive: () => !hasFailed && joined.isAlive(),
+    lag: () => joined.lag(),
+    async [Symbol.asyncDispose]() {
+      closing.abort(new Error('the delivery log was closed'))
+      await ended
+      await joined[Symbol.asyncDispose]()
+    },
+  }
+}
+
+interface Asking extends DeliveryLogPorts, DeliveryLogSettings {
+  readonly id: string
+}
+
+const NONCE_BYTES = 16
+
+/** Takes a slot and sends a reminder of it. */
+async function ask(archive: Archive, asking: Asking, signal: AbortSignal): Promise<boolean> {
+  const { id, clock, ids } = asking
+  signal.throwIfAborted()
+  const progress = await archive.find(id, signal)
+  if (progress === undefined) return false
+  const { render } = progress.delivery
+  const now = clock.now()
+  const nonce = Buffer.from(ids.random(NONCE_BYTES)).toString('hex')
+  const fresh: Ask = { version: VERSION, nonce, step: 0, dueAt: now }
+  const slot = await archive.ask(id, fresh, signal)
+  if (slot === undefined) {
+    await askAgain(archive, { ...asking, render }, signal)
+    return false
+  }
+  await remind(asking, [{ id, render, dueAt: now, step: 0, ask: { slot, nonce } }], signal)
+  return true
+}
+
+/**
+ * Of what was asked for and is long overdue the reminder was never sent, or everything stands still. It is put two steps on, as of
+ * two reminders that are one apart the earlier has the later sent once more.
+ */
+async function askAgain(archive: Archive, asking: Asking & { render: RenderId }, signal: AbortSignal): Promise<void> {
+  const { id, render, clock } = asking
+  const now = clock.now()
+  for (let slot = 0; slot < WEBHOOK_REDELIVERIES_MAX; slot++) {
+    const known = await archive.asked(id, slot, signal)
+    if (known === undefined || known.dueAt + WEBHOOK_DEFER_MS_MAX > now) continue
+    const again: Ask = { ...known, step: known.step + 2, dueAt: now }
+    await archive.writeAsk(id, slot, { ask: again, signal })
+    const { step, nonce } = again
+    await remind(asking, [{ id, render, dueAt: now, step, ask: { slot, nonce } }], signal)
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * How far a delivery has come, and what a reminder of it is worth. Pure.
+ *
+ * Each thing that becomes of the schedule is one step on, and the reminder of the next thing is sent after it is written: one that
+ * tells of the step before may be all there is, where the process died in between, and so has the next one sent again.
+ */
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
+import type { Next } from '@platen/contract/port/delivery-log.ts'
+import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
+import { VERSION } from './reminder.ts'
+
+export interface Progress {
+  readonly version: typeof VERSION
+  readonly delivery: Delivery
+  readonly status: DeliveryStatus
+  /** While scheduled. */
+  readonly dueAt?: Instant
+  readonly reason?: string
+  readonly step: number
+  /** Of the schedule, all that were made. */
+  readonly attempts: number
+  /** The last `WEBHOOK_ATTEMPTS_KEPT_MAX`, the oldest first, those that were asked for among them. */
+  readonly made: readonly Attempt[]
+  /** The last attempts that were asked for and made: as many as can be asked for at once. */
+  readonly answered: readonly string[]
+}
+
+/** A delivery of which nothing has become yet, due at once. */
+export function begun(delivery: Delivery, now: Instant): Progress {
+  const nothing = { step: 0, attempts: 0, made: [], answered: [] }
+  return { version: VERSION, delivery, status: 'scheduled', dueAt: now, ...nothing }
+}
+
+export interface Made {
+  readonly attempt: Attempt
+  readonly next?: Next | undefined
+  /** Which of those that were asked for; else one of the schedule. */
+  readonly nonce?: string | undefined
+}
+
+/** After an attempt. */
+export function afterAttempt(progress: Progress, { attempt, next, nonce }: Made): Progress {
+  const { version, delivery, step, attempts, made, answered } = progress
+  const isAsked = nonce !== undefined
+  // What was asked for goes on beside the schedule, unless something follows from it.
+  const hasMoved = !isAsked || next?.status === 'scheduled'
+  return {
+    version,
+    delivery,
+    ...(next === undefined ? standingOf(progress) : standingAfter(next)),
+    step: hasMoved ? step + 1 : step,
+    attempts: isAsked ? attempts : attempts + 1,
+    made: [...made, attempt].slice(-WEBHOOK_ATTEMPTS_KEPT_MAX),
+    answered: isAsked ? [...answered, nonce].slice(-WEBHOOK_REDELIVERIES_MAX) : answered,
+  }
+}
+
+/** Put off without an attempt. */
+export function afterDeferral(progress: Progress, until: Instant, reason: string | undefined): Progress {
+  return { ...progress, dueAt: until, step: progress.step + 1, ...(reason !== undefined && { reason }) }
+}
+
+/** As it is told to others. */
+export function recordOf(progress: Progress): DeliveryRecord {
+  return { delivery: progress.delivery, ...standingOf(progress), attempts: progress.made }
+}
+
+/** What to do about a reminder: give out what it tells of, send the next one again, or forget it. */
+export type Verdict = 'give' | 'remind' | 'forget'
+
+/** Of a reminder of that step where things stand at `step`. */
+export function verdictOn(reminded: number, step: number): Verdict {
+  if (reminded === step) return 'give'
+  return reminded === step - 1 ? 'remind' : 'forget'
+}
+
+type Standing = Pick<Progress, 'status' | 'dueAt' | 'reason'>
+
+function standingOf({ status, dueAt, reason }: Progress): Standing {
+  return { status, ...(dueAt !== undefined && { dueAt }), ...(reason !== undefined && { reason }) }
+}
+
+function standingAfter(next: Next): Standing {
+  if (next.status === 'scheduled') return { status: 'scheduled', dueAt: next.dueAt }
+  return { status: next.status, ...(next.reason !== undefined && { reason: next.reason }) }
+}

@@ -1,0 +1,157 @@
+/**
+ * Kafka as a timer. A topic in which everything waits equally long is in the order in which it is due, so its head alone has to be
+ * watched: it goes to the topic of what is due, or, where more is left than the rung waits, to the longest rung that fits into that.
+ * What is left below the shortest is waited out in memory. Nothing waits behind what stands in another rung.
+ *
+ * A reminder is done where it stood when it is durable where it goes: killed in between, it stands in both, and is there twice.
+ */
+import { bell, firstOf } from '@platen/contract/bell.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
+import { WEBHOOK_RUNG_HELD_MAX, WEBHOOK_RUNG_SLACK_MS } from '@platen/contract/webhook-limit.ts'
+import type { KafkaConnection } from '../connect.ts'
+import type { ConsumedRecord, GroupConsumer } from '../consumer.ts'
+import { type Reminder, reminderReader, VERSION } from './reminder.ts'
+import { DUE_TOPIC, RUNGS, type Rung, WEBHOOK_DEAD_TOPIC } from './topic.ts'
+
+/** What a reminder says, but for what the rungs make of it. */
+export type Notice = Omit<Reminder, 'version' | 'ripeAt'>
+
+export interface Sender {
+  readonly connection: Pick<KafkaConnection, 'send'>
+  readonly clock: Pick<Clock, 'now'>
+  /** Before the names of topics. */
+  readonly prefix: string
+}
+
+/** Puts reminders where they wait until they are due. Resolves when they are durable. */
+export async function remind(sender: Sender, notices: readonly Notice[], signal: AbortSignal): Promise<void> {
+  const { connection, clock, prefix } = sender
+  const now = clock.now()
+  const byTopic = Map.groupBy(notices, ({ dueAt }) => rungFor(dueAt - now)?.topic ?? DUE_TOPIC)
+  const sends = [...byTopic].map(([topic, group]) => {
+    const waitMs = RUNGS.find((rung) => rung.topic === topic)?.waitMs ?? 0
+    const records = group.map((notice) => {
+      const reminder: Reminder = { ...notice, version: VERSION, ripeAt: Math.min(now + waitMs, notice.dueAt) }
+      return { key: notice.id, value: JSON.stringify(reminder) }
+    })
+    return connection.send(prefix + topic, records, signal)
+  })
+  await Promise.all(sends)
+}
+
+/** The longest rung that is not longer than the wait, but for a little; undefined for what is due. */
+export function rungFor(waitMs: number): Rung | undefined {
+  if (waitMs <= 0) return undefined
+  return RUNGS.findLast((rung) => rung.waitMs <= waitMs + WEBHOOK_RUNG_SLACK_MS) ?? RUNGS[0]
+}
+
+/** Puts a record aside for people, as it was, with the reason and the place it stood at. Resolves when that is durable. */
+export async function bury(
+  { connection, prefix }: Sender,
+  { record, reason }: { record: ConsumedRecord; reason: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { key, value, headers, topic, partition, offset } = record
+  const added = {
+    'platen-reason': reason.slice(0, REASON_CHARS_MAX),
+    'platen-topic': topic,
+    'platen-partition': String(partition),
+    'platen-offset': String(offset),
+  }
+  await connection.send(prefix + WEBHOOK_DEAD_TOPIC, [{ key, value, headers: { ...headers, ...added } }], signal)
+}
+
+const REASON_CHARS_MAX = 1000
+
+interface Held {
+  readonly reminder: Reminder
+  readonly record: ConsumedRecord
+  readonly rung: Rung
+  /** When it is looked at. */
+  readonly at: Instant
+}
+
+export interface Timer extends Sender {
+  readonly connection: KafkaConnection
+  readonly clock: Clock
+}
+
+/** Passes on what ripens. */
+export class Rungs {
+  readonly #timer: Timer
+  readonly #poll: GroupConsumer['poll']
+  readonly #arrived = bell()
+  readonly #read = reminderReader()
+  #held: readonly Held[] = []
+
+  constructor(timer: Timer, poll: GroupConsumer['poll']) {
+    this.#timer = timer
+    this.#poll = poll
+  }
+
+  /** Something may be there to be taken. */
+  arrived(): void {
+    this.#arrived.ring()
+  }
+
+  /** Runs until the signal aborts, with whose reason it then rejects. */
+  async run(signal: AbortSignal): Promise<never> {
+    const { clock } = this.#timer
+    for (;;) {
+      await this.#fill(signal)
+      const now = clock.now()
+      const ripe = this.#held.filter(({ at }) => at <= now)
+      if (ripe.length > 0) {
+        await this.#passOn(ripe, signal)
+        continue
+      }
+      const next = Math.min(...this.#held.map(({ at }) => at))
+      const waits = [(over: AbortSignal) => this.#arrived.rung(over)]
+      if (this.#held.length > 0) waits.push((over) => clock.sleep(next - clock.now(), over))
+      await firstOf(waits, signal)
+    }
+  }
+
+  async #fill(signal: AbortSignal): Promise<void> {
+    for (const rung of RUNGS) {
+      let room = WEBHOOK_RUNG_HELD_MAX - this.#held.filter((held) => held.rung === rung).length
+      for (; room > 0; room--) {
+        const record = this.#poll(this.#timer.prefix + rung.topic)
+        if (record === undefined) break
+        const reminder = this.#read(record.value)
+        if ('fault' in reminder) await this.#bury(record, reminder.fault, signal)
+        else this.#held = [...this.#held, { reminder, record, rung, at: reminder.ripeAt }]
+      }
+    }
+  }
+
+  async #passOn(ripe: readonly Held[], signal: AbortSignal): Promise<void> {
+    const now = this.#timer.clock.now()
+    const shortestMs = Math.min(...RUNGS.map(({ waitMs }) => waitMs))
+    // Too soon for any rung: looked at again when it is due.
+    const isShort = ({ reminder: { dueAt } }: Held) => dueAt > now && dueAt - now < shortestMs
+    const waits = ripe.filter(isShort)
+    const goes = ripe.filter((held) => !isShort(held))
+    if (goes.length > 0) {
+      const notices = goes.map(({ reminder }) => reminder)
+      await this.#repeat(() => remind(this.#timer, notices, signal), signal)
+      for (const { record } of goes) record.done()
+    }
+    const gone = new Set(ripe)
+    const stay = this.#held.filter((held) => !gone.has(held))
+    this.#held = [...stay, ...waits.map((held) => ({ ...held, at: held.reminder.dueAt }))]
+  }
+
+  async #bury(record: ConsumedRecord, reason: string, signal: AbortSignal): Promise<void> {
+    await this.#repeat(() => bury(this.#timer, { record, reason }, signal), signal)
+    record.done()
+  }
+
+  #repeat(step: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    // In the time of the broker, whatever time deliveries are due in.
+    const { clock, log } = this.#timer.connection
+    return repeatWhileUnavailable(step, { clock, log, signal })
+  }
+}
