@@ -45,8 +45,13 @@ export async function commitInGroup(connection: KafkaConnection, commit: Commit,
   }
 }
 
+/** What brokers say of a member while others come and go, such as all processes of an installation that starts. */
+const UNREST = ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS']
+
 function isPassing(error: unknown): boolean {
-  return error instanceof Error && 'retriable' in error && error.retriable === true
+  if (!(error instanceof Error)) return false
+  const isUnrest = 'type' in error && UNREST.includes(String(error.type))
+  return isUnrest || ('retriable' in error && error.retriable === true) || isPassing(error.cause)
 }
 
 async function wantedOf(connection: KafkaConnection, commit: Commit): Promise<readonly Wanted[]> {

@@ -1,5 +1,6 @@
 /** The topics of webhook deliveries: one from which all are given out, one per wait, and one for what nobody can read. */
-import { KAFKA_DEAD_BYTES_MAX, KAFKA_DEAD_KEPT_MS, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
+import { KAFKA_DEAD_BYTES_MAX, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
+import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
 import { WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 import { deletedAfter, type Topic, type TopicSettings } from '../topic.ts'
 
@@ -42,7 +43,7 @@ export function webhookTopics({ partitions }: TopicSettings): readonly Topic[] {
       name: WEBHOOK_DEAD_TOPIC,
       partitions: 1,
       groups: [],
-      config: { ...deletedAfter(KAFKA_DEAD_KEPT_MS), 'max.message.bytes': String(KAFKA_DEAD_BYTES_MAX) },
+      config: { ...deletedAfter(DEAD_LETTERS_KEPT_MS), 'max.message.bytes': String(KAFKA_DEAD_BYTES_MAX) },
     },
   ]
 }
