@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test servers bench soak pictures
+.PHONY: help run cluster check test servers bench soak pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -20,6 +20,11 @@ help: ## list the targets
 run: node_modules/.package-lock.json ## start the service and render an invoice (PORT=8081: another port, ONCE=1: stop then)
 	@renderer/install-chromium.sh
 	@exec $(NODE) embedded/src/first-run.ts --data "$(PLATEN_DATA_DIR)" $(if $(ONCE),--once)
+
+cluster: node_modules/.package-lock.json ## start every process of a cluster on this machine, on a real Kafka, Redis and S3
+	@renderer/install-chromium.sh
+	@$(NODE) test/topology/server/install.ts
+	@exec $(NODE) test/topology/cluster/main.ts
 
 check: node_modules/.package-lock.json ## check formatting, lint and types
 	npm run --silent check

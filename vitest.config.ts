@@ -1,7 +1,25 @@
 import { defineConfig } from 'vitest/config'
 import { SummaryReporter } from './test/summary-reporter.ts'
+import { hasServer, SERVER_NAMES } from './test/topology/server/binary.ts'
 
 const SECOND_MS = 1000
+
+/** What users see is one suite, run on both topologies. Where a server of the cluster is missing, the first of them alone. */
+const SCENARIOS = {
+  include: ['test/scenario/*.test.ts'],
+  fileParallelism: false,
+  testTimeout: 120 * SECOND_MS,
+  hookTimeout: 120 * SECOND_MS,
+}
+const CLUSTER = {
+  test: {
+    ...SCENARIOS,
+    name: 'scenario-on-cluster',
+    sequence: { groupOrder: 5 },
+    globalSetup: ['test/topology/cluster/kafka.setup.ts'],
+  },
+}
+const hasCluster = SERVER_NAMES.filter((name) => !hasServer(name)).length === 0
 
 /**
  * The suites run one after the other, the quick ones first. Those that start threads, browsers or whole services run one
@@ -40,21 +58,13 @@ export default defineConfig({
           hookTimeout: 120 * SECOND_MS,
         },
       },
-      {
-        test: {
-          name: 'scenario',
-          include: ['test/scenario/*.test.ts'],
-          sequence: { groupOrder: 4 },
-          fileParallelism: false,
-          testTimeout: 120 * SECOND_MS,
-          hookTimeout: 120 * SECOND_MS,
-        },
-      },
+      { test: { ...SCENARIOS, name: 'scenario', sequence: { groupOrder: 4 } } },
+      ...(hasCluster ? [CLUSTER] : []),
       {
         test: {
           name: 'chaos',
           include: ['test/chaos/*.test.ts'],
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
           fileParallelism: false,
           testTimeout: 600 * SECOND_MS,
           hookTimeout: 120 * SECOND_MS,

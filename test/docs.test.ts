@@ -4,11 +4,10 @@ import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
-import { KAFKA_SETTINGS } from '@platen/adapters/setting/kafka.ts'
-import { REDIS_SETTINGS } from '@platen/adapters/setting/redis.ts'
-import { S3_SETTINGS } from '@platen/adapters/setting/s3.ts'
-import { SEAL_SETTINGS } from '@platen/adapters/setting/seal.ts'
+import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
+import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import type { SettingTable } from '@platen/adapters/setting/setting.ts'
+import { SETTINGS as API_SETTINGS } from '@platen/api/config.ts'
 import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
 import {
   ASSETS_BYTES_MAX,
@@ -31,6 +30,8 @@ import {
   TEMPLATE_SOURCE_BYTES_MAX,
 } from '@platen/contract/limit.ts'
 import { SETTINGS } from '@platen/embedded/config.ts'
+import { SETTINGS as RENDERER_SETTINGS } from '@platen/renderer/config.ts'
+import { SETTINGS as WEBHOOKS_SETTINGS } from '@platen/webhooks/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
 import { anApi } from './fixture/api.ts'
@@ -40,14 +41,27 @@ test('docs/errors.md is the error catalog', async () => {
 })
 
 test('docs/operations.md lists every setting and every metric there is', async () => {
-  const connections = { ...REDIS_SETTINGS, ...S3_SETTINGS, ...KAFKA_SETTINGS, ...SEAL_SETTINGS }
-  const document = [
-    ['settings', settingsTable(SETTINGS)] as const,
-    ['connections', settingsTable(connections)] as const,
-    ['metrics', await metricsTable()] as const,
-  ].reduce((text, [name, made]) => filled(text, name, made), readText('docs/operations.md'))
-  await expect(document).toMatchFileSnapshot('../docs/operations.md')
+  const made = { settings: settingsTable(SETTINGS), metrics: await metricsTable() }
+  await expect(documentWith('docs/operations.md', made)).toMatchFileSnapshot('../docs/operations.md')
 })
+
+test('docs/cluster.md lists every setting of every process', async () => {
+  const common: SettingTable = { ...CONNECTION_SETTINGS, ...PROCESS_SETTINGS }
+  const own = (table: SettingTable) =>
+    settingsTable(Object.fromEntries(Object.entries(table).filter(([name]) => !Object.hasOwn(common, name))))
+  const made = {
+    'process-settings': settingsTable(PROCESS_SETTINGS),
+    'api-settings': own(API_SETTINGS),
+    'renderer-settings': own(RENDERER_SETTINGS),
+    'webhooks-settings': own(WEBHOOKS_SETTINGS),
+    connections: settingsTable(CONNECTION_SETTINGS),
+  }
+  await expect(documentWith('docs/cluster.md', made)).toMatchFileSnapshot('../docs/cluster.md')
+})
+
+function documentWith(path: string, made: Readonly<Record<string, string>>): string {
+  return Object.entries(made).reduce((text, [name, table]) => filled(text, name, table), readText(path))
+}
 
 test('docs/templates.md names the limits of a template as they are', async () => {
   const document = filled(readText('docs/templates.md'), 'limits', limitsTable())

@@ -19,7 +19,7 @@ const UNMEASURED = [
   'package-lock.json',
   'test/postman/package-lock.json',
   'LICENSE',
-  'docs/openapi.json',
+  'api/openapi.json',
   'client/postman.json',
   'examples/',
   'test/fixture/',

@@ -1,6 +1,6 @@
 /** The last line of a test run: one plain sentence over all suites, for people who skim and for tools that read one line. */
 import { writeSync } from 'node:fs'
-import type { Reporter, SerializedError, TestModule } from 'vitest/node'
+import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node'
 
 const STDOUT = 1
 
@@ -10,8 +10,32 @@ export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     // The other reporters list the failures only now; the process's exit is the one moment after all of them.
     if (this.#summary === undefined) process.once('exit', () => writeSync(STDOUT, `${this.#summary}\n`))
-    this.#summary = summaryOf(modules, unhandledErrors.length)
+    const unequal = unequalScenarios(modules)
+    for (const name of unequal) writeSync(STDOUT, `FAILED: on one topology alone: ${name}\n`)
+    if (unequal.length > 0) process.exitCode = 1
+    this.#summary = summaryOf(modules, unhandledErrors.length + unequal.length)
   }
+}
+
+/**
+ * What was tried on one topology and not on the other, when both were: the promises to users are the same on both, so the lists are.
+ * A test that was skipped was not tried.
+ */
+function unequalScenarios(modules: readonly TestModule[]): readonly string[] {
+  const [embedded, cluster] = ['scenario', 'scenario-on-cluster'].map((project) => {
+    const tried = modules.filter((module) => module.project.name === project)
+    return new Set(tried.flatMap((module) => [...module.children.allTests()].filter(isTried).map(nameOf)))
+  })
+  if (!embedded?.size || !cluster?.size) return []
+  return [...embedded.symmetricDifference(cluster)].sort()
+}
+
+function isTried(test: TestCase): boolean {
+  return test.result().state !== 'skipped'
+}
+
+function nameOf({ module, fullName }: TestCase): string {
+  return `${module.relativeModuleId} > ${fullName}`
 }
 
 /**

@@ -320,21 +320,6 @@ export const DATABASE_CALLS_MAX = 10_000
 /** Settled renders that the ledger and the limiter of one process remember; older ones are found by their manifests. About 5 MB. */
 export const LEDGER_SETTLED_MAX = 10_000
 
-/** Calls that may wait for Redis; past it they are refused at once instead of piling up in memory. */
-export const REDIS_CALLS_MAX = 10_000
-
-/** How long a connection to Redis may take, or stay silent while something is asked of it: a reachable one takes milliseconds. */
-export const REDIS_CONNECT_MS_MAX = 2 * SECOND_MS
-
-/** Longest pause between two tries to connect again: Redis is missed soon after it is back, and its start is not stormed. */
-export const REDIS_RECONNECT_MS_MAX = 2 * SECOND_MS
-
-/** How long Redis keeps what was said about a sync render: longer than the longest deadline with its waits, as nobody asks later. */
-export const REPLY_KEPT_MS = 180 * SECOND_MS
-
-/** The pieces in which a PDF goes through Redis: one value of 9 MB takes both ends twice as long as nine of 1 MB. */
-export const REPLY_PART_BYTES_MAX = 1024 * 1024
-
 /** How long the sum charged to a month outlasts its last charge: the longest month, and as much again for who asks afterwards. */
 export const CHARGES_KEPT_MS = 62 * 24 * HOUR_MS
 
@@ -394,3 +379,6 @@ export const RATE_WINDOW_MS = 60 * SECOND_MS
 
 /** Reservations between two sweeps of rate buckets that nobody uses any more: a sweep looks at all of them. */
 export const RATE_BUCKETS_SWEPT_EVERY = 1000
+
+/** How long a process of a cluster may take to reach what it stands on: past it, it ends with the reason. */
+export const PROCESS_START_MS_MAX = 120 * SECOND_MS

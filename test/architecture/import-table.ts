@@ -26,6 +26,8 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   // One folder per dependency, and none knows another.
   { from: 'adapters/src/memory', mayImport: [CONTRACT], packages: [], builtins: PURE },
+  // Opens what all processes of a cluster stand on.
+  { from: 'adapters/src/system/process.ts', mayImport: [CONTRACT, ADAPTERS], packages: [] },
   { from: 'adapters/src/system', mayImport: [CONTRACT], packages: ['pino'] },
   { from: 'adapters/src/fs', mayImport: [CONTRACT], packages: [] },
   { from: 'adapters/src/sqlite', mayImport: [CONTRACT], packages: [] },

@@ -8,6 +8,7 @@ import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, submit } from '../topology/service.ts'
 import { contend } from './child.ts'
+import { cluster } from './cluster/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, quantile, type Result, race, timed } from './measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
@@ -213,6 +214,7 @@ export const CASES = {
   start,
   acceptance,
   webhooks,
+  cluster,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {

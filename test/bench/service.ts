@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render.ts'
 import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { eventually, render, request } from '../topology/service.ts'
+import { eventually, render, request, type Service, type TestedService } from '../topology/service.ts'
 import { HTML, invoiceData, TSX } from './invoice.ts'
 import { type Contender, timed } from './measure.ts'
 
@@ -20,9 +20,20 @@ const LIMITS = {
   htmlRateLimitPerMinute: 1_000_000,
 }
 
-/** Starts the service with the invoice as a template of two tenants. */
+/** Starts the embedded service with the invoice as a template of two tenants. */
 export async function startMeasured(slots: number, env: Record<string, string> = {}): Promise<EmbeddedService> {
-  const service = await startEmbedded({ PLATEN_LOG_LEVEL: 'error', PLATEN_RENDER_SLOTS: `${slots}`, ...env })
+  const service = await startEmbedded({ ...settingsFor(slots), ...env })
+  await publishMeasured(service)
+  return service
+}
+
+/** The settings of a service that is measured. */
+export function settingsFor(slots: number): Record<string, string> {
+  return { PLATEN_LOG_LEVEL: 'error', PLATEN_RENDER_SLOTS: `${slots}` }
+}
+
+/** Gives a service the invoice as a template of two tenants, and what else they are to have; resolves when it is in force. */
+export async function publishMeasured(service: TestedService, more: readonly object[] = []): Promise<void> {
   const invoice = { ...tsx(TSX), ...html(HTML) }
   const documents = [
     plan('measured', LIMITS),
@@ -31,18 +42,18 @@ export async function startMeasured(slots: number, env: Record<string, string> =
       key(name, 'live', name === 'measured' ? MEASURED_LIVE : CROWDING_LIVE),
       template(name, 'invoice', invoice),
     ]),
+    ...more,
   ]
   await writeFile(join(service.manifestsDir, 'bench.yaml'), manifestOf(documents))
   const isThere = () => request(service, { key: CROWDING_LIVE, path: '/api/v1/templates' })
   await eventually(isThere, ({ status }) => status === 200)
-  return service
 }
 
 /** Sync renders in one engine; `more` is added to each request. The service stays its opener's to close. */
-export function syncRenders(service: EmbeddedService, engine: Engine, more: object = {}): Contender {
+export function syncRenders(service: Service & { pid?(): number }, engine: Engine, more: object = {}): Contender {
   return {
     get pids() {
-      return [service.pid()]
+      return [service.pid?.() ?? []].flat()
     },
     async run({ rows, ...batch }) {
       // As a client would have it ready: what is measured is the service and not this process.

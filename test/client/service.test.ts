@@ -189,7 +189,7 @@ describe('what the service sends to receivers', () => {
 })
 
 // These begin to run with the first version of the service that describes them.
-const hasDeliveries = readText('docs/openapi.json').includes('/deliveries')
+const hasDeliveries = readText('api/openapi.json').includes('/deliveries')
 
 describe.runIf(hasDeliveries)('the deliveries of a render', () => {
   test('are listed, and attempted once more', async () => {

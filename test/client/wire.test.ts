@@ -38,7 +38,7 @@ const KNOWN: Readonly<Record<string, { readonly types: Readonly<Record<string, s
   }
 
 // The document is ours, and the service's own tests hold its answers against it.
-const document = JSON.parse(await readFile(join(ROOT, 'docs/openapi.json'), 'utf8')) as Document
+const document = JSON.parse(await readFile(join(ROOT, 'api/openapi.json'), 'utf8')) as Document
 
 /** Those that are for callers; the others are for load balancers and tools. */
 const operations = Object.entries(document.paths)

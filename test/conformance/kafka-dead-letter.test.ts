@@ -3,7 +3,7 @@
 import type { KafkaConnection, OutgoingRecord } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
-import type { StoredRecord } from '@platen/adapters/kafka/partition.ts'
+import type { StoredRecord } from '@platen/adapters/kafka/partition/partition.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { bell } from '@platen/contract/bell.ts'
 import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'

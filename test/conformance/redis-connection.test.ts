@@ -1,7 +1,7 @@
 /** How the connection to Redis behaves when Redis does not. */
 import { connectRedis, type RedisAddress } from '@platen/adapters/redis/connect.ts'
-import { REDIS_CALLS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { REDIS_CALLS_MAX } from '@platen/contract/redis-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { hasServer } from '../topology/server/binary.ts'
 import { startRedis } from '../topology/server/redis.ts'

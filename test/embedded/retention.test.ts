@@ -1,5 +1,5 @@
 /** How long things are kept, over real files and a real database, on a clock that the test moves. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
@@ -25,6 +25,9 @@ import { keepRetention, type Retention } from '@platen/embedded/store/retention.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
 import { aFailure, aManifest, anEvent, aRecord, NOON } from '../fixture/build.ts'
+import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { ended, eventually, submit } from '../topology/service.ts'
 
 const NEVER = new AbortController().signal
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -289,4 +292,35 @@ test('closing waits for the step in hand, and takes no other', async () => {
   const rows = await Promise.all(records.map(({ id }) => ledger.find(id, NEVER)))
   expect(rows.filter((row) => row === undefined)).toEqual([])
   expect(lines).toEqual([])
+})
+
+test('the service removes what is past its time when it starts', async () => {
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none' })
+  await service.stop()
+  const made = aManifest({ record: aRecord({ acceptedAt: Date.now() - 2 * DAY_MS, retentionDays: 1 }) })
+  const past: Manifest = { ...made, outcome: { ...made.outcome, finishedAt: made.render.acceptedAt } }
+  const address = { bucket: BUCKET, key: manifestKey(past.render.id) }
+  {
+    await using stores = await service.openStores(NEVER)
+    await stores.artifacts.create(address, encodeManifest(past), NEVER)
+    await stores.tell(past, NEVER)
+  }
+  await service.start()
+  await eventually(
+    async () => service.log(),
+    (log) => log.includes('what is past its time was removed'),
+  )
+  await service.stop()
+  await using stores = await service.openStores(NEVER)
+  expect(await stores.artifacts.has(address, NEVER)).toBe(false)
+})
+
+test('a link to a PDF that is no longer there is answered as gone, in the shape of all errors', async () => {
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none' })
+  const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
+  const { pdf_url: url } = await ended(service, ACME_LIVE, id)
+  const stored = await readdir(join(service.dataDir, 'artifacts'), { recursive: true })
+  for (const path of stored.filter((name) => name.endsWith('.pdf'))) await rm(join(service.dataDir, 'artifacts', path))
+  const answer = await fetch(String(url))
+  expect([answer.status, await answer.json()]).toMatchObject([410, { error: { code: 'RENDER_EXPIRED' } }])
 })

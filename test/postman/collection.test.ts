@@ -18,7 +18,7 @@ const NEWMAN = join(import.meta.dirname, 'node_modules/newman/bin/newman.js')
 const RUN_MS_MAX = 60_000
 
 // The document is ours, and other tests look at its shape.
-const document = JSON.parse(readText('docs/openapi.json')) as OpenApi
+const document = JSON.parse(readText('api/openapi.json')) as OpenApi
 const collection = `${JSON.stringify(collectionOf(document), null, 2)}\n`
 
 test('client/postman.json is made of the OpenAPI document', async () => {

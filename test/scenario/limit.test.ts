@@ -11,7 +11,6 @@ import {
   NARROW_TEST,
   PATIENT_LIVE,
 } from '../fixture/manifests.ts'
-import { startEmbedded } from '../topology/embedded.ts'
 import {
   ended,
   eventually,
@@ -23,10 +22,11 @@ import {
   statusOf,
   submit,
 } from '../topology/service.ts'
+import { startService } from '../topology/topology.ts'
 
 let service: Service
 beforeAll(async () => {
-  service = await startEmbedded()
+  service = await startService()
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -104,7 +104,7 @@ test('the monthly quota pays for what succeeds, html by its multiplier, and the 
 })
 
 test("a tenant's single render waits for no more than the fair share of another's two hundred", async () => {
-  await using busy = await startEmbedded({ PLATEN_RENDER_SLOTS: '1' })
+  await using busy = await startService({ PLATEN_RENDER_SLOTS: '1' })
   const submitBusy = (rounds: number) => submit(busy, PATIENT_LIVE, { template: 'busy', data: { rounds } })
   // Holds the only slot while the others come, so that the fair share stands before the single one.
   const first = await submitBusy(2e7)

@@ -1,13 +1,13 @@
 /** Rendering as a caller sees it, over HTTP alone. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
-import { startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf, occurrences, type PdfFacts } from '../topology/oracle.ts'
 import { ended, render, request, type Service, statusOf, submit } from '../topology/service.ts'
+import { startService } from '../topology/topology.ts'
 
 let service: Service
 beforeAll(async () => {
-  service = await startEmbedded()
+  service = await startService()
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -164,8 +164,23 @@ describe('a link to a PDF', () => {
   test('is worth nothing once it was changed', async () => {
     const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
     const url = new URL(String((await ended(service, ACME_LIVE, id)).pdf_url))
-    url.searchParams.set('expires', String(Number(url.searchParams.get('expires')) + 1))
-    expect((await fetch(url)).status).toBe(404)
+    expect((await fetch(url)).status).toBe(200)
+    // The path, and whatever the link says of its time and its signature.
+    const changed = [...url.searchParams.keys()].map((name) => {
+      const other = new URL(url)
+      const value = url.searchParams.get(name) ?? ''
+      other.searchParams.set(name, `${value.slice(0, -1)}${value.endsWith('1') ? '2' : '1'}`)
+      return other
+    })
+    changed.push(
+      new URL(
+        url.href.replace(
+          id,
+          id.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+        ),
+      ),
+    )
+    for (const other of changed) expect([other.href, (await fetch(other)).ok]).toEqual([other.href, false])
   })
 })
 

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, eventually, render, request, submit } from '../topology/service.ts'
+import { startService } from '../topology/topology.ts'
 
 const SCRIPTED_LIVE = `service_live_${'S'.repeat(43)}`
 
@@ -52,7 +52,7 @@ const FAR = {
   ...html('<img src="{{ logo }}">'),
 }
 
-const service = await startEmbedded({ PLATEN_EGRESS_ALLOW_CIDRS: '127.77.0.0/16' })
+const service = await startService({ PLATEN_EGRESS_ALLOW_CIDRS: '127.77.0.0/16' })
 afterAll(() => service[Symbol.asyncDispose]())
 
 beforeAll(async () => {

@@ -17,8 +17,9 @@ import {
   tsx,
   withSpec,
 } from '../fixture/manifests.ts'
-import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+import type { TestedService } from '../topology/service.ts'
 import { ended, eventually, type RenderAnswer, render, request, submit } from '../topology/service.ts'
+import { startService } from '../topology/topology.ts'
 
 const PAGE = tsx(`
 import { Document, Page, Text } from '@react-pdf/renderer'
@@ -27,9 +28,9 @@ export default function Letter() { return <Document><Page><Text>a letter</Text><
 /** The request id of every request whose answers are compared byte by byte. */
 const SAME = { 'x-request-id': 'the-same' }
 
-let service: EmbeddedService
+let service: TestedService
 beforeAll(async () => {
-  service = await startEmbedded({ PLATEN_CHROMIUM: 'none' })
+  service = await startService({ PLATEN_CHROMIUM: 'none' })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -158,7 +159,7 @@ describe('a suspended tenant', () => {
     const secret = newKey()
     const resources = [key('queued', 'live', secret), template('queued', 'letter', PAGE)]
     const settings = { PLATEN_CHROMIUM: 'none', PLATEN_RENDER_SLOTS: '1', PLATEN_LOG_LEVEL: 'debug' }
-    await using slow = await startEmbedded(settings)
+    await using slow = await startService(settings)
     await publish('queued.yaml', [tenant('queued', 'basic'), ...resources], slow)
     const post = () => render(slow, secret, { template: 'letter', data: {}, mode: 'async' })
     await eventually(
@@ -290,7 +291,7 @@ describe('key material', () => {
   test('is in no log, no answer, no database and no artifact', async () => {
     const brought = newKey()
     const wrong = newKey()
-    await using own = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' })
+    await using own = await startService({ PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' })
     const generated = withSpec(key('secretive', 'live', brought), { sha256: undefined, secretName: 'made' })
     await publish(
       'secretive.yaml',
@@ -322,7 +323,7 @@ describe('key material', () => {
     }
     const logs = own.log()
     expect(await own.stop()).toBe(0)
-    const files = await filesUnder(own.dataDir)
+    const files = (await Promise.all(own.storedIn.map(filesUnder))).flat()
     const written = [
       logs,
       ...answers.map(text),

@@ -3,14 +3,14 @@ import { createHash, createHmac } from 'node:crypto'
 import type { DeliveryList } from '@platen/contract/schema/answer.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_WEBHOOK_SECRET, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
-import { startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Received, type Receiver } from '../topology/receiver.ts'
 import { ended, eventually, type RenderAnswer, render, request, type Service, submit } from '../topology/service.ts'
+import { startService } from '../topology/topology.ts'
 
 let service: Service
 let receiver: Receiver
 beforeAll(async () => {
-  service = await startEmbedded({ ...LOOPBACK_ALLOWED, PLATEN_CHROMIUM: 'none' })
+  service = await startService({ ...LOOPBACK_ALLOWED, PLATEN_CHROMIUM: 'none' })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 beforeEach(async () => {

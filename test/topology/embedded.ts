@@ -5,17 +5,17 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
+import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { manifests } from '../fixture/manifests.ts'
-import type { Service } from './service.ts'
+import type { Stores, TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
 
-export interface EmbeddedService extends Service {
-  readonly dataDir: string
-  readonly manifestsDir: string
-  /** What it has written to standard error: its log. */
-  log(): string
+export interface EmbeddedService extends TestedService {
   pid(): number
   /** Sends a signal without waiting for anything. */
   signal(name: NodeJS.Signals): void
@@ -34,6 +34,8 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
   const service: EmbeddedService = {
     dataDir,
     manifestsDir,
+    storedIn: [dataDir],
+    openStores: (signal) => openStores(dataDir, signal),
     url: () => running.url,
     log: () => running.log(),
     pid: () => running.child.pid ?? 0,
@@ -56,6 +58,18 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
     },
   }
   return service
+}
+
+async function openStores(dataDir: string, signal: AbortSignal): Promise<Stores> {
+  const clock = systemClock()
+  const urls = { publicUrl: () => '', urlKey: Buffer.alloc(32) }
+  const artifacts = await openFileArtifactStore({ root: join(dataDir, 'artifacts'), clock, ...urls })
+  const database = await openDatabase({ path: join(dataDir, 'platen.db'), signal })
+  return {
+    artifacts,
+    tell: (manifest) => sqliteRenderLedger(database, clock).settle(manifest, signal),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  }
 }
 
 interface Running {

@@ -1,4 +1,6 @@
 /** What a scenario knows of the service under test: an address, and that it can be stopped, killed and started again. */
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Manifest } from '@platen/contract/render.ts'
 import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 
 export interface Service extends AsyncDisposable {
@@ -10,6 +12,26 @@ export interface Service extends AsyncDisposable {
   kill(): Promise<void>
   /** Starts again on the same durable state, after `stop` or `kill`. */
   start(): Promise<void>
+}
+
+/** A service as the scenarios have it, whichever its topology: it can also be looked into. */
+export interface TestedService extends Service {
+  /** The folder of manifests it follows. */
+  readonly manifestsDir: string
+  /** Where generated keys and identities are kept. */
+  readonly dataDir: string
+  /** The log of all of its processes, since they were started last. */
+  log(): string
+  /** Every folder that anything of it is stored in, `dataDir` included. */
+  readonly storedIn: readonly string[]
+  /** What it stands on, by the adapters it has itself; for while it is stopped. */
+  openStores(signal: AbortSignal): Promise<Stores>
+}
+
+export interface Stores extends AsyncDisposable {
+  readonly artifacts: ArtifactStore
+  /** Tells of the end of a render as whoever made it would, after its manifest. */
+  tell(manifest: Manifest, signal: AbortSignal): Promise<void>
 }
 
 export interface RenderAnswer {

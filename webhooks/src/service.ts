@@ -1,9 +1,11 @@
-/** The webhooks of one process: one dispatcher, from when the settings have been read until the service closes. */
+/** What a process does with the events of renders, from when it is told to begin until it is closed: a dispatcher, and retention. */
 import type { Instant } from '@platen/contract/brand.ts'
+import type { Log } from '@platen/contract/port/log.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type SigningSecrets, secretsOf } from '@platen/contract/webhook-secret.ts'
 import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './dispatcher.ts'
+import { type RetentionPorts, runRetention } from './retention/retention.ts'
 
 export interface WebhooksOptions {
   readonly ports: DispatcherPorts
@@ -13,26 +15,43 @@ export interface WebhooksOptions {
 }
 
 /** Closing it lets the calls in hand end. */
-export interface Webhooks extends AsyncDisposable {
+export interface Webhooks extends Running {
   /** Delivers from now on. Called when the settings that deliveries are signed by have been read. */
   begin(): void
-  /** False when the dispatcher has ended by a defect. */
-  isAlive(): boolean
 }
 
 /** Opens nothing. Deliveries wait until `begin`. */
 export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Webhooks {
-  const stopping = new AbortController()
-  let ended = Promise.resolve()
-  let isAlive = true
+  const signing = { ...settings, secretsOf: openedOnce(sealKey) }
+  let running: Running | undefined
   return {
     begin() {
-      const signing = { ...settings, secretsOf: openedOnce(sealKey) }
-      ended = runDispatcher(ports, signing, stopping.signal).catch((err: unknown) => {
-        isAlive = false
-        ports.log.error({ err }, 'webhooks stopped working')
-      })
+      running = inBackground((signal) => runDispatcher(ports, signing, signal), ports.log, 'webhooks stopped working')
     },
+    isAlive: () => running?.isAlive() ?? true,
+    [Symbol.asyncDispose]: async () => await running?.[Symbol.asyncDispose](),
+  }
+}
+
+/** Removes what is past its time in a cluster, from now on. Closing it lets the step in hand end. */
+export function openRetention(ports: RetentionPorts): Running {
+  return inBackground((signal) => runRetention(ports, signal), ports.log, 'retention stopped working')
+}
+
+/** What runs until it is closed. */
+export interface Running extends AsyncDisposable {
+  /** False when it has ended by a defect. */
+  isAlive(): boolean
+}
+
+function inBackground(run: (signal: AbortSignal) => Promise<void>, log: Log, epitaph: string): Running {
+  const stopping = new AbortController()
+  let isAlive = true
+  const ended = run(stopping.signal).catch((err: unknown) => {
+    isAlive = false
+    log.error({ err }, epitaph)
+  })
+  return {
     isAlive: () => isAlive,
     async [Symbol.asyncDispose]() {
       stopping.abort()

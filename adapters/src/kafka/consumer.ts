@@ -24,8 +24,8 @@ import {
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
 import { type KafkaConnection, unavailable } from './connect.ts'
-import { type Partition, partitionOf, type StoredRecord } from './partition.ts'
-import { type Watermark, watermark } from './watermark.ts'
+import { type Partition, partitionOf, type StoredRecord } from './partition/partition.ts'
+import { type Watermark, watermark } from './partition/watermark.ts'
 
 export interface ConsumerSettings {
   /** Full names, prefix and all. Every member of a group has to consume the same topics. */

@@ -1,6 +1,6 @@
 /** Records that nobody can work with, kept as they were, with the reason and the place they came from. */
 import type { KafkaConnection } from './connect.ts'
-import type { StoredRecord } from './partition.ts'
+import type { StoredRecord } from './partition/partition.ts'
 import { DEAD_TOPIC } from './topic.ts'
 
 /** What a dead letter's headers add to those of the record. */

@@ -7,14 +7,15 @@
  */
 import { type Bell, bell } from '@platen/contract/bell.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
+import type { DeadLetterReason } from '@platen/contract/port/renderer-meter.ts'
 import { type Engine, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { renderRecordCodec } from '@platen/contract/schema/render-record.ts'
 import type { KafkaConnection } from './connect.ts'
 import { type ConsumedRecord, type GroupConsumer, type Lag, openConsumer } from './consumer.ts'
 import { buryRecord } from './dead-letter.ts'
+import type { Watermark } from './partition/watermark.ts'
 import { lineTopic } from './topic.ts'
-import type { Watermark } from './watermark.ts'
 
 export interface RenderQueueSettings {
   /** Before the names of topics and groups; see `TopicSettings`. */
@@ -22,7 +23,7 @@ export interface RenderQueueSettings {
   /** Which lanes are consumed here; all if absent. Every lane takes what is put in. */
   readonly lanes?: readonly Lane[] | undefined
   /** Told of each record that was buried, for a counter. */
-  readonly buried?: ((kind: 'poison' | 'unreadable') => void) | undefined
+  readonly buried?: ((reason: DeadLetterReason) => void) | undefined
 }
 
 /** Closing it closes its consumers. */
@@ -176,7 +177,7 @@ class Station implements AsyncDisposable {
       async bury(reason, signal) {
         await buryRecord(connection, settings.prefix, { record: held, reason, signal })
         done()
-        settings.buried?.('poison')
+        settings.buried?.('crashed')
       },
     }
   }

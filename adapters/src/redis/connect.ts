@@ -5,8 +5,8 @@
  * be one that may run twice.
  */
 import { abortable } from '@platen/contract/bell.ts'
-import { REDIS_CALLS_MAX, REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { REDIS_CALLS_MAX, REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
 
 export interface RedisAddress {

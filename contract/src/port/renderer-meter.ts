@@ -1,10 +1,7 @@
 import type { Engine, Outcome, RenderRecord } from '../render.ts'
 
-/**
- * Why a record left the queue unrendered. `crashed`: each of its attempts brought a renderer down. `version`: a newer release has
- * written it. `malformed`: it is none.
- */
-export const DEAD_LETTER_REASONS = ['crashed', 'version', 'malformed'] as const
+/** Why a record left the queue unrendered. `crashed`: each of its attempts brought a renderer down. `unreadable`: it is no record, or of a version that is not known here. */
+export const DEAD_LETTER_REASONS = ['crashed', 'unreadable'] as const
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 
 /** What operators watch of renderers. Counting never fails and never waits. */

@@ -25,6 +25,9 @@ export const SERVERS = {
 
 export type ServerName = keyof typeof SERVERS
 
+/** All of them. */
+export const SERVER_NAMES: readonly ServerName[] = ['redis', 'kafka', 's3']
+
 /** Where a command was found, and how. */
 export interface Binary {
   readonly path: string

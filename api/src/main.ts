@@ -1,0 +1,51 @@
+/** The composition root of an API process: HTTP in, renders to Kafka; rates, status and answers by Redis; inputs and PDFs in S3. */
+import { randomUUID } from 'node:crypto'
+import { kafkaDeliveryDesk } from '@platen/adapters/kafka/delivery/delivery-log.ts'
+import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
+import { apiMeter } from '@platen/adapters/prometheus/api.ts'
+import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
+import { openProcess } from '@platen/adapters/system/process.ts'
+import { anyAborted, runUntilStopped } from '@platen/adapters/system/run.ts'
+import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { buildApp } from './app.ts'
+import { readConfig, SETTINGS } from './config.ts'
+
+if (import.meta.main) await runUntilStopped(serve)
+
+/** Serves until `stop` aborts; then refuses new requests, and resolves when those under way are answered. */
+async function serve(stop: AbortSignal): Promise<void> {
+  const config = readConfig(process.env)
+  await using stack = new AsyncDisposableStack()
+  const known = { variables: process.env, known: SETTINGS }
+  const base = await openProcess({ deployable: 'api', config, stack, reader: randomUUID(), ...known })
+  const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
+  // Whole PDFs go through it: on the connection of the limiter, every request would wait behind them.
+  const replyLine = stack.use(await connectRedis({ ...config.redis, callMsMax: REPLY_CALL_MS_MAX }, starting))
+  const health = {
+    isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),
+    // What is away is waited for, or worked without: a new process would find it away, too.
+    isAlive: () => true,
+  }
+  const app = buildApp({
+    ...base,
+    ...health,
+    limiter: redisLimiter(redis),
+    ledger: redisRenderLedger(redis),
+    replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
+    queue: stack.use(kafkaRenderQueue(kafka, topics)),
+    deliveries: kafkaDeliveryDesk({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),
+    keys: config.idKeys,
+    meter: apiMeter(metrics, { directory: () => directory.state() }),
+    isEngineAvailable: (engine) => config.engines.includes(engine),
+    settings: { brand: config.brand, serviceBucket, webhooks: config.webhooks },
+  })
+  stack.defer(() => app.close())
+  const url = await app.listen({ host: config.host, port: config.port })
+  log.info({ url }, 'api serves')
+  using _ = base.probes.serving(health)
+  await anyAborted([stop])
+  log.info({}, 'api draining')
+}

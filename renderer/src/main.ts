@@ -1,0 +1,80 @@
+/** The composition root of a renderer process: renders from Kafka, PDFs to S3, answers by Redis, outcomes to Kafka. */
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { httpEgress } from '@platen/adapters/http/egress.ts'
+import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
+import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
+import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { lagByTopic, openProcess } from '@platen/adapters/system/process.ts'
+import { anyAborted, runUntilStopped } from '@platen/adapters/system/run.ts'
+import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { type Config, readConfig, SETTINGS } from './config.ts'
+import { openEngines } from './engine/open-engines.ts'
+import { openRenderer } from './service.ts'
+import { syncSlotsOf } from './work/slots.ts'
+
+if (import.meta.main) await runUntilStopped(serve)
+
+/** Renders until `stop` aborts; resolves when the renders in hand have ended and the rest is given back to the queue. */
+async function serve(stop: AbortSignal): Promise<void> {
+  const config = readConfig(process.env)
+  await using stack = new AsyncDisposableStack()
+  const base = await openProcess({ deployable: 'renderer', config, stack, variables: process.env, known: SETTINGS })
+  const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
+  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(config, stack)) }))
+  if (config.engines.includes('html') && engines.openHtml === undefined) {
+    throw new Error('PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM says where it is')
+  }
+  const replyLine = stack.use(await connectRedis({ ...config.redis, callMsMax: REPLY_CALL_MS_MAX }, starting))
+  const meter = rendererMeter(metrics, { lag: () => lagByTopic(queue.lag()) })
+  const queue = stack.use(
+    kafkaRenderQueue(kafka, { ...topics, lanes: config.lanes, buried: (reason) => meter.buried(reason) }),
+  )
+  const renderer = stack.use(
+    openRenderer({
+      ports: {
+        ...base,
+        queue,
+        events: kafkaEventLog(kafka, topics),
+        ledger: redisRenderLedger(redis),
+        limiter: redisLimiter(redis),
+        replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
+        meter,
+      },
+      worker: { owner: randomUUID(), serviceBucket, eventKey: config.eventKey, lanes: config.lanes },
+      engines,
+      serves: config.engines,
+    }),
+  )
+  renderer.begin()
+  const statesOf = () => {
+    const states = renderer.states()
+    return config.engines.map((engine) => [engine, states[engine]] as const)
+  }
+  using _ = base.probes.serving({
+    isReady() {
+      const [states, settings] = [statesOf(), directory.state()]
+      const ready = settings.isReady && states.every(([, state]) => state === 'running')
+      return { ready, detail: { engines: Object.fromEntries(states), directory: settings } }
+    },
+    isAlive: () => queue.isAlive() && statesOf().every(([, state]) => state !== 'dead'),
+  })
+  log.info({ engines: config.engines, lanes: config.lanes }, 'renderer serves')
+  await anyAborted([stop])
+  log.info({}, 'renderer draining')
+}
+
+/** What is told to engines. Profiles of browsers lie in a folder that no other process has, as it is emptied at the start. */
+async function engineSettings({ concurrency, lanes, chromium, egressAllowCidrs }: Config, stack: AsyncDisposableStack) {
+  const profileDir = await mkdtemp(join(tmpdir(), 'platen-renderer-'))
+  stack.defer(() => rm(profileDir, { recursive: true, force: true }))
+  const slots = concurrency + syncSlotsOf(concurrency + 1, lanes)
+  return { slots, profileDir, chromium, egress: httpEgress({ clock: systemClock(), allowCidrs: egressAllowCidrs }) }
+}

@@ -1,0 +1,140 @@
+/** What it costs to have Kafka, Redis and S3 between the parts instead of a function call, and what more processes bring. */
+import { randomBytes } from 'node:crypto'
+import { aPhoto } from '../../fixture/image.ts'
+import { template, tsx } from '../../fixture/manifests.ts'
+import { startClusterService } from '../../topology/cluster/service.ts'
+import { startKafka } from '../../topology/server/kafka.ts'
+import { ended, render, submit, type TestedService } from '../../topology/service.ts'
+import type { Figure } from '../case.ts'
+import { contend } from '../child.ts'
+import { invoiceData } from '../invoice.ts'
+import { type Contender, quantile, race, timed } from '../measure.ts'
+import { MEASURED_LIVE, publishMeasured, settingsFor, startMeasured, syncRenders } from '../service.ts'
+
+const PICTURES = 9
+const PICTURE_BYTES = 1_000_000
+
+export async function* cluster(scale: number): AsyncGenerator<Figure> {
+  await using kafka = await startKafka()
+  const start = async (slots: number, renderers = 1) => {
+    const env = { ...settingsFor(slots), PLATEN_CHROMIUM: 'none' }
+    const service = await startClusterService(env, { kafka, renderers })
+    await publishMeasured(service, album())
+    return service
+  }
+  yield* syncOverhead(scale, start)
+  yield* acceptance(scale, start)
+  yield* renderers(scale, start)
+}
+
+type Start = (slots: number, renderers?: number) => ReturnType<typeof startClusterService>
+
+async function* syncOverhead(scale: number, start: Start): AsyncGenerator<Figure> {
+  await using embedded = await startMeasured(1, { PLATEN_CHROMIUM: 'none' })
+  await publishMeasured(embedded, album())
+  await using service = await start(1)
+  for (const { name, count, request } of [
+    { name: 'an invoice of 10 rows', count: 100, request: {} },
+    { name: 'a PDF of 9 MB', count: 20, request: { template: 'album' } },
+  ]) {
+    const sides = [service, embedded].map((one) => syncRenders(one, 'react_pdf', request))
+    const [over, inside] = await race(sides, {
+      rows: 10,
+      concurrency: 1,
+      count: Math.ceil(count * scale),
+      rounds: 5,
+      warmUp: 2 * count,
+    })
+    const [slow = 0, quick = 0] = [over, inside].map((result) => quantile(result?.latenciesMs ?? [], 0.5))
+    yield {
+      name: `sync over Kafka, ${name}: p50 over the embedded one, ms`,
+      detail: `${slow.toFixed(1)} − ${quick.toFixed(1)} ms, ${over?.sample.byteLength} bytes`,
+      value: slow - quick,
+      target: { atMost: 25 },
+    }
+  }
+}
+
+/** A template whose PDF has as many bytes as its pictures, which are put into it as they are. */
+function album(): readonly object[] {
+  const names = Array.from({ length: PICTURES }, (_, at) => `picture-${at}`)
+  const configMaps = names.map((name) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'team-measured' },
+    binaryData: { 'picture.jpg': paddedPhoto().toString('base64') },
+  }))
+  const assets = names.map((name) => ({ name: `${name}.jpg`, configMapKeyRef: { name, key: 'picture.jpg' } }))
+  const source = `
+    import { Document, Image, Page } from '@react-pdf/renderer'
+    export default () => (
+      <Document><Page>
+        {${JSON.stringify(names)}.map((name) => <Image key={name} src={'asset:' + name + '.jpg'} style={{ width: 40 }} />)}
+      </Page></Document>
+    )`
+  return [...configMaps, template('measured', 'album', { ...tsx(source), assets })]
+}
+
+/** A small photo with a lot said about it, in segments that readers pass over. */
+function paddedPhoto(): Buffer {
+  const photo = aPhoto()
+  const parts: Buffer[] = []
+  for (let left = PICTURE_BYTES; left > 0; left -= 65_537) {
+    const comment = randomBytes(65_533)
+    parts.push(Buffer.from([0xff, 0xfe, 0xff, 0xff]), comment)
+  }
+  return Buffer.concat([photo.subarray(0, 2), ...parts, photo.subarray(2)])
+}
+
+async function* acceptance(scale: number, start: Start): AsyncGenerator<Figure> {
+  await using service = await start(1)
+  // What renders would be in the way of what accepts; its queue is long enough.
+  await service.without('renderer')
+  await using raw = await contend('cluster/produce.ts', [service.broker])
+  const body = JSON.stringify({ template: 'invoice', mode: 'async', data: invoiceData(10) })
+  const own: Contender = {
+    pids: [],
+    run: (batch) =>
+      timed(batch, async () => {
+        const answer = await render(service, MEASURED_LIVE, body)
+        if (answer.status !== 202) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
+        return answer.body
+      }),
+    [Symbol.asyncDispose]: async () => {},
+  }
+  const [ours, bare] = await race([own, raw], { rows: 10, concurrency: 64, count: Math.ceil(2000 * scale), rounds: 5 })
+  const [mine, its] = [ours.documentsPerSecond, bare.documentsPerSecond]
+  yield {
+    name: 'async acceptance of one API process: × producing the same records by kafkajs',
+    detail: `${mine.toFixed(0)}/s, ${its.toFixed(0)}/s`,
+    value: mine / its,
+    target: { atLeast: 0.5 },
+  }
+}
+
+async function* renderers(scale: number, start: Start): AsyncGenerator<Figure> {
+  const count = Math.ceil(300 * scale)
+  const perSecond = async (many: number) => {
+    await using service = await start(1, many)
+    await renderAll(service, 200)
+    const rates: number[] = []
+    for (let round = 0; round < 3; round += 1) rates.push(await renderAll(service, count))
+    return quantile(rates, 0.5)
+  }
+  const [one, two] = [await perSecond(1), await perSecond(2)]
+  yield {
+    name: 'async renders of 50 rows: two renderer processes × one',
+    detail: `${two.toFixed(1)}/s, ${one.toFixed(1)}/s`,
+    value: two / one,
+    target: { atLeast: 1.7 },
+  }
+}
+
+/** Renders a second, from when the first is accepted until the last has ended. */
+async function renderAll(service: TestedService, count: number): Promise<number> {
+  const body = { template: 'invoice', engine: 'react_pdf', data: invoiceData(50) }
+  const begunAt = performance.now()
+  const ids = await Promise.all(Array.from({ length: count }, () => submit(service, MEASURED_LIVE, body)))
+  for (const id of ids) await ended(service, MEASURED_LIVE, id)
+  return (count * 1000) / (performance.now() - begunAt)
+}

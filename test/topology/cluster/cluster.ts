@@ -1,0 +1,192 @@
+/**
+ * The cluster topology on one machine: each deployable a process of its own on a real Kafka, Redis and S3, and `platen publish` in
+ * the place of the operator. All of it is on loopback, and goes when the process that started it goes.
+ */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Engine } from '@platen/contract/render.ts'
+import { type KafkaServer, startKafka } from '../server/kafka.ts'
+import { type Place, type Recipe, type ServerProcess, startServer } from '../server/process.ts'
+import { type RedisServer, startRedis } from '../server/redis.ts'
+import { type S3Server, startS3 } from '../server/s3.ts'
+
+const ROOT = new URL('../../..', import.meta.url).pathname
+export const SERVICE_BUCKET = 'platen'
+
+export interface ClusterOptions {
+  /** Settings of all processes, beside those of the connections. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly manifestsDir: string
+  /** Where generated keys and identities are kept. */
+  readonly dataDir: string
+  /** The ports of the API processes, as many as there are to be; 0 takes a free one. */
+  readonly apiPorts: readonly number[]
+  /** The engines there is a renderer of. */
+  readonly engines: readonly Engine[]
+  /** Renderers of each engine; one if absent. */
+  readonly renderers?: number
+  /** Buckets besides the service's own. */
+  readonly buckets?: readonly string[]
+  /** A Kafka that stays its owner's; absent = one of its own. */
+  readonly broker?: string
+}
+
+export interface Cluster extends AsyncDisposable {
+  /** Where the API processes listen. */
+  readonly urls: readonly string[]
+  readonly broker: string
+  readonly redis: RedisServer
+  readonly s3: S3Server
+  /** Before the names of its topics. */
+  readonly topicPrefix: string
+  readonly eventKey: Uint8Array
+  /** How its processes reach what they stand on. */
+  readonly connections: Readonly<Record<string, string>>
+  /** The processes of one deployable, or `publish`. */
+  processes(name: Deployable): readonly ServerProcess[]
+  /** What all of its processes have written. */
+  readonly log: () => string
+  /** Ends the processes as an operator would, and resolves with the highest exit code; null when a signal ended one. What they stand on goes on. */
+  readonly stop: () => Promise<number | null>
+  readonly kill: () => Promise<void>
+  /** Starts them again, after `stop` or `kill`. */
+  readonly start: () => Promise<void>
+}
+
+export type Deployable = 'publish' | 'api' | 'renderer' | 'webhooks'
+
+/** Starts a cluster; resolves when its manifests are published and every process is ready. Throws with the log of what does not start. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  await using stack = new AsyncDisposableStack()
+  const { buckets = [], broker: shared } = options
+  const owned = async <T extends AsyncDisposable>(starting: Promise<T>) => stack.use(await starting)
+  const [redis, s3, kafka] = await Promise.all([
+    owned(startRedis()),
+    owned(startS3([SERVICE_BUCKET, ...buckets])),
+    shared === undefined ? owned<KafkaServer>(startKafka()) : undefined,
+  ])
+  const broker = shared ?? kafka?.broker ?? ''
+  // A name of its own where others use the same Kafka.
+  const topicPrefix = shared === undefined ? '' : `t${randomBytes(6).toString('hex')}.`
+  const connections = connectionsTo({ redis, s3, broker, topicPrefix })
+  const secrets = makeSecrets()
+  const recipes = recipesOf(options, { ...connections, ...secrets, ...options.settings })
+  // First the settings: a renderer that knew none would render for tenants that are suspended.
+  const publish = [await owned(startServer(recipes.publish))]
+  const start = (all: readonly Recipe[]) => Promise.all(all.map((recipe) => owned(startServer(recipe))))
+  const [api, renderer, webhooks] = await Promise.all([
+    start(recipes.api),
+    start(recipes.renderer),
+    start(recipes.webhooks),
+  ])
+  const groups: Readonly<Record<Deployable, readonly ServerProcess[]>> = { publish, api, renderer, webhooks }
+  const all = Object.values(groups).flat()
+  const rest = [...api, ...renderer, ...webhooks]
+  const whole = stack.move()
+  return {
+    urls: api.map(({ port }) => `http://127.0.0.1:${port}`),
+    broker,
+    redis,
+    s3,
+    topicPrefix,
+    eventKey: Buffer.from(secrets.PLATEN_EVENT_KEY, 'base64url'),
+    connections,
+    processes: (name) => groups[name],
+    log: () => all.map((each) => each.log()).join(''),
+    async stop() {
+      const codes = await Promise.all(all.map((each) => each.stop()))
+      return codes.includes(null) ? null : Math.max(...codes.map(Number))
+    },
+    kill: async () => void (await Promise.all(all.map((each) => each.kill()))),
+    async start() {
+      for (const each of publish) await each.start()
+      await Promise.all(rest.map((each) => each.start()))
+    },
+    [Symbol.asyncDispose]: () => whole.disposeAsync(),
+  }
+}
+
+interface Servers {
+  readonly redis: RedisServer
+  readonly s3: S3Server
+  readonly broker: string
+  readonly topicPrefix: string
+}
+
+function connectionsTo({ redis, s3, broker, topicPrefix }: Servers): Readonly<Record<string, string>> {
+  return {
+    PLATEN_REDIS_URL: redis.url,
+    PLATEN_KAFKA_BROKERS: broker,
+    PLATEN_KAFKA_TOPIC_PREFIX: topicPrefix,
+    PLATEN_KAFKA_PARTITIONS: '2',
+    PLATEN_S3_ENDPOINT: s3.endpoint,
+    PLATEN_S3_REGION: s3.region,
+    PLATEN_S3_PATH_STYLE: '1',
+    PLATEN_S3_BUCKET: SERVICE_BUCKET,
+    AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+  }
+}
+
+/** What the processes of one installation have in common, and nobody else knows. */
+function makeSecrets() {
+  return {
+    PLATEN_ID_KEYS: randomBytes(32).toString('base64url'),
+    PLATEN_EVENT_KEY: randomBytes(32).toString('base64url'),
+    PLATEN_SEAL_KEY: randomBytes(32).toString('base64'),
+  }
+}
+
+interface Recipes {
+  readonly publish: Recipe
+  readonly api: readonly Recipe[]
+  readonly renderer: readonly Recipe[]
+  readonly webhooks: readonly Recipe[]
+}
+
+function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>>): Recipes {
+  const { apiPorts, engines, renderers = 1, manifestsDir, dataDir } = options
+  const publish: Recipe = {
+    name: 'publish',
+    command: () =>
+      commandOf(['cli/src/main.ts', 'publish', manifestsDir, '--watch'], { ...env, PLATEN_DATA_DIR: dataDir }),
+    isReady: async (_place, _signal, log) => /^watching /m.test(log()),
+  }
+  return {
+    publish,
+    api: apiPorts.map((port) => ({
+      ...deployable('api', { ...env, PLATEN_ENGINES: engines.join(',') }),
+      ...(port !== 0 && { port }),
+    })),
+    renderer: engines.flatMap((engine) =>
+      Array.from({ length: renderers }, () => deployable('renderer', { ...env, PLATEN_ENGINES: engine })),
+    ),
+    webhooks: [deployable('webhooks', env)],
+  }
+}
+
+/** A deployable with one port for its callers, if it has any, and one for its probes. */
+function deployable(name: Deployable, env: Readonly<Record<string, string>>): Recipe {
+  const probesOf = ({ ports: [, probes] }: Place) => `${probes}`
+  return {
+    name,
+    portsCount: 2,
+    command: (place) =>
+      commandOf([`${name}/src/main.ts`], {
+        ...env,
+        PLATEN_HOST: '127.0.0.1',
+        ...(name === 'api' && { PLATEN_PORT: `${place.port}` }),
+        PLATEN_METRICS_PORT: probesOf(place),
+        TMPDIR: place.folder,
+      }),
+    isReady: async (place, signal) => (await fetch(`http://127.0.0.1:${probesOf(place)}/readyz`, { signal })).ok,
+  }
+}
+
+function commandOf([program = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) {
+  const inherited = Object.keys(process.env).filter(
+    (name) => (name.startsWith('PLATEN_') && name !== 'PLATEN_CHROMIUM') || name === 'NODE_OPTIONS',
+  )
+  const cleared = Object.fromEntries(inherited.map((name) => [name, undefined]))
+  return { path: process.execPath, args: [join(ROOT, program), ...args], env: { ...cleared, ...env } }
+}
