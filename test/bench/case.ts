@@ -9,6 +9,7 @@ import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, submit } from '../topology/service.ts'
 import { contend } from './child.ts'
 import { cluster } from './cluster/case.ts'
+import { directory } from './directory/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, quantile, type Result, race, timed } from './measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
@@ -215,6 +216,7 @@ export const CASES = {
   acceptance,
   webhooks,
   cluster,
+  directory,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {

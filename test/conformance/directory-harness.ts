@@ -1,11 +1,14 @@
 /** What the tests of the directory in Redis have in common: publishers and readers, and snapshots to publish. */
+import { randomInt } from 'node:crypto'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { openRedisDirectory, type RedisDirectoryOptions } from '@platen/adapters/redis/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import { DIRECTORY_CHANGE_BYTES_MAX } from '@platen/contract/directory-limit.ts'
 import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
 import { aTemplate, aTenant } from '../fixture/build.ts'
 
@@ -64,13 +67,17 @@ export function aSnapshot(
   }
 }
 
+/** Accounts from this number on have so large a template that ten of them are more than goes into one change. */
+export const LARGE = 1000
+
 /** A tenant of that number, a key and a template of its own. */
 export function anAccount(number: number): { tenant: Tenant; key: ApiKey; template: Template } {
   // Brands are put on by what validates input; these are valid by being written here.
   const id = `tenant-${number}` as TenantId
   const tenant = aTenant({ id, incarnation: `incarnation-${number}` })
   const hash = number.toString(16).padStart(64, '0') as KeyHash
-  const template = aTemplate({ tenant: id, code: `invoice-${number}` as TemplateCode })
+  const variablesSchema = { description: 'x'.repeat(number < LARGE ? number : DIRECTORY_CHANGE_BYTES_MAX / 10) }
+  const template = aTemplate({ tenant: id, code: `invoice-${number}` as TemplateCode, variablesSchema })
   return { tenant, key: { hash, tenant: id, environment: 'live', suspended: false }, template }
 }
 
@@ -95,4 +102,78 @@ export function recordingLog(): Log & { readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = []
   const keep = (level: keyof Log) => (fields: object, message: string) => void lines.push({ level, message, fields })
   return { lines, debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') }
+}
+
+/** A connection whose owner dies at its call of that number, and calls nothing any more. */
+export function dyingAt(connection: RedisConnection, number: number): RedisConnection {
+  let calls = 0
+  return {
+    ...connection,
+    async call(command, signal) {
+      if (calls++ >= number) throw new Unavailable('dead')
+      return connection.call(command, signal)
+    },
+  }
+}
+
+/** A connection before whose call of that number something else happens. */
+export function atCall(connection: RedisConnection, number: number, happen: () => Promise<void>): RedisConnection {
+  let calls = 0
+  return {
+    ...connection,
+    async call(command, signal) {
+      if (calls++ === number) await happen()
+      return connection.call(command, signal)
+    },
+  }
+}
+
+/** What calls wait for while it is closed. */
+export interface Gate {
+  open(): void
+  close(): void
+  readonly passed: () => Promise<void>
+}
+
+/** A gate that is open. */
+export function gate(): Gate {
+  let way = Promise.withResolvers<void>()
+  way.resolve()
+  return {
+    open: () => way.resolve(),
+    close() {
+      way = Promise.withResolvers()
+    },
+    passed: () => way.promise,
+  }
+}
+
+/** A connection whose calls wait for a gate. */
+export function behind(connection: RedisConnection, { passed }: Gate): RedisConnection {
+  return {
+    ...connection,
+    async call(command, signal) {
+      await passed()
+      return connection.call(command, signal)
+    },
+  }
+}
+
+/** By their numbers. */
+export type Accounts = ReadonlyMap<number, ReturnType<typeof anAccount>>
+
+/** Some accounts come, some go, some change; at times nearly all. */
+export function changedAtRandom(accounts: Accounts): Accounts {
+  const next = new Map(accounts)
+  const most = randomInt(20) === 0 ? 120 : 4
+  for (let i = randomInt(most); i >= 0; i--) {
+    const number = randomInt(20) === 0 ? LARGE + randomInt(12) : randomInt(60)
+    const account = next.get(number) ?? anAccount(number)
+    const variablesSchema = { type: 'object', properties: { [`field-${randomInt(9)}`]: { type: 'string' } } }
+    const template = { ...account.template, version: randomInt(9), variablesSchema }
+    const tenant = { ...account.tenant, suspended: randomInt(2) === 0 }
+    if (randomInt(3) === 0) next.delete(number)
+    else next.set(number, { ...account, tenant, template })
+  }
+  return next
 }
