@@ -121,7 +121,9 @@ function settingsTable(settings: SettingTable): string {
 async function metricsTable(): Promise<string> {
   const all = anExposition()
   const api = anExposition()
-  const meter = apiMeter(api, { directory: () => ({ revision: 0, isConnected: true, ageMs: 0 }) })
+  const meter = apiMeter(api, {
+    directory: () => ({ isReady: true, revision: 0, isConnected: true, ageMs: 0, damaged: 0 }),
+  })
   // Its routes are known when they are registered.
   await anApi({ ports: { meter } }).app.ready()
   const renderer = anExposition()

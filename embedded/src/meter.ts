@@ -19,7 +19,13 @@ export interface EmbeddedMeters {
 export function openMeters({ directory, isRead }: { directory: Directory; isRead: boolean }): EmbeddedMeters {
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
   // What is published is in force at once, and there are no topics.
-  const look = () => ({ revision: directory.current().revision, isConnected: true, ageMs: 0 })
+  const look = () => ({
+    isReady: true,
+    isConnected: true,
+    revision: directory.current().revision,
+    ageMs: 0,
+    damaged: 0,
+  })
   return {
     metrics,
     api: apiMeter(metrics, { directory: look }),

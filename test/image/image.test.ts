@@ -76,7 +76,7 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
       expect(present.filter((each) => !installed.includes(each))).toEqual([])
       expect(absent.filter((each) => installed.includes(each))).toEqual([])
       const loaded = await load(folder)
-      expect(loaded).toContain(`${name}/src/`)
+      expect(loaded).toContain(`${name}/src/main.ts`)
       expect(loaded).not.toContain('.test.ts')
     } finally {
       await rm(folder, { recursive: true, force: true })

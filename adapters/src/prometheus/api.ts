@@ -1,18 +1,10 @@
 /** What is counted of the API. */
 import { HTTP_ERRORS } from '@platen/contract/error.ts'
 import type { ApiMeter, Route } from '@platen/contract/port/api-meter.ts'
+import type { DirectoryState } from '@platen/contract/port/directory.ts'
 import { ENGINES, LANES, type Lane, type Mode } from '@platen/contract/render.ts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Metrics } from './metrics.ts'
-
-/** The settings in force, as they are looked at for each scrape. */
-export interface DirectoryGauges {
-  readonly revision: number
-  /** Does it follow where its settings are published? */
-  readonly isConnected: boolean
-  /** How long ago it was last known to hold what is published. */
-  readonly ageMs: number
-}
 
 /** Seconds: from a poll to the longest wait for a sync render. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -23,7 +15,7 @@ const STATUS_CLASSES = ['2xx', '4xx', '5xx']
 const UNROUTED = { route: 'none', method: 'other' }
 
 /** Adds the counters to what is scraped. `directory` is asked at each scrape, and must neither wait nor throw. Once for each `metrics`. */
-export function apiMeter({ registry }: Metrics, { directory }: { directory: () => DirectoryGauges }): ApiMeter {
+export function apiMeter({ registry }: Metrics, { directory }: { directory: () => DirectoryState }): ApiMeter {
   gaugeDirectory(registry, directory)
   const registers = [registry]
   const refused = new Counter({
@@ -115,8 +107,8 @@ function requestMeter(registry: Registry): Pick<ApiMeter, 'routed' | 'answered'>
   }
 }
 
-function gaugeDirectory(registry: Registry, look: () => DirectoryGauges): void {
-  const gauge = (name: string, help: string, valueOf: (directory: DirectoryGauges) => number) =>
+function gaugeDirectory(registry: Registry, look: () => DirectoryState): void {
+  const gauge = (name: string, help: string, valueOf: (directory: DirectoryState) => number) =>
     new Gauge({
       name,
       help,
@@ -133,5 +125,10 @@ function gaugeDirectory(registry: Registry, look: () => DirectoryGauges): void {
     'platen_directory_age_seconds',
     'How long ago the settings in force were last known to be those published.',
     ({ ageMs }) => ageMs / 1000,
+  )
+  gauge(
+    'platen_directory_damaged_values',
+    'Published values met since the start that were not of their shape, and not taken.',
+    ({ damaged }) => damaged,
   )
 }

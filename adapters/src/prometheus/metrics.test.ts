@@ -23,7 +23,7 @@ test('a build says its version and what it is', async () => {
 test('what depends on the moment is looked at for each scrape, and a topic that was left is told no more', async () => {
   const { metrics, told } = opened()
   let lag: readonly TopicLag[] = [{ topic: 'render.html.sync', lag: 3 }]
-  let directory = { revision: 7, isConnected: true, ageMs: 1500 }
+  let directory = { isReady: true, revision: 7, isConnected: true, ageMs: 1500, damaged: 0 }
   rendererMeter(metrics, { lag: () => lag })
   apiMeter(metrics, { directory: () => directory })
   expect(await told('queue_lag')).toEqual(['platen_queue_lag{topic="render.html.sync"} 3'])
@@ -33,14 +33,20 @@ test('what depends on the moment is looked at for each scrape, and a topic that 
     'platen_directory_age_seconds 1.5',
   ])
   lag = [{ topic: 'render.html.bulk', lag: 1 }]
-  directory = { revision: 8, isConnected: false, ageMs: 2000 }
+  directory = { isReady: true, revision: 8, isConnected: false, ageMs: 2000, damaged: 2 }
   expect(await told('queue_lag')).toEqual(['platen_queue_lag{topic="render.html.bulk"} 1'])
-  expect(await told('directory_')).toEqual(['platen_directory_revision 8', 'platen_directory_age_seconds 2'])
+  expect(await told('directory_')).toEqual([
+    'platen_directory_revision 8',
+    'platen_directory_age_seconds 2',
+    'platen_directory_damaged_values 2',
+  ])
 })
 
 test('a path is a label only where it is a route, and so is its method', async () => {
   const { metrics, told } = opened()
-  const meter = apiMeter(metrics, { directory: () => ({ revision: 1, isConnected: true, ageMs: 0 }) })
+  const meter = apiMeter(metrics, {
+    directory: () => ({ isReady: true, revision: 1, isConnected: true, ageMs: 0, damaged: 0 }),
+  })
   const answer = { status: 404, durationMs: 1 }
   meter.routed({ path: '/livez', method: 'GET' })
   meter.answered({ path: '/livez', method: 'GET' }, answer)
