@@ -1,7 +1,7 @@
 /**
  * A folder of manifests, in force in a cluster: compiled by the same code as in the embedded service, its sources and assets put into
- * the artifact store, then its settings published in Redis. It is published whole or not at all: where anything in it is refused, what
- * was published before stays in force.
+ * the artifact store, then its settings published in Redis, all at once. A resource that is refused keeps its last good state, as it
+ * does there, so that nobody's mistake holds up the others; that something was refused is told, and by the exit code too.
  */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { Fenced, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
@@ -39,7 +39,7 @@ export interface PublishPorts extends RendererPorts {
 }
 
 /**
- * Publishes a folder, and follows it until `signal` aborts where it is to be watched. Answers whether it is published. Throws
+ * Publishes a folder, and follows it until `signal` aborts where it is to be watched. Answers whether all of it is published. Throws
  * `CalledWrongly`; rejects with the signal's reason while it publishes for the first time.
  */
 export async function publishFolder(
@@ -73,11 +73,6 @@ function isTrouble(error: unknown): error is Error {
   return error instanceof Unavailable || error instanceof S3Unfit || error instanceof Fenced
 }
 
-/** Something in the folder is refused. It has been said what. */
-class FolderRefused extends Error {
-  override readonly name = 'FolderRefused'
-}
-
 type Publish = (signal: AbortSignal) => Promise<boolean>
 
 interface Publishing extends PublishPorts {
@@ -85,14 +80,15 @@ interface Publishing extends PublishPorts {
   readonly check: ReturnType<typeof openRenderer>['check']
 }
 
-/** Makes what publishes the folder as it is then. Answers false, having said why, where something in it is refused. */
+/** Makes what publishes the folder as it is then. Answers false, having said why, where something in it was refused. */
 async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<Publish> {
   const { target, print, clock } = ports
   const { publisher } = target
   let reviewed: Review | undefined
+  let faults = 0
   const review = (look: Review) => {
     reviewed = look
-    reviewFolder(dir, look, print)
+    faults = reviewFolder(dir, look, print)
   }
   const publish = async (snapshot: Review['compiled']['snapshot'], signal: AbortSignal) => {
     const differences = publisher.differences(snapshot)
@@ -121,9 +117,8 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
   return async (signal) => {
     try {
       state = await load(state, signal)
-      return true
+      return faults === 0
     } catch (error) {
-      if (error instanceof FolderRefused) return false
       throw isErrno(error)
         ? new CalledWrongly(`the folder ${dir} cannot be read (${error.code})`, { cause: error })
         : error
@@ -136,8 +131,8 @@ function refuse(cause: unknown): never {
   throw cause instanceof Error ? new CalledWrongly(cause.message, { cause }) : cause
 }
 
-/** Says what is to be said of a folder. Throws `FolderRefused` where something in it is wrong. */
-function reviewFolder(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): void {
+/** Says what is to be said of a folder. Answers how much of it is refused. */
+function reviewFolder(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): number {
   const places = placesIn(folder, dir)
   const findings = folderFindings({ folder, dir, compiled, answers: checks, places }).toSorted(byPlace)
   print(
@@ -146,9 +141,8 @@ function reviewFolder(dir: string, { folder, compiled, checks }: Review, print: 
       .join(''),
   )
   const faults = findings.filter(({ isWarning }) => !isWarning).length
-  if (faults === 0) return
-  print(`nothing was published: ${count(faults, 'fault')}\n`)
-  throw new FolderRefused('the folder is refused')
+  if (faults > 0) print(`${count(faults, 'fault')}: what is refused keeps its last good state, if it has one\n`)
+  return faults
 }
 
 /** Waits, but not for ever, until every API process enforces what was published. */

@@ -41,7 +41,7 @@ export interface LoadOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
-  /** Looks at what is about to be published. What it throws is what loading throws, and nothing is published. */
+  /** Told of what is about to be published. */
   readonly review?: (look: Review) => void
 }
 
