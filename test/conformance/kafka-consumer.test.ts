@@ -21,7 +21,8 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
       signal,
     )
     const taken = await take(member, { count: 2, signal })
-    const [first, second] = taken.toSorted((a, b) => Number(b.key?.length) - Number(a.key?.length))
+    const first = taken.find(({ key }) => key !== null)
+    const second = taken.find(({ key }) => key === null)
     expect([first?.key?.toString(), first?.value?.toString()]).toStrictEqual(['ключ', 'Zażółć'])
     expect(first?.headers).toStrictEqual({ v: Buffer.from('1'), bytes: Buffer.from([0, 255]) })
     expect([second?.key, second?.value]).toStrictEqual([null, null])
@@ -53,23 +54,64 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     while ((await committedIn(connection, topic))[0] !== '1') signal.throwIfAborted()
   })
 
-  test('holds a little of a long partition, and all of it comes in the end', async ({ signal }) => {
-    const topic = lineOf(await kafka.topics({ partitions: ONE_PARTITION }))
+  test('fetches no more of a partition that has enough at hand, and all of it in the end', async ({ signal }) => {
+    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    const [long, short] = [`${prefix}render.html.bulk`, `${prefix}render.html.sync`]
     await using connection = await kafka.connect()
-    const value = 'x'.repeat(10_000)
-    const records = Array.from({ length: 200 }, (_, i) => ({ key: `${i}`, value }))
-    for (let i = 0; i < 200; i += 20) await connection.send(topic, records.slice(i, i + 20), signal)
+    await sendLong(connection, long, signal)
+    const own = bell()
+    const settings = { group: `${prefix}both`, topics: [long, short], arrived: () => own.ring() }
+    await using consumer = await openConsumer(connection, settings, signal)
+    // What arrives meanwhile on the other topic shows how often it has fetched.
+    for (let round = 0; round < 10; round++) {
+      await sendMany(connection, short, { count: 1, signal })
+      await take({ consumer, topic: short, bell: own }, { count: 1, signal })
+    }
+    const atHand: ConsumedRecord[] = []
+    for (let record = consumer.poll(long); record !== undefined; record = consumer.poll(long)) atHand.push(record)
+    // Two fetches at most, each of one batch that was sent.
+    expect(atHand.length).toBeLessThanOrEqual(2 * LONG_BATCH)
+    const rest = await take({ consumer, topic: long, bell: own }, { count: LONG - atHand.length, signal })
+    expect([...atHand, ...rest].map(({ offset }) => offset)).toStrictEqual(Array.from({ length: LONG }, (_, i) => i))
+  })
+
+  test('is given all of a partition that was full when it went to another, and came back', async ({ signal }) => {
+    const topic = lineOf(await kafka.topics({ partitions: { ...ONE_PARTITION, sync: 2 } }))
+    await using connection = await kafka.connect()
+    await sendLong(connection, topic, signal)
     await using member = await join(connection, topic, signal)
-    const taken = await take(member, { count: 200, signal })
-    expect(taken.map(({ offset }) => offset)).toStrictEqual(records.map((_, i) => i))
+    // Both have enough at hand when one of them is given away.
+    const isFetched = () => member.consumer.lag().every(({ records }) => records > 0)
+    while (!isFetched()) await member.bell.rung(signal)
+    const passing = await join(connection, topic, signal)
+    await passing[Symbol.asyncDispose]()
+    const offsets = new Set<string>()
+    while (offsets.size < LONG) {
+      const [record] = await take(member, { count: 1, signal })
+      offsets.add(`${record?.partition}/${record?.offset}`)
+    }
   })
 })
 
-interface Joined extends AsyncDisposable {
+/** Records of 10 kB, and how many are sent at once. */
+const LONG = 200
+const LONG_BATCH = 20
+
+async function sendLong(connection: KafkaConnection, topic: string, signal: AbortSignal): Promise<void> {
+  const value = 'x'.repeat(10_000)
+  for (let i = 0; i < LONG; i += LONG_BATCH) {
+    const records = Array.from({ length: LONG_BATCH }, (_, at) => ({ key: `${i + at}`, value }))
+    await connection.send(topic, records, signal)
+  }
+}
+
+interface Hand {
   readonly consumer: GroupConsumer
   readonly topic: string
   readonly bell: Bell
 }
+
+type Joined = Hand & AsyncDisposable
 
 async function join(connection: KafkaConnection, topic: string, signal: AbortSignal): Promise<Joined> {
   const own = bell()
@@ -78,7 +120,7 @@ async function join(connection: KafkaConnection, topic: string, signal: AbortSig
 }
 
 async function take(
-  { consumer, topic, bell }: Joined,
+  { consumer, topic, bell }: Hand,
   { count, signal }: { count: number; signal: AbortSignal },
 ): Promise<ConsumedRecord[]> {
   const taken: ConsumedRecord[] = []

@@ -18,17 +18,17 @@ describeOnKafka('renderers on Kafka', (kafka) => {
     const { prefix } = await kafka.topics({ partitions: PARTITIONS })
     await using connection = await kafka.connect()
     await using queue = kafkaRenderQueue(connection, { prefix })
-    const left = new Set<string>()
-    const stays = work(kafka, { prefix, left, signal })
-    const records = some(600)
-    for (const { id } of records) left.add(id)
-    const others: Promise<Worked>[] = []
-    for (const [i, record] of records.entries()) {
-      await queue.enqueue(record, signal)
-      // Each of them works for a while and goes; two may be there at once.
-      if (i % 150 === 50) others.push(work(kafka, { prefix, left, signal, countMax: 60 }))
+    const records = some(1200)
+    const left = new Set(records.map(({ id }): string => id))
+    for (let i = 0; i < records.length; i += 100) {
+      await Promise.all(records.slice(i, i + 100).map((record) => queue.enqueue(record, signal)))
     }
-    const worked = await Promise.all([stays, ...others])
+    const stays = work(kafka, { prefix, left, signal })
+    // Each of them works for a while and goes, with much waiting at every one.
+    const others: Worked[] = []
+    while (left.size > 0) others.push(await work(kafka, { prefix, left, signal, countMax: 30 }))
+    const worked = [await stays, ...others]
+    expect(others.length).toBeGreaterThan(1)
     expect(left.size).toBe(0)
     expect(worked.flatMap(({ twice }) => twice)).toStrictEqual([])
   })
@@ -111,7 +111,7 @@ async function work(kafka: KafkaFixture, { prefix, left, countMax, signal }: Wor
       const { id } = delivery.record
       if (known.has(id)) twice.push(id)
       known.add(id)
-      await connection.clock.sleep(3, signal)
+      await connection.clock.sleep(10, signal)
       await delivery.done(signal)
       left.delete(id)
     }

@@ -53,6 +53,17 @@ describe('a watermark', () => {
     expect(mark.position()).toBe(7)
   })
 
+  test('follows what others have done while the partition was theirs', () => {
+    const mark = watermark()
+    for (const offset of [5, 6, 7]) mark.begin(offset)
+    for (const offset of [6, 7]) mark.release(offset)
+    mark.restart()
+    expect([8, 9].map((offset) => mark.begin(offset))).toStrictEqual([true, true])
+    expect(mark.position()).toBe(8)
+    for (const offset of [8, 5]) mark.done(offset)
+    expect(mark.position()).toBe(9)
+  })
+
   test('believes a record that is done before it is fetched', () => {
     const mark = watermark()
     mark.done(5)
