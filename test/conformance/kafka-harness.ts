@@ -52,7 +52,7 @@ export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => voi
 }
 
 /** One partition a topic: the suites expect one line. */
-export const ONE_PARTITION = { sync: 1, async: 1, bulk: 1 }
+export const ONE_PARTITION = { sync: 1, async: 1, bulk: 1, events: 1 }
 
 /** Connects to a server of the tests. Its log is kept for nobody. */
 export function connectTo(

@@ -7,7 +7,7 @@
  * and whoever reads it has to bear that.
  */
 
-import { connect as connectPlain } from 'node:net'
+import { connect as connectPlain, isIP } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { abortable } from '@platen/contract/bell.ts'
 import {
@@ -144,10 +144,12 @@ function configOf({ brokers, clientId, sasl, tls }: KafkaSettings, ports: KafkaP
 const socketFactory: NonNullable<KafkaConfig['socketFactory']> = ({ host, port, ssl, onConnect }) => {
   const socket = ssl
     ? // kafkajs gives `null` for no TLS and the options as they were set for it.
-      connectSecurely({ host, port, ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }), ...ssl }, onConnect)
+      connectSecurely({ host, port, ...(isIP(host) > 0 ? {} : { servername: host }), ...ssl }, onConnect)
     : connectPlain({ host, port }, onConnect)
   return socket.setNoDelay(true).setKeepAlive(true, 60_000)
 }
+
+const COMPLAINTS_KEPT_MAX = 100
 
 /** What kafkajs says of itself. What it objects to is worth a warning, once; the rest is for whoever looks for a fault. */
 function complaintsTo({ clock, log }: KafkaPorts, heard: () => void): (entry: LogEntry) => void {
@@ -160,7 +162,7 @@ function complaintsTo({ clock, log }: KafkaPorts, heard: () => void): (entry: Lo
     const isNews = level <= logLevel.ERROR && (last === undefined || now - last > KAFKA_COMPLAINT_EVERY_MS)
     if (!isNews) return log.debug(fields, 'kafka client reported')
     // Messages hold names and numbers, so there is no end to them.
-    if (toldAt.size >= 100) toldAt.clear()
+    if (toldAt.size >= COMPLAINTS_KEPT_MAX) toldAt.clear()
     toldAt.set(message, now)
     log.warn(fields, 'kafka client complained')
   }

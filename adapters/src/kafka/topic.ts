@@ -33,8 +33,8 @@ export interface Topic {
 export interface TopicSettings {
   /** Before the name of every topic and group, so that installations can share a Kafka. Letters, digits, `.`, `_` and `-`. */
   readonly prefix: string
-  /** Of each lane's topics; no more renderers than that can serve a lane at once. Ordering is kept in a partition alone, so one is the least and enough for a test. */
-  readonly partitions?: Partial<Record<Lane, number>> | undefined
+  /** Of each lane's topics, and of the event log; no more processes than that share one at a time. */
+  readonly partitions?: Partial<Record<Lane | 'events', number>> | undefined
   /** How many brokers have a copy; the brokers' own default if absent. */
   readonly replicas?: number | undefined
 }
@@ -44,13 +44,12 @@ export class KafkaUnfit extends Error {
   override readonly name = 'KafkaUnfit'
 }
 
-/** More partitions than renderers anyone starts; changing their number later is easy, changing it down is not possible. */
-export const PARTITIONS: Readonly<Record<Lane, number>> = { sync: 12, async: 24, bulk: 24 }
+/** More than anyone starts processes: there can be more partitions later, and never fewer. */
+export const PARTITIONS: Readonly<Record<Lane | 'events', number>> = { sync: 12, async: 24, bulk: 24, events: 12 }
 
 /** Dead letters: what cannot be read, or brings its renderers down, with the reason. People read them. */
 export const DEAD_TOPIC = 'render.dead'
 export const EVENT_TOPIC = 'render.events'
-const EVENT_PARTITIONS = 12
 const DEAD_PARTITIONS = 1
 
 /** The topic of a line, and the group of its renderers: members of a group all consume the same, and renderers may differ in their lanes. */
@@ -81,7 +80,7 @@ export function renderTopics({ partitions }: TopicSettings, readers: readonly st
   }
   const events = {
     name: EVENT_TOPIC,
-    partitions: Math.min(partitions?.async ?? EVENT_PARTITIONS, EVENT_PARTITIONS),
+    partitions: partitions?.events ?? PARTITIONS.events,
     groups: readers.map(readerGroup),
     config: deletedAfter(KAFKA_EVENTS_KEPT_MS),
   }

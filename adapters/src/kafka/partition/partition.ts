@@ -54,6 +54,7 @@ export function partitionOf(topic: string, partition: number, watermark: Waterma
     isPaused: false,
     add(messages, highWatermark) {
       end = highWatermark
+      watermark.endAt(end)
       const fresh = messages
         .filter(({ offset }) => watermark.begin(Number(offset)))
         .map((message) => storedAs({ topic, partition }, message))

@@ -64,6 +64,16 @@ describe('a watermark', () => {
     expect(mark.position()).toBe(9)
   })
 
+  test('knows nothing of a topic that was made anew under the old name', () => {
+    const mark = watermark()
+    for (const offset of [0, 1, 2]) mark.begin(offset)
+    for (const offset of [0, 1]) mark.done(offset)
+    mark.endAt(3)
+    expect([mark.begin(0), mark.begin(2), mark.position()]).toStrictEqual([false, false, 2])
+    mark.endAt(1)
+    expect([mark.begin(0), mark.position()]).toStrictEqual([true, 0])
+  })
+
   test('believes a record that is done before it is fetched', () => {
     const mark = watermark()
     mark.done(5)

@@ -16,6 +16,8 @@ export interface Watermark {
   position(): number | undefined
   /** How many records there are between the oldest that is not done and the newest. */
   openCount(): number
+  /** The partition ends at this offset. Where more than that is done already, its topic was made anew, and nothing is known of it. */
+  endAt(offset: number): void
   /** The partition is not ours any more: whatever is fetched next may begin anywhere. What is in hand or done stays known. */
   restart(): void
 }
@@ -66,6 +68,13 @@ export function watermark(): Watermark {
     },
     position: () => begun[0] ?? next,
     openCount: () => begun.length,
+    endAt(offset) {
+      if (offset >= low) return
+      low = 0
+      begun = []
+      next = undefined
+      known.clear()
+    },
     restart() {
       begun = []
       next = undefined
