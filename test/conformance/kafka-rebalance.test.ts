@@ -71,8 +71,10 @@ describeOnKafka('renderers on Kafka', (kafka) => {
     })
     const [taken] = await once(createInterface(child.stdout), 'line')
     expect(taken).toBe(record.id)
-    const consumer = await queue.consume('react_pdf', signal)
+    // Before anyone else joins: nothing is shared out anew but for its silence.
     child.kill('SIGKILL')
+    await once(child, 'exit')
+    const consumer = await queue.consume('react_pdf', signal)
     const [delivery] = await take(consumer, 1, signal)
     expect(delivery?.record).toStrictEqual(record)
   })
