@@ -7,8 +7,9 @@ export interface DeliveryLog {
   /** Resolves when the deliveries are durable, each due at once. One that is known by its id is left as it is. */
   schedule(deliveries: readonly Delivery[], signal: AbortSignal): Promise<void>
   /**
-   * Deliveries as they fall due, the earliest first, until the signal aborts (the iteration then ends). One consumer a log. What was
-   * given out and neither recorded nor deferred when the process died is given out again.
+   * Deliveries as they fall due, the earliest first as far as one line goes, until the signal aborts (the iteration then ends). One
+   * consumer a process. Where several processes share the log each delivery goes to one of them; what one has in hand when it leaves
+   * or dies, and when the work is shared out anew, is given out again.
    */
   consume(signal: AbortSignal): AsyncIterable<DueDelivery>
   /** Undefined for an id that is not known, or no longer. */

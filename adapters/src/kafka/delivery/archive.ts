@@ -3,10 +3,10 @@
  *
  *     delivery/of/<render>/<id>   the delivery and its progress
  *     delivery/by-id/<id>         which render it is of
- *     delivery/ask/<id>/<slot>    an attempt that is asked for and not yet made
+ *     delivery/ask/<id>/<number>    an attempt that is asked for and not yet made
  *
  * The artifact store can create an object only where none is, and cannot compare before it writes. So whatever several processes
- * write at the same time is an object that is created: asking takes a free slot, and there are as many as may be asked for at once.
+ * write at the same time is an object that is created: asking takes a free number, and there are as many as may be asked for at once.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { DELIVERY_STATUSES, type Delivery } from '@platen/contract/delivery.ts'
@@ -39,11 +39,11 @@ export interface Archive {
   read(id: string, render: RenderId, signal: AbortSignal): Promise<Progress | undefined>
   find(id: string, signal: AbortSignal): Promise<Progress | undefined>
   ofRender(render: RenderId, signal: AbortSignal): Promise<readonly Progress[]>
-  /** Takes a free slot; undefined where there is none. */
+  /** Takes a free number; undefined where there is none. */
   ask(id: string, ask: Ask, signal: AbortSignal): Promise<number | undefined>
-  asked(id: string, slot: number, signal: AbortSignal): Promise<Ask | undefined>
-  writeAsk(id: string, slot: number, at: { ask: Ask; signal: AbortSignal }): Promise<void>
-  removeAsk(id: string, slot: number, signal: AbortSignal): Promise<void>
+  asked(id: string, number: number, signal: AbortSignal): Promise<Ask | undefined>
+  writeAsk(id: string, number: number, at: { ask: Ask; signal: AbortSignal }): Promise<void>
+  removeAsk(id: string, number: number, signal: AbortSignal): Promise<void>
   forget(render: RenderId, signal: AbortSignal): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export function archiveIn(store: ArtifactStore, bucket: string): Archive {
   const placeFaults = compileValidator(PLACE_SCHEMA)
   const at = (...names: readonly string[]): ArtifactAddress => ({ bucket, key: [ROOT, ...names].join('/') })
   const progressAt = ({ id, render }: Pick<Delivery, 'id' | 'render'>) => at('of', render, id)
-  const askAt = (id: string, slot: number) => at('ask', id, String(slot))
+  const askAt = (id: string, number: number) => at('ask', id, String(number))
 
   async function get(address: ArtifactAddress, faultsOf: Validator, signal: AbortSignal): Promise<unknown> {
     const bytes = await artifacts.get(address, signal)
@@ -94,18 +94,18 @@ export function archiveIn(store: ArtifactStore, bucket: string): Archive {
         .toSorted((one, other) => (one.delivery.id < other.delivery.id ? -1 : 1))
     },
     async ask(id, ask, signal) {
-      for (let slot = 0; slot < WEBHOOK_REDELIVERIES_MAX; slot++) {
-        if (await artifacts.create(askAt(id, slot), bytesOf(ask), signal)) return slot
+      for (let number = 0; number < WEBHOOK_REDELIVERIES_MAX; number++) {
+        if (await artifacts.create(askAt(id, number), bytesOf(ask), signal)) return number
       }
       return undefined
     },
-    asked: async (id, slot, signal) => (await get(askAt(id, slot), askFaults, signal)) as Ask | undefined,
-    writeAsk: (id, slot, { ask, signal }) => artifacts.put(askAt(id, slot), bytesOf(ask), signal),
-    removeAsk: (id, slot, signal) => artifacts.delete(askAt(id, slot), signal),
+    asked: async (id, number, signal) => (await get(askAt(id, number), askFaults, signal)) as Ask | undefined,
+    writeAsk: (id, number, { ask, signal }) => artifacts.put(askAt(id, number), bytesOf(ask), signal),
+    removeAsk: (id, number, signal) => artifacts.delete(askAt(id, number), signal),
     async forget(render, signal) {
       for await (const address of artifacts.list(bucket, `${ROOT}/of/${render}/`, signal)) {
         const id = address.key.slice(address.key.lastIndexOf('/') + 1)
-        const asks = Array.from({ length: WEBHOOK_REDELIVERIES_MAX }, (_, slot) => askAt(id, slot))
+        const asks = Array.from({ length: WEBHOOK_REDELIVERIES_MAX }, (_, number) => askAt(id, number))
         // What names the others goes last, so that what is cut short is found again.
         for (const other of [...asks, at('by-id', id), address]) await artifacts.delete(other, signal)
       }

@@ -131,7 +131,7 @@ interface Asking extends DeliveryLogPorts, DeliveryLogSettings {
 
 const NONCE_BYTES = 16
 
-/** Takes a slot and sends a reminder of it. */
+/** Takes a number and sends a reminder of it. */
 async function ask(archive: Archive, asking: Asking, signal: AbortSignal): Promise<boolean> {
   const { id, clock, ids } = asking
   signal.throwIfAborted()
@@ -141,12 +141,12 @@ async function ask(archive: Archive, asking: Asking, signal: AbortSignal): Promi
   const now = clock.now()
   const nonce = Buffer.from(ids.random(NONCE_BYTES)).toString('hex')
   const fresh: Ask = { version: VERSION, nonce, step: 0, dueAt: now }
-  const slot = await archive.ask(id, fresh, signal)
-  if (slot === undefined) {
+  const number = await archive.ask(id, fresh, signal)
+  if (number === undefined) {
     await askAgain(archive, { ...asking, render }, signal)
     return false
   }
-  await remind(asking, [{ id, render, dueAt: now, step: 0, ask: { slot, nonce } }], signal)
+  await remind(asking, [{ id, render, dueAt: now, step: 0, ask: { number, nonce } }], signal)
   return true
 }
 
@@ -157,12 +157,12 @@ async function ask(archive: Archive, asking: Asking, signal: AbortSignal): Promi
 async function askAgain(archive: Archive, asking: Asking & { render: RenderId }, signal: AbortSignal): Promise<void> {
   const { id, render, clock } = asking
   const now = clock.now()
-  for (let slot = 0; slot < WEBHOOK_REDELIVERIES_MAX; slot++) {
-    const known = await archive.asked(id, slot, signal)
+  for (let number = 0; number < WEBHOOK_REDELIVERIES_MAX; number++) {
+    const known = await archive.asked(id, number, signal)
     if (known === undefined || known.dueAt + WEBHOOK_DEFER_MS_MAX > now) continue
     const again: Ask = { ...known, step: known.step + 2, dueAt: now }
-    await archive.writeAsk(id, slot, { ask: again, signal })
+    await archive.writeAsk(id, number, { ask: again, signal })
     const { step, nonce } = again
-    await remind(asking, [{ id, render, dueAt: now, step, ask: { slot, nonce } }], signal)
+    await remind(asking, [{ id, render, dueAt: now, step, ask: { number, nonce } }], signal)
   }
 }

@@ -25,7 +25,7 @@ export interface Reminder {
 
 /** Which of the attempts that were asked for: its place among them, and its name, as the place is used again. */
 export interface AskName {
-  readonly slot: number
+  readonly number: number
   readonly nonce: string
 }
 
@@ -43,7 +43,7 @@ const SCHEMA = {
     dueAt: COUNT,
     ripeAt: COUNT,
     step: COUNT,
-    ask: { type: 'object', required: ['slot', 'nonce'], properties: { slot: COUNT, nonce: NAME } },
+    ask: { type: 'object', required: ['number', 'nonce'], properties: { number: COUNT, nonce: NAME } },
   },
 } as const
 

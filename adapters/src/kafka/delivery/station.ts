@@ -141,7 +141,7 @@ export class Station {
 
   async #bury(record: ConsumedRecord, reason: string): Promise<undefined> {
     try {
-      await bury(this.#ports, { record, reason }, NEVER)
+      await bury(this.#ports, { record, reason }, never())
       record.done()
     } catch (cause) {
       this.#fail(record, cause)
@@ -152,14 +152,14 @@ export class Station {
     const { archive } = this.#ports
     const { id, render, ask: name, step } = hold.reminder
     const [progress, ask] = await Promise.all([
-      archive.read(id, render, NEVER),
-      name && archive.asked(id, name.slot, NEVER),
+      archive.read(id, render, never()),
+      name && archive.asked(id, name.number, never()),
     ])
     if (progress === undefined) return undefined
     if (name === undefined) return await this.#scheduledOf(hold, progress)
     if (ask === undefined || ask.nonce !== name.nonce) return undefined
     if (progress.answered.includes(name.nonce)) {
-      await archive.removeAsk(id, name.slot, NEVER)
+      await archive.removeAsk(id, name.number, never())
       return undefined
     }
     const verdict = verdictOn(step, ask.step)
@@ -182,7 +182,7 @@ export class Station {
       },
       defer: async (until, reason) => {
         const after = afterDeferral(progress, until, reason)
-        await this.#ports.archive.write(after, NEVER)
+        await this.#ports.archive.write(after, never())
         await this.#remindOf(after)
         this.#done(hold)
       },
@@ -197,13 +197,13 @@ export class Station {
       isRedelivery: true,
       record: async (attempt, next) => {
         await this.#writeAttempt(progress, { attempt, next, nonce: name.nonce })
-        await archive.removeAsk(id, name.slot, NEVER)
+        await archive.removeAsk(id, name.number, never())
         this.#done(hold)
       },
       defer: async (until, reason) => {
         const step = ask.step + 1
-        if (reason !== undefined) await archive.write({ ...progress, reason }, NEVER)
-        await archive.writeAsk(id, name.slot, { ask: { ...ask, step, dueAt: until }, signal: NEVER })
+        if (reason !== undefined) await archive.write({ ...progress, reason }, never())
+        await archive.writeAsk(id, name.number, { ask: { ...ask, step, dueAt: until }, signal: never() })
         await this.#remind({ id, render, dueAt: until, step, ask: name })
         this.#done(hold)
       },
@@ -215,7 +215,7 @@ export class Station {
     made: { attempt: Attempt; next?: Next | undefined; nonce?: string },
   ): Promise<void> {
     const after = afterAttempt(progress, made)
-    await this.#ports.archive.write(after, NEVER)
+    await this.#ports.archive.write(after, never())
     if (after.step !== progress.step) await this.#remindOf(after)
   }
 
@@ -225,12 +225,17 @@ export class Station {
   }
 
   #remind(notice: Notice): Promise<void> {
-    return remind(this.#ports, [notice], NEVER)
+    return remind(this.#ports, [notice], never())
   }
 }
 
-/** Each call of the store and of Kafka ends by itself, and what has begun is to be ended. */
-const NEVER = new AbortController().signal
+/**
+ * Each call of the store and of Kafka ends by itself, and what has begun is to be ended. One of its own for each call, as the listeners
+ * on a shared one are searched each time.
+ */
+function never(): AbortSignal {
+  return new AbortController().signal
+}
 
 function givenOf({ reminder }: Hold, progress: Progress): Pick<DueDelivery, 'delivery' | 'attempts' | 'dueAt'> {
   return { delivery: progress.delivery, attempts: progress.attempts, dueAt: reminder.dueAt }

@@ -1,0 +1,41 @@
+import type { Delivery } from '@platen/contract/delivery.ts'
+import { describe, expect, test } from 'vitest'
+import { afterAttempt, afterDeferral, begun, recordOf, verdictOn } from './progress.ts'
+
+// Nothing here looks into it.
+const DELIVERY = { id: 'a' } as Delivery
+const ATTEMPT = { startedAt: 1, durationMs: 1, result: 'status' } as const
+
+describe('a delivery', () => {
+  test('is a step on after an attempt of its schedule, with what follows from it', () => {
+    const after = afterAttempt(begun(DELIVERY, 0), { attempt: ATTEMPT, next: { status: 'scheduled', dueAt: 9 } })
+    expect(after).toMatchObject({ step: 1, attempts: 1, status: 'scheduled', dueAt: 9, made: [ATTEMPT], answered: [] })
+  })
+
+  test('is where it was after an attempt that was asked for', () => {
+    const before = afterDeferral(begun(DELIVERY, 0), 9, 'no secret')
+    const after = afterAttempt(before, { attempt: ATTEMPT, nonce: 'n' })
+    expect(after).toStrictEqual({ ...before, made: [ATTEMPT], answered: ['n'] })
+  })
+
+  test('keeps the names of as many that were asked for as can be asked for at once', () => {
+    let progress = begun(DELIVERY, 0)
+    for (let i = 0; i < 12; i++) progress = afterAttempt(progress, { attempt: ATTEMPT, nonce: `n${i}` })
+    expect([progress.answered.length, progress.answered[0], progress.answered.at(-1)]).toStrictEqual([10, 'n2', 'n11'])
+  })
+
+  test('forgets why it waited, and when it is due, as it ends', () => {
+    const before = afterDeferral(begun(DELIVERY, 0), 9, 'no secret')
+    const after = afterAttempt(before, { attempt: ATTEMPT, next: { status: 'exhausted' } })
+    expect(recordOf(after)).toStrictEqual({ delivery: DELIVERY, status: 'exhausted', attempts: [ATTEMPT] })
+  })
+})
+
+test.for([
+  ['of where it stands', 3, 3, 'give'],
+  ['of the step before, whose successor may never have been sent', 2, 3, 'remind'],
+  ['of a step long past', 1, 3, 'forget'],
+  ['of a step that was never written', 4, 3, 'forget'],
+] as const)('a reminder %s', ([, reminded, step, verdict]) => {
+  expect(verdictOn(reminded, step)).toBe(verdict)
+})
