@@ -201,6 +201,22 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     expect(given).toStrictEqual(['short', 'odd', 'long'])
   })
 
+  test('lets no reminder wait longer than its rung, whatever it says', async ({ signal }) => {
+    const clock = manualClock(NOON)
+    await using harness = await installation(clock)
+    const log = await harness.open()
+    const { id, render } = aDelivery({ id: 'a' })
+    harness.fail(/^send webhook.due/)
+    await expect(log.schedule([aDelivery({ id, render })], signal)).rejects.toThrow(Unavailable)
+    harness.fail()
+    const value = JSON.stringify({ version: 1, id, render, dueAt: NOON, ripeAt: Number.MAX_SAFE_INTEGER, step: 0 })
+    await harness.connection.send(`${harness.settings.prefix}webhook.wait.1s`, [{ key: id, value }], signal)
+    const next = take(log, signal)
+    while (clock.armed() === 0) await turn()
+    await clock.advance(1000)
+    expect((await next).delivery.id).toBe(id)
+  })
+
   test.for([
     ['webhook.due', 'garbage', 'it is no JSON'],
     ['webhook.due', '{"version":2}', 'it is of version 2, not 1'],

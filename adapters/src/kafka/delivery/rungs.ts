@@ -84,7 +84,7 @@ export class Rungs {
   readonly #poll: GroupConsumer['poll']
   readonly #arrived = bell()
   readonly #read = reminderReader()
-  #held: readonly Held[] = []
+  #held: Held[] = []
 
   constructor(timer: Timer, poll: GroupConsumer['poll']) {
     this.#timer = timer
@@ -115,14 +115,16 @@ export class Rungs {
   }
 
   async #fill(signal: AbortSignal): Promise<void> {
+    const { clock, prefix } = this.#timer
     for (const rung of RUNGS) {
       let room = WEBHOOK_RUNG_HELD_MAX - this.#held.filter((held) => held.rung === rung).length
       for (; room > 0; room--) {
-        const record = this.#poll(this.#timer.prefix + rung.topic)
+        const record = this.#poll(prefix + rung.topic)
         if (record === undefined) break
         const reminder = this.#read(record.value)
         if ('fault' in reminder) await this.#bury(record, reminder.fault, signal)
-        else this.#held = [...this.#held, { reminder, record, rung, at: reminder.ripeAt }]
+        // Nothing waits longer than its rung, whatever the clock of who sent it says.
+        else this.#held.push({ reminder, record, rung, at: Math.min(reminder.ripeAt, clock.now() + rung.waitMs) })
       }
     }
   }
