@@ -1,7 +1,6 @@
 /** Records that nobody can work with, kept as they were, with the reason and the place they came from. */
 import type { KafkaConnection } from './connect.ts'
 import type { StoredRecord } from './partition/partition.ts'
-import { DEAD_TOPIC } from './topic.ts'
 
 /** What a dead letter's headers add to those of the record. */
 export const DEAD_HEADERS = {
@@ -17,14 +16,15 @@ const REASON_CHARS_MAX = 1000
 interface Burial {
   readonly record: StoredRecord
   readonly reason: string
-  readonly signal: AbortSignal
+  /** Where it is put aside, with the prefix. */
+  readonly deadTopic: string
 }
 
 /** Resolves when the dead letter is durable. Throws `Unavailable`; done again, it is there twice. */
 export async function buryRecord(
   connection: KafkaConnection,
-  prefix: string,
-  { record, reason, signal }: Burial,
+  { record, reason, deadTopic }: Burial,
+  signal: AbortSignal,
 ): Promise<void> {
   const { key, value, headers, topic, partition, offset } = record
   const added = {
@@ -33,5 +33,5 @@ export async function buryRecord(
     [DEAD_HEADERS.partition]: String(partition),
     [DEAD_HEADERS.offset]: String(offset),
   }
-  await connection.send(prefix + DEAD_TOPIC, [{ key, value, headers: { ...headers, ...added } }], signal)
+  await connection.send(deadTopic, [{ key, value, headers: { ...headers, ...added } }], signal)
 }

@@ -11,7 +11,7 @@ import { type KafkaConnection, unavailable } from './connect.ts'
 import { type ConsumedRecord, type GroupConsumer, type Lag, openConsumer } from './consumer.ts'
 import { buryRecord } from './dead-letter.ts'
 import { commitInGroup } from './group.ts'
-import { EVENT_TOPIC, readerGroup } from './topic.ts'
+import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
 
 export interface EventLogSettings {
   /** Before the names of topics and groups; see `TopicSettings`. */
@@ -67,7 +67,7 @@ export function kafkaEventLog(connection: KafkaConnection, { prefix, buried }: E
   }
 
   const bury = async (record: ConsumedRecord, reason: string, signal: AbortSignal) => {
-    const burial = () => buryRecord(connection, prefix, { record, reason, signal })
+    const burial = () => buryRecord(connection, { record, reason, deadTopic: prefix + DEAD_TOPIC }, signal)
     await repeatWhileUnavailable(burial, { ...connection, signal })
     record.done()
     buried?.()

@@ -15,7 +15,7 @@ import type { KafkaConnection } from './connect.ts'
 import { type ConsumedRecord, type GroupConsumer, type Lag, openConsumer } from './consumer.ts'
 import { buryRecord } from './dead-letter.ts'
 import type { Watermark } from './partition/watermark.ts'
-import { lineTopic } from './topic.ts'
+import { DEAD_TOPIC, lineTopic } from './topic.ts'
 
 export interface RenderQueueSettings {
   /** Before the names of topics and groups; see `TopicSettings`. */
@@ -175,7 +175,7 @@ class Station implements AsyncDisposable {
         done()
       },
       async bury(reason, signal) {
-        await buryRecord(connection, settings.prefix, { record: held, reason, signal })
+        await buryRecord(connection, { record: held, reason, deadTopic: settings.prefix + DEAD_TOPIC }, signal)
         done()
         settings.buried?.('crashed')
       },
@@ -188,7 +188,7 @@ class Station implements AsyncDisposable {
     const { topic, partition, offset } = record
     const { signal } = this.#closing
     try {
-      const bury = () => buryRecord(connection, settings.prefix, { record, reason, signal })
+      const bury = () => buryRecord(connection, { record, reason, deadTopic: settings.prefix + DEAD_TOPIC }, signal)
       await repeatWhileUnavailable(bury, { ...connection, signal })
       record.done()
       settings.buried?.('unreadable')

@@ -12,6 +12,7 @@ import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { WEBHOOK_RUNG_HELD_MAX, WEBHOOK_RUNG_SLACK_MS } from '@platen/contract/webhook-limit.ts'
 import type { KafkaConnection } from '../connect.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer.ts'
+import { buryRecord } from '../dead-letter.ts'
 import { type Reminder, reminderReader, VERSION } from './reminder.ts'
 import { DUE_TOPIC, RUNGS, type Rung, WEBHOOK_DEAD_TOPIC } from './topic.ts'
 
@@ -46,24 +47,6 @@ export function rungFor(waitMs: number): Rung | undefined {
   if (waitMs <= 0) return undefined
   return RUNGS.findLast((rung) => rung.waitMs <= waitMs + WEBHOOK_RUNG_SLACK_MS) ?? RUNGS[0]
 }
-
-/** Puts a record aside for people, as it was, with the reason and the place it stood at. Resolves when that is durable. */
-export async function bury(
-  { connection, prefix }: Sender,
-  { record, reason }: { record: ConsumedRecord; reason: string },
-  signal: AbortSignal,
-): Promise<void> {
-  const { key, value, headers, topic, partition, offset } = record
-  const added = {
-    'platen-reason': reason.slice(0, REASON_CHARS_MAX),
-    'platen-topic': topic,
-    'platen-partition': String(partition),
-    'platen-offset': String(offset),
-  }
-  await connection.send(prefix + WEBHOOK_DEAD_TOPIC, [{ key, value, headers: { ...headers, ...added } }], signal)
-}
-
-const REASON_CHARS_MAX = 1000
 
 interface Held {
   readonly reminder: Reminder
@@ -147,7 +130,9 @@ export class Rungs {
   }
 
   async #bury(record: ConsumedRecord, reason: string, signal: AbortSignal): Promise<void> {
-    await this.#repeat(() => bury(this.#timer, { record, reason }, signal), signal)
+    const { connection, prefix } = this.#timer
+    const burial = { record, reason, deadTopic: prefix + WEBHOOK_DEAD_TOPIC }
+    await this.#repeat(() => buryRecord(connection, burial, signal), signal)
     record.done()
   }
 

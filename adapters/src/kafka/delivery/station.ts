@@ -11,11 +11,12 @@ import type { Attempt } from '@platen/contract/delivery.ts'
 import type { DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
 import { WEBHOOK_OBJECTS_AT_ONCE } from '@platen/contract/webhook-limit.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer.ts'
+import { buryRecord } from '../dead-letter.ts'
 import { type Archive, type Ask, Unreadable } from './archive.ts'
 import { afterAttempt, afterDeferral, type Progress, verdictOn } from './progress.ts'
 import { type AskName, type Reminder, reminderReader } from './reminder.ts'
-import { bury, type Notice, remind, type Sender } from './rungs.ts'
-import { DUE_TOPIC } from './topic.ts'
+import { type Notice, remind, type Sender } from './rungs.ts'
+import { DUE_TOPIC, WEBHOOK_DEAD_TOPIC } from './topic.ts'
 
 export interface StationPorts extends Sender {
   readonly archive: Archive
@@ -140,8 +141,9 @@ export class Station {
   }
 
   async #bury(record: ConsumedRecord, reason: string): Promise<undefined> {
+    const { connection, prefix } = this.#ports
     try {
-      await bury(this.#ports, { record, reason }, never())
+      await buryRecord(connection, { record, reason, deadTopic: prefix + WEBHOOK_DEAD_TOPIC }, never())
       record.done()
     } catch (cause) {
       this.#fail(record, cause)
