@@ -22,7 +22,7 @@ interface Burial {
 
 /** Resolves when the dead letter is durable. Throws `Unavailable`; done again, it is there twice. */
 export async function buryRecord(
-  connection: KafkaConnection,
+  connection: Pick<KafkaConnection, 'send'>,
   { record, reason, deadTopic }: Burial,
   signal: AbortSignal,
 ): Promise<void> {

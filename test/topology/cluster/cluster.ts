@@ -44,7 +44,7 @@ export interface Cluster extends AsyncDisposable {
   readonly connections: Readonly<Record<string, string>>
   /** The processes of one deployable, or `publish`. */
   processes(name: Deployable): readonly ServerProcess[]
-  /** What all of its processes have written. */
+  /** What all of its processes have written, as far as it was looked at before they were started again. */
   readonly log: () => string
   /** Ends the processes as an operator would, and resolves with the highest exit code; null when a signal ended one. What they stand on goes on. */
   readonly stop: () => Promise<number | null>
@@ -92,7 +92,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     eventKey: Buffer.from(secrets.PLATEN_EVENT_KEY, 'base64url'),
     connections,
     processes: (name) => groups[name],
-    log: () => all.map((each) => each.log()).join(''),
+    log: joinedLog(all),
     async stop() {
       const codes = await Promise.all(all.map((each) => each.stop()))
       return codes.includes(null) ? null : Math.max(...codes.map(Number))
@@ -103,6 +103,22 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       await Promise.all(rest.map((each) => each.start()))
     },
     [Symbol.asyncDispose]: () => whole.disposeAsync(),
+  }
+}
+
+/** One log of several, to which each call adds what they have written since the last one. */
+function joinedLog(processes: readonly ServerProcess[]): () => string {
+  const read = new Map<ServerProcess, number>()
+  let joined = ''
+  return () => {
+    for (const each of processes) {
+      const text = each.log()
+      const known = read.get(each) ?? 0
+      // A process that was started again has a log of its own.
+      joined += text.length < known ? text : text.slice(known)
+      read.set(each, text.length)
+    }
+    return joined
   }
 }
 
