@@ -122,7 +122,8 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
     resume: () => void child.kill('SIGCONT'),
     async [Symbol.asyncDispose]() {
       await end('SIGKILL')
-      await rm(place.folder, { recursive: true, force: true })
+      // A browser that was orphaned by a kill may write for a moment yet.
+      await rm(place.folder, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }
