@@ -16,6 +16,9 @@ export const KAFKA_SEND_MS_MAX = 6 * SECOND_MS
 /** Sends one process may have under way. Past it the broker is not keeping up, and more would only wait. */
 export const KAFKA_SENDS_MAX = 10_000
 
+/** What one request for a topic carries at most, unless one record alone is larger: half of what brokers take by default in one piece. */
+export const KAFKA_BATCH_BYTES_MAX = 512 * KIB
+
 /** First and longest wait before something is tried again with a broker. */
 export const KAFKA_RETRY_MS_MIN = 100
 export const KAFKA_RETRY_MS_MAX = SECOND_MS

@@ -8,8 +8,8 @@ import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, submit } from '../topology/service.ts'
 import { contend } from './child.ts'
-import { cluster } from './cluster/case.ts'
-import { directory } from './directory/case.ts'
+import { clusterAcceptance, clusterRenderers, clusterSync } from './cluster/case.ts'
+import { directory } from './cluster/directory/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, quantile, type Result, race, timed } from './measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
@@ -215,8 +215,10 @@ export const CASES = {
   start,
   acceptance,
   webhooks,
-  cluster,
-  directory,
+  'cluster-sync': clusterSync,
+  'cluster-acceptance': clusterAcceptance,
+  'cluster-renderers': clusterRenderers,
+  'cluster-directory': directory,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {

@@ -1,8 +1,10 @@
-/** `make bench`: what the service costs beside the bare libraries under it, as ratios. ONLY=html,start runs some of it, SCALE=0.2 a fifth. */
+/** `make bench`: what the service costs beside the bare libraries under it, as ratios. ONLY=html,cluster runs some of it, SCALE=0.2 a fifth. */
 import { CASES, type Figure } from './case.ts'
 
 const { ONLY, SCALE = '1' } = process.env
-const wanted = Object.entries(CASES).filter(([name]) => ONLY === undefined || ONLY.split(',').includes(name))
+const wanted = Object.entries(CASES).filter(
+  ([name]) => ONLY === undefined || ONLY.split(',').some((only) => name === only || name.startsWith(`${only}-`)),
+)
 let missed = 0
 for (const [, measure] of wanted) {
   for await (const figure of measure(Number(SCALE))) {

@@ -16,14 +16,13 @@ import {
   KAFKA_CONNECT_MS_MAX,
   KAFKA_RETRY_MS_MAX,
   KAFKA_RETRY_MS_MIN,
-  KAFKA_SEND_MS_MAX,
-  KAFKA_SENDS_MAX,
 } from '@platen/contract/kafka-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners, type SASLOptions } from 'kafkajs'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
+import { batched } from './client/batch.ts'
 
 export interface KafkaSettings {
   /** `host:port` of some brokers; they name the others. */
@@ -79,28 +78,19 @@ export async function connectKafka(
   })
   await producer.connect().catch(refuse(settings))
   let admin: Promise<Admin> | undefined
-  let underWay = 0
+  const send = batched(async (topic, messages) => {
+    await producer.send({ topic, messages: [...messages], acks: -1, timeout: KAFKA_ANSWER_MS_MAX }).catch(unavailable)
+  }, ports.clock)
   return {
     ...ports,
     client,
     async send(topic, records, sendSignal) {
-      sendSignal.throwIfAborted()
-      if (underWay >= KAFKA_SENDS_MAX) throw new Unavailable(`Kafka has ${KAFKA_SENDS_MAX} sends to answer already`)
-      underWay++
       const messages = records.map(({ key, value, headers }) => ({
         key: bufferOf(key),
         value: bufferOf(value),
         ...(headers !== undefined && { headers: headersOf(headers) }),
       }))
-      const sending = producer
-        .send({ topic, messages, acks: -1, timeout: KAFKA_ANSWER_MS_MAX })
-        .catch(unavailable)
-        .finally(() => underWay--)
-      const deadline = ports.clock.timeout(KAFKA_SEND_MS_MAX)
-      await abortable(sending, AbortSignal.any([sendSignal, deadline])).catch((error: unknown) => {
-        sendSignal.throwIfAborted()
-        throw deadline.aborted ? new Unavailable(`Kafka did not answer within ${KAFKA_SEND_MS_MAX} ms`) : error
-      })
+      await send(topic, messages, sendSignal)
     },
     async admin() {
       admin ??= openAdmin(client(() => undefined))

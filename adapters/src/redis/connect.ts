@@ -35,6 +35,8 @@ export interface RedisSettings {
   readonly tls?: { readonly ca?: string | undefined; readonly servername?: string | undefined } | undefined
   /** How long a call may take; after it the call is `Unavailable`. */
   readonly callMsMax: number
+  /** Do the calls of one turn of the event loop go together? Many at once then cost less, and one alone comes a little later. */
+  readonly isGathering?: boolean | undefined
 }
 
 export interface RedisConnection extends AsyncDisposable {
@@ -122,10 +124,11 @@ function clientOf(settings: RedisSettings, retryStrategy: (times: number) => num
 }
 
 /** What would else wait for ever in the client ends here: by default it queues without bound while Redis is away. */
-function optionsOf({ username, password, tls, callMsMax }: RedisSettings) {
+function optionsOf({ username, password, tls, callMsMax, isGathering = false }: RedisSettings) {
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
+    enableAutoPipelining: isGathering,
     maxRetriesPerRequest: 1,
     commandTimeout: callMsMax,
     connectTimeout: REDIS_CONNECT_MS_MAX,

@@ -70,7 +70,7 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   const metrics = openMetrics({ isRead: true, deployable })
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))
-  const redis = stack.use(await connectRedis(config.redis, starting))
+  const redis = stack.use(await connectRedis({ ...config.redis, isGathering: true }, starting))
   const { topicPrefix: prefix, partitions, replicas, ...brokers } = config.kafka
   const kafka = stack.use(
     await connectKafka({ ...brokers, clientId: `platen-${deployable}` }, { clock, log }, starting),

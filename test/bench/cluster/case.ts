@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { aPhoto } from '../../fixture/image.ts'
 import { template, tsx } from '../../fixture/manifests.ts'
-import { startClusterService } from '../../topology/cluster/service.ts'
-import { startKafka } from '../../topology/server/kafka.ts'
+import { type ClusterService, startClusterService } from '../../topology/cluster/service.ts'
+import { type KafkaServer, startKafka } from '../../topology/server/kafka.ts'
 import { ended, render, submit, type TestedService } from '../../topology/service.ts'
 import type { Figure } from '../case.ts'
 import { contend } from '../child.ts'
@@ -14,25 +14,19 @@ import { MEASURED_LIVE, publishMeasured, settingsFor, startMeasured, syncRenders
 const PICTURES = 9
 const PICTURE_BYTES = 1_000_000
 
-export async function* cluster(scale: number): AsyncGenerator<Figure> {
-  await using kafka = await startKafka()
-  const start = async (slots: number, renderers = 1) => {
-    const env = { ...settingsFor(slots), PLATEN_CHROMIUM: 'none' }
-    const service = await startClusterService(env, { kafka, renderers })
-    await publishMeasured(service, album())
-    return service
-  }
-  yield* syncOverhead(scale, start)
-  yield* acceptance(scale, start)
-  yield* renderers(scale, start)
+/** A cluster of one API process on a Kafka that is there, with the templates that are measured. */
+async function startMeasuredCluster(kafka: KafkaServer, slots: number, renderers = 1): Promise<ClusterService> {
+  const env = { ...settingsFor(slots), PLATEN_CHROMIUM: 'none' }
+  const service = await startClusterService(env, { kafka, renderers })
+  await publishMeasured(service, album())
+  return service
 }
 
-type Start = (slots: number, renderers?: number) => ReturnType<typeof startClusterService>
-
-async function* syncOverhead(scale: number, start: Start): AsyncGenerator<Figure> {
+export async function* clusterSync(scale: number): AsyncGenerator<Figure> {
+  await using kafka = await startKafka()
   await using embedded = await startMeasured(1, { PLATEN_CHROMIUM: 'none' })
   await publishMeasured(embedded, album())
-  await using service = await start(1)
+  await using service = await startMeasuredCluster(kafka, 1)
   for (const { name, count, request } of [
     { name: 'an invoice of 10 rows', count: 100, request: {} },
     { name: 'a PDF of 9 MB', count: 20, request: { template: 'album' } },
@@ -86,8 +80,9 @@ function paddedPhoto(): Buffer {
   return Buffer.concat([photo.subarray(0, 2), ...parts, photo.subarray(2)])
 }
 
-async function* acceptance(scale: number, start: Start): AsyncGenerator<Figure> {
-  await using service = await start(1)
+export async function* clusterAcceptance(scale: number): AsyncGenerator<Figure> {
+  await using kafka = await startKafka()
+  await using service = await startMeasuredCluster(kafka, 1)
   // What renders would be in the way of what accepts; its queue is long enough.
   await service.without('renderer')
   await using raw = await contend('cluster/produce.ts', [service.broker])
@@ -112,10 +107,11 @@ async function* acceptance(scale: number, start: Start): AsyncGenerator<Figure> 
   }
 }
 
-async function* renderers(scale: number, start: Start): AsyncGenerator<Figure> {
+export async function* clusterRenderers(scale: number): AsyncGenerator<Figure> {
+  await using kafka = await startKafka()
   const count = Math.ceil(300 * scale)
   const perSecond = async (many: number) => {
-    await using service = await start(1, many)
+    await using service = await startMeasuredCluster(kafka, 1, many)
     await renderAll(service, 200)
     const rates: number[] = []
     for (let round = 0; round < 3; round += 1) rates.push(await renderAll(service, count))

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { KeyHash, Template, TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
-import { aTemplate, aTenant } from '../../fixture/build.ts'
+import { aTemplate, aTenant } from '../../../fixture/build.ts'
 
 /** With another revision every tenant has other limits. */
 export function manySettings(revision: number, tenants: number): DirectorySnapshot {

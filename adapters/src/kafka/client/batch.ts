@@ -1,0 +1,96 @@
+/**
+ * Records that are sent by many at once, in few requests: what comes while a request for a topic is under way goes with the next one.
+ * Nobody waits for company, so one that comes alone is sent at once. For broker and client a request costs far more than a record.
+ */
+import { abortable } from '@platen/contract/bell.ts'
+import { KAFKA_BATCH_BYTES_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '@platen/contract/kafka-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { Message } from 'kafkajs'
+
+/** Makes one request. Rejects as the caller of `send` is to see it. */
+export type SendBatch = (topic: string, messages: readonly Message[]) => Promise<void>
+
+/** Sends messages that belong together: all of them are in one request, or the request is theirs alone. */
+export type Send = (topic: string, messages: readonly Message[], signal: AbortSignal) => Promise<void>
+
+interface Waiting {
+  readonly messages: readonly Message[]
+  readonly bytes: number
+  /** Aborts when nobody waits for it any more. */
+  readonly signal: AbortSignal
+  readonly sent: PromiseWithResolvers<void>
+}
+
+interface Line {
+  readonly waiting: Waiting[]
+  isSending: boolean
+}
+
+/**
+ * Gathers what is sent. A send takes `KAFKA_SEND_MS_MAX` at most, then it is `Unavailable`; what was given up before its request began is
+ * not sent. A request that takes longer than that holds up no other.
+ */
+export function batched(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>): Send {
+  const lines = new Map<string, Line>()
+  let underWay = 0
+
+  const pump = async (topic: string, line: Line) => {
+    if (line.isSending) return
+    line.isSending = true
+    for (let batch = next(line.waiting); batch.length > 0; batch = next(line.waiting)) {
+      const messages = batch.flatMap((each) => each.messages)
+      const request = sendBatch(topic, messages)
+      request.then(
+        () => batch.forEach(({ sent }) => sent.resolve()),
+        (cause: unknown) => batch.forEach(({ sent }) => sent.reject(cause)),
+      )
+      await abortable(request, clock.timeout(KAFKA_SEND_MS_MAX)).catch(() => undefined)
+    }
+    line.isSending = false
+  }
+
+  return async (topic, messages, sendSignal) => {
+    sendSignal.throwIfAborted()
+    if (underWay >= KAFKA_SENDS_MAX) throw new Unavailable(`Kafka has ${KAFKA_SENDS_MAX} sends to answer already`)
+    const line = lines.get(topic) ?? { waiting: [], isSending: false }
+    lines.set(topic, line)
+    const deadline = clock.timeout(KAFKA_SEND_MS_MAX)
+    const signal = AbortSignal.any([sendSignal, deadline])
+    const sent = Promise.withResolvers<void>()
+    sent.promise.catch(() => undefined)
+    line.waiting.push({ messages, bytes: bytesOf(messages), signal, sent })
+    void pump(topic, line)
+    underWay++
+    try {
+      await abortable(sent.promise, signal)
+    } catch (error) {
+      sendSignal.throwIfAborted()
+      throw deadline.aborted ? new Unavailable(`Kafka did not answer within ${KAFKA_SEND_MS_MAX} ms`) : error
+    } finally {
+      underWay--
+    }
+  }
+}
+
+/** What goes with the next request: all that is still waited for, as long as brokers take it in one piece. */
+function next(waiting: Waiting[]): readonly Waiting[] {
+  const batch: Waiting[] = []
+  let bytes = 0
+  for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+    // One that is larger alone goes alone.
+    if (batch.length > 0 && bytes + first.bytes > KAFKA_BATCH_BYTES_MAX) break
+    waiting.shift()
+    if (first.signal.aborted) continue
+    batch.push(first)
+    bytes += first.bytes
+  }
+  return batch
+}
+
+/** More than a header takes of its own, and the record around it. */
+const FRAME_BYTES = 200
+
+function bytesOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, { key, value }) => sum + FRAME_BYTES + (key?.length ?? 0) + (value?.length ?? 0), 0)
+}
