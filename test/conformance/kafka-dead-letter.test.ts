@@ -74,7 +74,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
     expect(JSON.parse(String(letter.value))).toStrictEqual(record)
     expect(letter.key?.toString()).toBe(record.id)
     expect(textOf(letter)).toMatchObject({ v: '1', 'platen-reason': 'render_crashed' })
-    expect(buried).toStrictEqual(['poison'])
+    expect(buried).toStrictEqual(['crashed'])
     expect(await committedIn(connection, `${prefix}render.react_pdf.async`)).toBe('1')
   })
 
