@@ -140,6 +140,8 @@ const socketFactory: NonNullable<KafkaConfig['socketFactory']> = ({ host, port, 
 }
 
 const COMPLAINTS_KEPT_MAX = 100
+/** What brokers say whenever a member comes or goes, or a topic is made by somebody else. */
+const PASSING = /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors/
 
 /** What kafkajs says of itself. What it objects to is worth a warning, once; the rest is for whoever looks for a fault. */
 function complaintsTo({ clock, log }: KafkaPorts, heard: () => void): (entry: LogEntry) => void {
@@ -149,7 +151,8 @@ function complaintsTo({ clock, log }: KafkaPorts, heard: () => void): (entry: Lo
     const fields = { namespace, reason: message, broker, group: groupId, detail: error }
     const last = toldAt.get(message)
     const now = clock.monotonic()
-    const isNews = level <= logLevel.ERROR && (last === undefined || now - last > KAFKA_COMPLAINT_EVERY_MS)
+    const isWorthIt = level <= logLevel.ERROR && !PASSING.test(String(error))
+    const isNews = isWorthIt && (last === undefined || now - last > KAFKA_COMPLAINT_EVERY_MS)
     if (!isNews) return log.debug(fields, 'kafka client reported')
     // Messages hold names and numbers, so there is no end to them.
     if (toldAt.size >= COMPLAINTS_KEPT_MAX) toldAt.clear()
