@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { mayFollow, type Status } from './render.ts'
+import { aManifest } from '../../test/fixture/build.ts'
+import { decodeManifest, encodeManifest, mayFollow, type Status, UnreadableManifest } from './render.ts'
 
 test.for<[Status, Status, boolean]>([
   ['queued', 'running', true],
@@ -18,4 +19,21 @@ test.for<[Status, Status, boolean]>([
   ['failed', 'queued', false],
 ])('from %s to %s: %s', ([from, to, allowed]) => {
   expect(mayFollow(from, to)).toBe(allowed)
+})
+
+test('a manifest is read as it was written', () => {
+  const manifest = aManifest()
+  expect(decodeManifest(encodeManifest(manifest))).toEqual(manifest)
+})
+
+test.for<[string, string]>([
+  ['nothing', ''],
+  ['half of one', Buffer.from(encodeManifest(aManifest())).toString().slice(0, 100)],
+  ['zeros', '\0'.repeat(100)],
+  ['null', 'null'],
+  ['another object', '{"render":{}}'],
+])('%s is no manifest, and what it says is quoted nowhere', ([, text]) => {
+  expect(() => decodeManifest(Buffer.from(text))).toThrow(
+    new UnreadableManifest(`the manifest cannot be read: ${text.length} bytes that are none`),
+  )
 })

@@ -2,7 +2,6 @@
  * A render and its life. `queued → running → succeeded | failed`, monotonic by rank; `running` may be taken over by another
  * renderer with a higher attempt, a terminal state never changes. Accepted = the queue record; outcome = the manifest.
  */
-import assert from 'node:assert/strict'
 import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode, WarningCode } from './error.ts'
 import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
@@ -156,15 +155,28 @@ export function encodeManifest(manifest: Manifest): Uint8Array {
   return Buffer.from(JSON.stringify(manifest))
 }
 
-/** A manifest as it was stored: only this service writes there, so what cannot be read is a defect. */
+/** What stands where a manifest is to stand is none: it was damaged in the store, and nobody knows how the render ended. */
+export class UnreadableManifest extends Error {
+  override readonly name = 'UnreadableManifest'
+}
+
+/** A manifest as it was stored. Throws `UnreadableManifest`, which quotes nothing of it. */
 export function decodeManifest(bytes: Uint8Array): Manifest {
-  const manifest: unknown = JSON.parse(Buffer.from(bytes).toString())
-  assert(
-    typeof manifest === 'object' && manifest !== null && 'render' in manifest && 'outcome' in manifest,
-    'not a manifest',
-  )
+  const manifest = parsed(bytes)
+  if (typeof manifest !== 'object' || manifest === null || !('render' in manifest && 'outcome' in manifest)) {
+    throw new UnreadableManifest(`the manifest cannot be read: ${bytes.byteLength} bytes that are none`)
+  }
   // Written by encodeManifest; a stored shape only ever gains fields.
   return manifest as Manifest
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString())
+  } catch {
+    // The parser's message quotes the text, which may be a tenant's.
+    return undefined
+  }
 }
 
 /** The status view that a manifest gives when the ledger has forgotten the render. */

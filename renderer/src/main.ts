@@ -35,7 +35,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   const replyLine = stack.use(await connectRedis({ ...config.redis, callMsMax: REPLY_CALL_MS_MAX }, starting))
   const meter = rendererMeter(metrics, { lag: () => lagByTopic(queue.lag()) })
   const queue = stack.use(
-    kafkaRenderQueue(kafka, { ...topics, lanes: config.lanes, buried: (reason) => meter.buried(reason) }),
+    kafkaRenderQueue(kafka, { ...topics, lanes: config.lanes, buried: () => meter.buried('unreadable') }),
   )
   const renderer = stack.use(
     openRenderer({

@@ -22,7 +22,7 @@ import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Claim, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
+import type { DeadLetterReason, RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import {
   type ArtifactAddress,
@@ -38,6 +38,7 @@ import {
   type Outcome,
   pdfKey,
   type RenderRecord,
+  UnreadableManifest,
 } from '@platen/contract/render.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import type { RenderEngine, Rendering } from './engine/engine.ts'
@@ -134,15 +135,44 @@ function take(consumer: RenderConsumer, lanes: readonly Lane[]): RenderDelivery 
 
 /** Brings one delivery to its end. One that could not be ended stays in the queue and is given out again after a restart. */
 async function finish(worker: Worker, delivery: RenderDelivery): Promise<void> {
+  const { id: render, tenant } = delivery.record
+  await end(worker, delivery)
+    .catch((error: unknown) => putAside(worker, delivery, error))
+    .catch((err: unknown) => worker.log.error({ render, tenant, err }, 'render left unfinished'))
+}
+
+async function end(worker: Worker, delivery: RenderDelivery): Promise<void> {
   const { record } = delivery
-  try {
-    const manifest = await settle(worker, record).catch((error: unknown) => settleDefect(worker, record, error))
-    await insist(worker, () => (isPoison(manifest) ? delivery.bury('render_crashed', NEVER) : delivery.done(NEVER)))
-    logOutcome(worker, manifest)
-    await worker.source.sweep(record, NEVER)
-  } catch (error) {
-    worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render left unfinished')
-  }
+  const manifest = await settle(worker, record).catch((error: unknown) => settleDefect(worker, record, error))
+  if (isPoison(manifest)) await bury(worker, delivery, { reason: 'render_crashed', counted: 'crashed' })
+  else await insist(worker, () => delivery.done(NEVER))
+  logOutcome(worker, manifest)
+  await worker.source.sweep(record, NEVER)
+}
+
+async function bury(
+  worker: Worker,
+  delivery: RenderDelivery,
+  { reason, counted }: { readonly reason: string; readonly counted: DeadLetterReason },
+): Promise<void> {
+  await insist(worker, () => delivery.bury(reason, NEVER))
+  worker.meter.buried(counted)
+}
+
+/**
+ * A render has ended and its manifest cannot be read: nothing can be told of it, and it must not stand in the way of others. Its caller
+ * is shown a defect, unless an outcome is shown already, and nothing is charged that is not charged already. What was stored stays.
+ */
+async function putAside(worker: Worker, delivery: RenderDelivery, error: unknown): Promise<void> {
+  if (!(error instanceof UnreadableManifest)) throw error
+  const { record } = delivery
+  const { log, replies, ledger, limiter, clock } = worker
+  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render put aside')
+  if (record.mode === 'sync') await replies.answer(record.id, replyOf({ failure: DEFECT, durationMs: 0 }), NEVER)
+  const outcome = { status: 'failed', finishedAt: clock.now(), durationMs: 0, error: DEFECT } as const
+  const shown = manifestOf(record, 1, outcome)
+  await insist(worker, () => Promise.all([limiter.settle(shown, NEVER), ledger.settle(shown, NEVER)]))
+  await bury(worker, delivery, { reason: error.message, counted: 'unreadable' })
 }
 
 /** Did it bring its renderers down, as often as it was started? Then somebody will want to see what it was. */
@@ -152,7 +182,7 @@ function isPoison({ outcome }: Manifest): boolean {
 
 /** A defect of ours ends the render it hit, instead of circling with it. */
 async function settleDefect(worker: Worker, record: RenderRecord, error: unknown): Promise<Manifest> {
-  if (worker.stopping.aborted) throw error
+  if (worker.stopping.aborted || error instanceof UnreadableManifest) throw error
   worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render hit a defect')
   return await conclude(worker, record, { attempt: 1, failure: DEFECT, durationMs: 0 })
 }

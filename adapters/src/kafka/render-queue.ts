@@ -7,7 +7,6 @@
  */
 import { type Bell, bell } from '@platen/contract/bell.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import type { DeadLetterReason } from '@platen/contract/port/renderer-meter.ts'
 import { type Engine, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { renderRecordCodec } from '@platen/contract/schema/render-record.ts'
@@ -22,8 +21,8 @@ export interface RenderQueueSettings {
   readonly prefix: string
   /** Which lanes are consumed here; all if absent. Every lane takes what is put in. */
   readonly lanes?: readonly Lane[] | undefined
-  /** Told of each record that was buried, for a counter. */
-  readonly buried?: ((reason: DeadLetterReason) => void) | undefined
+  /** Told of each record that was buried as it could not be read, for a counter. */
+  readonly buried?: (() => void) | undefined
 }
 
 /** Closing it closes its consumers. */
@@ -177,7 +176,6 @@ class Station implements AsyncDisposable {
       async bury(reason, signal) {
         await buryRecord(connection, { record: held, reason, deadTopic: settings.prefix + DEAD_TOPIC }, signal)
         done()
-        settings.buried?.('crashed')
       },
     }
   }
@@ -191,7 +189,7 @@ class Station implements AsyncDisposable {
       const bury = () => buryRecord(connection, { record, reason, deadTopic: settings.prefix + DEAD_TOPIC }, signal)
       await repeatWhileUnavailable(bury, { ...connection, signal })
       record.done()
-      settings.buried?.('unreadable')
+      settings.buried?.()
       connection.log.warn({ topic, partition, offset, reason }, 'record buried')
     } catch (err) {
       record.giveBack()

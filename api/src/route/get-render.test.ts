@@ -5,7 +5,7 @@ import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
+import { encodeManifest, manifestKey, type RenderRecord, UnreadableManifest } from '@platen/contract/render.ts'
 import { mintRenderId } from '@platen/contract/render-id.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
@@ -112,6 +112,19 @@ describe('GET /render/:id', () => {
     const api = anApi({ ports: { artifacts: { ...memoryArtifactStore(), get } } })
     const answer = await api.get(`/api/v1/render/${accepted(api).id}`)
     expect([answer.statusCode, codeOf(answer), answer.headers['retry-after']]).toEqual([503, 'RENDER_UNAVAILABLE', '2'])
+  })
+
+  test('answers 500 when the manifest is damaged, and tells the log which it was', async () => {
+    const api = anApi()
+    const record = accepted(api)
+    await api.ports.ledger.settle(aManifest({ record }), NEVER)
+    const half = encodeManifest(aManifest({ record })).subarray(0, 100)
+    await api.ports.artifacts.put({ bucket: 'platen', key: manifestKey(record.id) }, half, NEVER)
+    const answer = await api.get(`/api/v1/render/${record.id}`)
+    expect([answer.statusCode, codeOf(answer)]).toEqual([500, 'INTERNAL_ERROR'])
+    expect(answer.body).not.toContain('manifest')
+    const incident = { level: 'error', fields: expect.objectContaining({ err: expect.any(UnreadableManifest) }) }
+    expect(api.lines).toContainEqual(expect.objectContaining(incident))
   })
 
   test.for([

@@ -1,6 +1,9 @@
 import type { Engine, Outcome, RenderRecord } from '../render.ts'
 
-/** Why a record left the queue unrendered. `crashed`: each of its attempts brought a renderer down. `unreadable`: it is no record, or of a version that is not known here. */
+/**
+ * Why a record was put aside. `crashed`: each of its attempts brought a renderer down. `unreadable`: it is no record, or of a version
+ * that is not known here, or its manifest is damaged.
+ */
 export const DEAD_LETTER_REASONS = ['crashed', 'unreadable'] as const
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 

@@ -7,7 +7,7 @@ import type { RenderEvent } from '@platen/contract/event.ts'
 import { RECOVERY_WINDOW_MS } from '@platen/contract/limit.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, type Manifest, manifestKey } from '@platen/contract/render.ts'
+import { encodeManifest, type Manifest, manifestKey, UnreadableManifest } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, aRecord, aRenderId, NOON } from '../../../test/fixture/build.ts'
 import { type Recovery, recover } from './recovery.ts'
@@ -75,6 +75,17 @@ test('one that failed is told and costs nothing', async () => {
   await recover(service.recovery, NEVER)
   expect(await service.told()).toEqual([anEvent(manifest)])
   expect(await chargedIn(service)).toBe(0)
+})
+
+test('one whose manifest is damaged holds up no other, and the log is told', async () => {
+  const manifests = [aManifest(), aManifest()]
+  const [damaged, whole] = manifests
+  const service = await aStart(manifests)
+  const half = encodeManifest(manifests[0] ?? aManifest()).subarray(0, 100)
+  await service.artifacts.put({ bucket: BUCKET, key: manifestKey(damaged?.render.id ?? aRenderId()) }, half, NEVER)
+  await recover(service.recovery, NEVER)
+  expect((await service.told()).map(({ manifest }) => manifest)).toEqual([whole])
+  expect(service.lines).toEqual([{ render: damaged?.render.id, err: expect.any(UnreadableManifest) }, { recovered: 1 }])
 })
 
 test('one that the API abandoned is told to nobody, and shown', async () => {

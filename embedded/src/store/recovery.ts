@@ -10,7 +10,15 @@ import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { decodeManifest, isAbandoned, isTerminal, MANIFEST_PREFIX, manifestKey } from '@platen/contract/render.ts'
+import {
+  decodeManifest,
+  isAbandoned,
+  isTerminal,
+  MANIFEST_PREFIX,
+  type Manifest,
+  manifestKey,
+  UnreadableManifest,
+} from '@platen/contract/render.ts'
 import { issuedAt, leastIdSince, type RenderId } from '@platen/contract/render-id.ts'
 
 export interface Recovery {
@@ -55,14 +63,29 @@ async function endedInWindow({ artifacts, serviceBucket, newest }: Recovery, sig
 
 /** False when there was nothing left to do. */
 async function announce(id: RenderId, recovery: Recovery, signal: AbortSignal): Promise<boolean> {
-  const { artifacts, ledger, events, limiter, serviceBucket, eventKey } = recovery
+  const { ledger, events, limiter, eventKey } = recovery
   const view = await ledger.find(id, signal)
   if (view !== undefined && isTerminal(view.state.status)) return false
-  const bytes = await artifacts.get({ bucket: serviceBucket, key: manifestKey(id) }, signal)
-  if (bytes === undefined) return false
-  const manifest = decodeManifest(bytes)
+  const manifest = await read(id, recovery, signal)
+  if (manifest === undefined) return false
   const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, eventKey), signal)
   await Promise.all([event, limiter.settle(manifest, signal)])
   await ledger.settle(manifest, signal)
   return true
+}
+
+/** Undefined also where it is damaged: nothing can be told of that render, and the others are not to wait for it. */
+async function read(
+  id: RenderId,
+  { artifacts, serviceBucket, log }: Recovery,
+  signal: AbortSignal,
+): Promise<Manifest | undefined> {
+  const bytes = await artifacts.get({ bucket: serviceBucket, key: manifestKey(id) }, signal)
+  try {
+    return bytes && decodeManifest(bytes)
+  } catch (err) {
+    if (!(err instanceof UnreadableManifest)) throw err
+    log.error({ render: id, err }, 'render not announced')
+    return undefined
+  }
 }

@@ -1,0 +1,160 @@
+/** Renders that have ended, and whose manifest was damaged in the store since. */
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
+import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
+import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
+import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
+import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { encodeManifest, manifestKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
+import { expect, test } from 'vitest'
+import { aManifest, aRecord, aRendererMeter, NOON } from '../../test/fixture/build.ts'
+import type { RenderEngine } from './engine/engine.ts'
+import { runWorker } from './worker.ts'
+
+const NEVER = new AbortController().signal
+const BUCKET = 'platen'
+const REASON = /^the manifest cannot be read: 100 bytes/
+
+/** What stands in the store: the first half of a manifest. */
+const halfOf = (record: RenderRecord) => encodeManifest(aManifest({ record })).subarray(0, 100)
+
+/** A worker of one slot with one render in its queue, whose manifest is damaged at some time. */
+async function aWorker(record: RenderRecord) {
+  const clock = manualClock(NOON)
+  const lines: { level: string; message: string; fields: object }[] = []
+  const into = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
+  const ports = {
+    queue: memoryRenderQueue(),
+    ledger: memoryRenderLedger(clock),
+    events: memoryEventLog(),
+    replies: memoryReplyChannel(),
+    limiter: memoryLimiter(clock),
+    directory: memoryDirectory(),
+    artifacts: memoryArtifactStore(),
+    clock,
+    log: { debug: into('debug'), info: into('info'), warn: into('warn'), error: into('error') },
+    meter: aRendererMeter(),
+  }
+  const buried: string[] = []
+  const engine: RenderEngine = {
+    name: 'react_pdf',
+    slots: 1,
+    state: () => 'running',
+    ready: async () => {},
+    async render({ render }) {
+      // While the first is rendered, somebody else has ended it.
+      if (render === record.id) await damage()
+      return { pdf: Buffer.from('%PDF-'), warnings: [] }
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+  const address = { bucket: BUCKET, key: manifestKey(record.id) }
+  const damage = () => ports.artifacts.put(address, halfOf(record), NEVER)
+  await ports.artifacts.put(
+    { bucket: BUCKET, key: templateKey(record.template.digest) },
+    Buffer.from('{"options":{}}'),
+    NEVER,
+  )
+  await ports.queue.enqueue(record, NEVER)
+  const stopping = new AbortController()
+  const settings = { owner: 'this', serviceBucket: BUCKET, eventKey: Buffer.alloc(32) }
+  return {
+    ...ports,
+    lines,
+    buried,
+    damage,
+    /** Runs until the render after it has ended, so that its slot must be free again. */
+    async run(own: { limiter?: Limiter } = {}) {
+      const next = aRecord()
+      await ports.queue.enqueue(next, NEVER)
+      const meter = { ...ports.meter, buried: (reason: string) => void buried.push(reason) }
+      const running = runWorker({ ...ports, ...own, meter }, engine, { settings, signal: stopping.signal })
+      const ended: string[] = []
+      for await (const { event } of ports.events.follow('test', NEVER)) {
+        ended.push(event.manifest.render.id)
+        if (ended.includes(next.id)) break
+      }
+      stopping.abort()
+      await running
+      // No event is told of a render of which nobody knows how it ended.
+      expect(ended).toEqual([next.id])
+      expect((await ports.queue.consume('react_pdf', NEVER)).poll('async')).toBeUndefined()
+    },
+  }
+}
+
+const logged = (record: RenderRecord) => ({
+  level: 'error',
+  message: 'render put aside',
+  fields: { render: record.id, tenant: record.tenant, err: expect.objectContaining({ name: 'UnreadableManifest' }) },
+})
+
+test('one that was settled is put aside, and shows the outcome it had', async () => {
+  const record = aRecord()
+  const worker = await aWorker(record)
+  const manifest = aManifest({ record })
+  await worker.ledger.settle(manifest, NEVER)
+  await worker.damage()
+  await worker.run()
+  expect(worker.queue.dead).toStrictEqual([{ record, reason: expect.stringMatching(REASON) }])
+  expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([logged(record)])
+  expect(worker.buried).toEqual(['unreadable'])
+  expect((await worker.ledger.find(record.id, NEVER))?.state).toEqual(manifest.outcome)
+})
+
+test('one whose renderer died before it was settled is put aside at the next attempt, shown as failed and not charged', async () => {
+  const record = aRecord({ units: 5 })
+  const worker = await aWorker(record)
+  await worker.ledger.claim(record, { owner: 'another', leaseMs: 0 }, NEVER)
+  await worker.damage()
+  await worker.run()
+  expect(worker.queue.dead).toStrictEqual([{ record, reason: expect.stringMatching(REASON) }])
+  expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([logged(record)])
+  const state = (await worker.ledger.find(record.id, NEVER))?.state
+  expect(state).toMatchObject({ status: 'failed', error: { code: 'internal' } })
+  expect(await worker.limiter.usage(record.account, record.period, NEVER)).toMatchObject({ charged: 1, reserved: 0 })
+})
+
+test('a sync one that is rendered a second time is answered, and its attempt is put aside', async () => {
+  const record = aRecord({ lane: 'sync', mode: 'sync' })
+  const worker = await aWorker(record)
+  using caller = worker.replies.expect(record.id)
+  const reply = caller.reply(NEVER)
+  await worker.run()
+  expect(await reply).toMatchObject({ kind: 'rendered' })
+  expect(worker.queue.dead).toStrictEqual([{ record, reason: expect.stringMatching(REASON) }])
+})
+
+test('a sync one that cannot be told from an ended one is answered as a defect, at once', async () => {
+  const record = aRecord({ lane: 'sync', mode: 'sync' })
+  const worker = await aWorker(record)
+  await worker.ledger.settle(aManifest({ record }), NEVER)
+  await worker.damage()
+  using caller = worker.replies.expect(record.id)
+  const reply = caller.reply(NEVER)
+  await worker.run()
+  expect(await reply).toMatchObject({ kind: 'failed', error: { code: 'internal' } })
+})
+
+test('is put aside only when its reservation is given back, however long the limiter is away', async () => {
+  const record = aRecord()
+  const worker = await aWorker(record)
+  await worker.ledger.settle(aManifest({ record }), NEVER)
+  await worker.damage()
+  let away = 3
+  const settle: Limiter['settle'] = async (manifest, signal) => {
+    if (manifest.render.id === record.id && away-- > 0) {
+      expect(worker.queue.dead).toEqual([])
+      // When the worker has begun to wait.
+      setImmediate(() => void worker.clock.advance(60_000))
+      throw new Unavailable('connection refused')
+    }
+    await worker.limiter.settle(manifest, signal)
+  }
+  await worker.run({ limiter: { ...worker.limiter, settle } })
+  expect(worker.queue.dead).toHaveLength(1)
+})
