@@ -164,8 +164,12 @@ function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>
   const { apiPorts, engines, renderers = 1, manifestsDir, dataDir } = options
   const publish: Recipe = {
     name: 'publish',
-    command: () =>
-      commandOf(['cli/src/main.ts', 'publish', manifestsDir, '--watch'], { ...env, PLATEN_DATA_DIR: dataDir }),
+    command: ({ folder }) =>
+      commandOf(['cli/src/main.ts', 'publish', manifestsDir, '--watch'], {
+        ...env,
+        PLATEN_DATA_DIR: dataDir,
+        TMPDIR: folder,
+      }),
     isReady: async (_place, _signal, log) => /^watching /m.test(log()),
   }
   return {
