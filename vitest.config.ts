@@ -19,6 +19,15 @@ const CLUSTER = {
     globalSetup: ['test/topology/cluster/kafka.setup.ts'],
   },
 }
+/** What only processes apart can do: one of them stopped, killed, in the way of another, or started on what it cannot stand on. */
+const PROCESSES = {
+  test: {
+    ...CLUSTER.test,
+    name: 'cluster',
+    include: ['test/cluster/*.test.ts'],
+    sequence: { groupOrder: 6 },
+  },
+}
 const hasCluster = SERVER_NAMES.filter((name) => !hasServer(name)).length === 0
 
 /**
@@ -59,12 +68,12 @@ export default defineConfig({
         },
       },
       { test: { ...SCENARIOS, name: 'scenario', sequence: { groupOrder: 4 } } },
-      ...(hasCluster ? [CLUSTER] : []),
+      ...(hasCluster ? [CLUSTER, PROCESSES] : []),
       {
         test: {
           name: 'chaos',
           include: ['test/chaos/*.test.ts'],
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 7 },
           fileParallelism: false,
           testTimeout: 600 * SECOND_MS,
           hookTimeout: 120 * SECOND_MS,

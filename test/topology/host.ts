@@ -106,14 +106,15 @@ export interface Certificate {
   readonly cert: string
 }
 
-/** Good for two days, or for as many as are said: with -1 it is over since yesterday. */
-export function aCertificate({ name = HOST, days = 2 } = {}): Certificate {
+/** Good for two days, or for as many as are said: with -1 it is over since yesterday; and for an address too, where one is given. */
+export function aCertificate({ name = HOST, days = 2, address = '' } = {}): Certificate {
   const folder = mkdtempSync(join(tmpdir(), 'platen-certificate-'))
   const [key, request, cert] = [join(folder, 'key.pem'), join(folder, 'request.pem'), join(folder, 'cert.pem')]
+  const names = [`DNS:${name}`, `DNS:*.${name}`, ...(address === '' ? [] : [`IP:${address}`])]
   const openssl = (...args: readonly string[]) => execFileSync('openssl', args, { stdio: 'pipe' })
   try {
     const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', request]
-    openssl('req', '-new', ...made, '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name},DNS:*.${name}`)
+    openssl('req', '-new', ...made, '-subj', `/CN=${name}`, '-addext', `subjectAltName=${names.join(',')}`)
     const signed = ['-signkey', key, '-days', `${days}`, '-copy_extensions', 'copyall', '-out', cert]
     openssl('x509', '-req', '-in', request, ...signed)
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }

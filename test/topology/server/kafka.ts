@@ -43,7 +43,7 @@ const FORMAT_MS_MAX = 60_000
 
 /** Starts a Kafka without a topic; it makes none by itself. */
 export async function startKafka({ secured = false }: KafkaOptions = {}): Promise<KafkaServer> {
-  const certificate = secured ? aCertificate({ name: NAME }) : undefined
+  const certificate = secured ? aCertificate({ name: NAME, address: HOST }) : undefined
   const path = binaryOf('kafka')
   const clusterId = randomBytes(16).toString('base64url')
   const server = await startServer({

@@ -38,6 +38,8 @@ export interface Place {
 /** A server that runs until it is disposed of; all methods resolve when what they say is done. */
 export interface ServerProcess extends AsyncDisposable {
   readonly port: number
+  /** All of its ports, in the order of its recipe. */
+  readonly ports: readonly number[]
   /** Its data and its log, removed with it. */
   readonly folder: string
   /** What it has written since it was started last. */
@@ -107,6 +109,7 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
   }
   return {
     port: place.port,
+    ports: place.ports,
     folder: place.folder,
     log: () => logOf(place),
     async stop() {

@@ -1,0 +1,81 @@
+/** Several API processes as one service: their callers cannot tell which of them answers. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ended, eventually, type RenderAnswer, render, request } from '../topology/service.ts'
+import { aCluster, aTenant, eventsIn, manifestsIn, type TestCluster } from './harness.ts'
+
+const LIMITED_LIVE = `service_live_${'L'.repeat(43)}`
+const ROOMY_LIVE = `service_live_${'R'.repeat(43)}`
+const APIS = [0, 1, 2]
+const LETTER = { template: 'letter', data: {} }
+
+let cluster: TestCluster
+beforeAll(async () => {
+  cluster = await aCluster({
+    apis: APIS.length,
+    documents: [
+      ...aTenant('limited', LIMITED_LIVE, { syncRateLimitPerMinute: 60, asyncRateLimitPerMinute: 60 }),
+      ...aTenant('roomy', ROOMY_LIVE, { syncRateLimitPerMinute: 10_000, asyncRateLimitPerMinute: 10_000 }),
+    ],
+  })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+const idOf = (answer: RenderAnswer) => String(answer.json()['render_id'])
+const codeOf = (answer: RenderAnswer) => (answer.json()['error'] as { code?: unknown }).code
+
+test.for([
+  ['async', 202],
+  ['sync', 200],
+] as const)(
+  'of 200 %s requests to three at once, those 60 are admitted that the plan allows',
+  async ([mode, admitted]) => {
+    const requests = Array.from({ length: 200 }, async (_, at) => {
+      return await render(cluster.at(at % APIS.length), LIMITED_LIVE, { ...LETTER, mode })
+    })
+    const answers = await Promise.all(requests)
+    const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length
+    expect({ admitted: count(admitted), refused: count(429) }).toEqual({ admitted: 60, refused: 140 })
+    if (mode === 'sync') return
+    for (const answer of answers.filter(({ status }) => status === admitted)) {
+      expect((await ended(cluster.at(0), LIMITED_LIVE, idOf(answer))).status).toBe('succeeded')
+    }
+  },
+)
+
+test('one Idempotency-Key sent to all of them at once is one render', async ({ signal }) => {
+  const keys = Array.from({ length: 12 }, (_, at) => `order-${at}`)
+  const send = (api: number, name: string) =>
+    request(cluster.at(api), {
+      key: ROOMY_LIVE,
+      path: '/api/v1/render',
+      body: { ...LETTER, mode: 'async' },
+      headers: { 'idempotency-key': name },
+    })
+  const ids = await Promise.all(
+    keys.map(async (name) => {
+      const first = await Promise.all(APIS.map((api) => send(api, name)))
+      for (const refused of first.filter(({ status }) => status !== 202)) {
+        expect([refused.status, codeOf(refused)]).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS'])
+      }
+      const later = await Promise.all(
+        APIS.map((api) =>
+          eventually(
+            () => send(api, name),
+            ({ status }) => status === 202,
+          ),
+        ),
+      )
+      const [id = '', ...others] = new Set([...first, ...later].filter(({ status }) => status === 202).map(idOf))
+      expect(others).toEqual([])
+      return id
+    }),
+  )
+  expect(new Set(ids).size).toBe(keys.length)
+  for (const id of ids) expect((await ended(cluster.at(1), ROOMY_LIVE, id)).status).toBe('succeeded')
+  const made = (await manifestsIn(cluster, signal)).filter(({ render: { tenant } }) => tenant === 'roomy')
+  expect(made.map(({ render: { id } }) => String(id)).sort()).toEqual(ids.toSorted())
+  // Those of the tenant above are there as well: 60 async and 60 sync ones.
+  const events = await eventsIn(cluster, 120 + keys.length, signal)
+  const told = events.map(({ manifest }) => manifest.render).filter(({ tenant }) => tenant === 'roomy')
+  expect(told.map(({ id }) => String(id)).sort()).toEqual(ids.toSorted())
+})

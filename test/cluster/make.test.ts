@@ -1,0 +1,114 @@
+/** What `make cluster` runs, as people have it: it says where everything is, serves, and leaves nothing behind. */
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseDocument } from 'yaml'
+import { membersOf, treeOf } from '../soak/process-tree.ts'
+import { spawnService } from '../topology/embedded.ts'
+import { eventually } from '../topology/service.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const MAIN = join(ROOT, 'test/topology/cluster/main.ts')
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-make-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+
+/** A cluster on the examples, whose folders are all below `folder`. */
+async function start(signal: AbortSignal) {
+  const port = await twoFreePorts()
+  const child = spawnService(
+    {
+      PLATEN_PORT: `${port}`,
+      PLATEN_DATA_DIR: join(folder, 'data'),
+      PLATEN_MANIFESTS_DIR: join(ROOT, 'examples'),
+      PLATEN_CHROMIUM: 'none',
+      TMPDIR: folder,
+    },
+    [MAIN],
+  )
+  // The guards of its processes end those when this ends it.
+  signal.addEventListener('abort', () => child.kill('SIGKILL'))
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  let err = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line)
+    if (line.startsWith('ready ')) break
+  }
+  if (!lines.at(-1)?.startsWith('ready ')) throw new Error(`it did not start:\n${err}`)
+  const below = treeOf(child.pid ?? 0)
+  const groups = new Set(below.map(({ group }) => group))
+  // That of this process is that of the test, too.
+  for (const { pid, group } of below) if (pid === child.pid) groups.delete(group)
+  return { child, port, lines, exited, left: async () => membersOf(groups).map(({ command }) => command) }
+}
+
+test('says where everything is, renders by each API process, and leaves no process behind', async ({ signal }) => {
+  const { child, port, lines, exited, left } = await start(signal)
+  const places = lines.filter((line) => /^(redis|kafka|s3|ready) /.test(line))
+  expect(places).toEqual([
+    expect.stringMatching(/^redis redis:\/\/127\.0\.0\.1:\d+$/),
+    expect.stringMatching(/^kafka 127\.0\.0\.1:\d+$/),
+    expect.stringMatching(/^s3 http:\/\/127\.0\.0\.1:\d+$/),
+    `ready http://127.0.0.1:${port}`,
+  ])
+  const key = (await readFile(join(folder, 'data/cluster/keys/team-acme.live-key'), 'utf8')).trim()
+  const invoice = parseDocument(await readFile(join(ROOT, 'examples/invoice.yaml'), 'utf8')).toJS()
+  const data = invoice.spec.sampleData
+  for (const at of [port, port + 1]) {
+    const answer = await fetch(`http://127.0.0.1:${at}/api/v1/render`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ template: 'invoice', engine: 'react_pdf', data }),
+    })
+    const body = Buffer.from(await answer.arrayBuffer())
+    expect([answer.status, body.subarray(0, 5).toString()]).toEqual([200, '%PDF-'])
+  }
+  // Three servers, publish, two API processes, a renderer and webhooks, at the least.
+  expect((await left()).length).toBeGreaterThanOrEqual(8)
+  child.kill('SIGTERM')
+  expect(await exited).toBe(0)
+  expect(await left()).toEqual([])
+  expect(await readdir(folder)).toEqual(['data'])
+})
+
+test('leaves no process behind when it is killed itself', async ({ signal }) => {
+  const { child, exited, left } = await start(signal)
+  child.kill('SIGKILL')
+  expect(await exited).toBeNull()
+  expect(await eventually(left, (commands) => commands.length === 0)).toEqual([])
+  expect(
+    await eventually(
+      () => readdir(folder),
+      (names) => names.length === 1,
+    ),
+  ).toEqual(['data'])
+})
+
+/** A port that nobody listens on, nor on the next one, just now. */
+async function twoFreePorts(): Promise<number> {
+  for (;;) {
+    const first = await listener(0)
+    const address = first.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const second = await listener(port + 1).catch(() => undefined)
+    for (const each of [first, second]) await each?.[Symbol.asyncDispose]()
+    if (second !== undefined) return port
+  }
+}
+
+async function listener(port: number): Promise<Server> {
+  const server = createServer()
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  return server
+}

@@ -1,0 +1,112 @@
+/** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Deployable } from '../topology/cluster/cluster.ts'
+import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
+import { eventually, render, request, submit } from '../topology/service.ts'
+import { aCluster, aTenant, type TestCluster } from './harness.ts'
+
+const LIVE = `service_live_${'L'.repeat(43)}`
+const ENDLESS = { template: 'letter', data: { isEndless: true } }
+/** Long enough for a drain to be looked at. */
+const DEADLINE_S = 6
+
+let cluster: TestCluster
+beforeAll(async () => {
+  const documents = aTenant('acme', LIVE, { renderTimeoutSeconds: DEADLINE_S })
+  cluster = await aCluster({ documents, settings: LOOPBACK_ALLOWED })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+function processOf(name: Deployable) {
+  const [process] = cluster.processes(name)
+  if (process === undefined) throw new Error(`there is no process of ${name}`)
+  return process
+}
+
+async function ask(name: Deployable, path: string) {
+  const [, port] = processOf(name).ports
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+  return { status: answer.status, body: await answer.text() }
+}
+
+async function readiness(name: Deployable): Promise<{ status: number; detail: unknown }> {
+  const { status, body } = await ask(name, '/readyz')
+  return { status, detail: JSON.parse(body).detail }
+}
+
+const DIRECTORY = expect.objectContaining({ isReady: true, isConnected: true, revision: 1, damaged: 0 })
+
+test.for<[Deployable, object, string]>([
+  ['api', { directory: DIRECTORY }, 'platen_directory_connected 1'],
+  ['renderer', { directory: DIRECTORY, engines: { react_pdf: 'running' } }, 'platen_slots{engine="react_pdf"} 3'],
+  ['webhooks', { directory: DIRECTORY }, 'platen_webhook_deliveries_ended_total{status="delivered"} 0'],
+])('%s says that it is alive and ready, and what it counts', async ([name, detail, line]) => {
+  expect(await ask(name, '/livez')).toEqual({ status: 200, body: '{"alive":true}' })
+  expect(await readiness(name)).toEqual({ status: 200, detail })
+  const metrics = await ask(name, '/metrics')
+  expect(metrics.status).toBe(200)
+  expect(metrics.body.split('\n')).toContain(line)
+  expect(metrics.body).toContain(`deployable="${name}"`)
+})
+
+test('an API process without Redis says so, stays ready and tells what is published', async () => {
+  const service = cluster.at(0)
+  const isConnected = (wanted: boolean) => (answer: { detail: unknown }) =>
+    (answer.detail as { directory: { isConnected: boolean } }).directory.isConnected === wanted
+  await cluster.redis.kill()
+  try {
+    const away = await eventually(() => readiness('api'), isConnected(false))
+    expect(away).toEqual({
+      status: 200,
+      detail: { directory: expect.objectContaining({ isReady: true, revision: 1, reason: expect.any(String) }) },
+    })
+    expect((await ask('api', '/livez')).status).toBe(200)
+    expect((await ask('api', '/metrics')).body.split('\n')).toContain('platen_directory_connected 0')
+    const templates = await request(service, { key: LIVE, path: '/api/v1/templates' })
+    expect([templates.status, templates.json()]).toMatchObject([200, { templates: [{ code: 'letter' }] }])
+    const refused = await render(service, LIVE, { template: 'letter', data: {} })
+    expect([refused.status, refused.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
+  } finally {
+    await cluster.redis.start()
+  }
+  await eventually(() => readiness('api'), isConnected(true))
+  const served = () => render(service, LIVE, { template: 'letter', data: {} })
+  expect((await eventually(served, ({ status }) => status === 200)).status).toBe(200)
+})
+
+test('each process that drains is alive and not ready, and ends with 0 when what it has in hand is done', async () => {
+  const service = cluster.at(0)
+  await using receiver = await aReceiver()
+  const called = Promise.withResolvers<() => void>()
+  receiver.answer((_request, response) => called.resolve(() => response.writeHead(204).end()))
+  // One in the hands of each: a call that nobody answers, a render that does not end, and its caller.
+  await submit(service, LIVE, { template: 'letter', data: {}, webhook_url: receiver.url })
+  const answerCall = await called.promise
+  const waiting = render(service, LIVE, ENDLESS)
+  await eventually(async () => (await ask('renderer', '/metrics')).body, busy)
+  const names = ['api', 'renderer', 'webhooks'] as const
+  const stopping = names.map((name) => processOf(name).stop())
+  for (const name of names) {
+    expect(
+      (
+        await eventually(
+          () => readiness(name),
+          ({ status }) => status === 503,
+        )
+      ).status,
+    ).toBe(503)
+    expect((await ask(name, '/livez')).status).toBe(200)
+    expect((await ask(name, '/metrics')).status).toBe(200)
+  }
+  answerCall()
+  const answer = await waiting
+  expect([answer.status, answer.json()]).toMatchObject([
+    500,
+    { error: { message: expect.stringContaining('render_timeout') } },
+  ])
+  expect(await Promise.all(stopping)).toEqual([0, 0, 0])
+})
+
+function busy(metrics: string): boolean {
+  return metrics.split('\n').includes('platen_slots_busy{engine="react_pdf"} 1')
+}

@@ -1,0 +1,88 @@
+/** Renderers that come and go under load: what one leaves the other takes, and no caller sees it. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ended, eventually, render, type Service, submit } from '../topology/service.ts'
+import { aCluster, aTenant, eventsIn, manifestsIn, type TestCluster } from './harness.ts'
+
+const LIVE = `service_live_${'L'.repeat(43)}`
+const LETTER = { template: 'letter', data: {} }
+const SYNC_CALLERS = 4
+/** Answers between one event and the next: the load is there, and goes on. */
+const SOME = 20
+
+let cluster: TestCluster
+beforeAll(async () => {
+  const limits = { syncRateLimitPerMinute: 100_000, asyncRateLimitPerMinute: 100_000 }
+  cluster = await aCluster({ renderers: 2, documents: aTenant('acme', LIVE, limits) })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+/** Callers of sync renders and one of async renders, each asking for the next when it has got the last. */
+function beginLoad(service: Service) {
+  const statuses: number[] = []
+  const ids: string[] = []
+  const over = new AbortController()
+  const callSync = async () => {
+    while (!over.signal.aborted) statuses.push((await render(service, LIVE, LETTER)).status)
+  }
+  const callAsync = async () => {
+    while (!over.signal.aborted) {
+      const id = await submit(service, LIVE, LETTER)
+      ids.push(id)
+      await ended(service, LIVE, id)
+    }
+  }
+  const callers = [...Array.from({ length: SYNC_CALLERS }, callSync), callAsync()]
+  return {
+    statuses,
+    ids,
+    /** Resolves when so many more have been answered. */
+    async more() {
+      const wanted = statuses.length + SOME
+      await eventually(
+        async () => statuses.length,
+        (count) => count >= wanted,
+      )
+    },
+    async end() {
+      over.abort()
+      await Promise.all(callers)
+    },
+  }
+}
+
+test('renderers stopped and started one after the other fail no request, and render each once', async ({ signal }) => {
+  const service = cluster.at(0)
+  const [first, second] = cluster.processes('renderer')
+  const load = beginLoad(service)
+  for (const renderer of [first, first, second]) {
+    await load.more()
+    expect(await renderer?.stop()).toBe(0)
+    await load.more()
+    await renderer?.start()
+  }
+  await load.more()
+  await load.end()
+  expect(new Set(load.statuses)).toEqual(new Set([200]))
+  const total = load.statuses.length + load.ids.length
+  const manifests = await manifestsIn(cluster, signal)
+  const succeeded = manifests.filter(({ outcome: { status } }) => status === 'succeeded')
+  expect([manifests.length, succeeded.length]).toEqual([total, total])
+  // After a rebalance an event may be there again, under its id.
+  const events = await eventsIn(cluster, total, signal)
+  expect(new Set(events.map(({ id }) => id)).size).toBe(total)
+  expect(new Set(events.map(({ manifest }) => manifest.render.id))).toEqual(
+    new Set(manifests.map(({ render: { id } }) => id)),
+  )
+})
+
+// Decision 0017: it is missed after seven seconds, and a caller waits ten for a renderer.
+test('a renderer killed with nothing in its hands is missed in time for who asks then', async () => {
+  const service = cluster.at(0)
+  const [first] = cluster.processes('renderer')
+  await first?.kill()
+  const asked = Array.from({ length: 8 }, () => render(service, LIVE, LETTER))
+  const ids = await Promise.all(Array.from({ length: 8 }, () => submit(service, LIVE, LETTER)))
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200))
+  for (const id of ids) expect((await ended(service, LIVE, id)).status).toBe('succeeded')
+  await first?.start()
+})

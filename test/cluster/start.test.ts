@@ -1,0 +1,270 @@
+/** What each process says when it is started on something it cannot stand on: one clear line, and exit code 1. */
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request as ask, createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectKafka } from '@platen/adapters/kafka/connect.ts'
+import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { openLog } from '@platen/adapters/system/log.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Deployable } from '../topology/cluster/cluster.ts'
+import { spawnService } from '../topology/embedded.ts'
+import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
+import { type RedisServer, startRedis } from '../topology/server/redis.ts'
+import { type S3Server, startS3 } from '../topology/server/s3.ts'
+import { sharedKafka } from './harness.ts'
+
+type Name = Exclude<Deployable, 'publish'>
+type Settings = Readonly<Record<string, string>>
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const EACH: readonly Name[] = ['api', 'renderer', 'webhooks']
+const KEY = Buffer.alloc(32, 1)
+/** Nobody listens there. */
+const NOWHERE = '127.0.0.1:1'
+/** What nobody may read in a log. */
+const SECRET = 'hunter2'
+const NARROW = 'narrow.'
+const OPEN_MS_MAX = 60_000
+
+interface World {
+  readonly redis: RedisServer
+  readonly s3: S3Server
+  readonly secured: KafkaServer
+  /** Where an S3 is that takes If-None-Match for nothing. */
+  readonly forgetful: string
+  readonly caFile: string
+}
+
+let stack: AsyncDisposableStack
+let world: World
+beforeAll(async () => {
+  stack = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'platen-start-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  const caFile = join(folder, 'ca.pem')
+  const [redis, secured, s3] = [
+    stack.use(await startRedis({ password: 'a secret' })),
+    stack.use(await startKafka({ secured: true })),
+    stack.use(await startS3()),
+  ]
+  await writeFile(caFile, secured.access?.tls.ca ?? '')
+  await takePrefix(s3, 'taken/')
+  await makeTopic(`${NARROW}render.html.sync`)
+  world = { redis, s3, secured, forgetful: await forgetfulBefore(s3.endpoint, stack), caFile }
+})
+afterAll(() => stack.disposeAsync())
+
+/** Settings by which every process starts. */
+function settingsOn({ redis, s3 }: World): Settings {
+  return {
+    PLATEN_HOST: '127.0.0.1',
+    PLATEN_PORT: '0',
+    PLATEN_METRICS_PORT: '0',
+    PLATEN_ID_KEYS: KEY.toString('base64url'),
+    PLATEN_EVENT_KEY: KEY.toString('base64url'),
+    PLATEN_SEAL_KEY: KEY.toString('base64'),
+    PLATEN_ENGINES: 'react_pdf',
+    PLATEN_REDIS_URL: redis.url,
+    PLATEN_KAFKA_BROKERS: sharedKafka(),
+    PLATEN_KAFKA_TOPIC_PREFIX: 'start.',
+    PLATEN_KAFKA_PARTITIONS: '2',
+    PLATEN_S3_ENDPOINT: s3.endpoint,
+    PLATEN_S3_PATH_STYLE: 'true',
+    PLATEN_S3_BUCKET: 'platen',
+    AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+  }
+}
+
+/** Those of a Kafka that speaks TLS, and of somebody it knows. */
+function securedSettings({ secured, caFile }: World, who: 'user' | 'stranger' = 'user'): Settings {
+  const { username = '', password = '' } = secured.access?.[who] ?? {}
+  return {
+    PLATEN_KAFKA_BROKERS: secured.broker,
+    PLATEN_KAFKA_TLS: 'true',
+    PLATEN_KAFKA_CA_FILE: caFile,
+    PLATEN_KAFKA_SASL: 'plain',
+    PLATEN_KAFKA_USERNAME: username,
+    PLATEN_KAFKA_PASSWORD: password,
+  }
+}
+
+const FAULTS: readonly [string, readonly Name[], (world: World) => Settings, RegExp][] = [
+  ['a bucket that is missing', EACH, () => ({ PLATEN_S3_BUCKET: 'nowhere' }), /there is no bucket nowhere/],
+  [
+    'a wrong secret for S3',
+    EACH,
+    () => ({ AWS_SECRET_ACCESS_KEY: SECRET }),
+    /S3 refuses these credentials, .*SignatureDoesNotMatch/,
+  ],
+  [
+    'an S3 that ignores If-None-Match',
+    EACH,
+    ({ forgetful }) => ({ PLATEN_S3_ENDPOINT: forgetful }),
+    /this S3 ignores If-None-Match/,
+  ],
+  [
+    'a prefix of another installation',
+    EACH,
+    () => ({ PLATEN_S3_PREFIX: 'taken/' }),
+    /taken\/ in the bucket platen belongs to another installation: another/,
+  ],
+  ['an S3 that is not there', ['api'], () => ({ PLATEN_S3_ENDPOINT: `http://${NOWHERE}` }), /S3 .*ECONNREFUSED/],
+  [
+    'a Redis that is not there',
+    EACH,
+    () => ({ PLATEN_REDIS_URL: `redis://:${SECRET}@${NOWHERE}` }),
+    /cannot connect to Redis: .*ECONNREFUSED/,
+  ],
+  [
+    'a wrong password for Redis',
+    EACH,
+    ({ redis }) => ({ PLATEN_REDIS_URL: `redis://:${SECRET}@127.0.0.1:${redis.port}` }),
+    /cannot connect to Redis: WRONGPASS/,
+  ],
+  [
+    'a Kafka that is not there',
+    EACH,
+    () => ({ PLATEN_KAFKA_BROKERS: NOWHERE }),
+    /cannot connect to Kafka at 127\.0\.0\.1:1: .*ECONNREFUSED/,
+  ],
+  [
+    'a wrong password for Kafka',
+    EACH,
+    (where) => ({ ...securedSettings(where), PLATEN_KAFKA_PASSWORD: SECRET }),
+    /Kafka refused the credentials of platen \(plain\)/,
+  ],
+  [
+    'a Kafka where it may make no topics',
+    ['renderer'],
+    (where) => securedSettings(where, 'stranger'),
+    /these topics are missing in Kafka: start\.render\.react_pdf\.sync, .*failed/,
+  ],
+  [
+    'a topic with too few partitions',
+    EACH,
+    () => ({ PLATEN_KAFKA_TOPIC_PREFIX: NARROW }),
+    /the topic narrow\.render\.html\.sync has 1 partitions in Kafka and needs 2/,
+  ],
+  [
+    'a port of probes that somebody has',
+    ['webhooks'],
+    ({ redis }) => ({ PLATEN_METRICS_PORT: `${redis.port}` }),
+    /EADDRINUSE/,
+  ],
+  [
+    'html to render and no Chromium',
+    ['renderer'],
+    () => ({ PLATEN_ENGINES: 'html', PLATEN_CHROMIUM: 'none' }),
+    /PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM/,
+  ],
+  ['a key that is missing', ['api'], () => ({ PLATEN_ID_KEYS: '' }), /settings:\nPLATEN_ID_KEYS/],
+  ['a key that is missing', ['renderer'], () => ({ PLATEN_EVENT_KEY: '' }), /settings:\nPLATEN_EVENT_KEY/],
+  ['a key that is missing', ['webhooks'], () => ({ PLATEN_SEAL_KEY: '' }), /settings:\nPLATEN_SEAL_KEY/],
+]
+
+const CASES = FAULTS.flatMap(([fault, names, change, said]) => names.map((name) => ({ name, fault, change, said })))
+
+test.concurrent.for(CASES)('$name ends with $fault', async ({ name, change, said }, { signal }) => {
+  const { code, err } = await ends(name, { ...settingsOn(world), ...change(world) }, signal)
+  expect(code).toBe(1)
+  expect(err).toMatch(said)
+  expect(told(err)).toMatch(/^platen cannot start(?:: .*| with these settings:\n.*)$/)
+  expect(err).not.toContain(SECRET)
+})
+
+test.for(EACH)('%s without any setting names all that it needs', async (name, { signal }) => {
+  const { code, err } = await ends(name, {}, signal)
+  const own = { api: 'PLATEN_ID_KEYS', renderer: 'PLATEN_EVENT_KEY', webhooks: 'PLATEN_SEAL_KEY' }[name]
+  expect(code).toBe(1)
+  for (const needed of [own, 'PLATEN_REDIS_URL', 'PLATEN_S3_BUCKET', 'PLATEN_KAFKA_BROKERS']) {
+    expect(err).toContain(`${needed} `)
+  }
+})
+
+test.for(EACH)(
+  '%s starts on a Redis with a password and a Kafka with TLS, and ends with 0',
+  async (name, { signal }) => {
+    const child = spawnService({ ...settingsOn(world), ...securedSettings(world) }, [join(ROOT, name, 'src/main.ts')])
+    signal.addEventListener('abort', () => child.kill('SIGKILL'))
+    const ended = once(child, 'exit')
+    let log = ''
+    for (const output of [child.stdout, child.stderr]) {
+      output.setEncoding('utf8').on('data', (text: string) => {
+        log += text
+        // It is sent once more with every line after that, which changes nothing.
+        if (/"msg":"(api|renderer|webhooks) serves?"/.test(log)) child.kill('SIGTERM')
+      })
+    }
+    expect({ code: await ended.then(([code]) => code as number | null), log: told(log) }).toEqual({ code: 0, log: '' })
+  },
+)
+
+async function ends(name: Name, settings: Settings, signal: AbortSignal) {
+  const child = spawnService(settings, [join(ROOT, name, 'src/main.ts')])
+  signal.addEventListener('abort', () => child.kill('SIGKILL'))
+  const [err, [code]] = await Promise.all([
+    Array.fromAsync(child.stderr),
+    once(child, 'exit'),
+    // Nobody reads it, and a pipe that is full would hold the process up.
+    Array.fromAsync(child.stdout),
+  ])
+  return { code: code as number | null, err: Buffer.concat(err).toString() }
+}
+
+/** What is said to people, between the lines of the log. */
+function told(output: string): string {
+  return output
+    .trim()
+    .split('\n')
+    .filter((line) => !line.startsWith('{'))
+    .join('\n')
+}
+
+/** Another installation takes a prefix. */
+async function takePrefix(s3: S3Server, prefix: string): Promise<void> {
+  const home = { bucket: 'platen', prefix, installation: 'another' }
+  const ports = { clock: systemClock(), ids: systemIds() }
+  const signal = AbortSignal.timeout(OPEN_MS_MAX)
+  using _ = await openS3ArtifactStore({ ...s3, ...ports, home, isPathStyle: true }, signal)
+}
+
+/** A topic of one partition. */
+async function makeTopic(topic: string): Promise<void> {
+  const settings = { brokers: [sharedKafka()], clientId: 'test' }
+  const ports = { clock: systemClock(), log: openLog('error') }
+  await using connection = await connectKafka(settings, ports, AbortSignal.timeout(OPEN_MS_MAX))
+  const admin = await connection.admin()
+  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true })
+}
+
+/** An S3 in front of another that tells every creator that it has created. */
+async function forgetfulBefore(endpoint: string, owner: AsyncDisposableStack): Promise<string> {
+  const forward: RequestListener = (incoming, outgoing) => {
+    const { method, url, headers } = incoming
+    const onward = ask(`${endpoint}${url}`, { method, headers }, (answer) => {
+      const isRefused = headers['if-none-match'] !== undefined && answer.statusCode === 412
+      outgoing.writeHead(isRefused ? 200 : (answer.statusCode ?? 502), isRefused ? { etag: '"1"' } : answer.headers)
+      if (!isRefused) return answer.pipe(outgoing)
+      answer.resume()
+      return outgoing.end()
+    })
+    onward.on('error', () => outgoing.destroy())
+    incoming.pipe(onward)
+  }
+  const server = createServer(forward)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  owner.defer(async () => {
+    const closed = once(server, 'close')
+    server.close()
+    server.closeAllConnections()
+    await closed
+  })
+  // A server that listens on a port has the address of one.
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
