@@ -1,4 +1,4 @@
-/** Renders that have ended, and whose manifest was damaged in the store since. */
+/** Renders that are put aside as dead letters: those whose manifest was damaged in the store, and those that bring their renderer down. */
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
@@ -7,6 +7,7 @@ import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
+import { ServiceError } from '@platen/contract/error.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
@@ -22,8 +23,8 @@ const REASON = /^the manifest cannot be read: 100 bytes/
 /** What stands in the store: the first half of a manifest. */
 const halfOf = (record: RenderRecord) => encodeManifest(aManifest({ record })).subarray(0, 100)
 
-/** A worker of one slot with one render in its queue, whose manifest is damaged at some time. */
-async function aWorker(record: RenderRecord) {
+/** A worker of one slot with one render in its queue; its manifest is damaged at some time, or it crashes with that error. */
+async function aWorker(record: RenderRecord, crash?: Error) {
   const clock = manualClock(NOON)
   const lines: { level: string; message: string; fields: object }[] = []
   const into = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
@@ -46,7 +47,8 @@ async function aWorker(record: RenderRecord) {
     state: () => 'running',
     ready: async () => {},
     async render({ render }) {
-      // While the first is rendered, somebody else has ended it.
+      if (render === record.id && crash !== undefined) throw crash
+      // While it is rendered, somebody else has ended it.
       if (render === record.id) await damage()
       return { pdf: Buffer.from('%PDF-'), warnings: [] }
     },
@@ -67,7 +69,7 @@ async function aWorker(record: RenderRecord) {
     lines,
     buried,
     damage,
-    /** Runs until the render after it has ended, so that its slot must be free again. */
+    /** Runs until the render after it has ended, so that its slot must be free again. Gives the renders of which it was told. */
     async run(own: { limiter?: Limiter } = {}) {
       const next = aRecord()
       await ports.queue.enqueue(next, NEVER)
@@ -80,9 +82,8 @@ async function aWorker(record: RenderRecord) {
       }
       stopping.abort()
       await running
-      // No event is told of a render of which nobody knows how it ended.
-      expect(ended).toEqual([next.id])
       expect((await ports.queue.consume('react_pdf', NEVER)).poll('async')).toBeUndefined()
+      return ended.filter((id) => id !== next.id)
     },
   }
 }
@@ -99,7 +100,8 @@ test('one that was settled is put aside, and shows the outcome it had', async ()
   const manifest = aManifest({ record })
   await worker.ledger.settle(manifest, NEVER)
   await worker.damage()
-  await worker.run()
+  // No event is told of a render of which nobody knows how it ended.
+  expect(await worker.run()).toEqual([])
   expect(worker.queue.dead).toStrictEqual([{ record, reason: expect.stringMatching(REASON) }])
   expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([logged(record)])
   expect(worker.buried).toEqual(['unreadable'])
@@ -111,7 +113,7 @@ test('one whose renderer died before it was settled is put aside at the next att
   const worker = await aWorker(record)
   await worker.ledger.claim(record, { owner: 'another', leaseMs: 0 }, NEVER)
   await worker.damage()
-  await worker.run()
+  expect(await worker.run()).toEqual([])
   expect(worker.queue.dead).toStrictEqual([{ record, reason: expect.stringMatching(REASON) }])
   expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([logged(record)])
   const state = (await worker.ledger.find(record.id, NEVER))?.state
@@ -157,4 +159,12 @@ test('is put aside only when its reservation is given back, however long the lim
   }
   await worker.run({ limiter: { ...worker.limiter, settle } })
   expect(worker.queue.dead).toHaveLength(1)
+})
+
+test('one that brings its renderer down each time is told of, and counted as that', async () => {
+  const record = aRecord()
+  const worker = await aWorker(record, new ServiceError('render_crashed', 'thread died'))
+  expect(await worker.run()).toEqual([record.id])
+  expect(worker.queue.dead).toStrictEqual([{ record, reason: 'render_crashed' }])
+  expect(worker.buried).toEqual(['crashed'])
 })
