@@ -43,7 +43,7 @@ test.for([
 )
 
 test('one Idempotency-Key sent to all of them at once is one render', async ({ signal }) => {
-  const keys = Array.from({ length: 12 }, (_, at) => `order-${at}`)
+  const keys = Array.from({ length: 20 }, (_, at) => `order-${at}`)
   const send = (api: number, name: string) =>
     request(cluster.at(api), {
       key: ROOMY_LIVE,
@@ -51,25 +51,25 @@ test('one Idempotency-Key sent to all of them at once is one render', async ({ s
       body: { ...LETTER, mode: 'async' },
       headers: { 'idempotency-key': name },
     })
-  const ids = await Promise.all(
-    keys.map(async (name) => {
-      const first = await Promise.all(APIS.map((api) => send(api, name)))
-      for (const refused of first.filter(({ status }) => status !== 202)) {
-        expect([refused.status, codeOf(refused)]).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS'])
-      }
-      const later = await Promise.all(
-        APIS.map((api) =>
-          eventually(
-            () => send(api, name),
-            ({ status }) => status === 202,
-          ),
+  const ids: string[] = []
+  // One key after the other: a process that is busy with others comes too late for the race.
+  for (const name of keys) {
+    const first = await Promise.all(APIS.map((api) => send(api, name)))
+    for (const refused of first.filter(({ status }) => status !== 202)) {
+      expect([refused.status, codeOf(refused)]).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS'])
+    }
+    const later = await Promise.all(
+      APIS.map((api) =>
+        eventually(
+          () => send(api, name),
+          ({ status }) => status === 202,
         ),
-      )
-      const [id = '', ...others] = new Set([...first, ...later].filter(({ status }) => status === 202).map(idOf))
-      expect(others).toEqual([])
-      return id
-    }),
-  )
+      ),
+    )
+    const [id = '', ...others] = new Set([...first, ...later].filter(({ status }) => status === 202).map(idOf))
+    expect(others).toEqual([])
+    ids.push(id)
+  }
   expect(new Set(ids).size).toBe(keys.length)
   for (const id of ids) expect((await ended(cluster.at(1), ROOMY_LIVE, id)).status).toBe('succeeded')
   const made = (await manifestsIn(cluster, signal)).filter(({ render: { tenant } }) => tenant === 'roomy')
