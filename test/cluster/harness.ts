@@ -71,6 +71,11 @@ export async function aCluster(options: TestClusterOptions): Promise<TestCluster
   return { ...cluster, ...ended, at: (api) => ({ ...cluster, ...ended, url: () => cluster.urls[api] ?? '' }) }
 }
 
+/** Connects to a Kafka that asks for nothing. */
+export function connectTo(broker: string, signal: AbortSignal): Promise<KafkaConnection> {
+  return connectKafka({ brokers: [broker], clientId: 'test' }, { clock: systemClock(), log: openLog('error') }, signal)
+}
+
 /** Every manifest in S3. */
 export async function manifestsIn(cluster: Cluster, signal: AbortSignal): Promise<readonly Manifest[]> {
   await using stores = await openClusterStores(cluster, signal)
@@ -84,9 +89,7 @@ export async function manifestsIn(cluster: Cluster, signal: AbortSignal): Promis
 
 /** Every event in Kafka, as often as it is there, when there are so many of them at least. */
 export async function eventsIn(cluster: Cluster, least: number, signal: AbortSignal): Promise<readonly RenderEvent[]> {
-  const log = openLog('error')
-  const settings = { brokers: [cluster.broker], clientId: 'test' }
-  await using connection = await connectKafka(settings, { clock: systemClock(), log }, signal)
+  await using connection = await connectTo(cluster.broker, signal)
   const count = () => countEvents(connection, cluster.topicPrefix)
   const total = await eventually(count, (found) => found >= least)
   const events: RenderEvent[] = []

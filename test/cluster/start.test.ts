@@ -5,18 +5,16 @@ import { request as ask, createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connectKafka } from '@platen/adapters/kafka/connect.ts'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { openLog } from '@platen/adapters/system/log.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import { spawnService } from '../topology/embedded.ts'
 import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
 import { type RedisServer, startRedis } from '../topology/server/redis.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
-import { sharedKafka } from './harness.ts'
+import { connectTo, sharedKafka } from './harness.ts'
 
 type Name = Exclude<Deployable, 'publish'>
 type Settings = Readonly<Record<string, string>>
@@ -236,9 +234,7 @@ async function takePrefix(s3: S3Server, prefix: string): Promise<void> {
 
 /** A topic of one partition. */
 async function makeTopic(topic: string): Promise<void> {
-  const settings = { brokers: [sharedKafka()], clientId: 'test' }
-  const ports = { clock: systemClock(), log: openLog('error') }
-  await using connection = await connectKafka(settings, ports, AbortSignal.timeout(OPEN_MS_MAX))
+  await using connection = await connectTo(sharedKafka(), AbortSignal.timeout(OPEN_MS_MAX))
   const admin = await connection.admin()
   await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true })
 }

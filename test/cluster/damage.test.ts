@@ -1,0 +1,82 @@
+/** An outcome that was damaged in S3: it is told of where it is met, and holds up nothing else. */
+import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { type ConsumedRecord, openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { bell } from '@platen/contract/bell.ts'
+import { manifestKey } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SERVICE_BUCKET } from '../topology/cluster/cluster.ts'
+import { openClusterStores } from '../topology/cluster/store.ts'
+import { ended, eventually, request, submit } from '../topology/service.ts'
+import { aCluster, aTenant, connectTo, type TestCluster } from './harness.ts'
+
+const LIVE = `service_live_${'L'.repeat(43)}`
+const LETTER = { template: 'letter', data: {} }
+
+let cluster: TestCluster
+beforeAll(async () => {
+  cluster = await aCluster({ documents: aTenant('acme', LIVE, {}) })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+test('its GET is answered 500, its record is a dead letter when it comes again, and its partition goes on', async ({
+  signal,
+}) => {
+  const service = cluster.at(0)
+  // The id was issued by the API a moment ago.
+  const id = (await submit(service, LIVE, LETTER)) as RenderId
+  expect((await ended(service, LIVE, id)).status).toBe('succeeded')
+  await damageManifest(id, signal)
+  const answer = await request(service, { key: LIVE, path: `/api/v1/render/${id}` })
+  expect([answer.status, answer.json()]).toMatchObject([500, { error: { code: 'INTERNAL_ERROR' } }])
+  expect(cluster.log()).toContain('UnreadableManifest')
+
+  await using connection = await connectTo(cluster.broker, signal)
+  const topic = `${cluster.topicPrefix}render.react_pdf.async`
+  const { key, value, headers } = await recordOf(id, { connection, topic }, signal)
+  await connection.send(topic, [{ key, value, headers }], signal)
+  const letter = await recordOf(id, { connection, topic: `${cluster.topicPrefix}render.dead` }, signal)
+  expect(letter.value).toEqual(value)
+  expect(letter.headers['platen-reason']?.toString()).toMatch(/^the manifest cannot be read: \d+ bytes/)
+  // Every record there is has been done with, and says so in the group's offsets.
+  const behind = await eventually(
+    () => behindIn(connection, topic),
+    (count) => count === 0,
+  )
+  expect(behind).toBe(0)
+  const next = await submit(service, LIVE, LETTER)
+  expect((await ended(service, LIVE, next)).status).toBe('succeeded')
+  expect(cluster.log().match(/render put aside|render left unfinished/g)).toEqual(['render put aside'])
+})
+
+async function damageManifest(id: RenderId, signal: AbortSignal): Promise<void> {
+  await using stores = await openClusterStores(cluster, signal)
+  const address = { bucket: SERVICE_BUCKET, key: manifestKey(id) }
+  const whole = (await stores.artifacts.get(address, signal)) ?? Buffer.alloc(0)
+  await stores.artifacts.put(address, whole.subarray(0, whole.byteLength / 2), signal)
+}
+
+/** The first record of a render in a topic, once it is there. */
+async function recordOf(
+  id: RenderId,
+  { connection, topic }: { readonly connection: KafkaConnection; readonly topic: string },
+  signal: AbortSignal,
+): Promise<ConsumedRecord> {
+  const own = bell()
+  const settings = { group: `${topic}.test`, topics: [topic], arrived: () => own.ring() }
+  await using consumer = await openConsumer(connection, settings, signal)
+  for (;;) {
+    const record = consumer.poll(topic)
+    if (record?.key?.toString() === id) return record
+    if (record === undefined) await own.rung(signal)
+  }
+}
+
+/** How many records of a topic its renderers have not told to be done. */
+async function behindIn(connection: KafkaConnection, topic: string): Promise<number> {
+  const admin = await connection.admin()
+  const there = await admin.fetchTopicOffsets(topic)
+  const [group] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
+  const done = new Map(group?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  return there.reduce((sum, { partition, high }) => sum + Number(high) - (done.get(partition) ?? 0), 0)
+}
