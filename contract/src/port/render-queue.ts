@@ -36,7 +36,8 @@ export interface RenderDelivery {
   done(signal: AbortSignal): Promise<void>
   /**
    * Takes the record out as `done` does, and keeps it, as it was put in and with the reason, where people can look at it: for a
-   * render that brings its renderers down, or whose manifest is damaged. What is kept is durable first; done again after a crash, it may be there twice.
+   * render that brings its renderers down, or whose manifest is damaged. What is kept is durable first; done again after a crash,
+   * it may be there twice.
    */
   bury(reason: string, signal: AbortSignal): Promise<void>
 }
