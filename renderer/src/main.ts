@@ -12,7 +12,7 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { lagByTopic, openProcess } from '@platen/adapters/system/process.ts'
+import { lagByTopic, openProcess, settingsThere } from '@platen/adapters/system/process.ts'
 import { anyAborted, runUntilStopped } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { type Config, readConfig, SETTINGS } from './config.ts'
@@ -53,7 +53,7 @@ async function serve(stop: AbortSignal): Promise<void> {
       serves: config.engines,
     }),
   )
-  renderer.begin()
+  void settingsThere(base, stop).then(() => renderer.begin())
   const statesOf = () => {
     const states = renderer.states()
     return config.engines.map((engine) => [engine, states[engine]] as const)

@@ -4,7 +4,7 @@ import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
-import { openProcess } from '@platen/adapters/system/process.ts'
+import { openProcess, settingsThere } from '@platen/adapters/system/process.ts'
 import { anyAborted, runUntilStopped } from '@platen/adapters/system/run.ts'
 import { readConfig, SETTINGS } from './config.ts'
 import { openRetention, openWebhooks } from './service.ts'
@@ -35,7 +35,8 @@ async function serve(stop: AbortSignal): Promise<void> {
       sealKey: config.sealKey,
     }),
   )
-  webhooks.begin()
+  // After a stop there is nothing to begin any more.
+  void settingsThere(base, stop).then(() => stop.aborted || webhooks.begin())
   const retention = stack.use(openRetention({ ...base, events, deliveries }))
   using _ = base.probes.serving({
     isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),

@@ -53,6 +53,21 @@ export interface ClusterProcess {
   readonly starting: AbortSignal
 }
 
+const SETTINGS_ASKED_EVERY_MS = 100
+
+/**
+ * Resolves when there are settings, or `stop` has aborted. Without any, every tenant would look like one that is no more: what was
+ * suspended would be rendered, and what is to be delivered be given up.
+ */
+export async function settingsThere(
+  { directory, clock }: Pick<ClusterProcess, 'directory' | 'clock'>,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted && !directory.state().isReady) {
+    await clock.sleep(SETTINGS_ASKED_EVERY_MS, stop).catch(() => undefined)
+  }
+}
+
 /** What the partitions of each topic still have to do, in sum. */
 export function lagByTopic(lags: readonly Lag[]): readonly { readonly topic: string; readonly lag: number }[] {
   const sums = new Map<string, number>()

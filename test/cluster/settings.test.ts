@@ -1,0 +1,38 @@
+/** Processes that start before there are settings: to them every tenant looks like one that is no more, so they wait. */
+import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { settingsOf } from '../conformance/redis-harness.ts'
+import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
+import { ended, eventually, submit } from '../topology/service.ts'
+import { aCluster, aTenant, type TestCluster } from './harness.ts'
+
+const LIVE = `service_live_${'L'.repeat(43)}`
+
+let cluster: TestCluster
+beforeAll(async () => {
+  cluster = await aCluster({ documents: aTenant('acme', LIVE, {}), settings: LOOPBACK_ALLOWED })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+test('a delivery waits for the settings that webhooks have not yet', async ({ signal }) => {
+  await using receiver = await aReceiver()
+  const service = cluster.at(0)
+  const [webhooks] = cluster.processes('webhooks')
+  const [publish] = cluster.processes('publish')
+  await webhooks?.stop()
+  await publish?.stop()
+  const id = await submit(service, LIVE, { template: 'letter', data: {}, webhook_url: `${receiver.url}/hook` })
+  expect((await ended(service, LIVE, id)).status).toBe('succeeded')
+  await using redis = await connectRedis(settingsOf(cluster.redis), signal)
+  await redis.call((client) => client.flushall(), signal)
+  const starting = webhooks?.start()
+  await eventually(
+    async () => webhooks?.log() ?? '',
+    (log) => log.includes('webhooks serve'),
+  )
+  expect(receiver.received).toEqual([])
+  await publish?.start()
+  await starting
+  await receiver.until(1)
+  expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({ status: 'succeeded' })
+})
