@@ -8,7 +8,7 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { openProcess } from '@platen/adapters/system/process.ts'
-import { anyAborted, runUntilStopped } from '@platen/adapters/system/run.ts'
+import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { buildApp } from './app.ts'
 import { readConfig, SETTINGS } from './config.ts'
@@ -46,6 +46,6 @@ async function serve(stop: AbortSignal): Promise<void> {
   const url = await app.listen({ host: config.host, port: config.port })
   log.info({ url }, 'api serves')
   using _ = base.probes.serving(health)
-  await anyAborted([stop])
+  await untilAborted(stop)
   log.info({}, 'api draining')
 }

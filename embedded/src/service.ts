@@ -6,7 +6,7 @@ import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import { anyAborted, explain, stopSignal } from '@platen/adapters/system/run.ts'
+import { explain, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { type Config, readConfig, SETTINGS } from './config.ts'
@@ -38,7 +38,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     const end = AbortSignal.any([stop, service.failed])
     // Node would write it at the exit, which may be a kill. Not before the first requests: it takes a third of a second.
     clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, () => undefined)
-    await anyAborted([end])
+    await untilAborted(end)
     log.info({}, 'service draining')
     return stop.aborted ? 0 : 1
   } catch (error) {

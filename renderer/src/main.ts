@@ -11,14 +11,14 @@ import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { lagByTopic, openProcess, settingsThere } from '@platen/adapters/system/process.ts'
-import { anyAborted, runUntilStopped } from '@platen/adapters/system/run.ts'
+import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { type Config, readConfig, SETTINGS } from './config.ts'
 import { openEngines } from './engine/open-engines.ts'
 import { openRenderer } from './service.ts'
-import { syncSlotsOf } from './work/slots.ts'
+import { syncSlotsOf } from './worker/slots.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
 
@@ -28,7 +28,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const base = await openProcess({ deployable: 'renderer', config, stack, variables: process.env, known: SETTINGS })
   const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
-  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(config, stack)) }))
+  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(config, base.clock, stack)) }))
   if (config.engines.includes('html') && engines.openHtml === undefined) {
     throw new Error('PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM says where it is')
   }
@@ -67,14 +67,18 @@ async function serve(stop: AbortSignal): Promise<void> {
     isAlive: () => queue.isAlive() && statesOf().every(([, state]) => state !== 'dead'),
   })
   log.info({ engines: config.engines, lanes: config.lanes }, 'renderer serves')
-  await anyAborted([stop])
+  await untilAborted(stop)
   log.info({}, 'renderer draining')
 }
 
 /** What is told to engines. Profiles of browsers lie in a folder that no other process has, as it is emptied at the start. */
-async function engineSettings({ concurrency, lanes, chromium, egressAllowCidrs }: Config, stack: AsyncDisposableStack) {
+async function engineSettings(
+  { concurrency, lanes, chromium, egressAllowCidrs }: Config,
+  clock: Clock,
+  stack: AsyncDisposableStack,
+) {
   const profileDir = await mkdtemp(join(tmpdir(), 'platen-renderer-'))
   stack.defer(() => rm(profileDir, { recursive: true, force: true }))
   const slots = concurrency + syncSlotsOf(concurrency + 1, lanes)
-  return { slots, profileDir, chromium, egress: httpEgress({ clock: systemClock(), allowCidrs: egressAllowCidrs }) }
+  return { slots, profileDir, chromium, egress: httpEgress({ clock, allowCidrs: egressAllowCidrs }) }
 }

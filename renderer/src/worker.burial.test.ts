@@ -1,23 +1,14 @@
 /** Renders that are put aside as dead letters: those whose manifest was damaged in the store, and those that bring their renderer down. */
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
-import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
-import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
-import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
-import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, manifestKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
+import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { aManifest, aRecord, aRendererMeter, NOON } from '../../test/fixture/build.ts'
-import type { RenderEngine } from './engine/engine.ts'
+import { aManifest, aRecord } from '../../test/fixture/build.ts'
+import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
 import { runWorker } from './worker.ts'
 
 const NEVER = new AbortController().signal
-const BUCKET = 'platen'
 const REASON = /^the manifest cannot be read: 100 bytes/
 
 /** What stands in the store: the first half of a manifest. */
@@ -25,45 +16,23 @@ const halfOf = (record: RenderRecord) => encodeManifest(aManifest({ record })).s
 
 /** A worker of one slot with one render in its queue; its manifest is damaged at some time, or it crashes with that error. */
 async function aWorker(record: RenderRecord, crash?: Error) {
-  const clock = manualClock(NOON)
   const lines: { level: string; message: string; fields: object }[] = []
   const into = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
   const ports = {
-    queue: memoryRenderQueue(),
-    ledger: memoryRenderLedger(clock),
-    events: memoryEventLog(),
-    replies: memoryReplyChannel(),
-    limiter: memoryLimiter(clock),
-    directory: memoryDirectory(),
-    artifacts: memoryArtifactStore(),
-    clock,
+    ...workerPorts(),
     log: { debug: into('debug'), info: into('info'), warn: into('warn'), error: into('error') },
-    meter: aRendererMeter(),
   }
   const buried: string[] = []
-  const engine: RenderEngine = {
-    name: 'react_pdf',
-    slots: 1,
-    state: () => 'running',
-    ready: async () => {},
-    async render({ render }) {
-      if (render === record.id && crash !== undefined) throw crash
-      // While it is rendered, somebody else has ended it.
-      if (render === record.id) await damage()
-      return { pdf: Buffer.from('%PDF-'), warnings: [] }
-    },
-    async [Symbol.asyncDispose]() {},
-  }
-  const address = { bucket: BUCKET, key: manifestKey(record.id) }
+  const engine = anEngine(async ({ render }) => {
+    if (render === record.id && crash !== undefined) throw crash
+    // While it is rendered, somebody else has ended it.
+    if (render === record.id) await damage()
+    return Buffer.from('%PDF-')
+  })
+  const address = { bucket: WORKER_BUCKET, key: manifestKey(record.id) }
   const damage = () => ports.artifacts.put(address, halfOf(record), NEVER)
-  await ports.artifacts.put(
-    { bucket: BUCKET, key: templateKey(record.template.digest) },
-    Buffer.from('{"options":{}}'),
-    NEVER,
-  )
-  await ports.queue.enqueue(record, NEVER)
+  await queueUp(ports, record)
   const stopping = new AbortController()
-  const settings = { owner: 'this', serviceBucket: BUCKET, eventKey: Buffer.alloc(32) }
   return {
     ...ports,
     lines,
@@ -74,7 +43,10 @@ async function aWorker(record: RenderRecord, crash?: Error) {
       const next = aRecord()
       await ports.queue.enqueue(next, NEVER)
       const meter = { ...ports.meter, buried: (reason: string) => void buried.push(reason) }
-      const running = runWorker({ ...ports, ...own, meter }, engine, { settings, signal: stopping.signal })
+      const running = runWorker({ ...ports, ...own, meter }, engine, {
+        settings: WORKER_SETTINGS,
+        signal: stopping.signal,
+      })
       const ended: string[] = []
       for await (const { event } of ports.events.follow('test', NEVER)) {
         ended.push(event.manifest.render.id)

@@ -1,16 +1,7 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
-import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
-import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
-import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
-import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { QUEUE_AGE_MS_MAX, RESERVATION_MS, SYNC_SLOTS } from '@platen/contract/limit.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type ArtifactAddress,
@@ -18,55 +9,31 @@ import {
   manifestKey,
   manifestOf,
   type RenderRecord,
-  templateKey,
 } from '@platen/contract/render.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aRecord, aRendererMeter, aTenant, NOON } from '../../test/fixture/build.ts'
+import { aFailure, aManifest, aRecord, aTenant, NOON } from '../../test/fixture/build.ts'
+import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
 import type { RenderEngine, RenderWork } from './engine/engine.ts'
 import { runWorker } from './worker.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const NEVER = new AbortController().signal
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
 
 /** A worker over memory adapters whose engine does what the test says; `records` stand in its queue. */
 async function start(script: Script, records: readonly RenderRecord[], own: Partial<RenderEngine> = {}) {
-  const clock = manualClock(NOON)
-  const ports = {
-    queue: memoryRenderQueue(),
-    ledger: memoryRenderLedger(clock),
-    events: memoryEventLog(),
-    replies: memoryReplyChannel(),
-    limiter: memoryLimiter(clock),
-    directory: memoryDirectory(),
-    artifacts: memoryArtifactStore(),
-    clock,
-    log: silent,
-    meter: aRendererMeter(),
-  }
+  const ports = workerPorts()
   const worked: RenderWork[] = []
-  const engine: RenderEngine = {
-    name: 'react_pdf',
-    slots: 1,
-    state: () => 'running',
-    ready: async () => {},
-    async render(work, signal) {
-      worked.push(work)
-      return { pdf: await script(work, signal), warnings: [] }
-    },
-    async [Symbol.asyncDispose]() {},
-    ...own,
+  const render: Script = async (work, signal) => {
+    worked.push(work)
+    return await script(work, signal)
   }
-  for (const record of records) {
-    await ports.artifacts.put(inBucket(templateKey(record.template.digest)), Buffer.from('{"options":{}}'), NEVER)
-    await ports.queue.enqueue(record, NEVER)
-  }
+  const engine = anEngine(render, own)
+  for (const record of records) await queueUp(ports, record)
   const stopping = new AbortController()
-  const settings = { owner: 'this', serviceBucket: 'platen', eventKey: Buffer.alloc(32) }
-  const run = () => runWorker(ports, engine, { settings, signal: stopping.signal })
+  const run = () => runWorker(ports, engine, { settings: WORKER_SETTINGS, signal: stopping.signal })
   return { ...ports, worked, run, stop: () => stopping.abort() }
 }
 

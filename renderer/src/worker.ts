@@ -42,9 +42,9 @@ import {
 } from '@platen/contract/render.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import type { RenderEngine, Rendering } from './engine/engine.ts'
-import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './work/outcome.ts'
-import { type Load, laneOrder, lanesNow, syncAlone, syncSlotsOf, type Turn, turnAfter } from './work/slots.ts'
-import { openWorkSource, type WorkSource } from './work/work-source.ts'
+import { crashed, DEFECT, EXPIRED, judge, SUSPENDED, type Verdict } from './worker/outcome.ts'
+import { type Load, laneOrder, lanesNow, syncAlone, syncSlotsOf, type Turn, turnAfter } from './worker/slots.ts'
+import { openWorkSource, type WorkSource } from './worker/work-source.ts'
 
 export interface WorkerPorts {
   readonly queue: RenderQueue

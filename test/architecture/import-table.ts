@@ -58,7 +58,7 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   { from: 'renderer/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
   { from: 'renderer/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
-  { from: 'renderer/src/work/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'renderer/src/worker/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'renderer/src', mayImport: [CONTRACT] },
 
   { from: 'webhooks/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },

@@ -5,7 +5,7 @@ import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-l
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { openProcess, settingsThere } from '@platen/adapters/system/process.ts'
-import { anyAborted, runUntilStopped } from '@platen/adapters/system/run.ts'
+import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { readConfig, SETTINGS } from './config.ts'
 import { openRetention, openWebhooks } from './service.ts'
 
@@ -43,6 +43,6 @@ async function serve(stop: AbortSignal): Promise<void> {
     isAlive: () => webhooks.isAlive() && retention.isAlive() && events.isAlive() && deliveries.isAlive(),
   })
   log.info({}, 'webhooks serve')
-  await anyAborted([stop])
+  await untilAborted(stop)
   log.info({}, 'webhooks draining')
 }

@@ -23,12 +23,11 @@ export function stopSignal(): AbortSignal {
   return stop.signal
 }
 
-/** Resolves when one of the signals aborts. */
-export async function anyAborted(signals: readonly AbortSignal[]): Promise<void> {
-  const either = AbortSignal.any([...signals])
+/** Resolves when the signal aborts. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
-    if (either.aborted) resolve()
-    either.addEventListener('abort', () => resolve(), { once: true })
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
   })
 }
 

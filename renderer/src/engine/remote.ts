@@ -12,7 +12,7 @@ import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
 import { recentlyUsed } from '../recently-used.ts'
 import { FilesWanted } from '../template/remote.ts'
-import { shared } from '../work/work-source.ts'
+import { shared } from '../worker/work-source.ts'
 import type { RenderWork } from './engine.ts'
 
 /** A file that was fetched; its name is its URL. */
