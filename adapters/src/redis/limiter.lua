@@ -6,15 +6,8 @@
 --       when one is settled: from 6 on the rate buckets it was counted in
 -- All are of one account, hence of one hash slot. All expire: by what Redis itself sees of time, while `now` may be the caller's.
 local HOLDINGS, LAPSES, SUMS, CHARGED, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local request = cjson.decode(ARGV[1])
 local SECOND_MS = 1000
 local COUNTED_MS = request.windowMs + SECOND_MS
-
-local now = request.now
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
 
 local function sumOf(name)
   return tonumber(redis.call('HGET', SUMS, name) or 0)

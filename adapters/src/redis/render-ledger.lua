@@ -1,13 +1,6 @@
 -- What is known of one render. Its attempts are counted and its claims granted here, where all renderers meet.
 -- KEYS[1]  hash: view (id, template and acceptance, as JSON), attempts, owner and lapse of the claim, outcome (as JSON)
 local RENDER = KEYS[1]
-local request = cjson.decode(ARGV[1])
-
-local now = request.now
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
 
 local function get(field)
   return redis.call('HGET', RENDER, field)

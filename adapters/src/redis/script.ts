@@ -16,15 +16,25 @@ export interface ScriptCall {
 }
 
 export interface ScriptSource {
-  /** Beside this module. What it returns is JSON, or nothing. */
+  /** Beside this module. It finds `request` and `now`; what it returns is JSON, or nothing. */
   readonly file: string
   /** Tells it the time as `now` in the request; absent = it asks Redis. */
   readonly clock?: Clock | undefined
 }
 
+/** What every script begins with: what it is asked, and the time in epoch milliseconds, its caller's or that of Redis. */
+const PRELUDE = `
+local request = cjson.decode(ARGV[1])
+local now = request.now
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`
+
 /** The script in a file of this folder. Where it answers nothing, that is undefined. */
 export function openScript(redis: RedisConnection, { file, clock }: ScriptSource): Script {
-  const lua = readFileSync(new URL(file, import.meta.url), 'utf8')
+  const lua = PRELUDE + readFileSync(new URL(file, import.meta.url), 'utf8')
   const digest = createHash('sha1').update(lua).digest('hex')
   return {
     async run({ keys, request }, signal) {

@@ -6,7 +6,6 @@
 local META, LOG, READERS = KEYS[1], KEYS[5], KEYS[6]
 local HASHES = {tenants = KEYS[2], keys = KEYS[3], templates = KEYS[4]}
 local STAGED = {tenants = KEYS[7], keys = KEYS[8], templates = KEYS[9]}
-local request = cjson.decode(ARGV[1])
 
 local function meta(name)
   return redis.call('HGET', META, name)
@@ -14,11 +13,6 @@ end
 
 local function epoch()
   return tonumber(meta('epoch') or 0)
-end
-
-local function nowMs()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
 -- From here on the revision counts.
@@ -84,7 +78,7 @@ function operations.replace()
 end
 
 function operations.report()
-  local report = {mark = request.mark, revision = request.revision, at = nowMs()}
+  local report = {mark = request.mark, revision = request.revision, at = now}
   redis.call('HSET', READERS, request.reader, cjson.encode(report))
   redis.call('PEXPIRE', READERS, request.reportedMs)
 end
@@ -95,7 +89,7 @@ end
 
 -- The reports of those that are still there.
 function operations.readers()
-  local flat, reports, now = redis.call('HGETALL', READERS), {}, nowMs()
+  local flat, reports = redis.call('HGETALL', READERS), {}
   for i = 1, #flat, 2 do
     local report = cjson.decode(flat[i + 1])
     if now - report.at < request.reportedMs then
