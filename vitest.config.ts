@@ -24,7 +24,7 @@ const PROCESSES = {
   test: {
     ...CLUSTER.test,
     name: 'cluster',
-    include: ['test/cluster/*.test.ts'],
+    include: ['test/cluster/**/*.test.ts'],
     sequence: { groupOrder: 6 },
   },
 }
@@ -72,7 +72,7 @@ export default defineConfig({
       {
         test: {
           name: 'chaos',
-          include: ['test/chaos/*.test.ts'],
+          include: ['test/chaos/**/*.test.ts'],
           sequence: { groupOrder: 7 },
           fileParallelism: false,
           testTimeout: 600 * SECOND_MS,

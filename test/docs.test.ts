@@ -2,6 +2,8 @@
 
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
@@ -130,7 +132,12 @@ async function metricsTable(): Promise<string> {
   rendererMeter(renderer, { lag: () => [{ topic: 'render.html.sync', lag: 0 }] })
   const webhooks = anExposition()
   webhookMeter(webhooks)
-  const rows = await Promise.all(Object.entries({ all, api, renderer, webhooks }).map(metricRows))
+  const inCluster = anExposition()
+  gaugeRedis(inCluster, { isAway: () => false })
+  const projection = anExposition()
+  projectionMeter(projection, { lag: () => 0 })
+  const groups = { all, 'all in a cluster': inCluster, api, renderer, webhooks, 'webhooks in a cluster': projection }
+  const rows = await Promise.all(Object.entries(groups).map(metricRows))
   return table(['metric', 'of', 'type', 'labels', 'meaning'], rows.flat())
 }
 

@@ -10,9 +10,17 @@ const DECISION_LINES_MAX = 60
 
 /**
  * Where each thing there is has its entry, so that a folder in between would only hide it: the root and test/, the nouns of the
- * contract and its ports, the suite of each port, and decisions, of which there are ever more.
+ * contract and its ports, the adapters by what they are of, the suite of each port, and decisions, of which there are ever more.
  */
-const UNCOUNTED = ['.', 'test', 'contract/src', 'contract/src/port', 'test/conformance', 'docs/decisions']
+const UNCOUNTED = [
+  '.',
+  'test',
+  'adapters/src',
+  'contract/src',
+  'contract/src/port',
+  'test/conformance',
+  'docs/decisions',
+]
 
 /** Text that no person writes or is meant to read from top to bottom. */
 const UNMEASURED = [

@@ -5,7 +5,7 @@ import {
   readConnectionSettings,
 } from '@platen/adapters/setting/connection.ts'
 import { ENGINE_LIST, parseEngines } from '@platen/adapters/setting/engine.ts'
-import { KEY_RING, PORT, parseBrand, parseKeyRing, parsePort } from '@platen/adapters/setting/parse.ts'
+import { KEY_RING, PORT, parseBrand, parseInteger, parseKeyRing, parsePort } from '@platen/adapters/setting/parse.ts'
 import { PROCESS_SETTINGS, type ProcessSettings, readProcessSettings } from '@platen/adapters/setting/process.ts'
 import {
   readSettings,
@@ -34,6 +34,10 @@ export const SETTINGS = {
     default: 'react_pdf,html',
     description: 'Engines that this installation has renderers of; renders by another are answered 503.',
   },
+  PLATEN_API_REPLICAS: {
+    default: 'those that Redis last knew of',
+    description: 'How many API processes share the limits while Redis is away, 1 to 1000.',
+  },
   ...WEBHOOK_POLICY_SETTINGS,
   ...PROCESS_SETTINGS,
   ...CONNECTION_SETTINGS,
@@ -46,6 +50,8 @@ export interface Config extends ProcessSettings, ConnectionSettings {
   readonly brand: string
   /** Those that this installation has renderers of. */
   readonly engines: readonly Engine[]
+  /** The API processes there are; absent = Redis tells. */
+  readonly replicas?: number | undefined
   readonly webhooks: WebhookPolicy
 }
 
@@ -65,7 +71,12 @@ function configIn(reader: SettingReader<keyof typeof SETTINGS>): Config | undefi
     port: read('PLATEN_PORT', parsePort, PORT) ?? PORT_DEFAULT,
     brand: read('PLATEN_BRAND', parseBrand, 'a word of small letters, at most 32') ?? 'service',
     engines: read('PLATEN_ENGINES', parseEngines, ENGINE_LIST) ?? ENGINES,
+    replicas: read('PLATEN_API_REPLICAS', parseReplicas, 'a number from 1 to 1000'),
     webhooks: readWebhookPolicy(reader),
   }
   return idKeys && connections && { ...others, ...connections, idKeys }
+}
+
+function parseReplicas(text: string): number | undefined {
+  return parseInteger(text, [1, 1000])
 }

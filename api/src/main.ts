@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { kafkaDeliveryDesk } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
-import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
+import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
 import { openProcess } from '@platen/adapters/system/process.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
@@ -23,22 +23,31 @@ async function serve(stop: AbortSignal): Promise<void> {
   const base = await openProcess({ deployable: 'api', config, stack, reader: randomUUID(), ...known })
   const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
   // Whole PDFs go through it: on the connection of the limiter, every request would wait behind them.
-  const replyLine = stack.use(await connectRedis({ ...config.redis, callMsMax: REPLY_CALL_MS_MAX }, starting))
+  const replyLine = stack.use(await redis.line(REPLY_CALL_MS_MAX, starting))
   const health = {
-    isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),
+    isReady: () => ({
+      ready: directory.state().isReady,
+      detail: { directory: directory.state(), apis: directory.readers() },
+    }),
     // What is away is waited for, or worked without: a new process would find it away, too.
     isAlive: () => true,
   }
+  const meter = apiMeter(metrics, { directory: () => directory.state() })
   const app = buildApp({
     ...base,
     ...health,
-    limiter: redisLimiter(redis),
+    limiter: standbyLimiter({
+      limiter: redisLimiter(redis),
+      clock: base.clock,
+      replicas: () => config.replicas ?? directory.readers(),
+      failed: () => meter.limiterFailed(),
+    }),
     ledger: redisRenderLedger(redis),
     replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
     deliveries: kafkaDeliveryDesk({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),
     keys: config.idKeys,
-    meter: apiMeter(metrics, { directory: () => directory.state() }),
+    meter,
     isEngineAvailable: (engine) => config.engines.includes(engine),
     settings: { brand: config.brand, serviceBucket, webhooks: config.webhooks },
   })

@@ -10,6 +10,7 @@ import {
   ServiceError,
 } from '@platen/contract/error.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
+import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { ErrorBody } from '@platen/contract/schema/answer.ts'
 
@@ -52,4 +53,14 @@ export function unavailable(cause?: unknown): ServiceError {
 /** Did a port not answer, or not in the time it was given? */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof Unavailable || (error instanceof DOMException && error.name === 'TimeoutError')
+}
+
+/** Logs that something was missed which nobody has to have. A store that is away is told of once, by who watches it, and not with each request. */
+export function logMissed(
+  log: Log,
+  fields: { readonly err: unknown; readonly [name: string]: unknown },
+  message: string,
+): void {
+  if (isUnavailable(fields.err)) log.debug(fields, message)
+  else log.warn(fields, message)
 }

@@ -122,7 +122,8 @@ function decide(request: Reservation, sight: Sight): Decision {
   const isOver = request.units > 0 && limit !== undefined && usage.charged + usage.reserved + request.units > limit
   if (isOver) return { kind: 'refused', reason: 'quota', limit, usage, rate: tightest(rates) }
   const counted = rates.map((look) => ({ ...look, ...afterCounting(look, now) }))
-  return { kind: 'admitted', lane: laneOf(request, sight), rate: tightest(counted) }
+  const used = { ...usage, reserved: usage.reserved + request.units }
+  return { kind: 'admitted', lane: laneOf(request, sight), rate: tightest(counted), usage: used }
 }
 
 function laneOf({ mode, account, engine, limits }: Reservation, { outstanding }: Sight): Lane {

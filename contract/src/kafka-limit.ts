@@ -10,8 +10,15 @@ export const KAFKA_CONNECT_MS_MAX = 3 * SECOND_MS
 /** How long a broker may take to answer one request. A whole send, with its second tries, has `KAFKA_SEND_MS_MAX`. */
 export const KAFKA_ANSWER_MS_MAX = 3 * SECOND_MS
 
-/** After this a send is given up, and its outcome unknown: the caller of the API has another second to hear of it. */
+/** After this a send is given up, and its outcome unknown. Whoever must not give up sends it again. */
 export const KAFKA_SEND_MS_MAX = 6 * SECOND_MS
+
+/**
+ * The same for a render that a caller of the API waits to have queued: refused within two seconds, half of which are for writing
+ * down that it came to nothing. A healthy cluster takes milliseconds, and a leader that hands over before it stops some hundreds of
+ * them, second tries included. One that dies is missed by its cluster for nine seconds: no caller would wait for that.
+ */
+export const KAFKA_ENQUEUE_MS_MAX = SECOND_MS
 
 /** Sends one process may have under way. Past it the broker is not keeping up, and more would only wait. */
 export const KAFKA_SENDS_MAX = 10_000
@@ -47,6 +54,9 @@ export const KAFKA_OPEN_RECORDS_MAX = 1000
 
 /** How often what is done is committed. What is done and not committed is given out again after a crash. */
 export const KAFKA_COMMIT_EVERY_MS = SECOND_MS
+
+/** How late at most a partition without new events comes by its reader, who then sees whether what it made of the earlier ones is still there. */
+export const REPLAY_IDLE_MS = SECOND_MS
 
 /** A consumer of which nothing was heard for this long, not even a failed attempt to reach a broker, has stopped for good. */
 export const KAFKA_SILENCE_MS_MAX = 60 * SECOND_MS

@@ -203,9 +203,21 @@ export function pdfKey(record: RenderRecord, sha256: string): string {
   return `${renderPrefix(record.storage.prefix, record.id)}${sha256}.pdf`
 }
 
+/** The digest that the key of a PDF names; undefined where it is not the key of one. */
+export function pdfDigestIn(key: string): string | undefined {
+  return PDF_NAME.exec(key)?.[1]
+}
+
+const PDF_NAME = /\/([0-9a-f]{64})\.pdf$/
+
 /** The key of data too large for the queue record. */
 export function inputKey(prefix: string, id: RenderId): string {
   return `${renderPrefix(prefix, id)}input`
+}
+
+/** The UTC month (`2026-11`) in which units count that are asked for then. */
+export function monthOf(now: Instant): string {
+  return new Date(now).toISOString().slice(0, 'yyyy-mm'.length)
 }
 
 /** When a render that ended then, or must have ended by then, is removed: its PDF, its manifest, and what the ledger knows of it. */

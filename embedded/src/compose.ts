@@ -51,13 +51,15 @@ export interface Settled {
   readonly clock: Clock
   readonly log: Log
   readonly engines: Engines
+  /** Aborts when renders in hand are to be left: async ones to the next start, and whoever waits on the line is told so. */
+  readonly leaving: AbortSignal
 }
 
 const KEY_BYTES = 32
 
 /** Starts the service. Resolves when it accepts requests; throws when it cannot, having closed what it had opened. */
 export async function compose(settled: Settled): Promise<EmbeddedService> {
-  const { config, log, engines } = settled
+  const { config, log, engines, leaving } = settled
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
   let url = config.publicUrl ?? ''
@@ -74,7 +76,8 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
       sealKey,
     }),
   )
-  const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines }))
+  const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines, leaving }))
+  leaving.addEventListener('abort', () => ports.replies[Symbol.dispose]())
   if (engines.openHtml === undefined)
     log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
   const { brand, dataDir, manifestsDir: dir } = config

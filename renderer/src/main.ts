@@ -7,12 +7,13 @@ import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
-import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
+import { eventualLimiter } from '@platen/adapters/standby/eventual-limiter.ts'
+import { standbyRenderLedger } from '@platen/adapters/standby/render-ledger.ts'
 import { lagByTopic, openProcess, settingsThere } from '@platen/adapters/system/process.ts'
-import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
+import { drainEnd, runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { type Config, readConfig, SETTINGS } from './config.ts'
@@ -22,7 +23,7 @@ import { syncSlotsOf } from './worker/slots.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
 
-/** Renders until `stop` aborts; resolves when the renders in hand have ended and the rest is given back to the queue. */
+/** Renders until `stop` aborts; resolves when the renders in hand have ended, or their time is over, and the rest is given back to the queue. */
 async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()
@@ -32,7 +33,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   if (config.engines.includes('html') && engines.openHtml === undefined) {
     throw new Error('PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM says where it is')
   }
-  const replyLine = stack.use(await connectRedis({ ...config.redis, callMsMax: REPLY_CALL_MS_MAX }, starting))
+  const replyLine = stack.use(await redis.line(REPLY_CALL_MS_MAX, starting))
   const meter = rendererMeter(metrics, { lag: () => lagByTopic(queue.lag()) })
   const queue = stack.use(
     kafkaRenderQueue(kafka, { ...topics, lanes: config.lanes, buried: () => meter.buried('unreadable') }),
@@ -43,14 +44,15 @@ async function serve(stop: AbortSignal): Promise<void> {
         ...base,
         queue,
         events: kafkaEventLog(kafka, topics),
-        ledger: redisRenderLedger(redis),
-        limiter: redisLimiter(redis),
+        ledger: standbyRenderLedger(redisRenderLedger(redis), base),
+        limiter: eventualLimiter(redisLimiter(redis), log),
         replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
         meter,
       },
       worker: { owner: randomUUID(), serviceBucket, eventKey: config.eventKey, lanes: config.lanes },
       engines,
       serves: config.engines,
+      leaving: drainEnd(stop, { drainMs: config.drainMs, log }),
     }),
   )
   void settingsThere(base, stop).then(() => renderer.begin())

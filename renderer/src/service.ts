@@ -10,6 +10,8 @@ export interface RendererOptions {
   readonly worker: WorkerSettings
   /** They stay their opener's to close. */
   readonly engines: Engines
+  /** Aborts when the renders in hand are to be left to others; absent = never. */
+  readonly leaving?: AbortSignal
   /** Those whose queues it serves; absent = all. */
   readonly serves?: readonly Engine[]
 }
@@ -17,7 +19,7 @@ export interface RendererOptions {
 /** `missing`: there is no browser, or the engine is not served here. `broken`: it cannot be opened, or its browser or its threads do not start. `dead`: its worker has ended by a defect. */
 export type EngineState = PresenceState | 'missing' | 'dead'
 
-/** Closing it lets the renders in hand end, then closes the browser. */
+/** Closing it lets the renders in hand end, or leaves them once `leaving` has aborted, then closes the browser. */
 export interface Renderer extends AsyncDisposable {
   /** Takes renders from the queue from now on. Called when the settings they are judged by have been read. */
   begin(): void
@@ -51,7 +53,8 @@ interface Service {
 const MISSING: Service = { state: () => 'missing', stop: async () => undefined }
 
 /** Runs the worker of one engine from when the engine is open and `begun` resolved until `stop`. */
-function serve({ ports, worker }: RendererOptions, begun: Promise<void>, open: () => Promise<RenderEngine>): Service {
+function serve(options: RendererOptions, begun: Promise<void>, open: () => Promise<RenderEngine>): Service {
+  const { ports, worker: settings, leaving } = options
   const stopping = new AbortController()
   let engine: RenderEngine | undefined
   let hasFailed = false
@@ -59,7 +62,8 @@ function serve({ ports, worker }: RendererOptions, begun: Promise<void>, open: (
     await begun
     await using opened = await open()
     engine = opened
-    if (!stopping.signal.aborted) await runWorker(ports, opened, { settings: worker, signal: stopping.signal })
+    const { signal } = stopping
+    if (!signal.aborted) await runWorker(ports, opened, { settings, signal, ...(leaving && { leaving }) })
   }
   const ended = run().catch((err: unknown) => {
     hasFailed = true

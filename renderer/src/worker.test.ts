@@ -319,6 +319,15 @@ describe('a sync render', () => {
     expect(order).toEqual(['answered', 'stored'])
   })
 
+  test('whose reply cannot be handed over is stored and told of', async () => {
+    const sync = record()
+    const worker = await start(async () => PDF, [sync])
+    worker.replies.answer = () => Promise.reject(new Unavailable('no answer'))
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { status: 'succeeded' } })
+    expect(worker.worked).toHaveLength(1)
+  })
+
   test('begins though async renders have every slot but its own', async () => {
     const [sync, first, over] = [record(), aRecord(), Promise.withResolvers<Uint8Array>()]
     const script: Script = async ({ render }) => (render === sync.id ? PDF : await over.promise)

@@ -41,6 +41,9 @@ export const IMPORT_TABLE: readonly Row[] = [
     packages: ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],
   },
 
+  // What stands in for an adapter while it is away; it knows the port alone.
+  { from: 'adapters/src/standby', mayImport: [CONTRACT], packages: [], builtins: PURE },
+
   // What the environment says, in the words of the folders that are opened with it: it knows their settings and opens nothing.
   {
     from: 'adapters/src/setting',

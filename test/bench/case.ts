@@ -10,6 +10,10 @@ import { ended, render, submit } from '../topology/service.ts'
 import { contend } from './child.ts'
 import { clusterAcceptance, clusterRenderers, clusterSync } from './cluster/case.ts'
 import { directory } from './cluster/directory/case.ts'
+import { fairness } from './cluster/fairness.ts'
+import { kafkaAway } from './cluster/kafka-away.ts'
+import { projection } from './cluster/projection.ts'
+import { redisAway } from './cluster/redis-away.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, quantile, type Result, race, timed } from './measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
@@ -215,10 +219,14 @@ export const CASES = {
   start,
   acceptance,
   webhooks,
+  fairness,
+  'kafka-away': kafkaAway,
   'cluster-sync': clusterSync,
   'cluster-acceptance': clusterAcceptance,
   'cluster-renderers': clusterRenderers,
   'cluster-directory': directory,
+  projection,
+  'redis-away': redisAway,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {

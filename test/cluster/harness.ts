@@ -12,6 +12,8 @@ import { assert, inject } from 'vitest'
 import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { type Cluster, SERVICE_BUCKET, startCluster } from '../topology/cluster/cluster.ts'
 import { openClusterStores } from '../topology/cluster/store.ts'
+import type { RedisServer } from '../topology/server/redis.ts'
+import type { S3Server } from '../topology/server/s3.ts'
 import { eventually, type Service } from '../topology/service.ts'
 
 export interface TestCluster extends Cluster {
@@ -24,13 +26,19 @@ export interface TestClusterOptions {
   readonly apis?: number
   readonly renderers?: number
   readonly settings?: Readonly<Record<string, string>>
+  /** The Kafka of all tests if absent. */
+  readonly broker?: string
+  /** Servers that stay their owner's; absent = of its own. */
+  readonly redis?: RedisServer
+  readonly s3?: S3Server
 }
 
-/** A letter, or when the data says so, a render that ends by its deadline alone. */
+/** A letter, or when the data says so, a render that takes its time, or ends by its deadline alone. */
 const LETTER = `
 import { Document, Page, Text } from '@react-pdf/renderer'
 export default ({ data }) => {
   while (data.isEndless);
+  for (let round = 0; round < data.rounds; round++);
   return <Document><Page><Text>A letter</Text></Page></Document>
 }`
 
@@ -48,7 +56,7 @@ export function sharedKafka(): string {
 
 /** Starts a cluster without a browser. */
 export async function aCluster(options: TestClusterOptions): Promise<TestCluster> {
-  const { documents, apis = 1, renderers = 1, settings = {} } = options
+  const { documents, apis = 1, renderers = 1, settings = {}, broker = sharedKafka(), redis, s3 } = options
   const folder = await mkdtemp(join(tmpdir(), 'platen-test-'))
   const manifestsDir = join(folder, 'manifests')
   await mkdir(manifestsDir)
@@ -60,7 +68,9 @@ export async function aCluster(options: TestClusterOptions): Promise<TestCluster
     apiPorts: Array.from({ length: apis }, () => 0),
     engines: ['react_pdf'],
     renderers,
-    broker: sharedKafka(),
+    broker,
+    ...(redis !== undefined && { redis }),
+    ...(s3 !== undefined && { s3 }),
   })
   const ended = {
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,6 @@
 /** What `make cluster` runs, as people have it: it says where everything is, serves, and leaves nothing behind. */
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -9,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
 import { membersOf, treeOf } from '../soak/process-tree.ts'
 import { spawnService } from '../topology/embedded.ts'
+import { freePorts } from '../topology/server/free-port.ts'
 import { eventually } from '../topology/service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -22,7 +22,7 @@ afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 /** A cluster on the examples, whose folders are all below `folder`. */
 async function start(signal: AbortSignal) {
-  const port = await twoFreePorts()
+  const port = await freePorts(2)
   const child = spawnService(
     {
       PLATEN_PORT: `${port}`,
@@ -94,21 +94,3 @@ test('leaves no process behind when it is killed itself', async ({ signal }) => 
     ),
   ).toEqual(['data'])
 })
-
-/** A port that nobody listens on, nor on the next one, just now. */
-async function twoFreePorts(): Promise<number> {
-  for (;;) {
-    const first = await listener(0)
-    const address = first.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
-    const second = await listener(port + 1).catch(() => undefined)
-    for (const each of [first, second]) await each?.[Symbol.asyncDispose]()
-    if (second !== undefined) return port
-  }
-}
-
-async function listener(port: number): Promise<Server> {
-  const server = createServer()
-  await once(server.listen(port, '127.0.0.1'), 'listening')
-  return server
-}

@@ -37,7 +37,7 @@ async function readiness(name: Deployable): Promise<{ status: number; detail: un
 const DIRECTORY = expect.objectContaining({ isReady: true, isConnected: true, revision: 1, damaged: 0 })
 
 test.for<[Deployable, object, string]>([
-  ['api', { directory: DIRECTORY }, 'platen_directory_connected 1'],
+  ['api', { directory: DIRECTORY, apis: 1 }, 'platen_directory_connected 1'],
   ['renderer', { directory: DIRECTORY, engines: { react_pdf: 'running' } }, 'platen_slots{engine="react_pdf"} 3'],
   ['webhooks', { directory: DIRECTORY }, 'platen_webhook_deliveries_ended_total{status="delivered"} 0'],
 ])('%s says that it is alive and ready, and what it counts', async ([name, detail, line]) => {
@@ -58,14 +58,24 @@ test('an API process without Redis says so, stays ready and tells what is publis
     const away = await eventually(() => readiness('api'), isConnected(false))
     expect(away).toEqual({
       status: 200,
-      detail: { directory: expect.objectContaining({ isReady: true, revision: 1, reason: expect.any(String) }) },
+      detail: {
+        directory: expect.objectContaining({ isReady: true, revision: 1, reason: expect.any(String) }),
+        apis: 1,
+      },
     })
     expect((await ask('api', '/livez')).status).toBe(200)
-    expect((await ask('api', '/metrics')).body.split('\n')).toContain('platen_directory_connected 0')
+    const linesOf = async () => (await ask('api', '/metrics')).body.split('\n')
+    const metrics = await eventually(linesOf, (lines) => lines.includes('platen_redis_up 0'))
+    expect(metrics).toContain('platen_directory_connected 0')
     const templates = await request(service, { key: LIVE, path: '/api/v1/templates' })
     expect([templates.status, templates.json()]).toMatchObject([200, { templates: [{ code: 'letter' }] }])
-    const refused = await render(service, LIVE, { template: 'letter', data: {} })
-    expect([refused.status, refused.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
+    expect((await render(service, LIVE, { template: 'letter', data: {}, mode: 'async' })).status).toBe(202)
+    // One line when it went, however much was asked for since.
+    const lines = processOf('api')
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('redis away'))
+    expect(lines).toHaveLength(1)
   } finally {
     await cluster.redis.start()
   }

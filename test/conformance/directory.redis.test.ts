@@ -252,6 +252,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     await Promise.all(readers.slice(0, 2).map((reader) => reader.refresh(signal)))
     expect(await publisher.readers(signal)).toEqual({ all: 3, enforcing: 2 })
     expect(readers.map((reader) => reader.current().revision)).toEqual([1, 1, 0])
+    expect(readers.map((reader) => reader.readers())).toEqual([3, 3, expect.any(Number)])
     slow.open()
     await readers[2]?.refresh(signal)
     expect(await publisher.readers(signal)).toEqual({ all: 3, enforcing: 3 })

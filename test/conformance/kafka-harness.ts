@@ -44,7 +44,11 @@ export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => voi
       const made = { prefix: `test-${++installations}.`, ...settings }
       await using connection = await connect()
       const options = { settings: made, signal: AbortSignal.timeout(OPEN_MS_MAX) }
-      await prepareTopics(connection, [...renderTopics(made, ['webhooks', 'quota']), ...webhookTopics(made)], options)
+      await prepareTopics(
+        connection,
+        [...renderTopics(made, ['webhooks', 'quota', 'projection']), ...webhookTopics(made)],
+        options,
+      )
       return made
     }
     body({ server, connect, topics, harness: (portIn) => kafkaHarness({ connect, topics }, portIn) })

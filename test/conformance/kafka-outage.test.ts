@@ -136,6 +136,8 @@ async function untilTaken(send: () => Promise<void>, signal: AbortSignal): Promi
       return await send()
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
+      // While it is known to be away it is refused at once, and a broker is not heard while this asks.
+      await systemClock().sleep(50, signal)
     }
   }
 }

@@ -4,6 +4,7 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
 import { LIMITER_SETTINGS_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import { CHARGES_KEPT_MS } from '@platen/contract/limit.ts'
+import type { Reservation } from '@platen/contract/port/limiter.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NOON, recordOf } from '../fixture/build.ts'
 import { describeOnRedis } from './redis-harness.ts'
@@ -90,7 +91,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
 
     const keys = await connection.call((client) => client.keys('*'), signal)
     expect(keys.map((key) => key.replace(/^platen:limiter:{only}:(\w+).*$/, '$1')).toSorted()).toEqual([
-      'charged',
+      'charges',
       'ended',
       'holdings',
       'lapses',
@@ -114,5 +115,52 @@ describeOnRedis('the limiter in Redis', (redis) => {
     for (const request of requests) await limiter.settle(aManifest({ record: recordOf(request) }), signal)
     const keys = await connection.call((client) => client.keys('*'), signal)
     expect(keys.filter((key) => /:(holdings|lapses|sums)$/.test(key))).toEqual([])
+  })
+
+  test('charges a render once, whatever of what it knows is lost in between', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const limiter = redisLimiter(connection, manualClock(NOON))
+    const requests = Array.from({ length: 3000 }, () => aReservation({ units: 2 }))
+    const [{ account, period }] = requests as [Reservation]
+    const failed = recordOf(aReservation({ units: 2 }))
+    const settleAll = () => {
+      const ends = [
+        ...requests.map((one) => aManifest({ record: recordOf(one) })),
+        aManifest({ record: failed, outcome: aFailure() }),
+      ]
+      return Promise.all(ends.map((manifest) => limiter.settle(manifest, signal)))
+    }
+    const charged = async () => (await limiter.usage(account, period, signal)).charged
+    await settleAll()
+    const keys = await connection.call((client) => client.keys('*'), signal)
+    expect(keys).toHaveLength(2)
+    for (const key of keys) {
+      await connection.call((client) => client.flushall(), signal)
+      await settleAll()
+      await settleAll()
+      expect(await charged()).toBe(6000)
+      await connection.call((client) => client.del(key), signal)
+      await settleAll()
+      expect([key, await charged()]).toEqual([key, 6000])
+    }
+  })
+
+  test('takes few bytes for a render that was charged', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const limiter = redisLimiter(connection, manualClock(NOON))
+    const count = 20_000
+    const [{ account, period }] = [aReservation()]
+    for (let i = 0; i < count; i += 1000) {
+      const thousand = Array.from({ length: 1000 }, () => aManifest({ record: recordOf(aReservation()) }))
+      await Promise.all(thousand.map((manifest) => limiter.settle(manifest, signal)))
+    }
+    expect((await limiter.usage(account, period, signal)).charged).toBe(count)
+    const keys = await connection.call((client) => client.keys('*'), signal)
+    expect(keys).toHaveLength(1)
+    const bytes = await connection.call((client) => client.memory('USAGE', keys[0] ?? '', 'SAMPLES', 0), signal)
+    process.stdout.write(`${((bytes ?? 0) / count).toFixed(1)} bytes a render\n`)
+    expect((bytes ?? 0) / count).toBeLessThan(20)
   })
 })

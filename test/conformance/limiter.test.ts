@@ -4,6 +4,7 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
+import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
 import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NOON, recordOf } from '../fixture/build.ts'
@@ -17,6 +18,15 @@ const NEVER = new AbortController().signal
 async function inMemory(): Promise<LimiterHarness> {
   const clock = manualClock(NOON)
   return { ...(await memoryHarness(() => memoryLimiter(clock))), clock, advance: (ms) => clock.advance(ms) }
+}
+
+async function whileThere(): Promise<LimiterHarness> {
+  const clock = manualClock(NOON)
+  const standby = () => {
+    const options = { clock, replicas: () => 2, failed: () => assert.fail('nothing is away') }
+    return standbyLimiter({ limiter: memoryLimiter(clock), ...options })
+  }
+  return { ...(await memoryHarness(standby)), clock, advance: (ms) => clock.advance(ms) }
 }
 
 async function inSqlite(): Promise<LimiterHarness> {
@@ -49,6 +59,7 @@ async function inRedis(redis: RedisFixture): Promise<LimiterHarness> {
 }
 
 describeLimiter('memory', inMemory)
+describeLimiter('standby, while its limiter is there', whileThere)
 describeLimiter('sqlite', inSqlite)
 describeOnRedis('on a real server', (redis) => describeLimiter('redis', () => inRedis(redis)))
 

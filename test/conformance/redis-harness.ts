@@ -1,5 +1,6 @@
 /** What the suites of the adapters on Redis run on: one real server a file, emptied for each test. */
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, assert, beforeAll, describe } from 'vitest'
 import { hasServer } from '../topology/server/binary.ts'
 import { type RedisServer, startRedis } from '../topology/server/redis.ts'
@@ -35,7 +36,7 @@ export function describeOnRedis(name: string, body: (redis: RedisFixture) => voi
 
 /** How a server of the tests is connected to. */
 export function settingsOf({ host, port, password, tls }: RedisServer, callMsMax = CALL_MS_MAX) {
-  return { place: { kind: 'server', address: { host, port } }, password, tls, callMsMax } as const
+  return { place: { kind: 'server', address: { host, port } }, password, tls, callMsMax, clock: systemClock() } as const
 }
 
 async function redisHarness<Port>(

@@ -10,6 +10,8 @@ import type { Harness } from './harness.ts'
 
 export interface RenderLedgerHarness extends Harness<RenderLedger> {
   readonly clock: Clock
+  /** Does it take up claims that it has lost all memory of? */
+  readonly takesUpClaims?: boolean
   /** Lets so much time pass for the ledger. */
   advance(ms: number): Promise<void>
 }
@@ -133,12 +135,51 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
       expect(await ledger.claim(record, OTHER, signal)).toMatchObject({ kind: 'held' })
     })
 
-    test('renews nothing it never granted', async ({ signal }) => {
-      expect(await ledger.renew({ id: aRenderId(), fence: 1, attempt: 1 }, LEASE, signal)).toBe(false)
+    test('renews nothing it never granted, unless it is one that may have forgotten', async ({ signal }) => {
+      const unknown = { id: aRenderId(), fence: 2, attempt: 2 }
+      const isTakenUp = harness.takesUpClaims === true
+      expect(await ledger.renew(unknown, LEASE, signal)).toBe(isTakenUp)
+      const again = await ledger.claim(aRecord({ id: unknown.id }), OTHER, signal)
+      expect(again).toMatchObject(isTakenUp ? { kind: 'held' } : { claim: { attempt: 1 } })
+      expect(await ledger.renew(unknown, LEASE, signal)).toBe(isTakenUp)
       const record = aRecord()
       const claim = await granted(ledger.claim(record, LEASE, signal))
       expect(await ledger.renew(claim, OTHER, signal)).toBe(false)
       expect(await ledger.renew({ ...claim, fence: claim.fence + 1 }, LEASE, signal)).toBe(false)
+    })
+
+    test('gives a claim that was released to whoever asks next, and counts no attempt for it', async ({ signal }) => {
+      const record = aRecord()
+      for (let attempt = 1; attempt <= 2 * RENDER_ATTEMPTS_MAX; attempt++) {
+        const claim = await granted(ledger.claim(record, LEASE, signal))
+        expect(claim).toMatchObject({ attempt })
+        await ledger.release(claim, LEASE.owner, signal)
+        await ledger.release(claim, LEASE.owner, signal)
+        expect(await ledger.renew(claim, LEASE, signal)).toBe(false)
+        // A state never goes back.
+        expect((await ledger.find(record.id, signal))?.state).toStrictEqual({ status: 'running', attempt })
+      }
+      for (let attempt = 1; attempt <= RENDER_ATTEMPTS_MAX; attempt++) {
+        await granted(ledger.claim(record, OTHER, signal))
+      }
+      await harness.advance(LEASE.leaseMs)
+      const exhausted = { kind: 'exhausted', attempts: RENDER_ATTEMPTS_MAX }
+      expect(await ledger.claim(record, LEASE, signal)).toStrictEqual(exhausted)
+    })
+
+    test('releases nothing that is not held, or not by who says so', async ({ signal }) => {
+      const [record, ended] = [aRecord(), aRecord()]
+      const first = await granted(ledger.claim(record, LEASE, signal))
+      await ledger.release(first, OTHER.owner, signal)
+      expect(await ledger.claim(record, OTHER, signal)).toMatchObject({ kind: 'held' })
+      await harness.advance(LEASE.leaseMs)
+      const second = await granted(ledger.claim(record, OTHER, signal))
+      await ledger.release(first, LEASE.owner, signal)
+      expect(await ledger.renew(second, OTHER, signal)).toBe(true)
+      const claim = await granted(ledger.claim(ended, LEASE, signal))
+      await ledger.settle(aManifest({ record: ended }), signal)
+      await ledger.release(claim, LEASE.owner, signal)
+      expect(await ledger.claim(ended, OTHER, signal)).toStrictEqual({ kind: 'settled' })
     })
 
     test('lets an owner claim again what it holds, as the next attempt', async ({ signal }) => {

@@ -1,8 +1,11 @@
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
+import { standbyRenderLedger } from '@platen/adapters/standby/render-ledger.ts'
+import { openLog } from '@platen/adapters/system/log.ts'
 import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { ledgerByLane } from '@platen/embedded/store/by-lane.ts'
@@ -16,10 +19,41 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 describeRenderLedger('memory', () => timed((clock) => memoryHarness(() => memoryRenderLedger(clock))))
 describeRenderLedger('sqlite', () => timed((clock) => sqliteHarness((database) => sqliteRenderLedger(database, clock))))
+describeRenderLedger('standby, while its ledger is there', () =>
+  timed((clock) =>
+    memoryHarness(() => {
+      const options = { artifacts: memoryArtifactStore(), serviceBucket: 'platen', log: openLog('silent') }
+      return standbyRenderLedger(memoryRenderLedger(clock), options)
+    }),
+  ),
+)
 describeOnRedis('on a real server', (redis) => {
-  describeRenderLedger('redis', () =>
-    timed((clock) => redis.harness((connection) => redisRenderLedger(connection, clock))),
-  )
+  describeRenderLedger('redis', async () => ({
+    ...(await timed((clock) => redis.harness((connection) => redisRenderLedger(connection, clock)))),
+    takesUpClaims: true,
+  }))
+
+  test('the ledger in Redis takes up the claim of a render that goes on while Redis is wiped', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const ledger = redisRenderLedger(connection)
+    const [lease, other] = [
+      { owner: 'a', leaseMs: DAY_MS },
+      { owner: 'b', leaseMs: DAY_MS },
+    ]
+    const record = aRecord()
+    const answer = await ledger.claim(record, lease, signal)
+    const claim = { id: record.id, fence: 1, attempt: 1 }
+    expect(answer).toStrictEqual({ kind: 'granted', claim })
+    await connection.call((client) => client.flushdb(), signal)
+    await ledger.open(record, signal)
+    expect(await ledger.renew(claim, lease, signal)).toBe(true)
+    expect((await ledger.find(record.id, signal))?.state).toStrictEqual({ status: 'running', attempt: 1 })
+    await connection.call((client) => client.flushdb(), signal)
+    // Where another was quicker, it is theirs.
+    expect(await ledger.claim(record, other, signal)).toMatchObject({ kind: 'granted' })
+    expect(await ledger.renew(claim, lease, signal)).toBe(false)
+  })
 
   test('the ledger in Redis grants a claim by its clock, which all renderers have in common', async ({ signal }) => {
     await using harness = await redis.harness((connection) => redisRenderLedger(connection))
@@ -43,9 +77,10 @@ describeOnRedis('on a real server', (redis) => {
     await ledger.claim(aRecord({ id }), lease, signal)
     await ledger.renew({ id, fence: 1, attempt: 1 }, lease, signal)
     await ledger.renew({ id: aRenderId(), fence: 1, attempt: 1 }, lease, signal)
+    await ledger.release({ id: aRenderId(), fence: 1, attempt: 1 }, 'a', signal)
     await ledger.settle(aManifest(), signal)
     const keys = await connection.call((client) => client.keys('*'), signal)
-    expect(keys).toHaveLength(3)
+    expect(keys).toHaveLength(4)
     for (const key of keys) expect(await connection.call((client) => client.pttl(key), signal)).toBeGreaterThan(0)
   })
 })

@@ -54,6 +54,19 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
       await expect(two.taken(AbortSignal.abort(reason))).rejects.toBe(reason)
     })
 
+    test('is not broken as long as it hears', async ({ signal }) => {
+      using pending = replies.expect(id)
+      const stop = new AbortController()
+      const reason = new Error('nothing was missed')
+      const whole = expect(pending.broken(stop.signal)).rejects.toBe(reason)
+      replies.announce(id)
+      await pending.taken(signal)
+      await replies.answer(id, RENDERED, signal)
+      await pending.reply(signal)
+      stop.abort(reason)
+      await whole
+    })
+
     test('stops waiting with the reason of the signal', async () => {
       using pending = replies.expect(id)
       const stop = new AbortController()

@@ -1,15 +1,19 @@
 import { getEventListeners, once } from 'node:events'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
-import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/redis-limit.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test, vi } from 'vitest'
 import { aRenderId } from '../fixture/build.ts'
 import { type Harness, memoryHarness } from './harness.ts'
-import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
+import { describeOnRedis, type RedisFixture, settingsOf } from './redis-harness.ts'
 import { describeReplyChannel } from './reply-channel.suite.ts'
 
+const NEVER = new AbortController().signal
+/** How long a Redis may be silent here before it counts as away. */
+const AWAY_AFTER_MS = 300
 const FAILED: Reply = { kind: 'failed', error: { code: 'render_timeout', message: 'took 25 s' }, durationMs: 25_000 }
 
 describeReplyChannel('memory', () => memoryHarness(memoryReplyChannel))
@@ -63,6 +67,48 @@ describeOnRedis('on a real server', (redis) => {
     await aborted(departure)
   })
 
+  test.for<[string, (operator: RedisConnection, id: RenderId) => Promise<unknown>]>([
+    [
+      'the line on which it hears',
+      (operator) => operator.call((client) => client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'), NEVER),
+    ],
+    [
+      'the answer itself, when Redis has been emptied',
+      (operator, id) => operator.call((client) => client.publish('platen:reply', `answered ${id}`), NEVER),
+    ],
+  ])('a caller whose channel has lost %s is told so', async ([, lose], { signal }) => {
+    await using harness = await between(redis)
+    await using operator = await redis.connect()
+    const replies = await harness.open()
+    const id = aRenderId()
+    using pending = replies.expect(id)
+    await lose(operator, id)
+    await pending.broken(signal)
+    await replies.answer(id, FAILED, signal)
+    expect(await pending.reply(signal)).toStrictEqual(FAILED)
+  })
+
+  test('a channel whose Redis is away says so to who waits and who comes, and hears again when it is back', async ({
+    signal,
+  }) => {
+    await using connection = await connectRedis(settingsOf(redis.server(), AWAY_AFTER_MS), signal)
+    await using replies = await openRedisReplyChannel(connection, signal)
+    const id = aRenderId()
+    using waiting = replies.expect(id)
+    redis.server().pause()
+    await waiting.broken(signal)
+    using late = replies.expect(aRenderId())
+    await late.broken(signal)
+    const back = new Promise((resolve) => connection.pulse.watch(resolve))
+    redis.server().resume()
+    await back
+    await replies.answer(id, FAILED, signal)
+    await waiting.reply(signal)
+    // It hears again; a renderer may not know yet that it can speak.
+    expect(await isBroken(replies)).toBe(true)
+    await vi.waitFor(() => expect(isBroken(replies)).resolves.toBe(false), { timeout: 20_000 })
+  })
+
   test('nothing is left of what was said but keys that expire, and no answer that was read', async ({ signal }) => {
     await using harness = await redis.harness((connection) => connection)
     const connection = await harness.open()
@@ -110,6 +156,20 @@ describeOnRedis('on a real server', (redis) => {
     expect(departure.aborted).toBe(false)
   })
 })
+
+/** Would one who comes now be told that what is said may be missed? */
+async function isBroken(replies: ReplyChannel): Promise<boolean> {
+  using pending = replies.expect(aRenderId())
+  const stop = new AbortController()
+  const told = pending.broken(stop.signal).then(
+    () => true,
+    () => false,
+  )
+  // What is known already comes before this.
+  await new Promise((resolve) => setImmediate(resolve))
+  stop.abort()
+  return await told
+}
 
 async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')

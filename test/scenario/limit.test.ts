@@ -1,5 +1,4 @@
 /** Rates, quota, lanes and idempotency as a caller meets them, over HTTP alone. */
-import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   ACME_LIVE,
@@ -9,13 +8,11 @@ import {
   METERED_TEST,
   NARROW_LIVE,
   NARROW_TEST,
-  PATIENT_LIVE,
 } from '../fixture/manifests.ts'
 import {
   ended,
   eventually,
   type RenderAnswer,
-  reaches,
   render,
   request,
   type Service,
@@ -101,24 +98,6 @@ test('the monthly quota pays for what succeeds, html by its multiplier, and the 
   await service.kill()
   await service.start()
   expect((await render(service, METERED_LIVE, SYNC)).status).toBe(402)
-})
-
-test("a tenant's single render waits for no more than the fair share of another's two hundred", async () => {
-  await using busy = await startService({ PLATEN_RENDER_SLOTS: '1' })
-  const submitBusy = (rounds: number) => submit(busy, PATIENT_LIVE, { template: 'busy', data: { rounds } })
-  // Holds the only slot while the others come, so that the fair share stands before the single one.
-  const first = await submitBusy(2e7)
-  await reaches(busy, { key: PATIENT_LIVE, id: first, states: ['running'] })
-  const queued = await Promise.all(Array.from({ length: 200 }, () => submitBusy(1)))
-  const single = await ended(busy, GLOBEX_LIVE, await submit(busy, GLOBEX_LIVE, SYNC))
-  const others: StatusRecord[] = []
-  for (const id of [first, ...queued]) others.push(await ended(busy, PATIENT_LIVE, id))
-  expect(others.filter(({ status }) => status !== 'succeeded')).toEqual([])
-  const before = others.filter(({ finished_at = '' }) => finished_at <= String(single.finished_at))
-  // The fair share of four, and the one of the bulk lane whose turn comes after four of the async lane.
-  const ahead = before.filter(({ finished_at = '' }) => finished_at > single.created_at)
-  expect(ahead.length).toBeLessThanOrEqual(4 + 1)
-  expect(before.length).toBeLessThan(200)
 })
 
 describe('an Idempotency-Key', () => {

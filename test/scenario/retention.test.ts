@@ -1,14 +1,8 @@
 /** How long a render is there for its caller: as long as was promised when it was accepted, whatever changes; then it is gone, and said to be. */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  type ArtifactAddress,
-  decodeManifest,
-  encodeManifest,
-  type Manifest,
-  manifestKey,
-} from '@platen/contract/render.ts'
+import { type ArtifactAddress, decodeManifest, encodeManifest, manifestKey, pdfKey } from '@platen/contract/render.ts'
 import { type IdScope, mintRenderId, type RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aManifest, aRecord } from '../fixture/build.ts'
@@ -133,10 +127,14 @@ async function rendered(id: RenderId, retentionDays: number): Promise<void> {
   await using stores = await service.openStores(signal)
   const { artifacts } = stores
   const acceptedAt = Date.now() - 2 * DAY_MS
-  const made = aManifest({ record: aRecord({ id, acceptedAt, retentionDays }) })
-  const manifest: Manifest = { ...made, outcome: { ...made.outcome, finishedAt: acceptedAt } }
-  if (manifest.outcome.status === 'succeeded')
-    await artifacts.put(manifest.outcome.pdf.address, Buffer.from('%PDF-'), signal)
+  const record = aRecord({ id, acceptedAt, retentionDays })
+  const bytes = Buffer.from('%PDF-')
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const address = { bucket: record.storage.bucket, key: pdfKey(record, sha256) }
+  const pdf = { address, bytes: bytes.length, sha256 }
+  const outcome = { status: 'succeeded', finishedAt: acceptedAt, durationMs: 1, pdf } as const
+  const manifest = aManifest({ record, outcome })
+  await artifacts.put(address, bytes, signal)
   await artifacts.create({ bucket: SERVICE_BUCKET, key: manifestKey(id) }, encodeManifest(manifest), signal)
   await stores.tell(manifest, signal)
 }

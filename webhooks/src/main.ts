@@ -1,13 +1,18 @@
-/** The composition root of a webhooks process: events from Kafka, calls to receivers, and what is past its time out of the stores. */
+/** The composition root of a webhooks process: events from Kafka, calls to receivers, what is past its time out of the stores, and views into Redis. */
 
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
+import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
+import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openProcess, settingsThere } from '@platen/adapters/system/process.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { readConfig, SETTINGS } from './config.ts'
-import { openRetention, openWebhooks } from './service.ts'
+import { PROJECTION_READER } from './projection.ts'
+import { openProjection, openRetention, openWebhooks } from './service.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
 
@@ -16,7 +21,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()
   const base = await openProcess({ deployable: 'webhooks', config, stack, variables: process.env, known: SETTINGS })
-  const { clock, log, kafka, topics, directory, metrics, serviceBucket, starting } = base
+  const { clock, log, kafka, redis, topics, directory, metrics, serviceBucket, starting } = base
   const { policy, ca, retriesMax } = config.webhooks
   const events = kafkaEventLog(kafka, topics)
   const deliveries = stack.use(
@@ -38,9 +43,21 @@ async function serve(stop: AbortSignal): Promise<void> {
   // After a stop there is nothing to begin any more.
   void settingsThere(base, stop).then(() => stop.aborted || webhooks.begin())
   const retention = stack.use(openRetention({ ...base, events, deliveries }))
+  const lag = () => events.lag(PROJECTION_READER).reduce((sum, { records }) => sum + records, 0)
+  const projection = stack.use(
+    openProjection({
+      ...base,
+      events,
+      checkpoints: redisCheckpoints(redis),
+      limiter: redisLimiter(redis),
+      ledger: redisRenderLedger(redis),
+      meter: projectionMeter(metrics, { lag }),
+    }),
+  )
+  const parts = [webhooks, retention, projection, events, deliveries]
   using _ = base.probes.serving({
     isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),
-    isAlive: () => webhooks.isAlive() && retention.isAlive() && events.isAlive() && deliveries.isAlive(),
+    isAlive: () => parts.every((part) => part.isAlive()),
   })
   log.info({}, 'webhooks serve')
   await untilAborted(stop)

@@ -1,10 +1,11 @@
-/** What a process does with the events of renders, from when it is told to begin until it is closed: a dispatcher, and retention. */
+/** What a process does with the events of renders, from when it is told to begin until it is closed: a dispatcher, retention, and a projection. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type SigningSecrets, secretsOf } from '@platen/contract/webhook-secret.ts'
 import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './dispatcher.ts'
+import { type ProjectionPorts, runProjection } from './projection.ts'
 import { type RetentionPorts, runRetention } from './retention/retention.ts'
 
 export interface WebhooksOptions {
@@ -36,6 +37,11 @@ export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Web
 /** Removes what is past its time in a cluster, from now on. Closing it lets the step in hand end. */
 export function openRetention(ports: RetentionPorts): Running {
   return inBackground((signal) => runRetention(ports, signal), ports.log, 'retention stopped working')
+}
+
+/** Makes the views in Redis from the event log, from now on. Closing it leaves the rest to the next. */
+export function openProjection(ports: ProjectionPorts): Running {
+  return inBackground((signal) => runProjection(ports, signal), ports.log, 'projection stopped working')
 }
 
 /** What runs until it is closed. */

@@ -21,8 +21,8 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners, type SASLOptions } from 'kafkajs'
-import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import { batched } from './client/batch.ts'
+import { mendKafkajs } from './client/mend.ts'
 
 export interface KafkaSettings {
   /** `host:port` of some brokers; they name the others. */
@@ -68,7 +68,7 @@ export async function connectKafka(
   signal: AbortSignal,
 ): Promise<KafkaConnection> {
   signal.throwIfAborted()
-  quietenTimers()
+  mendKafkajs(ports.clock)
   const client = (heard: () => void) => new Kafka(configOf(settings, ports, heard))
   await probe(settings, ports, signal)
   const producer = client(() => undefined).producer({
@@ -191,19 +191,6 @@ function refuse({ brokers, sasl }: KafkaSettings): (cause: unknown) => never {
       ? `Kafka refused the credentials of ${sasl?.username} (${sasl?.mechanism})`
       : `cannot connect to Kafka at ${brokers.join(', ')}`
     throw new Unavailable(`${what}: ${messageOf(cause)}`, { cause })
-  }
-}
-
-/**
- * After every answer kafkajs sets a timer to look for requests that wait, also where none does: one of a negative length, of which
- * Node warns, a thousand times a second on each connection. Those that do wait are looked at after the next answer as well.
- */
-function quietenTimers(): void {
-  const prototype: Pick<RequestQueue, 'scheduleCheckPendingRequests' | 'pending'> = RequestQueue.prototype
-  const { scheduleCheckPendingRequests: schedule } = prototype
-  if (schedule.name === 'scheduleWherePending') return
-  prototype.scheduleCheckPendingRequests = function scheduleWherePending(this: RequestQueue) {
-    if (this.pending.length > 0) schedule.call(this)
   }
 }
 

@@ -11,20 +11,15 @@ import { abortable } from '@platen/contract/bell.ts'
 import {
   KAFKA_ANSWER_MS_MAX,
   KAFKA_COMMIT_EVERY_MS,
-  KAFKA_FETCH_BYTES,
-  KAFKA_FETCH_PARTITION_BYTES,
   KAFKA_FETCH_WAIT_MS,
-  KAFKA_HEARTBEAT_MS,
   KAFKA_JOIN_MS_MAX,
-  KAFKA_RETRY_MS_MAX,
-  KAFKA_RETRY_MS_MIN,
-  KAFKA_SESSION_MS,
   KAFKA_SILENCE_MS_MAX,
 } from '@platen/contract/kafka-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
+import { groupMember } from './client/member.ts'
 import { type KafkaConnection, unavailable } from './connect.ts'
-import { type Partition, partitionOf, type StoredRecord } from './partition/partition.ts'
+import { type Lag, type Partition, partitionOf, type StoredRecord } from './partition/partition.ts'
 import { type Watermark, watermark } from './partition/watermark.ts'
 
 export interface ConsumerSettings {
@@ -35,6 +30,8 @@ export interface ConsumerSettings {
   arrived(): void
   /** What is known of partitions, by name: given by who joins the group again in this process and still has records in hand. */
   readonly memory?: Map<string, Watermark>
+  /** Does whoever consumes say by `seek` where each partition begins? Nothing of it is fetched before, whatever is committed. */
+  readonly isSeeking?: boolean
 }
 
 /** A record in hand. */
@@ -43,14 +40,6 @@ export interface ConsumedRecord extends StoredRecord {
   done(): void
   /** It is not done and stands at the head of its partition again, for whoever polls; where the partition is another's by now, it is theirs. */
   giveBack(): void
-}
-
-/** What a partition of ours still has to do. */
-export interface Lag {
-  readonly topic: string
-  readonly partition: number
-  /** Records that are not done, as of the last fetch that brought any. */
-  readonly records: number
 }
 
 /** Closing it commits what is done, forgets what nobody has taken, and leaves the group, so that others need not wait for it to be missed. */
@@ -62,6 +51,10 @@ export interface GroupConsumer extends AsyncDisposable {
    * what was not. Throws `Unavailable`.
    */
   commit(signal: AbortSignal): Promise<void>
+  /** Where `isSeeking`: the partitions that wait for `seek`. `arrived` is called when there may be more of them. */
+  unplaced(): readonly { readonly topic: string; readonly partition: number }[]
+  /** Begins a partition anew at an offset, or without one lets it wait again. What was fetched of it is forgotten. */
+  seek(topic: string, partition: number, offset: number | undefined): void
   /** False when it has stopped for good, and only a new one helps. One that cannot reach a broker tries on, and is alive. */
   isAlive(): boolean
   lag(): readonly Lag[]
@@ -91,10 +84,13 @@ class Member implements GroupConsumer {
   readonly #closing = new AbortController()
   /** Those assigned to this member, by name. */
   #partitions = new Map<string, Partition>()
+  /** Where `isSeeking`, what is to be fetched next of each partition, by name; undefined = it waits for `seek`. */
+  readonly #next = new Map<string, number | undefined>()
   /** Where polling goes on: the partitions take turns. */
   #turn = 0
   #heardAt: number
   #failure: Error | undefined
+  #starting: Promise<void> = Promise.resolve()
   /** Not between a crash and the start that follows, which begins with nothing paused. */
   #isRunning = false
   readonly #joined = Promise.withResolvers<void>()
@@ -105,25 +101,15 @@ class Member implements GroupConsumer {
     this.#settings = settings
     this.#memory = settings.memory ?? new Map()
     this.#heardAt = connection.clock.monotonic()
-    this.#consumer = connection
-      .client(() => this.#hear())
-      .consumer({
-        groupId: settings.group,
-        sessionTimeout: KAFKA_SESSION_MS,
-        rebalanceTimeout: KAFKA_SESSION_MS,
-        heartbeatInterval: KAFKA_HEARTBEAT_MS,
-        maxWaitTimeInMs: KAFKA_FETCH_WAIT_MS,
-        maxBytesPerPartition: KAFKA_FETCH_PARTITION_BYTES,
-        maxBytes: KAFKA_FETCH_BYTES,
-        allowAutoTopicCreation: false,
-        retry: {
-          initialRetryTime: KAFKA_RETRY_MS_MIN,
-          maxRetryTime: KAFKA_RETRY_MS_MAX,
-          retries: 5,
-          // Else a consumer that fails while it is closed comes back after it.
-          restartOnFailure: async () => !this.#closing.signal.aborted,
-        },
-      })
+    this.#consumer = groupMember(
+      connection.client(() => this.#hear()),
+      {
+        group: settings.group,
+        fetchWaitMs: KAFKA_FETCH_WAIT_MS,
+        // Else a consumer that fails while it is closed comes back after it.
+        restarts: () => !this.#closing.signal.aborted,
+      },
+    )
   }
 
   async join(signal: AbortSignal): Promise<void> {
@@ -132,19 +118,26 @@ class Member implements GroupConsumer {
     this.#joined.promise.catch(() => undefined)
     this.#listen()
     const deadline = clock.timeout(KAFKA_JOIN_MS_MAX)
-    const start = async () => {
-      await this.#consumer.connect()
-      await this.#consumer.subscribe({ topics: [...this.#settings.topics], fromBeginning: true })
-      await this.#consumer.run({ autoCommit: false, eachBatch: async (payload) => this.#receive(payload) })
-      await this.#joined.promise
-    }
-    await abortable(start(), AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+    this.#starting = this.#start()
+    const joining = this.#starting.then(() => this.#joined.promise)
+    await abortable(joining, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
       signal.throwIfAborted()
       const { group } = this.#settings
       if (deadline.aborted) throw new Unavailable(`the group ${group} did not let this process in`, { cause })
       return unavailable(cause)
     })
     void this.#commitNowAndThen()
+  }
+
+  /** Resolves when it has joined, or has failed to and tries again. */
+  async #start(): Promise<void> {
+    const { topics } = this.#settings
+    const { signal } = this.#closing
+    await this.#consumer.connect()
+    signal.throwIfAborted()
+    await this.#consumer.subscribe({ topics: [...topics], fromBeginning: true })
+    signal.throwIfAborted()
+    await this.#consumer.run({ autoCommit: false, eachBatch: async (payload) => this.#receive(payload) })
   }
 
   poll(topic: string): ConsumedRecord | undefined {
@@ -156,9 +149,30 @@ class Member implements GroupConsumer {
       if (partition === undefined || record === undefined) continue
       this.#turn = turn + 1
       this.#makeRoom(partition)
-      return this.#handOut(record)
+      return this.#handOut(record, partition)
     }
     return undefined
+  }
+
+  unplaced(): readonly Partition[] {
+    return [...this.#partitions].filter(([name]) => this.#next.get(name) === undefined).map(([, line]) => line)
+  }
+
+  seek(topic: string, partition: number, offset: number | undefined): void {
+    const name = nameOf(topic, partition)
+    const before = this.#partitions.get(name)
+    if (before === undefined) return
+    before.lose()
+    const line = partitionOf(topic, partition, this.#memoryOf(name))
+    this.#partitions.set(name, line)
+    this.#next.set(name, offset)
+    if (offset === undefined) {
+      this.#pause(line)
+      return this.#settings.arrived()
+    }
+    // Where it is not running, all partitions are shared out anew before anything is fetched.
+    if (this.#isRunning) this.#consumer.seek({ topic, partition, offset: String(offset) })
+    this.#resume(line)
   }
 
   async commit(signal: AbortSignal): Promise<void> {
@@ -198,7 +212,16 @@ class Member implements GroupConsumer {
     for (const line of this.#partitions.values()) line.lose()
     this.#partitions = new Map()
     // A broker that does not answer would else hold up the end of the process; the group then misses this member by itself.
-    await abortable(this.#consumer.disconnect(), clock.timeout(KAFKA_ANSWER_MS_MAX)).catch(() => undefined)
+    await abortable(this.#leave(), clock.timeout(KAFKA_ANSWER_MS_MAX)).catch(() => undefined)
+  }
+
+  /**
+   * kafkajs forgets a consumer that is stopped while it joins: it joins all the same when the broker answers, and holds partitions that
+   * nobody reads for as long as the process lives. So it is let join first, also where nobody waits for that any more.
+   */
+  async #leave(): Promise<void> {
+    await this.#starting.catch(() => undefined)
+    await this.#consumer.disconnect()
   }
 
   #listen(): void {
@@ -220,31 +243,37 @@ class Member implements GroupConsumer {
   /** The group has shared out its partitions anew. */
   #share(assignment: Readonly<Record<string, readonly number[]>>): void {
     this.#hear()
+    // It is let join to leave again.
+    if (this.#closing.signal.aborted) return
     this.#isRunning = true
+    const { group, isSeeking = false } = this.#settings
     const before = this.#partitions
     this.#partitions = new Map()
     for (const [topic, numbers] of Object.entries(assignment)) {
       for (const number of numbers) {
         const name = nameOf(topic, number)
-        this.#partitions.set(name, before.get(name) ?? partitionOf(topic, number, this.#memoryOf(name)))
+        const line = isSeeking ? undefined : before.get(name)
+        this.#partitions.set(name, line ?? partitionOf(topic, number, this.#memoryOf(name)))
+        if (isSeeking) this.#next.delete(name)
       }
     }
-    for (const [name, line] of before) if (!this.#partitions.has(name)) line.lose()
+    for (const [name, line] of before) if (this.#partitions.get(name) !== line) line.lose()
     for (const line of this.#partitions.values()) {
       // What this generation has committed is not known, and what was paused still is.
       line.committed = undefined
       this.#resume(line)
-      if (line.isFull()) this.#pause(line)
+      if (line.isFull() || isSeeking) this.#pause(line)
     }
-    const { group } = this.#settings
     this.#connection.log.info(
       { group, partitions: this.#partitions.size, before: before.size },
       'partitions shared out',
     )
     this.#joined.resolve()
+    if (isSeeking) this.#settings.arrived()
   }
 
   #memoryOf(name: string): Watermark {
+    if (this.#settings.isSeeking) return watermark()
     const known = this.#memory.get(name) ?? watermark()
     this.#memory.set(name, known)
     return known
@@ -254,22 +283,38 @@ class Member implements GroupConsumer {
     const line = this.#partitions.get(nameOf(batch.topic, batch.partition))
     // Fetched before the partition went to another.
     if (line === undefined || this.#closing.signal.aborted) return
+    if (this.#settings.isSeeking && !this.#isNext(batch)) return
     const count = line.add(batch.messages, Number(batch.highWatermark))
     if (line.isFull()) this.#pause(line)
     if (count > 0) this.#settings.arrived()
   }
 
-  #handOut(record: StoredRecord): ConsumedRecord {
+  /** Does it follow what was fetched of its partition, or stand where that is to begin? */
+  #isNext(batch: EachBatchPayload['batch'] & { fetchedOffset?: string }): boolean {
+    const name = nameOf(batch.topic, batch.partition)
+    const next = this.#next.get(name)
+    const isNext = next === Number(batch.fetchedOffset)
+    if (isNext) this.#next.set(name, Number(batch.lastOffset()) + 1)
+    // Fetched before it was told where to begin, or the log has nothing there any more: whoever says so looks again.
+    else if (next !== undefined) this.seek(batch.topic, batch.partition, undefined)
+    return isNext
+  }
+
+  #handOut(record: StoredRecord, from: Partition): ConsumedRecord {
     const name = nameOf(record.topic, record.partition)
+    // What was begun anew by a `seek` is given again all there is, whatever was in hand before.
+    const isPast = () => this.#settings.isSeeking === true && !this.#isOurs(from)
     return {
       ...record,
       done: () => {
+        if (isPast()) return
         const line = this.#partitions.get(name)
         if (line === undefined) return this.#memoryOf(name).done(record.offset)
         line.done(record)
         this.#makeRoom(line)
       },
       giveBack: () => {
+        if (isPast()) return
         const line = this.#partitions.get(name)
         if (line === undefined) this.#memoryOf(name).release(record.offset)
         else line.giveBack(record)
@@ -336,8 +381,7 @@ class Member implements GroupConsumer {
   }
 
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
-    const { log } = this.#connection
-    const { group } = this.#settings
+    const [{ log }, { group }] = [this.#connection, this.#settings]
     this.#hear()
     if (restart) return log.warn({ group, err: error }, 'consumer starts again')
     this.#joined.reject(error)

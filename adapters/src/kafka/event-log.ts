@@ -3,14 +3,18 @@
  * happened to a render is in one partition; order is kept in each partition.
  */
 import { bell } from '@platen/contract/bell.ts'
+import type { Codec } from '@platen/contract/codec.ts'
+import type { RenderEvent } from '@platen/contract/event.ts'
 import { KAFKA_JOIN_MS_MAX } from '@platen/contract/kafka-limit.ts'
-import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
+import type { EventDelivery, EventLog, EventSpan, ReplayableLog, ReplayBegin } from '@platen/contract/port/event-log.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
 import { type KafkaConnection, unavailable } from './connect.ts'
-import { type ConsumedRecord, type GroupConsumer, type Lag, openConsumer } from './consumer.ts'
+import { type ConsumedRecord, type ConsumerSettings, type GroupConsumer, openConsumer } from './consumer.ts'
 import { buryRecord } from './dead-letter.ts'
 import { commitInGroup } from './group.ts'
+import type { Lag } from './partition/partition.ts'
+import { spansOf } from './partition/span.ts'
 import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
 
 export interface EventLogSettings {
@@ -20,72 +24,115 @@ export interface EventLogSettings {
   readonly buried?: (() => void) | undefined
 }
 
-export interface KafkaEventLog extends EventLog {
+export interface KafkaEventLog extends EventLog, ReplayableLog {
   /** False when one who follows has stopped for good: only a new process helps. */
   isAlive(): boolean
-  /** What the partitions followed here still have to do. */
-  lag(): readonly Lag[]
+  /** What the partitions followed here still have to do; of one reader, or of all. */
+  lag(reader?: string): readonly Lag[]
 }
 
 /** The log on a connection, in a topic that is there. */
 export function kafkaEventLog(connection: KafkaConnection, { prefix, buried }: EventLogSettings): KafkaEventLog {
   const codec = renderEventCodec()
   const topic = prefix + EVENT_TOPIC
-  const consumers = new Set<GroupConsumer>()
-
-  async function* follow(reader: string, signal: AbortSignal): AsyncGenerator<EventDelivery> {
-    const own = bell()
-    const group = prefix + readerGroup(reader)
-    try {
-      signal.throwIfAborted()
-      const settings = { group, topics: [topic], arrived: () => own.ring() }
-      // Whoever begins to follow while Kafka is away waits for it, as those do who had begun before.
-      const open = () => openConsumer(connection, settings, signal)
-      await using consumer = await repeatWhileUnavailable(open, { ...connection, signal })
-      consumers.add(consumer)
-      const reading = new Reading(connection, { group, topic, consumer })
-      // Before the consumer goes: from then on what is done is committed another way.
-      using _ended = { [Symbol.dispose]: () => void (consumers.delete(consumer) && reading.end()) }
-      for (;;) {
-        const record = consumer.poll(topic)
-        if (record === undefined) {
-          await own.rung(signal)
-          continue
-        }
-        const decoded = codec.decode(record.headers['v']?.toString(), record.value)
-        if ('value' in decoded) {
-          yield { event: decoded.value, done: reading.give(record) }
-          signal.throwIfAborted()
-        } else {
-          await bury(record, decoded.fault, signal)
-        }
-      }
-    } catch (cause) {
-      // Being told to stop is how following ends; everything else is an error.
-      if (!signal.aborted) throw cause
-    }
-  }
-
-  const bury = async (record: ConsumedRecord, reason: string, signal: AbortSignal) => {
-    const burial = () => buryRecord(connection, { record, reason, deadTopic: prefix + DEAD_TOPIC }, signal)
-    await repeatWhileUnavailable(burial, { ...connection, signal })
-    record.done()
-    buried?.()
-    const { partition, offset } = record
-    connection.log.warn({ topic, partition, offset, reason }, 'record buried')
-  }
-
+  const consumers = new Map<GroupConsumer, string>()
+  const log: Topic = { connection, prefix, buried, codec, topic, consumers }
   return {
-    follow,
+    follow: (reader, signal) => follow(log, reader, signal),
+    replay: (reader, begin, signal) => replay(log, { reader, begin }, signal),
     append: (event, signal) =>
       connection.send(
         topic,
         [{ key: event.manifest.render.id, value: codec.encode(event), headers: { v: codec.version } }],
         signal,
       ),
-    isAlive: () => [...consumers].every((consumer) => consumer.isAlive()),
-    lag: () => [...consumers].flatMap((consumer) => consumer.lag()),
+    isAlive: () => [...consumers.keys()].every((consumer) => consumer.isAlive()),
+    lag: (reader) => [...consumers].flatMap(([consumer, name]) => (name === (reader ?? name) ? consumer.lag() : [])),
   }
+}
+
+interface Topic extends EventLogSettings {
+  readonly connection: KafkaConnection
+  readonly codec: Codec<RenderEvent>
+  /** Its full name. */
+  readonly topic: string
+  /** Those who read it here, with the names under which they do. */
+  readonly consumers: Map<GroupConsumer, string>
+}
+
+async function* follow(log: Topic, reader: string, signal: AbortSignal): AsyncGenerator<EventDelivery> {
+  const { connection, prefix, topic, codec, consumers } = log
+  const own = bell()
+  try {
+    await using consumer = await join(log, { reader, arrived: () => own.ring() }, signal)
+    const reading = new Reading(connection, { group: prefix + readerGroup(reader), topic, consumer })
+    // Before the consumer goes: from then on what is done is committed another way.
+    using _ended = { [Symbol.dispose]: () => void (consumers.delete(consumer) && reading.end()) }
+    for (;;) {
+      const record = consumer.poll(topic)
+      if (record === undefined) {
+        await own.rung(signal)
+        continue
+      }
+      const decoded = codec.decode(record.headers['v']?.toString(), record.value)
+      if ('value' in decoded) {
+        yield { event: decoded.value, done: reading.give(record) }
+        signal.throwIfAborted()
+      } else {
+        await bury(log, { record, reason: decoded.fault }, signal)
+      }
+    }
+  } catch (cause) {
+    // Being told to stop is how following ends; everything else is an error.
+    if (!signal.aborted) throw cause
+  }
+}
+
+async function* replay(
+  log: Topic,
+  { reader, begin }: { readonly reader: string; readonly begin: ReplayBegin },
+  signal: AbortSignal,
+): AsyncGenerator<readonly EventSpan[]> {
+  const arrival = bell()
+  try {
+    await using consumer = await join(log, { reader, arrived: () => arrival.ring(), isSeeking: true }, signal)
+    using _ended = { [Symbol.dispose]: () => void log.consumers.delete(consumer) }
+    yield* spansOf({ ...log, consumer, begin, arrival }, signal)
+  } catch (cause) {
+    // See `follow`.
+    if (!signal.aborted) throw cause
+  }
+}
+
+interface Joining extends Pick<ConsumerSettings, 'arrived' | 'isSeeking'> {
+  readonly reader: string
+}
+
+/** Becomes one of those who read under a name, also where Kafka is away: whoever begins then waits as those do who had begun before. */
+async function join(
+  { connection, prefix, topic, consumers }: Topic,
+  { reader, ...settings }: Joining,
+  signal: AbortSignal,
+): Promise<GroupConsumer> {
+  signal.throwIfAborted()
+  const group = prefix + readerGroup(reader)
+  const open = () => openConsumer(connection, { group, topics: [topic], ...settings }, signal)
+  const consumer = await repeatWhileUnavailable(open, { ...connection, signal })
+  consumers.set(consumer, reader)
+  return consumer
+}
+
+async function bury(
+  { connection, prefix, topic, buried }: Topic,
+  { record, reason }: { readonly record: ConsumedRecord; readonly reason: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const burial = () => buryRecord(connection, { record, reason, deadTopic: prefix + DEAD_TOPIC }, signal)
+  await repeatWhileUnavailable(burial, { ...connection, signal })
+  record.done()
+  buried?.()
+  const { partition, offset } = record
+  connection.log.warn({ topic, partition, offset, reason }, 'record buried')
 }
 
 interface Membership {

@@ -4,12 +4,8 @@
  */
 
 import { abortable } from '@platen/contract/bell.ts'
-import {
-  KAFKA_HEARTBEAT_MS,
-  KAFKA_RETRY_MS_MAX,
-  KAFKA_RETRY_MS_MIN,
-  KAFKA_SESSION_MS,
-} from '@platen/contract/kafka-limit.ts'
+import { KAFKA_RETRY_MS_MAX, KAFKA_RETRY_MS_MIN } from '@platen/contract/kafka-limit.ts'
+import { groupMember } from './client/member.ts'
 import type { KafkaConnection } from './connect.ts'
 
 interface Commit {
@@ -76,17 +72,8 @@ async function wantedOf(connection: KafkaConnection, commit: Commit): Promise<re
 }
 
 async function commitAsMember(connection: KafkaConnection, commit: Commit, signal: AbortSignal): Promise<void> {
-  const consumer = connection
-    .client(() => undefined)
-    .consumer({
-      groupId: commit.group,
-      sessionTimeout: KAFKA_SESSION_MS,
-      rebalanceTimeout: KAFKA_SESSION_MS,
-      heartbeatInterval: KAFKA_HEARTBEAT_MS,
-      maxWaitTimeInMs: 1,
-      allowAutoTopicCreation: false,
-      retry: { retries: 5, restartOnFailure: async () => false },
-    })
+  const client = connection.client(() => undefined)
+  const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1, restarts: () => false })
   const joined = Promise.withResolvers<Readonly<Record<string, readonly number[]>>>()
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => joined.resolve(payload.memberAssignment))
   consumer.on(consumer.events.CRASH, ({ payload }) => joined.reject(payload.error))

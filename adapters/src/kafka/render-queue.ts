@@ -6,13 +6,15 @@
  * record is in two hands. A record nobody can read goes to the dead letters before its offset is passed.
  */
 import { type Bell, bell } from '@platen/contract/bell.ts'
+import { KAFKA_ENQUEUE_MS_MAX } from '@platen/contract/kafka-limit.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { type Engine, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { renderRecordCodec } from '@platen/contract/schema/render-record.ts'
-import type { KafkaConnection } from './connect.ts'
-import { type ConsumedRecord, type GroupConsumer, type Lag, openConsumer } from './consumer.ts'
+import { type KafkaConnection, unavailable } from './connect.ts'
+import { type ConsumedRecord, type GroupConsumer, openConsumer } from './consumer.ts'
 import { buryRecord } from './dead-letter.ts'
+import type { Lag } from './partition/partition.ts'
 import type { Watermark } from './partition/watermark.ts'
 import { DEAD_TOPIC, lineTopic } from './topic.ts'
 
@@ -45,8 +47,12 @@ export function kafkaRenderQueue(connection: KafkaConnection, settings: RenderQu
   return {
     async enqueue(record, signal) {
       const topic = settings.prefix + lineTopic(record.engine, record.lane)
-      const headers = { v: codec.version }
-      await connection.send(topic, [{ key: record.id, value: codec.encode(record), headers }], signal)
+      const message = { key: record.id, value: codec.encode(record), headers: { v: codec.version } }
+      const deadline = connection.clock.timeout(KAFKA_ENQUEUE_MS_MAX)
+      await connection.send(topic, [message], AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+        signal.throwIfAborted()
+        return unavailable(cause)
+      })
     },
     consume: (engine, signal) => stationOf(engine).enter(signal),
     isAlive: () => [...stations.values()].every((station) => station.isAlive()),

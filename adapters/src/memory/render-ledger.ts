@@ -14,6 +14,8 @@ interface Entry {
   view: RenderView
   /** How often it was claimed; the fence is the same number, as every claim is an attempt. */
   attempts: number
+  /** How many of those were given back. */
+  returned: number
   hold?: { readonly owner: string; readonly until: Instant } | undefined
 }
 
@@ -41,6 +43,13 @@ export function memoryRenderLedger(clock: Clock): RenderLedger {
       entry.hold = { owner, until: clock.now() + leaseMs }
       return true
     },
+    async release({ id, fence }, owner, signal) {
+      signal.throwIfAborted()
+      const entry = open.get(id)
+      if (entry?.hold?.owner !== owner || entry.attempts !== fence) return
+      entry.hold = undefined
+      entry.returned += 1
+    },
     async settle(manifest, signal) {
       signal.throwIfAborted()
       const { id } = manifest.render
@@ -58,13 +67,14 @@ export function memoryRenderLedger(clock: Clock): RenderLedger {
 }
 
 function entryOf({ id, template, acceptedAt }: RenderRecord): Entry {
-  return { view: { id, template: template.code, acceptedAt, state: { status: 'queued' } }, attempts: 0 }
+  return { view: { id, template: template.code, acceptedAt, state: { status: 'queued' } }, attempts: 0, returned: 0 }
 }
 
 function claim(entry: Entry, { owner, leaseMs }: Lease, now: Instant): ClaimAnswer {
   const { view, attempts, hold } = entry
+  const counted = attempts - entry.returned
   if (hold !== undefined && hold.owner !== owner && hold.until > now) return { kind: 'held', until: hold.until }
-  if (attempts >= RENDER_ATTEMPTS_MAX) return { kind: 'exhausted', attempts }
+  if (counted >= RENDER_ATTEMPTS_MAX) return { kind: 'exhausted', attempts: counted }
   assert(mayFollow(view.state.status, 'running'))
   const attempt = attempts + 1
   entry.attempts = attempt

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { abortable } from '@platen/contract/bell.ts'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 
 interface Caller {
@@ -12,9 +13,10 @@ interface Caller {
 
 /**
  * A reply channel within one process. Its `departure` is the caller's own signal, so nothing needs freeing; it has aborted already
- * for a render nobody waits for. A reply that came before the caller disposed can still be read.
+ * for a render nobody waits for. A reply that came before the caller disposed can still be read. Closing it is the end of all waits:
+ * they reject with `Unavailable`.
  */
-export function memoryReplyChannel(): ReplyChannel {
+export function memoryReplyChannel(): ReplyChannel & Disposable {
   const callers = new Map<RenderId, Caller>()
   return {
     expect(id) {
@@ -38,6 +40,17 @@ export function memoryReplyChannel(): ReplyChannel {
       caller.taken.resolve()
       caller.reply.resolve(reply)
     },
+    [Symbol.dispose]() {
+      for (const { taken, reply } of callers.values()) {
+        const closed = new Unavailable('the reply channel was closed')
+        // Of the two only one is waited for, and a rejection nobody looks at ends the process.
+        for (const each of [taken, reply]) {
+          each.promise.catch(() => undefined)
+          each.reject(closed)
+        }
+      }
+      callers.clear()
+    },
     departure: (id) => callers.get(id)?.gone.signal ?? AbortSignal.abort(departed()),
   }
 }
@@ -51,6 +64,8 @@ function pendingReply(caller: Caller, forget: () => boolean): PendingReply {
   return {
     taken: (signal) => abortable(caller.taken.promise, signal),
     reply: (signal) => abortable(caller.reply.promise, signal),
+    // Within a process nothing is lost.
+    broken: (signal) => abortable(new Promise<never>(() => undefined), signal),
     [Symbol.dispose]() {
       if (forget()) caller.gone.abort(departed())
     },

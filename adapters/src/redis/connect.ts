@@ -1,13 +1,17 @@
 /**
  * How this service holds Redis: one connection, or those of a Cluster, on which every call ends. What Redis does not answer in time,
- * cannot answer now, or was asked while nobody is connected, is `Unavailable`; callers decide what they do without it.
+ * cannot answer now, or was asked while nobody is connected, is `Unavailable`; callers decide what they do without it. While there
+ * is no sign of life, calls are so at once, those under way included.
  * The client connects again by itself, for ever, and sends again what was under way when the connection broke: so every call must
  * be one that may run twice.
  */
 import { abortable } from '@platen/contract/bell.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { REDIS_CALLS_MAX, REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
+import { openCallLimit } from './connect/call-limit.ts'
+import { openPulse, type Pulse } from './connect/pulse.ts'
 
 export interface RedisAddress {
   readonly host: string
@@ -41,33 +45,83 @@ export interface RedisSettings {
 
 export interface RedisConnection extends AsyncDisposable {
   /** Settles as the command does. Rejects with the signal's reason, or `Unavailable`; an error of the command itself is a defect and comes as it is. */
-  call<T>(command: (client: Redis | Cluster) => Promise<T>, signal: AbortSignal): Promise<T>
-  /** Another connection to the same place, for subscriptions. The caller closes it. */
-  fork(signal: AbortSignal): Promise<Redis | Cluster>
+  call<T>(command: (client: Client) => Promise<T>, signal: AbortSignal): Promise<T>
+  /** Whether Redis is there, as far as this connection and its lines can tell. */
+  readonly pulse: Pulse
+  /**
+   * Another connection to the same place, for calls that may take longer, and which no other then waits behind. It has no pulse of
+   * its own: what one of a process finds out, all know. The caller closes it, before this one.
+   */
+  line(callMsMax: number, signal: AbortSignal): Promise<RedisConnection>
+  /** One for subscriptions, as the client has it. The caller closes it. */
+  fork(signal: AbortSignal): Promise<Client>
 }
 
+type Client = Redis | Cluster
+
 /** Connects. Throws `Unavailable` with the reason when Redis cannot be reached, or refuses the credentials. */
-export async function connectRedis(settings: RedisSettings, signal: AbortSignal): Promise<RedisConnection> {
+export async function connectRedis(
+  { clock, ...settings }: RedisSettings & { readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<RedisConnection> {
   const client = await open(settings, signal)
+  const pulse = openPulse({ beat: () => signOfLife(client), answerMsMax: settings.callMsMax, clock })
+  const connection = connectionBy(client, settings, { pulse, clock })
+  return {
+    ...connection,
+    async [Symbol.asyncDispose]() {
+      await pulse[Symbol.asyncDispose]()
+      await connection[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Writes nothing, as there is never such a key, and is refused where no write would be taken: by a replica, or without room. */
+function signOfLife(client: Client): Promise<unknown> {
+  return client.set('platen:pulse', '', 'XX')
+}
+
+function connectionBy(
+  client: Client,
+  settings: RedisSettings,
+  world: { readonly pulse: Pulse; readonly clock: Clock },
+): RedisConnection {
+  const { pulse, clock } = world
+  const limit = openCallLimit(settings.callMsMax, clock)
+  const watch = pulse.watch((reason) => {
+    if (reason !== undefined) limit.cut(away(reason))
+  })
   let underWay = 0
   return {
+    pulse,
     async call(command, callSignal) {
       callSignal.throwIfAborted()
+      if (pulse.isAway()) throw away()
       if (underWay >= REDIS_CALLS_MAX) throw new Unavailable(`Redis has ${REDIS_CALLS_MAX} calls to answer already`)
       underWay++
       const answer = command(client)
         .catch(rethrow)
         .finally(() => underWay--)
-      return abortable(answer, callSignal)
+      return abortable(limit.bound(answer), callSignal)
+    },
+    async line(callMsMax, lineSignal) {
+      const own = { ...settings, callMsMax, isGathering: false }
+      return connectionBy(await open(own, lineSignal), own, world)
     },
     fork: (forkSignal) => open(settings, forkSignal),
     async [Symbol.asyncDispose]() {
+      watch[Symbol.dispose]()
+      limit[Symbol.dispose]()
       client.disconnect()
     },
   }
 }
 
-async function open(settings: RedisSettings, signal: AbortSignal): Promise<Redis | Cluster> {
+function away(cause?: Error): Unavailable {
+  return new Unavailable('Redis is away', { cause })
+}
+
+async function open(settings: RedisSettings, signal: AbortSignal): Promise<Client> {
   signal.throwIfAborted()
   let [isOpen, reason]: [boolean, Error | undefined] = [false, undefined]
   // Only what has been there once is waited for: a wrong address, name or password is to be told at the start.
@@ -90,7 +144,7 @@ async function open(settings: RedisSettings, signal: AbortSignal): Promise<Redis
   }
 }
 
-function clientOf(settings: RedisSettings, retryStrategy: (times: number) => number | null): Redis | Cluster {
+function clientOf(settings: RedisSettings, retryStrategy: (times: number) => number | null): Client {
   const { place, callMsMax } = settings
   const common = optionsOf(settings)
   switch (place.kind) {
@@ -129,8 +183,11 @@ function optionsOf({ username, password, tls, callMsMax, isGathering = false }: 
     lazyConnect: true,
     enableOfflineQueue: false,
     enableAutoPipelining: isGathering,
+    // The sign of life alone: it is not to wait for what was gathered before it.
+    autoPipeliningIgnoredCommands: ['set'],
     maxRetriesPerRequest: 1,
-    commandTimeout: callMsMax,
+    // Callers are gone by then; it frees what the client keeps of their calls, and ends its own.
+    commandTimeout: callMsMax + REDIS_CONNECT_MS_MAX,
     connectTimeout: REDIS_CONNECT_MS_MAX,
     // A peer that vanished without a word shows only by its silence.
     socketTimeout: REDIS_CONNECT_MS_MAX,

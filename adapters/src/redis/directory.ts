@@ -22,6 +22,8 @@ export interface RedisDirectoryOptions {
 
 export interface RedisDirectory extends Directory, AsyncDisposable {
   state(): DirectoryState
+  /** The processes that say what they enforce, itself included, as they were when it last said so; 1 until then. */
+  readers(): number
   /** Looks once at what is published now. Throws `Unavailable` where Redis cannot be asked. */
   refresh(signal: AbortSignal): Promise<void>
 }
@@ -34,7 +36,7 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   const { clock } = options
   const copy = openCopy(options)
   const closing = new AbortController()
-  const link: Link = { isConnected: true, reason: undefined, confirmedAt: clock.monotonic() }
+  const link: Link = { isConnected: true, reason: undefined, confirmedAt: clock.monotonic(), readers: 1 }
   const look = inTurn(looker(options, copy, link))
   await look([], signal).catch((err: unknown) => {
     signal.throwIfAborted()
@@ -51,6 +53,7 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
       ageMs: clock.monotonic() - link.confirmedAt,
       damaged: copy.damaged(),
     }),
+    readers: () => link.readers,
     refresh: (refreshSignal) => look([], refreshSignal),
     async [Symbol.asyncDispose]() {
       closing.abort()
@@ -64,6 +67,7 @@ interface Link {
   isConnected: boolean
   reason: string | undefined
   confirmedAt: number
+  readers: number
 }
 
 type Look = (steps: readonly Step[], signal: AbortSignal) => Promise<void>
@@ -78,7 +82,8 @@ function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, lin
     const { mark, revision } = copy.held() ?? { mark: '', revision: 0 }
     if (reported?.mark === mark && clock.monotonic() - reported.at < DIRECTORY_REPORT_MS) return
     const request = { operation: 'report', reader, mark, revision, reportedMs: DIRECTORY_REPORTED_MS }
-    await script({ keys: [], request }, signal)
+    // The script answers with a number.
+    link.readers = (await script({ keys: [], request }, signal)) as number
     reported = { mark, at: clock.monotonic() }
   }
   return async (steps, signal) => {

@@ -1,11 +1,11 @@
 -- What one account may still ask for: the algorithm of contract/src/allowance.ts, decided where all API processes meet.
 -- KEYS  1 holdings: render -> what it holds, as JSON      2 lapses: render, by when its holding lapses
 --       3 sums of the holdings: units of a month, outstanding renders of an engine
---       4 units charged to the month      5 renders that ended
+--       4 charges of the month: units in sum, and the renders they are of, in buckets      5 renders that ended without a charge
 --       when one is reserved: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
 --       when one is settled: from 6 on the rate buckets it was counted in
 -- All are of one account, hence of one hash slot. All expire: by what Redis itself sees of time, while `now` may be the caller's.
-local HOLDINGS, LAPSES, SUMS, CHARGED, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local HOLDINGS, LAPSES, SUMS, CHARGES, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local SECOND_MS = 1000
 local COUNTED_MS = request.windowMs + SECOND_MS
 
@@ -52,7 +52,7 @@ local function lapse()
 end
 
 local function usage()
-  return {charged = tonumber(redis.call('GET', CHARGED) or 0), reserved = sumOf('units ' .. request.period)}
+  return {charged = tonumber(redis.call('HGET', CHARGES, 'units') or 0), reserved = sumOf('units ' .. request.period)}
 end
 
 local function freeAt(second)
@@ -144,7 +144,9 @@ local function admit(looks, buckets, fairShare)
     looks[i].remaining = looks[i].remaining - 1
     looks[i].resetAt = freeAt(second)
   end
-  local decision = {kind = 'admitted', lane = lane(fairShare), rate = tightest(looks)}
+  local used = usage()
+  used.reserved = used.reserved + request.units
+  local decision = {kind = 'admitted', lane = lane(fairShare), rate = tightest(looks), usage = used}
   release(request.id)
   hold({decision = decision, second = second, buckets = keys}, request.holdMs)
   return decision
@@ -168,28 +170,49 @@ function operations.reserve()
     or admit(looks, buckets, limits.asyncFairShare)
 end
 
+-- Who is charged for is known as long as the charge is, and in the same key: so whatever Redis loses, to settle all anew gives the
+-- sum that it was. A render is 13 characters of its id, the tag among them, and stands under two others that are random as well.
+local function bucketOf(id)
+  return string.sub(id, 12, 13), string.sub(id, 14) .. ','
+end
+
+local function isCharged()
+  local bucket, entry = bucketOf(request.id)
+  local entries = redis.call('HGET', CHARGES, bucket)
+  return entries and string.find(entries, entry, 1, true) ~= nil
+end
+
+local function charge()
+  local bucket, entry = bucketOf(request.id)
+  redis.call('HSET', CHARGES, bucket, (redis.call('HGET', CHARGES, bucket) or '') .. entry)
+  redis.call('HINCRBY', CHARGES, 'units', request.charge)
+  redis.call('PEXPIRE', CHARGES, request.chargeKeptMs)
+end
+
+local function hasEnded()
+  return isCharged() or redis.call('SISMEMBER', ENDED, request.id) == 1
+end
+
 -- The word of the queue may come after the render has ended already.
 function operations.confirm()
   lapse()
-  if redis.call('SISMEMBER', ENDED, request.id) == 1 then return nil end
+  if hasEnded() then return nil end
   local before = release(request.id)
   hold(before and before.entry, request.holdMs)
 end
 
 function operations.settle()
   lapse()
-  if redis.call('SADD', ENDED, request.id) == 0 then return nil end
-  redis.call('PEXPIRE', ENDED, request.keptMs)
+  if hasEnded() then return nil end
   local holding = release(request.id)
   for i = 6, #KEYS do
     if holding and holding.entry and redis.call('HINCRBY', KEYS[i], holding.entry.second, -1) <= 0 then
       redis.call('HDEL', KEYS[i], holding.entry.second)
     end
   end
-  if request.charge > 0 then
-    redis.call('INCRBY', CHARGED, request.charge)
-    redis.call('PEXPIRE', CHARGED, request.chargeKeptMs)
-  end
+  if request.charge > 0 then return charge() end
+  redis.call('SADD', ENDED, request.id)
+  redis.call('PEXPIRE', ENDED, request.keptMs)
 end
 
 function operations.usage()

@@ -1,20 +1,22 @@
 /**
  * The limiter of several API processes: the algorithm of `contract/allowance.ts` as a script inside Redis, so that each decision
  * is one call and no two interleave. All of an account is in one hash slot, and everything expires. Redis losing it costs one
- * generous minute of rates, and quota and lanes until they are counted anew; no promise hangs on it.
+ * generous minute of rates, and lanes and what is reserved until they are counted anew; charges come back from the event log.
+ * To settle a render again changes nothing for as long as its charge is kept.
  */
 import { rateBucketsOf } from '@platen/contract/allowance.ts'
 import { CHARGES_KEPT_MS, QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Decision, Limiter, Usage } from '@platen/contract/port/limiter.ts'
+import { VIEW_KEPT_MS } from '@platen/contract/redis-limit.ts'
 import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
 import { limiterPrefix, settingsKey } from './limiter-settings.ts'
 import { openScript } from './script.ts'
 
-/** What a holding lasts at most, and an end is remembered at least: no record that is older is rendered. */
-const KEPT_MS = 2 * QUEUE_AGE_MS_MAX
+/** What a holding lasts at most, and an end without a charge is remembered at least: no record that is older is rendered. */
+const KEPT_MS = VIEW_KEPT_MS
 
 /** The limiter in Redis. Without a clock of its own it goes by that of Redis, the one clock all processes have in common. */
 export function redisLimiter(redis: RedisConnection, clock?: Clock): Limiter {
@@ -75,10 +77,10 @@ async function bucketsHeld(
 
 function keysOf(account: string, period: string): readonly string[] {
   const prefix = limiterPrefix(account)
-  return [`${prefix}:holdings`, `${prefix}:lapses`, `${prefix}:sums`, `${prefix}:charged:${period}`]
+  return [`${prefix}:holdings`, `${prefix}:lapses`, `${prefix}:sums`, `${prefix}:charges:${period}`]
 }
 
-/** A set of the renders that began within the same nine hours, which the first five characters of an id tell: it can expire as a whole, and takes half of what a key each would. */
+/** A set of the renders without a charge that began within the same nine hours, which the first five characters of an id tell: it can expire as a whole, and takes half of what a key each would. */
 function endedKey(account: string, id: RenderId): string {
   return `${limiterPrefix(account)}:ended:${id.slice(0, 5)}`
 }

@@ -1,9 +1,14 @@
 -- What is known of one render. Its attempts are counted and its claims granted here, where all renderers meet.
--- KEYS[1]  hash: view (id, template and acceptance, as JSON), attempts, owner and lapse of the claim, outcome (as JSON)
+-- KEYS[1]  hash: view (id, template and acceptance, as JSON), attempts and how many of them were given back, owner and lapse of the
+--          claim, outcome (as JSON)
 local RENDER = KEYS[1]
 
 local function get(field)
   return redis.call('HGET', RENDER, field)
+end
+
+local function isHeldBy(owner, fence)
+  return get('owner') == owner and tonumber(get('attempts')) == fence
 end
 
 local operations = {}
@@ -18,15 +23,25 @@ function operations.claim()
   if get('outcome') then return {kind = 'settled'} end
   local owner, lapse, attempts = get('owner'), tonumber(get('lapse') or 0), tonumber(get('attempts') or 0)
   if owner and owner ~= request.owner and lapse > now then return {kind = 'held', ['until'] = lapse} end
-  if attempts >= request.attemptsMax then return {kind = 'exhausted', attempts = attempts} end
+  local counted = attempts - tonumber(get('returned') or 0)
+  if counted >= request.attemptsMax then return {kind = 'exhausted', attempts = counted} end
   redis.call('HSET', RENDER, 'attempts', attempts + 1, 'owner', request.owner, 'lapse', now + request.leaseMs)
   return {kind = 'granted', claim = {id = request.id, fence = attempts + 1, attempt = attempts + 1}}
 end
 
+-- Redis may have come back with nothing, or from before the claim: whoever holds it does not begin anew for that, but goes on.
 function operations.renew()
-  if get('owner') ~= request.owner or tonumber(get('attempts')) ~= request.fence then return false end
-  redis.call('HSET', RENDER, 'lapse', now + request.leaseMs)
+  local isUnknown = not get('outcome') and not get('attempts')
+  if not isUnknown and not isHeldBy(request.owner, request.fence) then return false end
+  redis.call('HSET', RENDER, 'attempts', request.fence, 'owner', request.owner, 'lapse', now + request.leaseMs)
+  redis.call('PEXPIRE', RENDER, request.keptMs)
   return true
+end
+
+function operations.release()
+  if not isHeldBy(request.owner, request.fence) then return nil end
+  redis.call('HINCRBY', RENDER, 'returned', 1)
+  redis.call('HDEL', RENDER, 'owner', 'lapse')
 end
 
 function operations.settle()

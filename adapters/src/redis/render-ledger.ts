@@ -5,13 +5,11 @@
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimAnswer, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { VIEW_KEPT_MS } from '@platen/contract/redis-limit.ts'
 import { type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
 import { openScript } from './script.ts'
-
-/** A render that is under way: longer than it can be. */
-const OPEN_KEPT_MS = 2 * QUEUE_AGE_MS_MAX
 
 /** One that has ended: as long as its record may come back from the queue. */
 const SETTLED_KEPT_MS = QUEUE_AGE_MS_MAX
@@ -23,16 +21,20 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
     script.run({ keys: [`platen:render:{${id}}`], request: { id, ...request } }, signal)
   return {
     async open(record, signal) {
-      await run(record.id, { operation: 'open', view: queuedView(record), keptMs: OPEN_KEPT_MS }, signal)
+      await run(record.id, { operation: 'open', view: queuedView(record), keptMs: VIEW_KEPT_MS }, signal)
     },
     async claim(record, { owner, leaseMs }, signal) {
-      const opening = { view: queuedView(record), keptMs: OPEN_KEPT_MS }
+      const opening = { view: queuedView(record), keptMs: VIEW_KEPT_MS }
       const claiming = { operation: 'claim', ...opening, owner, leaseMs, attemptsMax: RENDER_ATTEMPTS_MAX }
       // The script answers in the port's own words.
       return (await run(record.id, claiming, signal)) as ClaimAnswer
     },
     async renew({ id, fence }, { owner, leaseMs }, signal) {
-      return (await run(id, { operation: 'renew', fence, owner, leaseMs }, signal)) === true
+      const renewing = { operation: 'renew', fence, owner, leaseMs, keptMs: VIEW_KEPT_MS }
+      return (await run(id, renewing, signal)) === true
+    },
+    async release({ id, fence }, owner, signal) {
+      await run(id, { operation: 'release', fence, owner }, signal)
     },
     async settle(manifest, signal) {
       const { state, ...view } = viewOf(manifest)

@@ -20,11 +20,15 @@ export type Hint = (typeof HINTS)[number]
 
 export interface Listener {
   hear(hint: Hint, id: RenderId): void
+  /** It hears no more, or what it hears of it cannot read, until `onReturn`. */
+  onLoss(): void
   /** It hears again after a time in which hints may have been missed. */
   onReturn(): void
 }
 
 export interface ReplyBoard extends AsyncDisposable {
+  /** Does the listener hear what is said now, and can it be read, and said by everyone? */
+  hears(): boolean
   /** Says it to everyone, now and to who looks later. Resolves when said. */
   post(id: RenderId, hint: Exclude<Hint, 'answered'>): Promise<void>
   /** Says how a render came out, unless its caller has gone. Resolves when said. */
@@ -41,7 +45,7 @@ export async function openReplyBoard(
   signal: AbortSignal,
 ): Promise<ReplyBoard> {
   const closed = new AbortController()
-  const close = await listen(redis, listener, signal)
+  const ear = await listen(redis, listener, signal)
   const write = (key: string, value: string | Buffer, until: AbortSignal) =>
     redis.call((client) => client.set(key, value, 'PX', REPLY_KEPT_MS), until)
   const say = async (id: RenderId, { hint, value = '' }: { hint: Hint; value?: string }, until: AbortSignal) => {
@@ -51,6 +55,7 @@ export async function openReplyBoard(
   const says = async (id: RenderId, hint: Hint, until: AbortSignal) =>
     (await redis.call((client) => client.exists(keyOf(id, hint)), until)) === 1
   return {
+    hears: () => ear.hears(),
     post: (id, hint) => say(id, { hint }, closed.signal),
     async answer(id, reply, until) {
       if (await says(id, 'gone', until)) return
@@ -81,13 +86,17 @@ export async function openReplyBoard(
     },
     async [Symbol.asyncDispose]() {
       closed.abort(new Unavailable('the reply channel was closed'))
-      close()
+      ear[Symbol.dispose]()
     },
   }
 }
 
-/** Hears on a connection of its own, as one that is subscribed may do nothing else. Gives what ends it. */
-async function listen(redis: RedisConnection, listener: Listener, signal: AbortSignal): Promise<() => void> {
+/** Hears on a connection of its own, as one that is subscribed may do nothing else. */
+async function listen(
+  redis: RedisConnection,
+  listener: Listener,
+  signal: AbortSignal,
+): Promise<Disposable & { hears(): boolean }> {
   const client = await redis.fork(signal)
   client.on('message', (_channel: string, message: string) => {
     const [word, id = ''] = message.split(' ')
@@ -102,14 +111,30 @@ async function listen(redis: RedisConnection, listener: Listener, signal: AbortS
     signal.throwIfAborted()
     throw new Unavailable('cannot listen for replies', { cause })
   }
-  client.on('ready', () => {
-    // Should this connection break too, it will be ready once more.
-    client.subscribe(CHANNEL).then(
-      () => listener.onReturn(),
-      () => undefined,
-    )
-  })
-  return () => client.disconnect()
+  let isHearing = !redis.pulse.isAway()
+  const lose = () => {
+    isHearing = false
+    listener.onLoss()
+  }
+  const hearAgain = async () => {
+    // Twice is once. And a silent connection whose other end is gone shows only by being asked for something.
+    await client.subscribe(CHANNEL)
+    isHearing = !redis.pulse.isAway()
+    if (isHearing) listener.onReturn()
+  }
+  // Should this connection break too, it will be ready once more.
+  const tryToHear = () => void hearAgain().catch(() => undefined)
+  client.on('close', lose)
+  client.on('ready', tryToHear)
+  const watch = redis.pulse.watch((reason) => (reason === undefined ? tryToHear() : lose()))
+  return {
+    // What a renderer cannot say as it still holds Redis for away, nobody hears.
+    hears: () => isHearing && !redis.pulse.isDoubtful(),
+    [Symbol.dispose]() {
+      watch[Symbol.dispose]()
+      client.disconnect()
+    },
+  }
 }
 
 function keyOf(id: RenderId, hint: Hint): string {

@@ -14,6 +14,7 @@ import { type Hint, openReplyBoard } from './reply-board.ts'
 interface Caller {
   readonly taken: PromiseWithResolvers<void>
   readonly reply: PromiseWithResolvers<Reply>
+  readonly broken: PromiseWithResolvers<void>
 }
 
 interface Departure {
@@ -32,7 +33,7 @@ export async function openRedisReplyChannel(
 ): Promise<ReplyChannel & AsyncDisposable> {
   const callers = new Map<RenderId, Caller>()
   const departures = openDepartures()
-  const board = await openReplyBoard(redis, { hear, onReturn }, signal)
+  const board = await openReplyBoard(redis, { hear, onLoss, onReturn }, signal)
 
   function hear(hint: Hint, id: RenderId): void {
     if (hint === 'taken') callers.get(id)?.taken.resolve()
@@ -40,8 +41,10 @@ export async function openRedisReplyChannel(
     else if (callers.has(id)) inBackground(collect(id))
   }
   async function collect(id: RenderId): Promise<void> {
-    const reply = await board.read(id)
+    const reply = await unlessAway(board.read(id))
     const caller = callers.get(id)
+    // It was said, and is not there or cannot be had: it may not be said again.
+    if (reply === undefined) caller?.broken.resolve()
     if (reply === undefined || caller === undefined) return
     callers.delete(id)
     caller.taken.resolve()
@@ -50,6 +53,9 @@ export async function openRedisReplyChannel(
   async function look(id: RenderId, hint: Hint): Promise<void> {
     if (await board.says(id, hint)) hear(hint, id)
   }
+  function onLoss(): void {
+    for (const caller of callers.values()) caller.broken.resolve()
+  }
   function onReturn(): void {
     for (const id of callers.keys()) for (const hint of ['taken', 'answered'] as const) inBackground(look(id, hint))
     for (const id of departures.ids()) inBackground(look(id, 'gone'))
@@ -57,8 +63,9 @@ export async function openRedisReplyChannel(
   return {
     expect(id) {
       assert(!callers.has(id), 'a render has one caller')
-      const caller = { taken: Promise.withResolvers<void>(), reply: Promise.withResolvers<Reply>() }
+      const caller = aCaller()
       callers.set(id, caller)
+      if (!board.hears()) caller.broken.resolve()
       return pendingReply(caller, () => {
         if (callers.delete(id)) inBackground(board.post(id, 'gone'))
       })
@@ -80,6 +87,14 @@ export async function openRedisReplyChannel(
       for (const id of departures.ids()) departures.end(id)
       await board[Symbol.asyncDispose]()
     },
+  }
+}
+
+function aCaller(): Caller {
+  return {
+    taken: Promise.withResolvers(),
+    reply: Promise.withResolvers(),
+    broken: Promise.withResolvers(),
   }
 }
 
@@ -105,17 +120,25 @@ function openDepartures() {
   }
 }
 
-/** What is said while Redis is away is lost, and shows as a deadline that is run into: the port promises no more. */
+/** What is said while Redis is away is lost: whoever waits for it looks elsewhere, or runs into a deadline. */
 function inBackground(saying: Promise<void>): void {
-  saying.catch((error: unknown) => {
-    if (!(error instanceof Unavailable)) throw error
-  })
+  void unlessAway(saying)
 }
 
-function pendingReply({ taken, reply }: Caller, leave: () => void): PendingReply {
+async function unlessAway<T>(asking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    return undefined
+  }
+}
+
+function pendingReply({ taken, reply, broken }: Caller, leave: () => void): PendingReply {
   return {
     taken: (signal) => abortable(taken.promise, signal),
     reply: (signal) => abortable(reply.promise, signal),
+    broken: (signal) => abortable(broken.promise, signal),
     [Symbol.dispose]: leave,
   }
 }

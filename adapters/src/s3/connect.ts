@@ -33,6 +33,8 @@ const CONNECT_MS_MAX = 5000
 /** Nothing was sent or received for this long. */
 const SILENCE_MS_MAX = 5000
 const ATTEMPTS_MAX = 3
+/** The clock of this process differs from that of S3 by more than a quarter of an hour. */
+const CLOCK_IS_WRONG = 'RequestTimeTooSkewed'
 /** More calls than that wait for a connection. */
 const CONNECTIONS_MAX = 64
 
@@ -45,8 +47,13 @@ export function connectS3(options: S3Options, clock: Pick<Clock, 'timeout'>): S3
     publicClient,
     async call(make, signal) {
       signal.throwIfAborted()
+      const options = { abortSignal: AbortSignal.any([signal, clock.timeout(CALL_MS_MAX)]) }
       try {
-        return await make({ abortSignal: AbortSignal.any([signal, clock.timeout(CALL_MS_MAX)]) })
+        return await make(options).catch((cause: unknown) => {
+          if (nameOf(cause) !== CLOCK_IS_WRONG) throw cause
+          // By the first call that was told so the SDK knows how late it is, and tries that again; not those that were under way beside it.
+          return make(options)
+        })
       } catch (cause) {
         // The SDK throws an error of its own instead of the reason.
         signal.throwIfAborted()

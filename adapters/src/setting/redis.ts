@@ -1,4 +1,5 @@
 /** Where Redis is, as a setting. */
+import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { RedisPlace, RedisSettings } from '../redis/connect.ts'
 import { CERTIFICATES, parseHosts, readCertificates } from './parse.ts'
 import type { SettingReader, SettingTable } from './setting.ts'
@@ -21,9 +22,6 @@ export const REDIS_SETTINGS = {
 } as const satisfies SettingTable
 
 const PORT_DEFAULT = { server: 6379, cluster: 6379, sentinel: 26_379 } as const
-
-/** Longer than Redis stands still for the largest script, and shorter than a caller has patience. */
-const CALL_MS_MAX = 2000
 
 interface RedisUrl extends Pick<RedisSettings, 'username' | 'password'> {
   readonly place: RedisPlace
@@ -50,7 +48,7 @@ export function readRedisSettings({
     username,
     password,
     ...(isTls && { tls: { ca } }),
-    callMsMax: CALL_MS_MAX,
+    callMsMax: REDIS_CALL_MS_MAX,
   }
 }
 

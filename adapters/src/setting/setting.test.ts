@@ -32,7 +32,7 @@ const server = (host: string, port: number) => ({ kind: 'server', address: { hos
 describe('the settings of the connections', () => {
   test('are few where nothing is out of the ordinary', () => {
     expect(read({})).toEqual({
-      redis: { place: server('localhost', 6379), username: undefined, password: undefined, callMsMax: 2000 },
+      redis: { place: server('localhost', 6379), username: undefined, password: undefined, callMsMax: 500 },
       s3: {
         region: 'us-east-1',
         isPathStyle: false,

@@ -15,10 +15,12 @@ import { type Database, integerIn, textIn } from './database.ts'
 const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage) VALUES (?, ?, ?, 'queued', ?, ?)
   ON CONFLICT DO NOTHING`
 const CLAIM = `UPDATE render SET status = 'running', attempts = attempts + 1, owner = ?2, lease_until = ?3 + ?4
-  WHERE id = ?1 AND outcome IS NULL AND attempts < ?5 AND (owner IS NULL OR owner = ?2 OR lease_until <= ?3)
+  WHERE id = ?1 AND outcome IS NULL AND attempts - returned < ?5 AND (owner IS NULL OR owner = ?2 OR lease_until <= ?3)
   RETURNING attempts`
-const STATE = `SELECT status, attempts, owner, lease_until FROM render WHERE id = ?`
+const STATE = `SELECT status, attempts - returned AS counted, owner, lease_until FROM render WHERE id = ?`
 const RENEW = `UPDATE render SET lease_until = ?1 WHERE id = ?2 AND attempts = ?3 AND owner = ?4 RETURNING id`
+const RELEASE = `UPDATE render SET returned = returned + 1, owner = NULL, lease_until = NULL
+  WHERE id = ? AND attempts = ? AND owner = ?`
 const SETTLE = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET status = excluded.status, attempts = excluded.attempts, outcome = excluded.outcome,
@@ -77,6 +79,9 @@ export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRend
       )
       return renewed.length > 0
     },
+    async release({ id, fence }, owner, signal) {
+      await database.run([{ sql: RELEASE, values: [id, fence, owner] }], signal)
+    },
     async settle({ render, attempt, outcome }, signal) {
       const { id, template, acceptedAt, storage } = render
       const { status, finishedAt } = outcome
@@ -124,7 +129,7 @@ function refusal(state: Row | undefined, { owner }: Lease, now: Instant): ClaimA
   if (status === 'succeeded' || status === 'failed') return { kind: 'settled' }
   const isHeld = typeof state?.['owner'] === 'string' && state['owner'] !== owner
   const until = isHeld ? integerIn(state, 'lease_until') : now
-  return until > now ? { kind: 'held', until } : { kind: 'exhausted', attempts: integerIn(state, 'attempts') }
+  return until > now ? { kind: 'held', until } : { kind: 'exhausted', attempts: integerIn(state, 'counted') }
 }
 
 function viewIn(row: Row, id: RenderId): RenderView {

@@ -4,12 +4,14 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openProbes, type Probes } from '../http/probe-server.ts'
 import { connectKafka, type KafkaConnection } from '../kafka/connect.ts'
-import type { Lag } from '../kafka/consumer.ts'
 import { webhookTopics } from '../kafka/delivery/topic.ts'
+import type { Lag } from '../kafka/partition/partition.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '../kafka/topic.ts'
 import { type Metrics, openMetrics } from '../prometheus/metrics.ts'
+import { gaugeRedis } from '../prometheus/redis.ts'
 import { connectRedis, type RedisConnection } from '../redis/connect.ts'
 import { openRedisDirectory, type RedisDirectory } from '../redis/directory.ts'
 import { openS3ArtifactStore } from '../s3/artifact-store.ts'
@@ -20,8 +22,8 @@ import { systemClock } from './clock.ts'
 import { systemIds } from './ids.ts'
 import { openLog } from './log.ts'
 
-/** Under which names the event log is read: by the dispatcher, and by who keeps the expiry index. */
-const EVENT_READERS = ['webhooks', 'retention']
+/** Under which names the event log is read: by the dispatcher, who keeps the expiry index, and who makes the views in Redis. */
+const EVENT_READERS = ['webhooks', 'retention', 'projection']
 
 export interface ProcessOptions {
   /** What it is called in logs, metrics and by the brokers: `api`. */
@@ -85,13 +87,21 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   const metrics = openMetrics({ isRead: true, deployable })
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))
-  const redis = stack.use(await connectRedis({ ...config.redis, isGathering: true }, starting))
+  const redis = stack.use(await connectRedis({ ...config.redis, clock, isGathering: true }, starting))
+  gaugeRedis(metrics, redis.pulse)
+  stack.use(
+    redis.pulse.watch((err) => {
+      if (err === undefined) log.info({}, 'redis back')
+      else log.warn({ err }, 'redis away')
+    }),
+  )
   const { topicPrefix: prefix, partitions, replicas, ...brokers } = config.kafka
   const kafka = stack.use(
     await connectKafka({ ...brokers, clientId: `platen-${deployable}` }, { clock, log }, starting),
   )
+  const settingsLine = stack.use(await redis.line(REDIS_SETTINGS_CALL_MS_MAX, starting))
   const directory = stack.use(
-    await openRedisDirectory({ redis, clock, log, ...(reader !== undefined && { reader }) }, starting),
+    await openRedisDirectory({ redis: settingsLine, clock, log, ...(reader !== undefined && { reader }) }, starting),
   )
   const topics = {
     prefix,

@@ -1,5 +1,8 @@
 /** The life of a process: from its environment to its exit code. */
 
+import type { Log } from '@platen/contract/port/log.ts'
+import { CLOSE_MS_MAX } from '@platen/contract/worker-limit.ts'
+
 /**
  * Runs `serve` until SIGTERM or SIGINT, of which `stop` tells, and ends the process. The exit code is 0 after a clean stop, and 1
  * when `serve` threw or ended by itself: why it threw stands on standard error.
@@ -16,11 +19,35 @@ export async function runUntilStopped(serve: (stop: AbortSignal) => Promise<void
   process.exit(stop.aborted ? 0 : 1)
 }
 
-/** Aborts at the first SIGTERM or SIGINT. Later ones do nothing: a drain takes as long as what is in hand. */
+/** Aborts at the first SIGTERM or SIGINT. Later ones do nothing. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => stop.abort())
   return stop.signal
+}
+
+interface Drain {
+  /** How long what is in hand has to end. */
+  readonly drainMs: number
+  readonly log: Log
+}
+
+/**
+ * Aborts `drainMs` after `stop` did, when what is in hand is to be left. Whoever sent SIGTERM sends SIGKILL next, so the process has
+ * gone `CLOSE_MS_MAX` later, whatever it could not close by then: what is not acknowledged is with those that come after.
+ */
+export function drainEnd(stop: AbortSignal, { drainMs, log }: Drain): AbortSignal {
+  const over = new AbortController()
+  const end = () => {
+    log.warn({}, 'process ended with something open')
+    process.exit(0)
+  }
+  const leave = () => {
+    over.abort(new Error('the time to drain is over'))
+    setTimeout(end, CLOSE_MS_MAX)
+  }
+  void untilAborted(stop).then(() => setTimeout(leave, drainMs))
+  return over.signal
 }
 
 /** Resolves when the signal aborts. */

@@ -6,7 +6,7 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { INLINE_DATA_BYTES_MAX } from '@platen/contract/limit.ts'
-import { type Engine, inputKey, type Mode, type RenderRecord } from '@platen/contract/render.ts'
+import { type Engine, inputKey, type Mode, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
 import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
@@ -86,7 +86,7 @@ function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, dec
     requestId,
     acceptedAt: now,
     units: unitsOf(engine, caller),
-    period: new Date(now).toISOString().slice(0, 'yyyy-mm'.length),
+    period: monthOf(now),
     retentionDays: tenant.limits.retentionDays,
   }
   return isInline ? { record } : { record, input }

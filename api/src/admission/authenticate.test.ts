@@ -1,9 +1,21 @@
+import type { IncomingMessage } from 'node:http'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, LIVE_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
 import { NOON } from '../../../test/fixture/build.ts'
+import { authenticator } from './authenticate.ts'
 
 const PATH = '/api/v1/templates'
+
+test('while there are no settings at all, nobody is told that a key is wrong', () => {
+  const directory = memoryDirectory()
+  const judge = authenticator('service', { directory, clock: manualClock(NOON) })
+  // Of a request, only its headers are looked at.
+  const request = { rawHeaders: ['Authorization', `Bearer ${LIVE_KEY}`] } as IncomingMessage
+  expect(() => judge(request)).toThrow(expect.objectContaining({ code: 'RENDER_UNAVAILABLE' }))
+})
 
 describe('a key', () => {
   test.for([`Bearer ${LIVE_KEY}`, `bearer ${LIVE_KEY}`, `BEARER   ${LIVE_KEY}`, `Bearer ${TEST_KEY}`])(

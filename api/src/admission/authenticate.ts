@@ -8,6 +8,7 @@ import type { Directory } from '@platen/contract/port/directory.ts'
 import type { IdScope } from '@platen/contract/render-id.ts'
 import type { ApiKey, KeyHash, Tenant } from '@platen/contract/tenant.ts'
 import type { FastifyRequest } from 'fastify'
+import { unavailable } from '../problem.ts'
 
 /** Whoever holds a key that is good now. */
 export interface Caller {
@@ -31,7 +32,8 @@ const AUTHORIZATION_CHARS_MAX = 256
 /**
  * Makes the check of one installation. It returns whose key the request carries, and throws the same `UNAUTHORIZED` whatever is
  * wrong: no key, two keys, another brand's, one unknown, expired or suspended, or one whose prefix names another environment than
- * it was published for. Keys are found by their SHA-256, so the time a look-up takes says nothing about any other key.
+ * it was published for. Keys are found by their SHA-256, so the time a look-up takes says nothing about any other key. While there are
+ * no settings at all, it throws `RENDER_UNAVAILABLE`.
  */
 export function authenticator(
   brand: string,
@@ -47,6 +49,8 @@ export function authenticator(
     const key = keys.get(sha256(text) as KeyHash)
     const tenant = key && tenants.get(key.tenant)
     const isLive = key !== undefined && !key.suspended && (key.expiresAt ?? Number.POSITIVE_INFINITY) > clock.now()
+    // A process that has no settings yet can tell no key from another.
+    if (revision === 0) throw unavailable()
     if (!isLive || key.environment !== environment || tenant === undefined) throw unauthorized()
     return { tenant, key, revision }
   }

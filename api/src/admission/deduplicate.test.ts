@@ -343,6 +343,17 @@ describe('after the death of the process that had the first request', () => {
     expect(await isQueueEmpty(api)).toBe(true)
   })
 
+  test('a ledger that is away is in nobody’s way: what its manifest does not tell is queued again', async () => {
+    const api = anApi({ ports: { ledger: { ...anApi().ports.ledger, find: unreachable } } })
+    const record = await claimed(api, ASYNC)
+    expect((await api.post(ASYNC, KEYED)).json().error.code).toBe('IDEMPOTENCY_IN_PROGRESS')
+    await api.clock.advance(IDEMPOTENCY_UNDER_WAY_MS)
+    expect((await api.post(ASYNC, KEYED)).json().render_id).toBe(record.id)
+    expect(await drain(api)).toEqual([record])
+    await end(api, record, 'succeeded')
+    expect((await api.post(ASYNC, KEYED)).json().render_id).toBe(record.id)
+  })
+
   test('one that cannot be queued then is not given up: it may be in the queue already', async () => {
     const api = anApi({ ports: { queue: { ...memoryRenderQueue(), enqueue: unreachable } } })
     const record = await claimed(api, ASYNC)

@@ -30,8 +30,10 @@ import {
   SYNC_TAKE_MS_MAX,
 } from '@platen/contract/limit.ts'
 import { inputKey, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import type { ApiPorts } from '../ports.ts'
+import { isUnavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
 import { abandon, readManifest, release } from './submit.ts'
@@ -114,12 +116,20 @@ async function standingOf(look: Look, generation: number): Promise<Earlier | und
 }
 
 async function asyncStanding(look: Look, made: IdempotencyClaim, manifest: Manifest | undefined): Promise<Earlier> {
-  const { ledger, clock } = look.ports
-  const { id } = made.record
-  const isAccepted = manifest !== undefined || (await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))) !== undefined
+  const isAccepted = manifest !== undefined || (await isInLedger(made.record.id, look.ports))
   if (isAccepted) return { kind: 'accepted', record: made.record }
-  if (mayBeUnderWay(made, clock.now())) throw inProgress()
+  if (mayBeUnderWay(made, look.ports.clock.now())) throw inProgress()
   return { kind: 'interrupted', record: withData(made.record, look.admission) }
+}
+
+/** A ledger that cannot be asked knows nothing, as one that was emptied: a render that was queued is then queued once more, and is one all the same. */
+async function isInLedger(id: RenderId, { ledger, clock }: ApiPorts): Promise<boolean> {
+  try {
+    return (await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))) !== undefined
+  } catch (error) {
+    if (!isUnavailable(error)) throw error
+    return false
+  }
 }
 
 async function syncStanding(

@@ -13,7 +13,7 @@ import {
 } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { ApiPorts } from '../ports.ts'
-import { unavailable } from '../problem.ts'
+import { logMissed, unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
 
 /**
@@ -46,7 +46,7 @@ async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts):
   try {
     await limiter.confirm(record, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    log.warn({ ...namesOf(record), err }, 'reservation not confirmed')
+    logMissed(log, { ...namesOf(record), err }, 'reservation not confirmed')
   }
 }
 
@@ -63,10 +63,16 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
     const creating = artifacts.create(address, encodeManifest(manifest), clock.timeout(PORT_CALL_MS_MAX))
     const [isOurs] = await Promise.all([creating, noteExpiry(record, ports)])
     if (!isOurs) return await readManifest(record.id, ports)
-    const signal = clock.timeout(PORT_CALL_MS_MAX)
-    await Promise.all([ledger.settle(manifest, signal), limiter.settle(manifest, signal)])
   } catch (err) {
     log.error({ ...namesOf(record), err }, 'render not abandoned')
+    return undefined
+  }
+  const signal = clock.timeout(PORT_CALL_MS_MAX)
+  const settled = await Promise.allSettled([ledger.settle(manifest, signal), limiter.settle(manifest, signal)])
+  for (const each of settled) {
+    // The manifest is there, which is what counts: whoever finds it settles it again.
+    if (each.status === 'rejected')
+      logMissed(log, { ...namesOf(record), err: each.reason }, 'abandoned render not settled')
   }
   return undefined
 }
@@ -91,7 +97,7 @@ export async function release(record: RenderRecord, ports: ApiPorts): Promise<vo
   try {
     await limiter.settle(abandoned(record, ports), clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    log.warn({ ...namesOf(record), err }, 'reservation not given back')
+    logMissed(log, { ...namesOf(record), err }, 'reservation not given back')
   }
 }
 

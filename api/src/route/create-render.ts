@@ -18,6 +18,7 @@ import { enqueue, submit } from '../admission/submit.ts'
 import { readBody } from '../body.ts'
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
+import { logMissed } from '../problem.ts'
 
 /** What is needed to answer a request whatever comes of it. */
 interface Exchange {
@@ -104,10 +105,8 @@ async function showAsQueued(record: RenderRecord, { ledger, clock, log }: ApiPor
   try {
     await ledger.open(record, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    log.warn(
-      { tenant: record.tenant, render: record.id, requestId: record.requestId, err },
-      'render not shown as queued',
-    )
+    const { tenant, id: render, requestId } = record
+    logMissed(log, { tenant, render, requestId, err }, 'render not shown as queued')
   }
 }
 

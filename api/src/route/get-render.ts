@@ -15,7 +15,7 @@ import { callerOf, scopeOf } from '../admission/authenticate.ts'
 import { readManifest } from '../admission/submit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
-import { isUnavailable } from '../problem.ts'
+import { isUnavailable, logMissed } from '../problem.ts'
 
 export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
   app.get<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
@@ -49,7 +49,7 @@ async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Pro
     return await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
     if (!isUnavailable(err)) throw err
-    log.warn({ render: id, err }, 'render not looked up in the ledger')
+    logMissed(log, { render: id, err }, 'render not looked up in the ledger')
     return undefined
   }
 }

@@ -11,6 +11,7 @@ import { ConfigError, readSettings, type SettingReader, type Variables } from '@
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import { CalledWrongly } from '../finding/finding.ts'
 
@@ -36,7 +37,7 @@ export async function openTarget(
   const { redis: place, s3, ...settings } = settingsIn(variables)
   await using stack = new AsyncDisposableStack()
   const artifacts = stack.use(await openS3ArtifactStore({ ...s3, clock, ids }, signal))
-  const redis = stack.use(await connectRedis(place, signal))
+  const redis = stack.use(await connectRedis({ ...place, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal))
   const publisher = await openRedisPublisher({ redis, ids }, signal)
   const owned = stack.move()
   return {

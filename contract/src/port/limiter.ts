@@ -68,7 +68,13 @@ export interface RateState {
 
 /** `rate`: the key's bucket, or the tenant's of react_pdf. `html_rate`: the tenant's html bucket alone. `retryAfterMs` is the shortest wait after which the same call is admitted if nothing else is asked meanwhile. */
 export type Decision =
-  | { readonly kind: 'admitted'; readonly lane: Lane; readonly rate: RateState }
+  | {
+      readonly kind: 'admitted'
+      readonly lane: Lane
+      readonly rate: RateState
+      /** Of the month, this render included. */
+      readonly usage: Usage
+    }
   | {
       readonly kind: 'refused'
       readonly reason: 'rate' | 'html_rate'

@@ -16,8 +16,16 @@ export interface RenderLedger {
    * again what it holds (its own worker crashed); that is the next attempt.
    */
   claim(record: RenderRecord, lease: Lease, signal: AbortSignal): Promise<ClaimAnswer>
-  /** Prolongs a claim by `leaseMs` from now. False when it is lost: lapsed and taken over, or settled. */
+  /**
+   * Prolongs a claim by `leaseMs` from now. False when it is lost: lapsed and taken over, or settled. Where the ledger has lost all
+   * it knew of the render and nobody else has claimed it since, it may take the claim up again.
+   */
   renew(claim: Claim, lease: Lease, signal: AbortSignal): Promise<boolean>
+  /**
+   * Gives a claim back that came to nothing through no fault of the render: whoever asks next may have it at once, and the attempt
+   * does not count towards `RENDER_ATTEMPTS_MAX`. Does nothing where the claim is lost; twice is fine.
+   */
+  release(claim: Claim, owner: string, signal: AbortSignal): Promise<void>
   /** Records the outcome that stands in the manifest, and ends the claim. The first outcome stays; twice is fine. */
   settle(manifest: Manifest, signal: AbortSignal): Promise<void>
   /** What is known of a render, or undefined when nothing is. */
@@ -44,5 +52,5 @@ export type ClaimAnswer =
   | { readonly kind: 'held'; readonly until: Instant }
   /** It has ended; its manifest says how. */
   | { readonly kind: 'settled' }
-  /** It was started `RENDER_ATTEMPTS_MAX` times and never ended. */
+  /** It was started `RENDER_ATTEMPTS_MAX` times, those not counted that were given back, and never ended. */
   | { readonly kind: 'exhausted'; readonly attempts: number }

@@ -7,8 +7,8 @@ export type Reply =
   | { readonly kind: 'failed'; readonly error: Failure; readonly durationMs: number }
 
 /**
- * The way back of sync renders. Nothing in it is durable: a lost reply shows as a sync request that runs into its deadline,
- * and the render's own manifest tells the outcome.
+ * The way back of sync renders. Nothing in it is durable, and the render's own manifest tells the outcome as well. Where a reply may
+ * have been lost, whoever waits is told so; where nobody knows that it was, the wait runs into its deadline.
  */
 export interface ReplyChannel {
   /** API side. Call it before the render is enqueued, so that no reply can come too early. */
@@ -21,10 +21,15 @@ export interface ReplyChannel {
   departure(id: RenderId, until: AbortSignal): AbortSignal
 }
 
-/** Disposing it before the reply came tells the renderer that the caller has gone. */
+/** Disposing it before the reply came tells the renderer that the caller has gone, where it can be told. */
 export interface PendingReply extends Disposable {
   /** Resolves when a renderer has begun. Rejects with the signal's reason. */
   taken(signal: AbortSignal): Promise<void>
   /** Resolves with the reply. Rejects with the signal's reason. */
   reply(signal: AbortSignal): Promise<Reply>
+  /**
+   * Resolves once something that is said of this render may be missed, as the channel cannot hear, or has lost it: the outcome is to
+   * be looked for where it is kept, too. It is not taken back when the channel hears again. Rejects with the signal's reason.
+   */
+  broken(signal: AbortSignal): Promise<void>
 }

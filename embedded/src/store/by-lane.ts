@@ -45,6 +45,11 @@ export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedg
     claim: (record, lease, signal) => (record.lane === 'sync' ? memory : disk).claim(record, lease, signal),
     renew: async (claim, lease, signal) =>
       (await memory.renew(claim, lease, signal)) || (await disk.renew(claim, lease, signal)),
+    async release(claim, owner, signal) {
+      // Where it is not held, that does nothing.
+      await memory.release(claim, owner, signal)
+      await disk.release(claim, owner, signal)
+    },
     async settle(manifest, signal) {
       await disk.settle(manifest, signal)
       // Ends the claim and keeps it ended, should the render be delivered again.

@@ -46,6 +46,12 @@ export const DEFECT: Failure = {
   message: 'the service failed to render this document; its log has the cause under the render id',
 }
 
+/** A render that waited for what it is made of, or for its PDF to be kept, until its time was over. */
+export const STORE_AWAY: Failure = {
+  code: 'internal',
+  message: 'the storage of the service could not be reached within the deadline of the render; it can be tried again',
+}
+
 /** A render that no renderer took in time. */
 export const EXPIRED: Failure = { code: 'expired', message: 'no renderer took the render within 24 hours' }
 

@@ -1,21 +1,54 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { type RenderOptions, templateKey } from '@platen/contract/render.ts'
+import { sha256 } from '@platen/contract/canonical-json.ts'
+import { type ArtifactAddress, assetKey, type RenderOptions, templateKey } from '@platen/contract/render.ts'
+import type { AssetDigest, TemplateCode, TemplateDigest } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../../../test/fixture/build.ts'
 import { openWorkSource } from './work-source.ts'
 
-const NEVER = new AbortController().signal
+const LOGO = Buffer.from('a logo')
+const LOGO_DIGEST = sha256(LOGO) as AssetDigest
+
+/** A store that has a template with those options and an asset, and a render of it. */
+async function aStore(own: RenderOptions, options: RenderOptions = {}) {
+  const artifacts = memoryArtifactStore()
+  const { signal } = new AbortController()
+  const source = Buffer.from(JSON.stringify({ options: own, assets: [{ name: 'logo.png', digest: LOGO_DIGEST }] }))
+  const digest = sha256(source) as TemplateDigest
+  const record = aRecord({ options, template: { code: 'invoice' as TemplateCode, version: 1, digest } })
+  const addresses = {
+    template: { bucket: 'platen', key: templateKey(digest) },
+    asset: { bucket: 'platen', key: assetKey(LOGO_DIGEST) },
+  }
+  await artifacts.put(addresses.template, source, signal)
+  await artifacts.put(addresses.asset, LOGO, signal)
+  return { artifacts, record, addresses }
+}
 
 test.for([
   ['has the options of its template', {}, { page_size: 'A5', margin: { left: 10 } }],
   ['lays those of its request over them', { page_size: 'A4' }, { page_size: 'A4', margin: { left: 10 } }],
   ['replaces a margin as a whole', { margin: { top: 5 } }, { page_size: 'A5', margin: { top: 5 } }],
-] as const)('a render %s', async ([, options, expected]) => {
-  const artifacts = memoryArtifactStore()
-  const own: RenderOptions = { page_size: 'A5', margin: { left: 10 } }
-  const record = aRecord({ options })
-  const address = { bucket: 'platen', key: templateKey(record.template.digest) }
-  await artifacts.put(address, Buffer.from(JSON.stringify({ options: own })), NEVER)
-  const work = await openWorkSource(artifacts, 'platen').workOf(record, NEVER)
+] as const)('a render %s', async ([, options, expected], { signal }) => {
+  const { artifacts, record } = await aStore({ page_size: 'A5', margin: { left: 10 } }, options)
+  const work = await openWorkSource(artifacts, 'platen').workOf(record, signal)
   expect(work.options).toEqual(expected)
 })
+
+test.for(['template', 'asset'] as const)(
+  'a damaged %s is told as that, and used again when it is whole',
+  async (damaged, { signal }) => {
+    const { artifacts, record, addresses } = await aStore({})
+    const address: ArtifactAddress = addresses[damaged]
+    const whole = (await artifacts.get(address, signal)) ?? Buffer.alloc(0)
+    // Still JSON, so that nothing but the digest can tell.
+    await artifacts.put(address, Buffer.concat([whole, Buffer.from(' ')]), signal)
+    const source = openWorkSource(artifacts, 'platen')
+    await expect(source.workOf(record, signal)).rejects.toThrow(
+      `the object at platen/${address.key} is not what was put there`,
+    )
+    await artifacts.put(address, whole, signal)
+    const [logo] = (await source.workOf(record, signal)).assets
+    expect(Buffer.from(logo?.bytes ?? [])).toEqual(LOGO)
+  },
+)

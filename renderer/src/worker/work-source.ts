@@ -1,6 +1,10 @@
-/** What a queue record points to, brought together for an engine: the template by its digest, its assets, and data too large to travel in the record. */
+/**
+ * What a queue record points to, brought together for an engine: the template by its digest, its assets, and data too large to travel
+ * in the record. Whatever has a digest is held against it when it comes from the store: what was damaged there is rendered for nobody.
+ */
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@platen/contract/brand.ts'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
@@ -9,7 +13,7 @@ import type { RenderWork } from '../engine/engine.ts'
 import { recentlyUsed } from '../recently-used.ts'
 
 export interface WorkSource {
-  /** Throws `Unavailable` when the artifact store cannot be reached. */
+  /** Throws `Unavailable` when the artifact store cannot be reached, and an error of its own when what stands there is not what was put. */
   workOf(record: RenderRecord, signal: AbortSignal): Promise<RenderWork>
   /** Removes what only this render needed, once it has ended. */
   sweep(record: RenderRecord, signal: AbortSignal): Promise<void>
@@ -24,13 +28,18 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
 
   async function templateOf(digest: TemplateDigest, signal: AbortSignal): Promise<TemplateSource> {
     const address = { bucket: serviceBucket, key: templateKey(digest) }
-    return templates.get(digest) ?? templates.set(digest, await readJson<TemplateSource>(artifacts, address, signal))
+    const known = templates.get(digest)
+    if (known !== undefined) return known
+    const bytes = intact(await read(artifacts, address, signal), { address, digest })
+    return templates.set(digest, parsed(bytes) as TemplateSource)
   }
 
   async function assetOf({ name, digest }: AssetReference, signal: AbortSignal): Promise<Asset> {
     const address = { bucket: serviceBucket, key: assetKey(digest) }
-    const bytes = assets.get(digest) ?? assets.set(digest, shared(await read(artifacts, address, signal)))
-    return { name, digest, bytes }
+    const known = assets.get(digest)
+    if (known !== undefined) return { name, digest, bytes: known }
+    const bytes = intact(await read(artifacts, address, signal), { address, digest })
+    return { name, digest, bytes: assets.set(digest, shared(bytes)) }
   }
 
   return {
@@ -38,7 +47,9 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
       const { digest } = record.template
       const template = await templateOf(digest, signal)
       const [data, ...found] = await Promise.all([
-        'inline' in record.data ? record.data.inline : readJson<JsonObject>(artifacts, record.data.stored, signal),
+        'inline' in record.data
+          ? record.data.inline
+          : read(artifacts, record.data.stored, signal).then((bytes) => parsed(bytes) as JsonObject),
         ...(template.assets ?? []).map((asset) => assetOf(asset, signal)),
       ])
       return {
@@ -66,9 +77,14 @@ export function shared(bytes: Uint8Array): Uint8Array {
   return copy
 }
 
-/** An object that this service wrote itself, before the record that names it. */
-async function readJson<T>(artifacts: ArtifactStore, address: ArtifactAddress, signal: AbortSignal): Promise<T> {
-  return JSON.parse(Buffer.from(await read(artifacts, address, signal)).toString()) as T
+/** An object that this service wrote itself, before the record that names it: it is what was written, or damaged. */
+function parsed(bytes: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(bytes).toString())
+}
+
+function intact(bytes: Uint8Array, { address, digest }: { address: ArtifactAddress; digest: string }): Uint8Array {
+  if (sha256(bytes) === digest) return bytes
+  throw new Error(`the object at ${address.bucket}/${address.key} is not what was put there: its SHA-256 is another`)
 }
 
 async function read(artifacts: ArtifactStore, address: ArtifactAddress, signal: AbortSignal): Promise<Uint8Array> {

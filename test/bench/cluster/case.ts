@@ -15,8 +15,12 @@ const PICTURES = 9
 const PICTURE_BYTES = 1_000_000
 
 /** A cluster of one API process on a Kafka that is there, with the templates that are measured. */
-async function startMeasuredCluster(kafka: KafkaServer, slots: number, renderers = 1): Promise<ClusterService> {
-  const env = { ...settingsFor(slots), PLATEN_CHROMIUM: 'none' }
+export async function startMeasuredCluster(
+  kafka: KafkaServer,
+  slots: number,
+  { renderers = 1, settings = {} }: { renderers?: number; settings?: Record<string, string> } = {},
+): Promise<ClusterService> {
+  const env = { ...settingsFor(slots), PLATEN_CHROMIUM: 'none', ...settings }
   const service = await startClusterService(env, { kafka, renderers })
   await publishMeasured(service, album())
   return service
@@ -111,7 +115,7 @@ export async function* clusterRenderers(scale: number): AsyncGenerator<Figure> {
   await using kafka = await startKafka()
   const count = Math.ceil(300 * scale)
   const perSecond = async (many: number) => {
-    await using service = await startMeasuredCluster(kafka, 1, many)
+    await using service = await startMeasuredCluster(kafka, 1, { renderers: many })
     await renderAll(service, 200)
     const rates: number[] = []
     for (let round = 0; round < 3; round += 1) rates.push(await renderAll(service, count))

@@ -25,10 +25,16 @@ export interface ClusterOptions {
   readonly engines: readonly Engine[]
   /** Renderers of each engine; one if absent. */
   readonly renderers?: number
+  /** Processes that deliver webhooks; one if absent. */
+  readonly webhooks?: number
   /** Buckets besides the service's own. */
   readonly buckets?: readonly string[]
-  /** A Kafka that stays its owner's; absent = one of its own. */
+  /** Servers that stay their owner's; absent = of its own. */
   readonly broker?: string
+  readonly redis?: RedisServer
+  readonly s3?: S3Server
+  /** Settings of one deployable alone, such as of connections that go another way. Asked whenever a process starts. */
+  readonly settingsOf?: (name: Deployable) => Readonly<Record<string, string>>
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -61,8 +67,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { buckets = [], broker: shared } = options
   const owned = async <T extends AsyncDisposable>(starting: Promise<T>) => stack.use(await starting)
   const [redis, s3, kafka] = await Promise.all([
-    owned(startRedis()),
-    owned(startS3([SERVICE_BUCKET, ...buckets])),
+    options.redis ?? owned(startRedis()),
+    options.s3 ?? owned(startS3([SERVICE_BUCKET, ...buckets])),
     shared === undefined ? owned<KafkaServer>(startKafka()) : undefined,
   ])
   const broker = shared ?? kafka?.broker ?? ''
@@ -161,7 +167,9 @@ interface Recipes {
 }
 
 function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>>): Recipes {
-  const { apiPorts, engines, renderers = 1, manifestsDir, dataDir } = options
+  const { apiPorts, engines, renderers = 1, webhooks = 1, manifestsDir, dataDir, settingsOf = () => ({}) } = options
+  const deployable = (name: Deployable, own: Readonly<Record<string, string>>): Recipe =>
+    recipeOf(name, () => ({ ...own, ...settingsOf(name) }))
   const publish: Recipe = {
     name: 'publish',
     command: ({ folder }) =>
@@ -181,19 +189,19 @@ function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>
     renderer: engines.flatMap((engine) =>
       Array.from({ length: renderers }, () => deployable('renderer', { ...env, PLATEN_ENGINES: engine })),
     ),
-    webhooks: [deployable('webhooks', env)],
+    webhooks: Array.from({ length: webhooks }, () => deployable('webhooks', env)),
   }
 }
 
 /** A deployable with one port for its callers, if it has any, and one for its probes. */
-function deployable(name: Deployable, env: Readonly<Record<string, string>>): Recipe {
+function recipeOf(name: Deployable, env: () => Readonly<Record<string, string>>): Recipe {
   const probesOf = ({ ports: [, probes] }: Place) => `${probes}`
   return {
     name,
     portsCount: 2,
     command: (place) =>
       commandOf([`${name}/src/main.ts`], {
-        ...env,
+        ...env(),
         PLATEN_HOST: '127.0.0.1',
         ...(name === 'api' && { PLATEN_PORT: `${place.port}` }),
         PLATEN_METRICS_PORT: probesOf(place),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ENGINES } from '@platen/contract/render.ts'
 import { manifests } from '../../fixture/manifests.ts'
+import type { RedisServer } from '../server/redis.ts'
 import type { TestedService } from '../service.ts'
 import { type Cluster, type Deployable, startCluster } from './cluster.ts'
 import { openClusterStores } from './store.ts'
@@ -13,6 +14,7 @@ const BUCKETS = ['acme-own']
 
 export interface ClusterService extends TestedService {
   readonly broker: string
+  readonly redis: RedisServer
   /** Ends all processes of a deployable, until everything is started again. */
   without(name: Deployable): Promise<void>
 }
@@ -58,7 +60,7 @@ export async function startClusterService(
 }
 
 function lifeOf(cluster: Cluster) {
-  const { stop, kill, start, log, broker } = cluster
+  const { stop, kill, start, log, broker, redis } = cluster
   const [url = ''] = cluster.urls
   return {
     url: () => url,
@@ -67,6 +69,7 @@ function lifeOf(cluster: Cluster) {
     start,
     log,
     broker,
+    redis,
     without: async (name: Deployable) => void (await Promise.all(cluster.processes(name).map((each) => each.stop()))),
     openStores: (signal: AbortSignal) => openClusterStores(cluster, signal),
   }

@@ -12,6 +12,8 @@ import { type Place, type ServerProcess, startServer } from './process.ts'
 export interface KafkaOptions {
   /** Does it speak TLS and ask for a password (SASL/PLAIN), and nothing else? */
   readonly secured?: boolean
+  /** Ports of proxies in front of it: it has a port of its own for each, and names that of the proxy to whoever comes by it. */
+  readonly proxies?: readonly number[]
 }
 
 /** Somebody it knows. */
@@ -24,6 +26,9 @@ export interface KafkaUser {
 export interface KafkaServer extends ServerProcess {
   /** `host:port`, for a client to begin with. */
   readonly broker: string
+  readonly host: string
+  /** Its own ports behind each of the proxies. */
+  readonly proxied: readonly number[]
   /** What a client of a secured one needs: whom to trust, the name on the certificate, who may do all, and who may do nothing. */
   readonly access:
     | {
@@ -40,18 +45,20 @@ const USER = { mechanism: 'plain', username: 'platen', password: 'a secret' } as
 const STRANGER = { mechanism: 'plain', username: 'stranger', password: 'another' } as const
 const HEAP = { KAFKA_HEAP_OPTS: '-Xms256m -Xmx512m' }
 const FORMAT_MS_MAX = 60_000
+/** For clients, for its controller, and for itself. */
+const OWN_PORTS = 3
 
 /** Starts a Kafka without a topic; it makes none by itself. */
-export async function startKafka({ secured = false }: KafkaOptions = {}): Promise<KafkaServer> {
+export async function startKafka({ secured = false, proxies = [] }: KafkaOptions = {}): Promise<KafkaServer> {
   const certificate = secured ? aCertificate({ name: NAME, address: HOST }) : undefined
   const path = binaryOf('kafka')
   const clusterId = randomBytes(16).toString('base64url')
   const server = await startServer({
     name: 'kafka',
-    portsCount: 3,
+    portsCount: OWN_PORTS + proxies.length,
     async prepare(place) {
       const properties = propertiesIn(place)
-      await writeFile(properties, `${settingsOf(place, certificate).join('\n')}\n`, { mode: 0o600 })
+      await writeFile(properties, `${settingsOf(place, { certificate, proxies }).join('\n')}\n`, { mode: 0o600 })
       // In one word, as an id may begin with a dash.
       const format = [
         'kafka.tools.StorageTool',
@@ -67,7 +74,7 @@ export async function startKafka({ secured = false }: KafkaOptions = {}): Promis
     isReady: answers,
   })
   const access = certificate && { tls: { ca: certificate.cert, servername: NAME }, user: USER, stranger: STRANGER }
-  return { ...server, broker: `${HOST}:${server.port}`, access }
+  return { ...server, host: HOST, broker: `${HOST}:${server.port}`, proxied: server.ports.slice(OWN_PORTS), access }
 }
 
 function propertiesIn({ folder }: Place): string {
@@ -75,18 +82,25 @@ function propertiesIn({ folder }: Place): string {
 }
 
 function settingsOf(
-  { folder, ports: [port, controllerPort, ownPort] }: Place,
-  certificate: Certificate | undefined,
+  { folder, ports: [port, controllerPort, ownPort, ...proxied] }: Place,
+  { certificate, proxies }: { certificate: Certificate | undefined; proxies: readonly number[] },
 ): readonly string[] {
+  const listeners = [
+    { name: 'CLIENT', port, told: port, protocol: certificate ? 'SASL_SSL' : 'PLAINTEXT' },
+    { name: 'OWN', port: ownPort, told: ownPort, protocol: 'PLAINTEXT' },
+    ...proxies.map((told, at) => ({ name: `PROXY${at}`, port: proxied[at], told, protocol: 'PLAINTEXT' })),
+  ]
+  const controller = { name: 'CONTROLLER', port: controllerPort, protocol: 'PLAINTEXT' }
+  const list = (entries: readonly string[]) => entries.join(',')
   return [
     ...(certificate ? securedBy(certificate) : []),
     'process.roles=broker,controller',
     'node.id=1',
     `controller.quorum.voters=1@${HOST}:${controllerPort}`,
     'controller.listener.names=CONTROLLER',
-    `listeners=CLIENT://${HOST}:${port},CONTROLLER://${HOST}:${controllerPort},OWN://${HOST}:${ownPort}`,
-    `advertised.listeners=CLIENT://${HOST}:${port},OWN://${HOST}:${ownPort}`,
-    `listener.security.protocol.map=CLIENT:${certificate ? 'SASL_SSL' : 'PLAINTEXT'},CONTROLLER:PLAINTEXT,OWN:PLAINTEXT`,
+    `listeners=${list([...listeners, controller].map((each) => `${each.name}://${HOST}:${each.port}`))}`,
+    `advertised.listeners=${list(listeners.map(({ name, told }) => `${name}://${HOST}:${told}`))}`,
+    `listener.security.protocol.map=${list([...listeners, controller].map(({ name, protocol }) => `${name}:${protocol}`))}`,
     'inter.broker.listener.name=OWN',
     `log.dirs=${join(folder, 'log')}`,
     'offsets.topic.replication.factor=1',

@@ -8,10 +8,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePorts } from './free-port.ts'
 
 /** How one kind of server is started. */
 export interface Recipe {
@@ -88,9 +88,10 @@ export async function startServer(recipe: Recipe): Promise<ServerProcess> {
 
 async function startOnFreePort(recipe: Recipe, folder: string): Promise<{ place: Place; child: ChildProcess }> {
   for (let tries = 1; ; tries++) {
-    const [free = 0, ...others] = await freePorts(recipe.portsCount ?? 1)
+    const count = recipe.portsCount ?? 1
+    const free = await freePorts(count)
     const port = recipe.port ?? free
-    const place = { folder, port, ports: [port, ...others] }
+    const place = { folder, port, ports: Array.from({ length: count }, (_, step) => (step === 0 ? port : free + step)) }
     try {
       await recipe.prepare?.(place)
       return { place, child: await run(recipe, place) }
@@ -184,24 +185,4 @@ async function endWith(child: ChildProcess, signal: NodeJS.Signals): Promise<voi
 
 function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null
-}
-
-/** Ports nobody listens on just now, all different. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const listeners = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const listener = createServer()
-      await once(listener.listen(0, '127.0.0.1'), 'listening')
-      return listener
-    }),
-  )
-  return Promise.all(
-    listeners.map(async (listener) => {
-      const address = listener.address()
-      const gone = once(listener, 'close')
-      listener.close()
-      await gone
-      return typeof address === 'object' && address !== null ? address.port : 0
-    }),
-  )
 }

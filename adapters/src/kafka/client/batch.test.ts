@@ -1,4 +1,9 @@
-import { KAFKA_BATCH_BYTES_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '@platen/contract/kafka-limit.ts'
+import {
+  KAFKA_BATCH_BYTES_MAX,
+  KAFKA_ENQUEUE_MS_MAX,
+  KAFKA_SEND_MS_MAX,
+  KAFKA_SENDS_MAX,
+} from '@platen/contract/kafka-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Message } from 'kafkajs'
 import { expect, test } from 'vitest'
@@ -109,14 +114,50 @@ test('what was given up before its turn is not sent', async () => {
 test('a send ends in its time, and a request that does not holds up no other for longer', async () => {
   const { requests, clock, sendOne, keys } = broker()
   const stuck = sendOne('a').catch((error: unknown) => error)
-  await clock.advance(KAFKA_SEND_MS_MAX / 2)
+  await clock.advance(KAFKA_ENQUEUE_MS_MAX / 2)
   const next = sendOne('b')
-  await clock.advance(KAFKA_SEND_MS_MAX / 2)
+  await clock.advance(KAFKA_SEND_MS_MAX - KAFKA_ENQUEUE_MS_MAX / 2)
   expect(await stuck).toBeInstanceOf(Unavailable)
   await settled()
   expect(keys()).toEqual([['a'], ['b']])
   requests[1]?.answer.resolve()
   await next
+})
+
+test('where brokers do not answer, one send of a topic at a time finds out whether they do again', async () => {
+  const { requests, clock, sendOne, keys } = broker()
+  const outcome = (sent: Promise<void>) => sent.catch((error: unknown) => error)
+  const first = outcome(sendOne('a'))
+  await clock.advance(KAFKA_ENQUEUE_MS_MAX)
+  await expect(sendOne('b')).rejects.toThrow(Unavailable)
+  requests[0]?.answer.reject(new Unavailable('Kafka did not answer'))
+  expect(await first).toBeInstanceOf(Unavailable)
+  await settled()
+  const tries = [sendOne('c'), sendOne('d', { topic: 'sync' })]
+  for (const topic of ['async', 'sync']) await expect(sendOne('e', { topic })).rejects.toThrow(Unavailable)
+  requests[1]?.answer.resolve()
+  await tries[0]
+  // That goes for every topic, also one whose own request has had no answer yet.
+  const rest = [sendOne('f'), sendOne('g', { topic: 'sync' })]
+  for (const at of [2, 3, 4]) {
+    requests[at]?.answer.resolve()
+    await settled()
+  }
+  await Promise.all([...tries, ...rest])
+  expect(keys()).toEqual([['a'], ['c'], ['d'], ['f'], ['g']])
+})
+
+test('a broker that refuses what one sends is not away for others', async () => {
+  const { requests, sendOne } = broker()
+  const refused = sendOne('a').catch((error: unknown) => error)
+  requests[0]?.answer.reject(new Unavailable('too large'))
+  await refused
+  await settled()
+  const rest = [sendOne('b'), sendOne('c')]
+  requests[1]?.answer.resolve()
+  await settled()
+  requests[2]?.answer.resolve()
+  await Promise.all(rest)
 })
 
 test('more than can be waited for are refused at once', async () => {

@@ -3,7 +3,12 @@
  * Nobody waits for company, so one that comes alone is sent at once. For broker and client a request costs far more than a record.
  */
 import { abortable } from '@platen/contract/bell.ts'
-import { KAFKA_BATCH_BYTES_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '@platen/contract/kafka-limit.ts'
+import {
+  KAFKA_BATCH_BYTES_MAX,
+  KAFKA_ENQUEUE_MS_MAX,
+  KAFKA_SEND_MS_MAX,
+  KAFKA_SENDS_MAX,
+} from '@platen/contract/kafka-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Message } from 'kafkajs'
@@ -17,35 +22,51 @@ export type Send = (topic: string, messages: readonly Message[], signal: AbortSi
 interface Waiting {
   readonly messages: readonly Message[]
   readonly bytes: number
-  /** Aborts when nobody waits for it any more. */
-  readonly signal: AbortSignal
   readonly sent: PromiseWithResolvers<void>
 }
 
 interface Line {
-  readonly waiting: Waiting[]
+  /** In the order they came. */
+  readonly waiting: Set<Waiting>
   isSending: boolean
 }
 
 /**
  * Gathers what is sent. A send takes `KAFKA_SEND_MS_MAX` at most, then it is `Unavailable`; what was given up before its request began is
  * not sent. A request that takes longer than that holds up no other.
+ *
+ * Where brokers do not answer, one send of a topic at a time waits to see whether they do again, and the others are refused at once.
  */
 export function batched(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>): Send {
   const lines = new Map<string, Line>()
   let underWay = 0
+  /** Has a request been under way for as long as callers of the API are let wait, and none succeeded since? */
+  let isAway = false
+
+  /** Never rejects. */
+  const request = async (topic: string, batch: readonly Waiting[]) => {
+    try {
+      await sendBatch(
+        topic,
+        batch.flatMap(({ messages }) => messages),
+      )
+      isAway = false
+      for (const { sent } of batch) sent.resolve()
+    } catch (cause) {
+      for (const { sent } of batch) sent.reject(cause)
+    }
+  }
 
   const pump = async (topic: string, line: Line) => {
     if (line.isSending) return
     line.isSending = true
     for (let batch = next(line.waiting); batch.length > 0; batch = next(line.waiting)) {
-      const messages = batch.flatMap((each) => each.messages)
-      const request = sendBatch(topic, messages)
-      request.then(
-        () => batch.forEach(({ sent }) => sent.resolve()),
-        (cause: unknown) => batch.forEach(({ sent }) => sent.reject(cause)),
-      )
-      await abortable(request, clock.timeout(KAFKA_SEND_MS_MAX)).catch(() => undefined)
+      const [late, deadline] = [clock.timeout(KAFKA_ENQUEUE_MS_MAX), clock.timeout(KAFKA_SEND_MS_MAX)]
+      const sending = request(topic, batch)
+      await abortable(sending, late).catch(() => {
+        isAway = true
+      })
+      await abortable(sending, deadline).catch(() => undefined)
     }
     line.isSending = false
   }
@@ -53,13 +74,15 @@ export function batched(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>): Se
   return async (topic, messages, sendSignal) => {
     sendSignal.throwIfAborted()
     if (underWay >= KAFKA_SENDS_MAX) throw new Unavailable(`Kafka has ${KAFKA_SENDS_MAX} sends to answer already`)
-    const line = lines.get(topic) ?? { waiting: [], isSending: false }
+    const line = lines.get(topic) ?? { waiting: new Set(), isSending: false }
     lines.set(topic, line)
+    if (isAway && line.isSending) throw new Unavailable('Kafka does not answer')
     const deadline = clock.timeout(KAFKA_SEND_MS_MAX)
     const signal = AbortSignal.any([sendSignal, deadline])
     const sent = Promise.withResolvers<void>()
     sent.promise.catch(() => undefined)
-    line.waiting.push({ messages, bytes: bytesOf(messages), signal, sent })
+    const waiting = { messages, bytes: bytesOf(messages), sent }
+    line.waiting.add(waiting)
     void pump(topic, line)
     underWay++
     try {
@@ -68,20 +91,20 @@ export function batched(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>): Se
       sendSignal.throwIfAborted()
       throw deadline.aborted ? new Unavailable(`Kafka did not answer within ${KAFKA_SEND_MS_MAX} ms`) : error
     } finally {
+      line.waiting.delete(waiting)
       underWay--
     }
   }
 }
 
-/** What goes with the next request: all that is still waited for, as long as brokers take it in one piece. */
-function next(waiting: Waiting[]): readonly Waiting[] {
+/** What goes with the next request: all that waits, as long as brokers take it in one piece. */
+function next(waiting: Set<Waiting>): readonly Waiting[] {
   const batch: Waiting[] = []
   let bytes = 0
-  for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+  for (const first of waiting) {
     // One that is larger alone goes alone.
     if (batch.length > 0 && bytes + first.bytes > KAFKA_BATCH_BYTES_MAX) break
-    waiting.shift()
-    if (first.signal.aborted) continue
+    waiting.delete(first)
     batch.push(first)
     bytes += first.bytes
   }

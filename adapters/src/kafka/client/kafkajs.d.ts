@@ -7,3 +7,13 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     scheduleCheckPendingRequests(): void
   }
 }
+
+declare module 'kafkajs/src/consumer/consumerGroup.js' {
+  /** A consumer as a member of its group. */
+  export default class ConsumerGroup {
+    /** When it was heard of last, in epoch milliseconds. */
+    lastRequest: number
+    /** Makes the member heard of, unless it was within the interval. */
+    heartbeat(options: { readonly interval: number }): Promise<void>
+  }
+}

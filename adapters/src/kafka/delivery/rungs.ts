@@ -3,10 +3,12 @@
  * watched: it goes to the topic of what is due, or, where more is left than the rung waits, to the longest rung that fits into that.
  * What is left below the shortest is waited out in memory. Nothing waits behind what stands in another rung.
  *
+ * What is waited for is a duration, told by the reminder and never longer than its rung: a clock that jumps, here or where it was sent,
+ * makes nothing wait for as long as it jumped.
+ *
  * A reminder is done where it stood when it is durable where it goes: killed in between, it stands in both, and is there twice.
  */
 import { bell, firstOf } from '@platen/contract/bell.ts'
-import type { Instant } from '@platen/contract/brand.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { WEBHOOK_RUNG_HELD_MAX, WEBHOOK_RUNG_SLACK_MS } from '@platen/contract/webhook-limit.ts'
@@ -52,8 +54,9 @@ interface Held {
   readonly reminder: Reminder
   readonly record: ConsumedRecord
   readonly rung: Rung
-  /** When it is looked at. */
-  readonly at: Instant
+  /** When it is looked at, and when it is due, by the clock that measures durations. */
+  readonly at: number
+  readonly dueAt: number
 }
 
 export interface Timer extends Sender {
@@ -84,7 +87,7 @@ export class Rungs {
     const { clock } = this.#timer
     for (;;) {
       await this.#fill(signal)
-      const now = clock.now()
+      const now = clock.monotonic()
       const ripe = this.#held.filter(({ at }) => at <= now)
       if (ripe.length > 0) {
         await this.#passOn(ripe, signal)
@@ -92,13 +95,13 @@ export class Rungs {
       }
       const next = Math.min(...this.#held.map(({ at }) => at))
       const waits = [(over: AbortSignal) => this.#arrived.rung(over)]
-      if (this.#held.length > 0) waits.push((over) => clock.sleep(next - clock.now(), over))
+      if (this.#held.length > 0) waits.push((over) => clock.sleep(next - clock.monotonic(), over))
       await firstOf(waits, signal)
     }
   }
 
   async #fill(signal: AbortSignal): Promise<void> {
-    const { clock, prefix } = this.#timer
+    const { prefix } = this.#timer
     for (const rung of RUNGS) {
       let room = WEBHOOK_RUNG_HELD_MAX - this.#held.filter((held) => held.rung === rung).length
       for (; room > 0; room--) {
@@ -106,27 +109,36 @@ export class Rungs {
         if (record === undefined) break
         const reminder = this.#read(record.value)
         if ('fault' in reminder) await this.#bury(record, reminder.fault, signal)
-        // Nothing waits longer than its rung, whatever the clock of who sent it says.
-        else this.#held.push({ reminder, record, rung, at: Math.min(reminder.ripeAt, clock.now() + rung.waitMs) })
+        else this.#held.push({ reminder, record, rung, ...this.#timeOf(reminder, rung) })
       }
     }
   }
 
+  #timeOf({ ripeAt, dueAt }: Reminder, { waitMs }: Rung): Pick<Held, 'at' | 'dueAt'> {
+    const { clock } = this.#timer
+    const now = clock.now()
+    const at = clock.monotonic() + Math.min(Math.max(ripeAt - now, 0), waitMs)
+    return { at, dueAt: at + Math.max(dueAt - Math.max(ripeAt, now), 0) }
+  }
+
   async #passOn(ripe: readonly Held[], signal: AbortSignal): Promise<void> {
-    const now = this.#timer.clock.now()
+    const { clock } = this.#timer
+    const [now, at] = [clock.now(), clock.monotonic()]
     const shortestMs = Math.min(...RUNGS.map(({ waitMs }) => waitMs))
     // Too soon for any rung: looked at again when it is due.
-    const isShort = ({ reminder: { dueAt } }: Held) => dueAt > now && dueAt - now < shortestMs
-    const waits = ripe.filter(isShort)
+    const isShort = ({ dueAt }: Held) => dueAt > at && dueAt - at < shortestMs
     const goes = ripe.filter((held) => !isShort(held))
     if (goes.length > 0) {
-      const notices = goes.map(({ reminder }) => reminder)
+      const notices = goes.map(({ reminder, dueAt }) => ({
+        ...reminder,
+        dueAt: dueAt > at ? now + dueAt - at : Math.min(reminder.dueAt, now),
+      }))
       await this.#repeat(() => remind(this.#timer, notices, signal), signal)
       for (const { record } of goes) record.done()
     }
     const gone = new Set(ripe)
     const stay = this.#held.filter((held) => !gone.has(held))
-    this.#held = [...stay, ...waits.map((held) => ({ ...held, at: held.reminder.dueAt }))]
+    this.#held = [...stay, ...ripe.filter(isShort).map((held) => ({ ...held, at: held.dueAt }))]
   }
 
   async #bury(record: ConsumedRecord, reason: string, signal: AbortSignal): Promise<void> {

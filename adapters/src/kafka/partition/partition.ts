@@ -3,6 +3,14 @@ import { KAFKA_AT_HAND_BYTES_MAX, KAFKA_OPEN_RECORDS_MAX } from '@platen/contrac
 import type { KafkaMessage } from 'kafkajs'
 import type { Watermark } from './watermark.ts'
 
+/** What a partition of ours still has to do. */
+export interface Lag {
+  readonly topic: string
+  readonly partition: number
+  /** Records that are not done, as of the last fetch that brought any. */
+  readonly records: number
+}
+
 /** A record as it stands in its partition. */
 export interface StoredRecord {
   readonly topic: string

@@ -77,12 +77,6 @@ function operations.replace()
   return record('', 1)
 end
 
-function operations.report()
-  local report = {mark = request.mark, revision = request.revision, at = now}
-  redis.call('HSET', READERS, request.reader, cjson.encode(report))
-  redis.call('PEXPIRE', READERS, request.reportedMs)
-end
-
 function operations.leave()
   redis.call('HDEL', READERS, request.reader)
 end
@@ -99,6 +93,14 @@ function operations.readers()
     end
   end
   return {count = #reports, reports = reports}
+end
+
+-- Answers how many do so.
+function operations.report()
+  local report = {mark = request.mark, revision = request.revision, at = now}
+  redis.call('HSET', READERS, request.reader, cjson.encode(report))
+  redis.call('PEXPIRE', READERS, request.reportedMs)
+  return operations.readers().count
 end
 
 local answer = operations[request.operation]()

@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { startRedis } from '../../../topology/server/redis.ts'
 import type { Figure } from '../../case.ts'
@@ -23,7 +24,10 @@ export async function* directory(scale: number): AsyncGenerator<Figure> {
   await using server = await startRedis()
   const { host, port } = server
   const place = { kind: 'server', address: { host, port } } as const
-  await using redis = await connectRedis({ place, callMsMax: CALL_MS_MAX }, AbortSignal.timeout(CALL_MS_MAX))
+  await using redis = await connectRedis(
+    { place, callMsMax: CALL_MS_MAX, clock: systemClock() },
+    AbortSignal.timeout(CALL_MS_MAX),
+  )
   const tenants = Math.ceil(TENANTS * scale)
   yield* publishing(redis, tenants)
   const readings = { bare: new Array<Reading>(), own: new Array<Reading>(), frugal: new Array<Reading>() }

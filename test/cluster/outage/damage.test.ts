@@ -5,10 +5,10 @@ import { bell } from '@platen/contract/bell.ts'
 import { manifestKey } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { SERVICE_BUCKET } from '../topology/cluster/cluster.ts'
-import { openClusterStores } from '../topology/cluster/store.ts'
-import { ended, eventually, request, submit } from '../topology/service.ts'
-import { aCluster, aTenant, connectTo, type TestCluster } from './harness.ts'
+import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import { openClusterStores } from '../../topology/cluster/store.ts'
+import { ended, eventually, request, submit } from '../../topology/service.ts'
+import { aCluster, aTenant, connectTo, type TestCluster } from '../harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const LETTER = { template: 'letter', data: {} }

@@ -1,0 +1,37 @@
+/** Faults of kafkajs that are mended from outside, for all of a process. */
+import type { Clock } from '@platen/contract/port/clock.ts'
+import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
+import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
+
+/** Mends them; again and again is fine. */
+export function mendKafkajs(clock: Pick<Clock, 'now'>): void {
+  quietenTimers()
+  followClock(clock)
+}
+
+/**
+ * After every answer kafkajs sets a timer to look for requests that wait, also where none does: one of a negative length, of which
+ * Node warns, a thousand times a second on each connection. Those that do wait are looked at after the next answer as well.
+ */
+function quietenTimers(): void {
+  const prototype: Pick<RequestQueue, 'scheduleCheckPendingRequests' | 'pending'> = RequestQueue.prototype
+  const { scheduleCheckPendingRequests: schedule } = prototype
+  if (schedule.name === 'scheduleWherePending') return
+  prototype.scheduleCheckPendingRequests = function scheduleWherePending(this: RequestQueue) {
+    if (this.pending.length > 0) schedule.call(this)
+  }
+}
+
+/**
+ * A consumer is heard of when its last heartbeat was long enough ago by the clock of the machine: of one that was set back by an hour
+ * nothing would be heard for that hour, and its partitions would go to others.
+ */
+function followClock(clock: Pick<Clock, 'now'>): void {
+  const prototype: Pick<ConsumerGroup, 'heartbeat' | 'lastRequest'> = ConsumerGroup.prototype
+  const { heartbeat } = prototype
+  if (heartbeat.name === 'heartbeatByClock') return
+  prototype.heartbeat = function heartbeatByClock(this: ConsumerGroup, options) {
+    this.lastRequest = Math.min(this.lastRequest, clock.now())
+    return heartbeat.call(this, options)
+  }
+}

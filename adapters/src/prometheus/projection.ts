@@ -1,0 +1,26 @@
+/** What is counted of the views in Redis that are made of the event log. */
+import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
+import { Counter, Gauge } from 'prom-client'
+import type { Metrics } from './metrics.ts'
+
+/** Adds the counters to what is scraped. Once for each `metrics`. `lag` is asked at each scrape, and must neither wait nor throw. */
+export function projectionMeter({ registry }: Metrics, { lag }: { lag: () => number }): ProjectionMeter {
+  const registers = [registry]
+  const events = new Counter({
+    name: 'platen_projection_events_total',
+    help: 'Events that were put into the views in Redis, those that were put there again included.',
+    registers,
+  })
+  const rebuilds = new Counter({
+    name: 'platen_projection_rebuilds_total',
+    help: 'How often views were made anew because Redis had lost them, wholly or in part; each partition of the event log counts.',
+    registers,
+  })
+  const waiting: Gauge = new Gauge({
+    name: 'platen_projection_lag_events',
+    help: 'Events that are not in the views in Redis yet.',
+    registers,
+    collect: () => waiting.set(lag()),
+  })
+  return { applied: (count) => events.inc(count), begunAgain: () => rebuilds.inc() }
+}

@@ -1,0 +1,49 @@
+-- How far the views in this Redis are made of the event log.
+-- KEYS  1 hash: `beginning`, and the next offset of each partition      2 hash: account, units it is charged in a month
+local CHECKPOINTS, CHARGED = KEYS[1], KEYS[2]
+
+-- A Redis that was started again, or that took the place of another, may have lost what it had said it has.
+local function server()
+  return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
+end
+
+local function fence()
+  return (redis.call('HGET', CHECKPOINTS, 'beginning') or '') .. ' ' .. server()
+end
+
+local operations = {}
+
+function operations.begin()
+  local time = redis.call('TIME')
+  redis.call('HSETNX', CHECKPOINTS, 'beginning', server() .. '-' .. time[1] .. '-' .. time[2])
+  local offset = tonumber(redis.call('HGET', CHECKPOINTS, request.partition) or -1)
+  if offset < request.first or offset > (request['end'] or offset) then
+    offset = request.first
+    redis.call('HSET', CHECKPOINTS, request.partition, offset)
+  end
+  return {partition = request.partition, offset = offset, fence = fence()}
+end
+
+function operations.advance()
+  local offset = redis.call('HGET', CHECKPOINTS, request.partition)
+  if fence() ~= request.fence or tonumber(offset or -1) ~= request.offset then return nil end
+  if request.to ~= request.offset then redis.call('HSET', CHECKPOINTS, request.partition, request.to) end
+  for account, units in pairs(request.charged) do
+    if units > tonumber(redis.call('HGET', CHARGED, account) or 0) then redis.call('HSET', CHARGED, account, units) end
+    redis.call('PEXPIRE', CHARGED, request.keptMs)
+  end
+  return {partition = request.partition, offset = request.to, fence = request.fence}
+end
+
+function operations.charged()
+  local flat, units = redis.call('HGETALL', CHARGED), {}
+  for i = 1, #flat, 2 do units[#units + 1] = {flat[i], tonumber(flat[i + 1])} end
+  return {beginning = redis.call('HGET', CHECKPOINTS, 'beginning') or '', units = units}
+end
+
+function operations.forget()
+  if redis.call('HGET', CHECKPOINTS, 'beginning') == request.beginning then redis.call('DEL', CHECKPOINTS, CHARGED) end
+end
+
+local answer = operations[request.operation]()
+return answer and cjson.encode(answer)

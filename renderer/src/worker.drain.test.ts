@@ -1,0 +1,218 @@
+/** A worker that has to go, and renders that others have. */
+import { ServiceError } from '@platen/contract/error.ts'
+import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
+import { HELD_LOOK_MS_MAX } from '@platen/contract/worker-limit.ts'
+import { describe, expect, test } from 'vitest'
+import { aManifest, aRecord } from '../../test/fixture/build.ts'
+import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
+import type { RenderWork } from './engine/engine.ts'
+import { runWorker } from './worker.ts'
+
+const PDF = Buffer.from('%PDF-1.7 a document')
+const NEVER = new AbortController().signal
+const OTHER = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
+
+type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
+
+/** A worker of one slot, unless told, that can be told to stop and to leave; `begun` resolves when its engine has a render. */
+async function aWorker(records: readonly RenderRecord[], script: Script, slots = 1) {
+  const ports = workerPorts()
+  const lines: string[] = []
+  const write = (_fields: object, message: string) => void lines.push(message)
+  const log = { debug: () => {}, info: write, warn: write, error: write }
+  const begun = Promise.withResolvers<void>()
+  const worked: string[] = []
+  const engine = anEngine(
+    async (work, signal) => {
+      worked.push(work.render)
+      begun.resolve()
+      return await script(work, signal)
+    },
+    { slots },
+  )
+  for (const record of records) await queueUp(ports, record)
+  const [stopping, leaving] = [new AbortController(), new AbortController()]
+  const signals = { signal: stopping.signal, leaving: leaving.signal }
+  return {
+    ...ports,
+    lines,
+    worked,
+    begun: begun.promise,
+    run: () => runWorker({ ...ports, log }, engine, { settings: WORKER_SETTINGS, ...signals }),
+    stop: () => stopping.abort(new Error('stop')),
+    leave: () => leaving.abort(new Error('leave')),
+  }
+}
+
+/** Renders until it is told to end. */
+const endless: Script = (_work, signal) =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+
+function inBucket(record: RenderRecord) {
+  return { bucket: WORKER_BUCKET, key: manifestKey(record.id) }
+}
+
+async function turns(count = 20): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('a worker that stops', () => {
+  test('gives what it has not begun to others at once, and ends what it has', async () => {
+    const [first, second] = [aRecord(), aRecord()]
+    const over = Promise.withResolvers<Uint8Array>()
+    const worker = await aWorker([first, second], () => over.promise)
+    const running = worker.run()
+    await worker.begun
+    worker.stop()
+    await turns()
+    await using others = await worker.queue.consume('react_pdf', NEVER)
+    // The one in hand too, which is held by its claim.
+    const given = [others.poll('async'), others.poll('async')].map((delivery) => delivery?.record.id)
+    expect(given).toEqual([first.id, second.id])
+    expect(await worker.ledger.claim(first, OTHER, NEVER)).toMatchObject({ kind: 'held' })
+    over.resolve(PDF)
+    await running
+    expect((await worker.ledger.find(first.id, NEVER))?.state.status).toBe('succeeded')
+    expect(worker.worked).toEqual([first.id])
+  })
+
+  test.for(['async', 'sync'] as const)(
+    'leaves an %s render that outlasts the drain, unanswered, and another begins it at once',
+    async (lane) => {
+      const record = aRecord({ lane })
+      const worker = await aWorker([record], endless)
+      using caller = worker.replies.expect(record.id)
+      const replies: unknown[] = []
+      void caller.reply(NEVER).then((reply) => replies.push(reply))
+      const running = worker.run()
+      await worker.begun
+      worker.stop()
+      worker.leave()
+      await running
+      expect(replies).toEqual([])
+      expect(await worker.artifacts.has(inBucket(record), NEVER)).toBe(false)
+      expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ kind: 'granted' })
+      await using others = await worker.queue.consume('react_pdf', NEVER)
+      expect(others.poll(lane)?.record.id).toBe(record.id)
+      expect(worker.lines).toEqual(['render left to others'])
+    },
+  )
+
+  test('counts no attempt for a render it leaves', async () => {
+    const record = aRecord()
+    const owners = ['a', 'b', 'c', 'd']
+    const worker = await aWorker([record], endless)
+    for (const owner of owners) {
+      const claim = await worker.ledger.claim(record, { owner, leaseMs: CLAIM_LEASE_MS }, NEVER)
+      if (claim.kind === 'granted') await worker.ledger.release(claim.claim, owner, NEVER)
+    }
+    const running = worker.run()
+    await worker.begun
+    worker.leave()
+    await running
+    expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ claim: { attempt: owners.length + 2 } })
+  })
+
+  test('does not begin again what has just crashed, and leaves it free', async () => {
+    const record = aRecord()
+    const worker = await aWorker([record], async () => {
+      worker.stop()
+      throw new ServiceError('render_crashed', 'thread died')
+    })
+    await worker.run()
+    expect(worker.worked).toEqual([record.id])
+    expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ kind: 'granted' })
+  })
+
+  test.for(['put', 'create'] as const)('does not wait for a store whose %s cannot be reached', async (step) => {
+    const record = aRecord()
+    const worker = await aWorker([record], async () => PDF)
+    const refused = Promise.withResolvers<void>()
+    worker.artifacts[step] = async () => {
+      refused.resolve()
+      throw new Unavailable('no answer')
+    }
+    const running = worker.run()
+    await refused.promise
+    await turns()
+    worker.stop()
+    worker.leave()
+    await running
+    expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ kind: 'granted' })
+  })
+
+  test('does not wait for an event log that does not answer', async () => {
+    const record = aRecord()
+    const worker = await aWorker([record], async () => PDF)
+    const asked = Promise.withResolvers<void>()
+    worker.events.append = (_event, signal) => {
+      asked.resolve()
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+    }
+    const running = worker.run()
+    await asked.promise
+    worker.stop()
+    worker.leave()
+    await running
+    expect(worker.lines).toEqual(['render left to others'])
+  })
+})
+
+describe('a render that another renderer holds', () => {
+  test('keeps no slot from the next', async () => {
+    const [held, next] = [aRecord(), aRecord()]
+    const worker = await aWorker([held, next], async () => PDF)
+    await worker.ledger.claim(held, OTHER, NEVER)
+    const running = worker.run()
+    await worker.begun
+    expect(worker.worked).toEqual([next.id])
+    worker.stop()
+    await running
+    await using others = await worker.queue.consume('react_pdf', NEVER)
+    expect(others.poll('async')?.record.id).toBe(held.id)
+  })
+
+  test('is rendered soon after it was given back, and not only when its claim would have lapsed', async () => {
+    const record = aRecord()
+    const worker = await aWorker([record], async () => PDF)
+    const answer = await worker.ledger.claim(record, OTHER, NEVER)
+    const running = worker.run()
+    await turns()
+    await worker.clock.advance(HELD_LOOK_MS_MAX)
+    expect(worker.worked).toEqual([])
+    if (answer.kind === 'granted') await worker.ledger.release(answer.claim, OTHER.owner, NEVER)
+    await worker.clock.advance(HELD_LOOK_MS_MAX)
+    await worker.begun
+    worker.stop()
+    await running
+    expect((await worker.ledger.find(record.id, NEVER))?.state.status).toBe('succeeded')
+  })
+
+  test('is told of once more and done with when that one has ended it', async () => {
+    const record = aRecord()
+    const manifest = aManifest({ record })
+    const worker = await aWorker([record], async () => PDF)
+    await worker.ledger.claim(record, OTHER, NEVER)
+    const running = worker.run()
+    await turns()
+    await worker.artifacts.create(inBucket(record), encodeManifest(manifest), NEVER)
+    await worker.ledger.settle(manifest, NEVER)
+    await worker.clock.advance(HELD_LOOK_MS_MAX)
+    for await (const { event } of worker.events.follow('test', NEVER)) {
+      expect(event.manifest).toEqual(manifest)
+      break
+    }
+    await turns()
+    worker.stop()
+    await running
+    expect(worker.worked).toEqual([])
+    await using others = await worker.queue.consume('react_pdf', NEVER)
+    expect(others.poll('async')).toBeUndefined()
+  })
+})

@@ -1,0 +1,103 @@
+/** A worker whose storage cannot be reached. */
+import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
+import { expect, test } from 'vitest'
+import { aRecord } from '../../test/fixture/build.ts'
+import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
+import { runWorker } from './worker.ts'
+
+const PDF = Buffer.from('%PDF-1.7 a document')
+const NEVER = new AbortController().signal
+const DEADLINE_MS = 25_000
+
+/** A worker with one render, one of whose calls of the artifact store is refused until the test lets it. */
+async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync' = 'async') {
+  const ports = workerPorts()
+  const record = aRecord({ lane, deadlineMs: DEADLINE_MS, units: 5 })
+  await queueUp(ports, record)
+  const caller = ports.replies.expect(record.id)
+  const refused = { get: false, put: false, create: false, [refusal]: true }
+  const calls = { get: 0, put: 0, create: 0 }
+  const worked: string[] = []
+  for (const name of ['get', 'put', 'create'] as const) {
+    const call = ports.artifacts[name].bind(ports.artifacts)
+    // Each has the values it had.
+    ports.artifacts[name] = async (...values: never[]) => {
+      calls[name] += 1
+      if (refused[name]) throw new Unavailable('no answer')
+      return await (call as (...same: never[]) => Promise<never>)(...values)
+    }
+  }
+  const engine = anEngine(async ({ render }) => {
+    worked.push(render)
+    return PDF
+  })
+  const stopping = new AbortController()
+  const running = runWorker(ports, engine, { settings: WORKER_SETTINGS, signal: stopping.signal })
+  return {
+    ...ports,
+    record,
+    refused,
+    calls,
+    worked,
+    caller,
+    /** Lets time pass in steps in which everything tries again. */
+    async pass(ms: number) {
+      // The first of them is over before the worker has begun.
+      for (let passed = 0; passed <= ms; passed += 500) await ports.clock.advance(500)
+    },
+    /** The outcome that is told, and nothing more. */
+    async outcome() {
+      for await (const { event } of ports.events.follow('test', NEVER)) {
+        stopping.abort()
+        await running
+        return event.manifest.outcome
+      }
+      return undefined
+    },
+  }
+}
+
+const FAILED = { status: 'failed', error: { code: 'internal', message: expect.stringContaining('storage') } }
+
+test('a render waits for what it is made of, and begins when it can be had', async () => {
+  const worker = await aWorker('get')
+  await worker.pass(DEADLINE_MS - 2000)
+  expect(worker.worked).toEqual([])
+  worker.refused.get = false
+  await worker.pass(STORE_RETRY_MS_MAX)
+  expect(await worker.outcome()).toMatchObject({ status: 'succeeded' })
+})
+
+test('a render whose parts cannot be had within its deadline fails as internal, and costs nothing', async () => {
+  const worker = await aWorker('get')
+  await worker.pass(DEADLINE_MS)
+  expect(await worker.outcome()).toMatchObject(FAILED)
+  expect(worker.worked).toEqual([])
+  expect(await worker.limiter.usage(worker.record.account, worker.record.period, NEVER)).toEqual({
+    charged: 0,
+    reserved: 0,
+  })
+})
+
+test('a render that is not stored within its deadline fails as internal, its caller having had it', async () => {
+  const worker = await aWorker('put', 'sync')
+  await worker.pass(DEADLINE_MS)
+  expect(await worker.outcome()).toMatchObject(FAILED)
+  expect(await worker.caller.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: PDF })
+  expect(worker.worked).toHaveLength(1)
+})
+
+test('an outcome is written however long that takes, soon after it can be, by who holds the render all the while', async () => {
+  const worker = await aWorker('create')
+  await worker.pass(4 * CLAIM_LEASE_MS)
+  const other = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
+  expect(await worker.ledger.claim(worker.record, other, NEVER)).toMatchObject({ kind: 'held' })
+  // Once before and once after each of the longest waits, the first being shorter.
+  expect(worker.calls.create).toBeGreaterThan((4 * CLAIM_LEASE_MS) / STORE_RETRY_MS_MAX)
+  worker.refused.create = false
+  await worker.pass(STORE_RETRY_MS_MAX)
+  expect(await worker.outcome()).toMatchObject({ status: 'succeeded' })
+  expect(worker.worked).toHaveLength(1)
+})

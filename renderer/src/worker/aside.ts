@@ -1,0 +1,52 @@
+/**
+ * Renders that another renderer holds. They come when a partition has changed hands while a render in it was under way: the other
+ * ends it, gives it back, or is dead and its claim lapses. Until then they wait here, without a slot, and are looked at now and then.
+ */
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import type { Lane } from '@platen/contract/render.ts'
+import { HELD_ASIDE_MAX, HELD_LOOK_MS_MAX } from '@platen/contract/worker-limit.ts'
+
+export interface Aside {
+  /** Takes a render that is held until then. Resolves at once; where too many are here already, when it is to be looked at again. */
+  put(delivery: RenderDelivery, until: Instant): Promise<void>
+  /** The next render of a lane that is to be looked at again. */
+  poll(lane: Lane): RenderDelivery | undefined
+}
+
+interface AsideOptions {
+  readonly clock: Clock
+  /** Called when `poll` may give something it did not give before. */
+  readonly isDue: () => void
+  /** Those here are forgotten when it aborts: their queue has them. */
+  readonly signal: AbortSignal
+}
+
+/** A place where nothing is yet. */
+export function openAside({ clock, isDue, signal }: AsideOptions): Aside {
+  const due: RenderDelivery[] = []
+  let waiting = 0
+
+  const wait = async (delivery: RenderDelivery, until: Instant) => {
+    waiting += 1
+    // Not until then: most are done with, or given back, before their claim lapses.
+    const waitMs = Math.min(Math.max(until - clock.now(), 1), HELD_LOOK_MS_MAX)
+    await clock.sleep(waitMs, signal).catch(() => undefined)
+    waiting -= 1
+    due.push(delivery)
+    isDue()
+  }
+
+  return {
+    async put(delivery, until) {
+      const isFull = waiting + due.length >= HELD_ASIDE_MAX
+      const looked = wait(delivery, until)
+      if (isFull) await looked
+    },
+    poll(lane) {
+      const at = due.findIndex(({ record }) => record.lane === lane)
+      return at < 0 ? undefined : due.splice(at, 1)[0]
+    },
+  }
+}

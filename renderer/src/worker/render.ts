@@ -1,0 +1,86 @@
+/** One run of the engine, under the render's deadline and a claim. */
+import { ServiceError } from '@platen/contract/error.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { Claim } from '@platen/contract/port/render-ledger.ts'
+import type { Failure, RenderRecord } from '@platen/contract/render.ts'
+import type { Rendering, RenderWork } from '../engine/engine.ts'
+import { judge, STORE_AWAY, type Verdict } from './outcome.ts'
+import { insist, tryFor, type Worker } from './port.ts'
+
+/** What came of it: a PDF that is to be stored while `patience` lasts, or the reason why there is none. */
+export type Result =
+  | (Rendering & { readonly durationMs: number; readonly patience: AbortSignal })
+  | { readonly failure: Failure; readonly durationMs: number }
+
+export interface Attempt {
+  readonly claim: Claim
+  /** Aborts when the claim is lost. */
+  readonly loss: AbortSignal
+}
+
+const NEVER = new AbortController().signal
+
+/** Fetches what the render needs and runs the engine. Undefined = try again: the renderer crashed under it, or the claim was lost. */
+export async function render(worker: Worker, record: RenderRecord, attempt: Attempt): Promise<Result | undefined> {
+  // What it waits for a store before and after the engine; the template has a deadline of its own, of which fetching is no part.
+  const patience = worker.clock.timeout(record.deadlineMs)
+  const [work] = await Promise.all([
+    fetchWork(worker, record, patience),
+    // The API confirms it too, unless it died or did not reach the limiter.
+    insist(worker, (signal) => worker.limiter.confirm(record, signal)),
+  ])
+  if (work === undefined) return { failure: STORE_AWAY, durationMs: 0 }
+  return await run(worker, { record, work, patience, ...attempt })
+}
+
+function fetchWork(worker: Worker, record: RenderRecord, patience: AbortSignal): Promise<RenderWork | undefined> {
+  const signal = AbortSignal.any([worker.leaving, patience])
+  return tryFor(worker, patience, () => worker.source.workOf(record, signal))
+}
+
+interface Run extends Attempt {
+  readonly record: RenderRecord
+  readonly work: RenderWork
+  readonly patience: AbortSignal
+}
+
+async function run(worker: Worker, { record, work, patience, claim, loss }: Run): Promise<Result | undefined> {
+  const { clock, engine, replies, leaving } = worker
+  const over = new AbortController()
+  const deadline = clock.timeout(record.deadlineMs)
+  const departure = record.mode === 'sync' ? replies.departure(record.id, over.signal) : NEVER
+  const begunAt = clock.monotonic()
+  const durationMs = () => Math.round(clock.monotonic() - begunAt)
+  try {
+    if (record.mode === 'sync') replies.announce(record.id)
+    worker.meter.begun(record, { attempt: claim.attempt, waitedMs: clock.now() - record.acceptedAt })
+    worker.log.debug({ render: record.id, tenant: record.tenant, attempt: claim.attempt }, 'render begun')
+    const rendering = await engine.render(work, AbortSignal.any([deadline, departure, loss, leaving]))
+    refuseOversize(rendering.pdf)
+    return { ...rendering, durationMs: durationMs(), patience }
+  } catch (error) {
+    leaving.throwIfAborted()
+    const verdict = judge(error, { deadline, departure, loss }, record.deadlineMs)
+    logVerdict(worker, record, { verdict, attempt: claim.attempt, err: error })
+    return verdict.kind === 'failed' ? { failure: verdict.failure, durationMs: durationMs() } : undefined
+  } finally {
+    over.abort()
+  }
+}
+
+function refuseOversize({ byteLength }: Uint8Array): void {
+  if (byteLength <= PDF_BYTES_MAX) return
+  throw new ServiceError('template_error', `the PDF is ${byteLength} bytes; at most ${PDF_BYTES_MAX} are allowed`)
+}
+
+/** A template's own failure is the tenant's business and stands in the outcome; only what is ours is logged on its own. */
+function logVerdict(
+  { log }: Worker,
+  record: RenderRecord,
+  end: { verdict: Verdict; attempt: number; err: unknown },
+): void {
+  const fields = { render: record.id, tenant: record.tenant, attempt: end.attempt, err: end.err }
+  if (end.verdict.kind === 'retry') log.warn(fields, 'renderer crashed')
+  else if (end.verdict.kind === 'lost') log.warn(fields, 'claim lost')
+  else if (end.verdict.failure.code === 'internal') log.error(fields, 'render hit a defect')
+}

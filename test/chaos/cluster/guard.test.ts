@@ -1,0 +1,147 @@
+/**
+ * Can the checks of the promises fail? Each is tried on the service with the guard taken out that the promise rests on, under the fault
+ * that the guard is there for.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Mutant } from './rig/mutant.ts'
+import { killed, openRig, type Rig, type Victim, wipe } from './rig/rig.ts'
+import { tryFaults } from './series.ts'
+import type { Ground } from './trial/fault.ts'
+import type { PromiseId } from './trial/judge.ts'
+import { stepNamed } from './trial/step.ts'
+
+interface Guard {
+  readonly promise: PromiseId
+  readonly mutant: Mutant
+  readonly run: (ground: Ground) => Promise<void>
+}
+
+/** Renders that end before it is looked what became of the one that had ended. */
+const ENDS = 20
+const ANSWER_WAITS = 20
+const WAIT_MS = 50
+
+const GUARDS: readonly Guard[] = [
+  {
+    promise: 'I1',
+    mutant: {
+      name: 'answers 202 before the queue has the render',
+      file: '/api/src/admission/submit.ts',
+      find: 'await queue.enqueue(',
+      replace: 'void queue.enqueue(',
+    },
+    // It is given the time to answer, which it takes where it does not wait for the queue.
+    run: at('before produce', async ({ rig, trial }) => {
+      const issued = trial.load.issued().length
+      for (let waits = 0; waits < ANSWER_WAITS && trial.load.issued().length === issued; waits++) await sleep(WAIT_MS)
+      await killed(rig, 'api', async () => undefined)
+    }),
+  },
+  {
+    promise: 'I2',
+    mutant: {
+      name: 'gives an event an id by chance',
+      file: '/contract/src/event.ts',
+      find: 'id: uuidOf(bytes)',
+      replace: 'id: crypto.randomUUID()',
+    },
+    run: struck('after event, before commit', 'renderer'),
+  },
+  {
+    promise: 'I3',
+    mutant: {
+      name: 'charges renders that failed',
+      file: '/adapters/src/redis/limiter.ts',
+      find: "outcome.status === 'succeeded' ? units : 0",
+      replace: 'outcome ? units : 0',
+    },
+    // Some renders of the load fail by themselves.
+    run: struck('after claim', 'api'),
+  },
+  {
+    promise: 'I4',
+    mutant: {
+      name: 'writes a manifest over the one that is there',
+      file: '/renderer/src/worker/conclude.ts',
+      find: 'if (await artifacts.create(',
+      replace: 'if (await (async (...manifest) => (await artifacts.put(...manifest), true))(',
+    },
+    // The ledger is wiped too, as it would know that the render has ended, and nobody is there to tell it anew from the events.
+    run: at('after event, before commit', async ({ rig, trial, signal }) => {
+      await trial.load.look()
+      await killed(rig, 'webhooks', async () => {
+        await killed(rig, 'renderer', () => wipe(rig))
+        const { actor, server, point } = stepNamed('after artifact, before manifest')
+        for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
+      })
+    }),
+  },
+  {
+    promise: 'I5',
+    mutant: {
+      name: 'takes a render that no store knows for one that is no more',
+      file: '/api/src/route/get-render.ts',
+      find: 'if (mayWait) return {',
+      replace: 'if (false) return {',
+    },
+    run: at('after claim', async ({ rig, trial }) => {
+      await wipe(rig)
+      await trial.load.look()
+    }),
+  },
+  {
+    promise: 'I6',
+    mutant: {
+      name: 'does not say when to try again',
+      file: '/api/src/problem.ts',
+      find: "headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },",
+      replace: 'headers: {},',
+    },
+    run: struck('before produce', 'kafka'),
+  },
+  {
+    promise: 'I7',
+    mutant: {
+      name: 'sets no alarm for the attempt that follows one that failed',
+      file: '/adapters/src/kafka/delivery/station.ts',
+      find: 'if (after.step !== progress.step) await this.#remindOf(after)',
+      replace: '',
+    },
+    run: struck('after the answer of a receiver, before its record', 'webhooks'),
+  },
+]
+
+/** Short: what has not come about in this time is broken, and the longer it waits the longer the test takes. */
+const PATIENCE_MS = 20_000
+
+function struck(step: string, victim: Victim): Guard['run'] {
+  return ({ trial }) => trial.strike(stepNamed(step), victim)
+}
+
+function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run'] {
+  return (ground) => ground.trial.at(stepNamed(step), () => away(ground))
+}
+
+let rig: Rig
+beforeAll(async () => {
+  rig = await openRig({ trials: GUARDS.length + 1 })
+})
+afterAll(() => rig[Symbol.asyncDispose]())
+
+test.for(GUARDS)(
+  '$promise is seen broken by a service that $mutant.name',
+  async ({ promise, mutant, run }, { signal }) => {
+    await rig.mutate(mutant)
+    const faults = [{ name: promise, run }]
+    const { violations } = await tryFaults({ name: promise, faults }, { rig, seed: 1, signal, patienceMs: PATIENCE_MS })
+    expect(violations.map((violation) => violation.promise)).toContain(promise)
+  },
+)
+
+test('and none by the service as it is, under the same faults', async ({ signal }) => {
+  await rig.mutate(undefined)
+  const faults = GUARDS.map(({ promise, run }) => ({ name: promise, run }))
+  const { violations } = await tryFaults({ name: 'whole', faults }, { rig, seed: 1, signal })
+  expect(violations).toEqual([])
+})

@@ -1,0 +1,199 @@
+/**
+ * What the promises are tried on: every process of a cluster with a fault proxy on each of its ways to Kafka, Redis and S3, and a
+ * receiver of webhooks that refuses some of them once. One process of each deployable unless told, so that whoever is killed at a step
+ * is the one that took it.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { key, manifestOf, plan, template, tenant, tsx } from '../../../fixture/manifests.ts'
+import { type Cluster, SERVICE_BUCKET, startCluster } from '../../../topology/cluster/cluster.ts'
+import { type FaultProxy, openFaultProxy } from '../../../topology/proxy/fault-proxy.ts'
+import type { Protocol } from '../../../topology/proxy/wire.ts'
+import { aReceiver, LOOPBACK_ALLOWED } from '../../../topology/receiver.ts'
+import { startKafka } from '../../../topology/server/kafka.ts'
+import type { ServerProcess } from '../../../topology/server/process.ts'
+import { startRedis } from '../../../topology/server/redis.ts'
+import { startS3 } from '../../../topology/server/s3.ts'
+import { openClocks } from './clock.ts'
+import { type Mutant, mutantOptions } from './mutant.ts'
+
+export const DEPLOYABLES = ['api', 'renderer', 'webhooks'] as const
+export const SERVERS = ['kafka', 'redis', 's3'] as const
+export const VICTIMS = [...DEPLOYABLES, ...SERVERS] as const
+export type Victim = (typeof VICTIMS)[number]
+type Deployable = (typeof DEPLOYABLES)[number]
+
+/** A call of the receiver, and what it answered. */
+export interface Post {
+  readonly deliveryId: string
+  readonly body: string
+  readonly status: number
+}
+
+export interface RigOptions {
+  /** Processes of each deployable; one if absent. */
+  readonly copies?: number
+  /** How many trials there can be; 24 if absent. */
+  readonly trials?: number
+  /** Settings of all processes, beside those of its own. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+export interface Rig extends AsyncDisposable {
+  readonly cluster: Cluster
+  /** Tenants nobody has used yet; each trial takes one. */
+  readonly tenants: IterableIterator<TrialTenant>
+  readonly hookUrl: string
+  readonly posts: readonly Post[]
+  /** What one deployable reaches one server by; all of its processes share it. */
+  proxy(name: Deployable, server: Protocol): FaultProxy
+  processes(victim: Victim): readonly ServerProcess[]
+  /** Sets the clock of all processes of a deployable so many seconds off; undefined where there is no libfaketime. */
+  readonly shiftClock: ((name: Deployable, seconds: number) => Promise<void>) | undefined
+  /** Starts the deployables again, with a guard taken out of them or whole. */
+  mutate(mutant: Mutant | undefined): Promise<void>
+}
+
+export interface TrialTenant {
+  readonly name: string
+  readonly key: string
+}
+
+/** Long enough to be killed in, short enough to be many; with a text that is none it fails. */
+const LETTER = `
+import { Document, Page, Text } from '@react-pdf/renderer'
+export default ({ data }) => {
+  let sum = 0
+  for (let i = 0; i < (data.rounds ?? 0); i++) sum += i
+  return <Document><Page><Text>{data.text.trim()} {sum}</Text></Page></Document>
+}`
+
+const MANY = 1_000_000
+const LIMITS = {
+  renderLimitMonthly: MANY,
+  syncRateLimitPerMinute: MANY,
+  asyncRateLimitPerMinute: MANY,
+  renderTimeoutSeconds: 10,
+}
+
+/** Starts it all. */
+export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOptions = {}): Promise<Rig> {
+  await using stack = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'platen-chaos-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  const tenants = Array.from({ length: trials }, (_, at) => tenantOf(at))
+  const manifestsDir = join(folder, 'manifests')
+  await mkdir(manifestsDir)
+  await writeFile(join(manifestsDir, 'all.yaml'), manifestOf(documentsOf(tenants)))
+  const proxies = await openProxies(stack)
+  const [kafka, redis, s3] = await Promise.all([
+    startKafka({ proxies: DEPLOYABLES.map((name) => proxies[name].kafka.port) }).then((each) => stack.use(each)),
+    startRedis().then((each) => stack.use(each)),
+    startS3([SERVICE_BUCKET]).then((each) => stack.use(each)),
+  ])
+  for (const [at, name] of DEPLOYABLES.entries()) {
+    proxies[name].kafka.towards(kafka.proxied[at] ?? 0)
+    proxies[name].redis.towards(redis.port)
+    proxies[name].s3.towards(s3.port)
+  }
+  const receiver = stack.use(await aReceiver())
+  const posts: Post[] = []
+  receiver.answer((request, response) => {
+    const deliveryId = String(request.headers['webhook-id'])
+    const isFirst = posts.every((post) => post.deliveryId !== deliveryId)
+    const status = isFirst && isRefusedOnce(deliveryId) ? 500 : 204
+    posts.push({ deliveryId, body: receiver.received.at(-1)?.body ?? '', status })
+    response.writeHead(status).end()
+  })
+  const clocks = await openClocks(folder)
+  let mutant: Mutant | undefined
+  const settingsOf = (name: Deployable) => ({
+    ...clocks.settingsOf(name),
+    PLATEN_REDIS_URL: `redis://127.0.0.1:${proxies[name].redis.port}`,
+    PLATEN_KAFKA_BROKERS: `127.0.0.1:${proxies[name].kafka.port}`,
+    PLATEN_S3_ENDPOINT: `http://127.0.0.1:${proxies[name].s3.port}`,
+    ...mutantOptions(mutant),
+  })
+  const cluster = stack.use(
+    await startCluster({
+      settings: { ...LOOPBACK_ALLOWED, PLATEN_CONCURRENCY: '2', ...settings },
+      manifestsDir,
+      dataDir: join(folder, 'data'),
+      apiPorts: Array.from({ length: copies }, () => 0),
+      renderers: copies,
+      webhooks: copies,
+      engines: ['react_pdf'],
+      broker: kafka.broker,
+      redis,
+      s3,
+      settingsOf: (name) => (name === 'publish' ? {} : settingsOf(name)),
+    }),
+  )
+  const owned = stack.move()
+  const servers = { kafka: [kafka], redis: [redis], s3: [s3] }
+  const processes = (victim: Victim) =>
+    victim === 'kafka' || victim === 'redis' || victim === 's3' ? servers[victim] : cluster.processes(victim)
+  return {
+    cluster,
+    tenants: tenants.values(),
+    hookUrl: receiver.url,
+    posts,
+    proxy: (name, server) => proxies[name][server],
+    processes,
+    shiftClock: clocks.shift,
+    async mutate(next) {
+      mutant = next
+      await Promise.all(DEPLOYABLES.flatMap(processes).map((each) => each.stop()))
+      await Promise.all(DEPLOYABLES.flatMap(processes).map((each) => each.start()))
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Does something between the death of processes and their start. */
+export async function killed(rig: Rig, victim: Victim, meanwhile: () => Promise<void>): Promise<void> {
+  const processes = rig.processes(victim)
+  await Promise.all(processes.map((each) => each.kill()))
+  await meanwhile()
+  await Promise.all(processes.map((each) => each.start()))
+}
+
+/** FLUSHALL. */
+export async function wipe({ cluster }: Rig): Promise<void> {
+  const redis = new Redis(cluster.redis.url)
+  await redis.flushall()
+  redis.disconnect()
+}
+
+type Proxies = Readonly<Record<Deployable, Readonly<Record<Protocol, FaultProxy>>>>
+
+async function openProxies(stack: AsyncDisposableStack): Promise<Proxies> {
+  const open = async (protocol: Protocol) => stack.use(await openFaultProxy(protocol))
+  const all = DEPLOYABLES.map(async (name) => {
+    return [name, { kafka: await open('kafka'), redis: await open('redis'), s3: await open('s3') }] as const
+  })
+  // Each deployable is in the list.
+  return Object.fromEntries(await Promise.all(all)) as Proxies
+}
+
+function tenantOf(at: number): TrialTenant {
+  return { name: `trial-${at}`, key: `service_live_${`${at}`.padEnd(43, 'x')}` }
+}
+
+function documentsOf(tenants: readonly TrialTenant[]): readonly object[] {
+  return [
+    plan('trial', LIMITS),
+    ...tenants.flatMap(({ name, key: secret }) => [
+      tenant(name, 'trial'),
+      key(name, 'live', secret),
+      template(name, 'letter', tsx(LETTER)),
+    ]),
+  ]
+}
+
+/** Some deliveries are, by their id, so that a retry is always under way somewhere. */
+function isRefusedOnce(deliveryId: string): boolean {
+  return Number.parseInt(deliveryId.at(-1) ?? '', 16) % 3 === 0
+}

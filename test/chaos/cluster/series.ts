@@ -1,0 +1,107 @@
+/** Groups of faults, one trial each, and a table of what came of them. */
+
+import { openRig, type Rig } from './rig/rig.ts'
+import { type Fault, GROUPS, type Group } from './trial/fault.ts'
+import { PROMISES, type PromiseId, type Violation } from './trial/judge.ts'
+import { seeded } from './trial/random.ts'
+import { beginTrial } from './trial/trial.ts'
+
+/** What came of one trial. */
+export interface Row {
+  readonly group: string
+  readonly seed: number
+  readonly faults: number
+  /** Renders whose id was given to a caller. */
+  readonly renders: number
+  /** Answers to callers: as wanted, 503, and connections that broke. */
+  readonly answers: { readonly well: number; readonly refused: number; readonly broken: number }
+  readonly violations: readonly Violation[]
+  readonly seconds: number
+}
+
+export interface Attempt {
+  readonly rig: Rig
+  readonly seed: number
+  readonly signal: AbortSignal
+  /** As of a trial. */
+  readonly patienceMs?: number
+  /** Told of each fault when all is well again. */
+  readonly told?: (fault: Fault, seconds: number) => void
+}
+
+/** A rig with so many processes of each deployable as the group wants. */
+export function openRigFor({ copies }: Pick<Group, 'copies'>, trials?: number): Promise<Rig> {
+  return openRig({ copies, ...(trials !== undefined && { trials }) })
+}
+
+/** Has a tenant go through all faults, in an order that the seed decides, and judges. */
+export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>, attempt: Attempt): Promise<Row> {
+  const { seed, told, ...ground } = attempt
+  const random = seeded(seed)
+  const begunAt = performance.now()
+  const trial = await beginTrial({ ...ground, random })
+  for (const fault of shuffled(faults, random)) {
+    const from = performance.now()
+    await fault.run({ ...ground, trial, random })
+    told?.(fault, (performance.now() - from) / 1000)
+  }
+  const violations = await trial.verdict()
+  const { exchanges } = trial.load
+  const count = (isCounted: (status: number) => boolean) => exchanges.filter(({ status }) => isCounted(status)).length
+  return {
+    group: name,
+    seed,
+    faults: faults.length,
+    renders: trial.load.issued().length,
+    answers: {
+      well: count((status) => status === 200 || status === 202),
+      refused: count((status) => status === 503),
+      broken: count((status) => status === 0),
+    },
+    violations,
+    seconds: (performance.now() - begunAt) / 1000,
+  }
+}
+
+/** The groups of these names, or of these first words of them; all if there are none. */
+export function groupsNamed(names: readonly string[]): readonly Group[] {
+  const isMeant = ({ name }: Group) => names.some((wanted) => `${name} `.startsWith(`${wanted} `))
+  return names.length === 0 ? GROUPS : GROUPS.filter(isMeant)
+}
+
+/** In an order by chance. */
+export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  return items
+    .map((item) => ({ item, rank: random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ item }) => item)
+}
+
+/** The table, a line for each trial, and what the promises are. */
+export function tableOf(rows: readonly Row[]): string {
+  const ids = Object.keys(PROMISES)
+  const heads = ['group', 'seed', 'faults', 'renders', 'well', '503', 'broken', ...ids, 'seconds']
+  const lines = rows.map(({ group, seed, faults, renders, answers, violations, seconds }) => [
+    group,
+    `${seed}`,
+    `${faults}`,
+    `${renders}`,
+    `${answers.well}`,
+    `${answers.refused}`,
+    `${answers.broken}`,
+    ...ids.map((id) => markOf(violations.filter(({ promise }) => promise === id).length)),
+    seconds.toFixed(0),
+  ])
+  const widths = heads.map((head, at) => Math.max(head.length, ...lines.map((line) => line[at]?.length ?? 0)))
+  const joined = (cells: readonly string[]) => cells.map((cell, at) => pad(cell, widths[at] ?? 0, at === 0)).join('  ')
+  const meaning = (Object.entries(PROMISES) as [PromiseId, string][]).map(([id, text]) => `${id}  ${text}`)
+  return [joined(heads), ...lines.map(joined), '', ...meaning].join('\n')
+}
+
+function markOf(violations: number): string {
+  return violations === 0 ? 'ok' : `${violations}`
+}
+
+function pad(cell: string, width: number, isLeft: boolean): string {
+  return isLeft ? cell.padEnd(width) : cell.padStart(width)
+}

@@ -1,0 +1,152 @@
+/** The promises, each as a check on what callers were told and what became of their renders. Pure. */
+import { type Exchange, isTerminal } from './load.ts'
+import type { Ending, Facts, TellingOf } from './oracle.ts'
+
+export const PROMISES = {
+  I1: 'every id that was issued reaches an end',
+  I2: 'one manifest and one event per id',
+  I3: 'units charged are those of what succeeded',
+  I4: 'what has ended does not change',
+  I5: 'no id that was issued is ever unknown',
+  I6: 'no 5xx but 503 with Retry-After, while something is away',
+  I7: 'every webhook that is due arrives, under one id',
+} as const
+
+export type PromiseId = keyof typeof PROMISES
+
+export interface Violation {
+  readonly promise: PromiseId
+  readonly what: string
+}
+
+/** A time in which something was away, from its end to when all was well again; of `performance.now()`. */
+export interface Outage {
+  readonly from: number
+  until: number
+}
+
+export interface Evidence {
+  readonly exchanges: readonly Exchange[]
+  readonly issued: readonly string[]
+  readonly outages: readonly Outage[]
+  readonly facts: Facts
+}
+
+type Check = (evidence: Evidence) => readonly string[]
+
+/** Every promise that was broken, and how. */
+export function judge(evidence: Evidence): readonly Violation[] {
+  // `CHECKS` has the promises for its names.
+  return (Object.keys(CHECKS) as PromiseId[]).flatMap((promise) =>
+    CHECKS[promise](evidence).map((what) => ({ promise, what })),
+  )
+}
+
+const CHECKS: Readonly<Record<PromiseId, Check>> = {
+  I1: everyIdEnds,
+  I2: oneEnding,
+  I3: exactCharges,
+  I4: endsStand,
+  I5: everyIdKnown,
+  I6: onlyHonestRefusals,
+  I7: everyWebhookArrives,
+}
+
+function everyIdEnds({ issued, facts: { manifests }, exchanges }: Evidence): readonly string[] {
+  const last = new Map(exchanges.flatMap(({ render, shown }) => (render && shown ? [[render, shown] as const] : [])))
+  return issued.flatMap((id) => {
+    const manifest = manifests.get(id)
+    if (manifest === undefined) return [`${id} has no manifest`]
+    // The word of an API that refused the request; this one was accepted.
+    if (manifest.outcome.error?.code === 'canceled') return [`${id} was accepted and given up`]
+    return isTerminal(last.get(id)) ? [] : [`${id} has ended and is shown as ${last.get(id)?.status}`]
+  })
+}
+
+function oneEnding({ facts: { manifests, events } }: Evidence): readonly string[] {
+  const told = Map.groupBy(events, ({ manifest }) => manifest.render.id)
+  const untold = [...manifests.values()].filter((manifest) => isTold(manifest) && !told.has(manifest.render.id))
+  const wrong = [...told].flatMap(([id, own]) => [...manyIds(id, own), ...otherEndings(manifests.get(id), own)])
+  return [...untold.map(({ render }) => `${render.id} has no event`), ...wrong]
+}
+
+/** Nothing is told of what the API has refused. */
+function isTold({ outcome }: Ending): boolean {
+  return outcome.error?.code !== 'canceled'
+}
+
+function manyIds(id: string, events: readonly TellingOf[]): readonly string[] {
+  const ids = new Set(events.map((event) => event.id))
+  return ids.size > 1 ? [`${id} has ${ids.size} events`] : []
+}
+
+function otherEndings(manifest: Ending | undefined, events: readonly TellingOf[]): readonly string[] {
+  const expected = JSON.stringify(manifest)
+  return events
+    .filter((event) => JSON.stringify(event.manifest) !== expected)
+    .map(({ manifest: { render } }) => `${render.id} is told of otherwise than its manifest says`)
+}
+
+function exactCharges({ facts: { manifests, usage } }: Evidence): readonly string[] {
+  return [...usage].flatMap(([period, { charged, reserved }]) => {
+    const paid = [...manifests.values()].filter(
+      ({ render, outcome }) => render.period === period && outcome.status === 'succeeded',
+    )
+    const units = paid.reduce((sum, { render }) => sum + render.units, 0)
+    return [
+      ...(charged === units ? [] : [`${period}: ${charged} units charged, ${units} rendered`]),
+      ...(reserved === 0 ? [] : [`${period}: ${reserved} units reserved for nothing`]),
+    ]
+  })
+}
+
+function endsStand({ exchanges, facts: { manifests } }: Evidence): readonly string[] {
+  const seen = exchanges.flatMap(({ render, shown }) => (render && shown ? [{ render, ...shown }] : []))
+  return [...Map.groupBy(seen, ({ render }) => render)].flatMap(([id, shown]) => {
+    const first = shown.findIndex(isTerminal)
+    if (first < 0) return []
+    const ends = new Set(shown.slice(first).map(({ status, finishedAt }) => `${status} at ${finishedAt}`))
+    const { outcome } = manifests.get(id) ?? {}
+    if (outcome) ends.add(`${outcome.status} at ${new Date(outcome.finishedAt).toISOString()}`)
+    return ends.size > 1 ? [`${id}: ${[...ends].join(', then ')}`] : []
+  })
+}
+
+function everyIdKnown({ exchanges }: Evidence): readonly string[] {
+  return exchanges
+    .filter(({ kind, status }) => kind === 'get' && (status === 404 || status === 410))
+    .map(({ render, status }) => `${render} was answered ${status}`)
+}
+
+function onlyHonestRefusals({ exchanges, outages }: Evidence): readonly string[] {
+  return exchanges
+    .filter(({ status }) => status === 0 || status >= 400)
+    .flatMap((each) => {
+      const { kind, status, hasRetryAfter, complaint } = each
+      const isExcused = outages.some(({ from, until }) => each.begunAt <= until && each.endedAt >= from)
+      const isHonest = status === 0 || (status === 503 && hasRetryAfter)
+      // Not found is another promise.
+      if ((isExcused && isHonest) || status === 404 || status === 410) return []
+      return [`${kind} answered ${status} while ${isExcused ? 'something' : 'nothing'} was away: ${complaint}`]
+    })
+}
+
+const NO_CONTENT = 204
+
+function everyWebhookArrives({ facts: { events, posts } }: Evidence): readonly string[] {
+  const due = new Map(events.map(({ id, manifest: { render } }) => [id, render]))
+  const missing = [...due].filter(([id, { webhookUrl, mode }]) => {
+    const own = posts.filter(({ deliveryId }) => deliveryId === id)
+    // Who has the answer to a sync render is told once, for the records; else the receiver is to have taken it.
+    return webhookUrl !== undefined && !own.some(({ status }) => mode === 'sync' || status === NO_CONTENT)
+  })
+  const byBody = Map.groupBy(posts, ({ body }) => body)
+  const twice = [...byBody.values()].filter((same) => {
+    const ids = new Set(same.map(({ deliveryId }) => deliveryId))
+    return ids.size > 1 && same.some(({ deliveryId }) => due.has(deliveryId))
+  })
+  return [
+    ...missing.map(([id, { mode }]) => `${id} of a render that was ${mode} did not arrive`),
+    ...twice.map(([post]) => `one event came under several ids: ${post?.body.slice(0, 100)}`),
+  ]
+}

@@ -1,0 +1,169 @@
+/** Callers of a service under chaos, who write down everything they were told and when. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { TrialTenant } from '../rig/rig.ts'
+
+/** One request and what came of it. Moments are of `performance.now()`. */
+export interface Exchange {
+  readonly kind: 'sync' | 'async' | 'get'
+  readonly begunAt: number
+  readonly endedAt: number
+  /** 0 = the connection broke. */
+  readonly status: number
+  readonly hasRetryAfter: boolean
+  /** The render it made or asked about, where that is known. */
+  readonly render?: string
+  /** What a GET that was answered 200 has shown. */
+  readonly shown?: Shown
+  /** What a refusal says. */
+  readonly complaint?: string
+}
+
+/** What a GET tells of a render, as far as it must not change again. */
+export interface Shown {
+  readonly status: string
+  readonly finishedAt: string | undefined
+}
+
+export interface LoadOptions {
+  readonly tenant: TrialTenant
+  /** Where the API can be reached now; asked before every request. */
+  url(): string
+  readonly hookUrl: string
+  /** Between 0 and 1; decides what is sent. */
+  readonly random: () => number
+  /** Milliseconds between two requests of one caller; half and half as much again. */
+  readonly pauseMs?: number
+}
+
+export interface Load {
+  readonly exchanges: readonly Exchange[]
+  /** Renders answered 202, and those answered with their PDF. */
+  issued(): readonly string[]
+  /** Renders of which nobody has seen the end. */
+  open(): readonly string[]
+  /** One sync render; resolves with the status. */
+  probe(): Promise<number>
+  /** Asks for every render that is open. */
+  look(): Promise<void>
+  /** Ends the callers; resolves when all of them have their answers. */
+  stop(): Promise<void>
+}
+
+const SYNC_CALLERS = 2
+const ASYNC_CALLERS = 3
+const PAUSE_MS = 300
+/** Beyond it callers wait: the point is not to see how long a queue can be. */
+const OPEN_MAX = 200
+const ROUNDS = 300_000
+const TERMINAL = ['succeeded', 'failed']
+
+/** Begins to call. */
+export function beginLoad(options: LoadOptions): Load {
+  const { tenant, random, hookUrl, pauseMs = PAUSE_MS } = options
+  const exchanges: Exchange[] = []
+  const known = new Map<string, Shown | undefined>()
+  const over = new AbortController()
+  const pause = () => sleep(pauseMs * (0.5 + random()), undefined, { signal: over.signal }).catch(() => undefined)
+  const openOnes = () => [...known].filter(([, shown]) => !isTerminal(shown)).map(([id]) => id)
+
+  const send = async ({ kind, render, body }: Pick<Exchange, 'kind' | 'render'> & { body?: object }) => {
+    const begunAt = performance.now()
+    const path = render === undefined ? '/api/v1/render' : `/api/v1/render/${render}`
+    const answer = await exchange(`${options.url()}${path}`, tenant.key, body)
+    const whole: Exchange = { kind, begunAt, endedAt: performance.now(), ...(render && { render }), ...answer }
+    exchanges.push(whole)
+    return whole
+  }
+  const letter = (mode: 'sync' | 'async') => ({
+    template: 'letter',
+    mode,
+    // Some async renders fail, and cost nothing then. A sync caller would see a 500 for it.
+    data: { text: mode === 'async' && random() < 0.1 ? 7 : 'A letter', rounds: Math.floor(random() * ROUNDS) },
+    ...(random() < 0.7 && { webhook_url: `${hookUrl}/hook` }),
+  })
+  const post = async (mode: 'sync' | 'async') => {
+    const { render, status } = await send({ kind: mode, body: letter(mode) })
+    if (render !== undefined && !known.has(render)) known.set(render, undefined)
+    return status
+  }
+  const get = async (id: string) => {
+    const { shown } = await send({ kind: 'get', render: id })
+    if (shown !== undefined) known.set(id, shown)
+  }
+  const call = async (mode: 'sync' | 'async') => {
+    while (!over.signal.aborted) {
+      if (openOnes().length < OPEN_MAX) await post(mode)
+      await pause()
+    }
+  }
+  /** Looks at renders by chance, those that have ended too: what they show must not change. */
+  const watch = async () => {
+    while (!over.signal.aborted) {
+      const id = [...known.keys()][Math.floor(random() * known.size)]
+      if (id !== undefined) await get(id)
+      await sleep(pauseMs / 4)
+    }
+  }
+  const callers = [
+    ...Array.from({ length: SYNC_CALLERS }, () => call('sync')),
+    ...Array.from({ length: ASYNC_CALLERS }, () => call('async')),
+    watch(),
+  ]
+  return {
+    exchanges,
+    issued: () => [...known.keys()],
+    open: openOnes,
+    probe: () => post('sync'),
+    async look() {
+      for (const id of openOnes()) await get(id)
+    },
+    async stop() {
+      over.abort()
+      await Promise.all(callers)
+    },
+  }
+}
+
+/** Has a render come to its end by what was shown of it? */
+export function isTerminal(shown: Shown | undefined): boolean {
+  return shown !== undefined && TERMINAL.includes(shown.status)
+}
+
+type Answer = Pick<Exchange, 'status' | 'hasRetryAfter' | 'render' | 'shown' | 'complaint'>
+
+async function exchange(url: string, key: string, body: object | undefined): Promise<Answer> {
+  try {
+    const response = await fetch(url, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    const { status, headers } = response
+    const isJson = headers.get('content-type')?.startsWith('application/json') === true
+    // The answers of the service have been held against their schemas elsewhere.
+    const told = isJson ? (JSON.parse(bytes.toString()) as Told) : {}
+    const render = headers.get('x-service-render-id') ?? (status === 202 ? told.render_id : undefined)
+    return {
+      status,
+      hasRetryAfter: headers.has('retry-after'),
+      ...(render && { render }),
+      ...(status === 200 && told.status && { shown: { status: told.status, finishedAt: told.finished_at } }),
+      ...(status >= 400 && { complaint: bytes.toString().slice(0, 300) }),
+    }
+  } catch (error) {
+    // How fetch says that the connection broke, or was refused.
+    if (!(error instanceof TypeError)) throw error
+    return {
+      status: 0,
+      hasRetryAfter: false,
+      complaint: error.cause instanceof Error ? error.cause.message : error.message,
+    }
+  }
+}
+
+interface Told {
+  readonly render_id?: string
+  readonly status?: string
+  readonly finished_at?: string
+}

@@ -1,0 +1,150 @@
+/**
+ * What became of the renders of a tenant, read where it stands and by other means than the service's own: manifests as S3 has them,
+ * events as Kafka has them, the calls that a receiver got. Only what Redis counts is asked of the limiter, as its keys are its own.
+ */
+import { randomUUID } from 'node:crypto'
+import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
+import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { Usage } from '@platen/contract/port/limiter.ts'
+import { Kafka, logLevel } from 'kafkajs'
+import { SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
+import type { Post, Rig } from '../rig/rig.ts'
+
+/** A manifest, as far as promises are made about it. */
+export interface Ending {
+  readonly render: {
+    readonly id: string
+    readonly tenant: string
+    readonly account: string
+    readonly mode: 'sync' | 'async'
+    readonly units: number
+    readonly period: string
+    readonly webhookUrl?: string
+  }
+  readonly outcome: {
+    readonly status: 'succeeded' | 'failed'
+    readonly finishedAt: number
+    readonly error?: { readonly code: string }
+  }
+}
+
+export interface TellingOf {
+  /** Of the event, and of the delivery that comes of it. */
+  readonly id: string
+  readonly manifest: Ending
+}
+
+export interface Facts {
+  /** By render. */
+  readonly manifests: ReadonlyMap<string, Ending>
+  /** As often as each is in the log. */
+  readonly events: readonly TellingOf[]
+  /** Of each month in which anything was rendered. */
+  readonly usage: ReadonlyMap<string, Usage>
+  readonly posts: readonly Post[]
+}
+
+/** Reads what there is now of one tenant. */
+export async function readFacts(rig: Rig, tenant: string, signal: AbortSignal): Promise<Facts> {
+  const [manifests, events] = await Promise.all([readManifests(rig, signal), readEvents(rig)])
+  const own = [...manifests.values()].filter(({ render }) => render.tenant === tenant)
+  return {
+    manifests: new Map(own.map((manifest) => [manifest.render.id, manifest])),
+    events: events.filter(({ manifest }) => manifest.render.tenant === tenant),
+    usage: await readUsage(rig, own, signal),
+    posts: rig.posts,
+  }
+}
+
+/** Manifests are never written twice, so each is read once; a test of that reads them all again. */
+const read = new Map<string, { readonly tag: string; readonly manifest: Ending }>()
+const READS_AT_ONCE = 16
+
+async function readManifests({ cluster: { s3 } }: Rig, signal: AbortSignal): Promise<ReadonlyMap<string, Ending>> {
+  const { endpoint, region, credentials } = s3
+  const client = new S3Client({
+    endpoint,
+    region,
+    credentials,
+    forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+  })
+  const manifests = new Map<string, Ending>()
+  try {
+    const pages = paginateListObjectsV2({ client }, { Bucket: SERVICE_BUCKET, Prefix: 'manifest/' })
+    for await (const { Contents: listed = [] } of pages) {
+      const waiting = listed.values()
+      const work = async () => {
+        for (const { Key: key = '', ETag: tag = '' } of waiting)
+          manifests.set(key, await readOne(client, { key, tag, endpoint }, signal))
+      }
+      await Promise.all(Array.from({ length: READS_AT_ONCE }, work))
+    }
+  } finally {
+    client.destroy()
+  }
+  return manifests
+}
+
+async function readOne(
+  client: S3Client,
+  object: { key: string; tag: string; endpoint: string },
+  signal: AbortSignal,
+): Promise<Ending> {
+  const { key, tag, endpoint } = object
+  const name = `${endpoint}/${key}`
+  const known = read.get(name)
+  if (known !== undefined && known.tag === tag) return known.manifest
+  const { Body: body } = await client.send(new GetObjectCommand({ Bucket: SERVICE_BUCKET, Key: key }), {
+    abortSignal: signal,
+  })
+  const manifest = JSON.parse((await body?.transformToString()) ?? '') as Ending
+  read.set(name, { tag, manifest })
+  return manifest
+}
+
+/** Everything in the event log, from its beginning to what was its end just now. */
+async function readEvents({ cluster: { broker, topicPrefix } }: Rig): Promise<readonly TellingOf[]> {
+  const kafka = new Kafka({ brokers: [broker], clientId: 'oracle', logLevel: logLevel.NOTHING })
+  const topic = `${topicPrefix}render.events`
+  const [admin, consumer] = [kafka.admin(), kafka.consumer({ groupId: `oracle-${randomUUID()}` })]
+  try {
+    await Promise.all([admin.connect(), consumer.connect()])
+    const ends = new Map((await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => [partition, Number(high)]))
+    const unread = new Set([...ends].filter(([, end]) => end > 0).map(([partition]) => partition))
+    const events: TellingOf[] = []
+    if (unread.size === 0) return events
+    const { promise: all, resolve } = Promise.withResolvers<void>()
+    await consumer.subscribe({ topic, fromBeginning: true })
+    await consumer.run({
+      autoCommit: false,
+      eachMessage: async ({ partition, message: { value, offset } }) => {
+        const end = ends.get(partition) ?? 0
+        if (Number(offset) < end) events.push(JSON.parse(value?.toString() ?? '') as TellingOf)
+        if (Number(offset) >= end - 1) unread.delete(partition)
+        if (unread.size === 0) resolve()
+      },
+    })
+    await all
+    return events
+  } finally {
+    await Promise.all([admin.disconnect(), consumer.disconnect()])
+  }
+}
+
+async function readUsage(
+  { cluster }: Rig,
+  endings: readonly Ending[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Usage>> {
+  const account = endings[0]?.render.account
+  if (account === undefined) return new Map()
+  const place = { kind: 'server', address: { host: '127.0.0.1', port: cluster.redis.port } } as const
+  await using redis = await connectRedis({ place, callMsMax: 5000, clock: systemClock() }, signal)
+  const limiter = redisLimiter(redis)
+  const periods = [...new Set(endings.map(({ render }) => render.period))]
+  const usages = periods.map(async (period) => [period, await limiter.usage(account, period, signal)] as const)
+  return new Map(await Promise.all(usages))
+}

@@ -1,0 +1,38 @@
+/** The embedded service told to go while it has renders in hand that take longer than it has. */
+import { expect, test } from 'vitest'
+import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { ended, eventually, reaches, render, submit } from '../topology/service.ts'
+
+const LIVE = `service_live_${'L'.repeat(43)}`
+const LONG = { template: 'letter', data: { rounds: 30_000_000 } }
+const LETTER = `
+import { Document, Page, Text } from '@react-pdf/renderer'
+export default ({ data }) => {
+  for (let round = 0; round < (data.rounds ?? 0); round++);
+  return <Document><Page><Text>A letter</Text></Page></Document>
+}`
+
+test('it answers whoever waits 503, ends with 0, and renders the rest when it is started again', async () => {
+  const documents = [
+    plan('acme', { renderTimeoutSeconds: 120 }),
+    tenant('acme', 'acme'),
+    key('acme', 'live', LIVE),
+    template('acme', 'letter', tsx(LETTER)),
+  ]
+  const settings = { PLATEN_CHROMIUM: 'none', PLATEN_DRAIN_SECONDS: '0', PLATEN_LOG_LEVEL: 'debug' }
+  await using service = await startEmbedded(settings, manifestOf(documents))
+  const id = await submit(service, LIVE, LONG)
+  await reaches(service, { key: LIVE, id, states: ['running'] })
+  const sync = render(service, LIVE, LONG)
+  await eventually(
+    async () => service.log().split('"msg":"render begun"').length - 1,
+    (begun) => begun === 2,
+  )
+  expect(await service.stop()).toBe(0)
+  const refused = await sync
+  expect([refused.status, refused.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
+  expect(service.log()).not.toContain('something open')
+  await service.start()
+  expect((await ended(service, LIVE, id)).status).toBe('succeeded')
+})

@@ -1,0 +1,139 @@
+/**
+ * A Kafka that is away: nothing new is taken and nothing is charged for it, what was taken is rendered when it is back, and no
+ * process has to be started again for that.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
+import { ended, eventually, type RenderAnswer, reaches, render, submit } from '../../topology/service.ts'
+import { aCluster, aTenant, connectTo, eventsIn, manifestsIn, type TestCluster } from '../harness.ts'
+
+const KILL_LIVE = `service_live_${'K'.repeat(43)}`
+const PAUSE_LIVE = `service_live_${'P'.repeat(43)}`
+const BREAK_LIVE = `service_live_${'B'.repeat(43)}`
+const LETTER = { template: 'letter', data: {} }
+const SLOW = { template: 'letter', data: { rounds: 1e8 } }
+const UNITS = 12
+/** More than the units of a month: were one of them charged, it would be missed. */
+const REFUSED = 2 * UNITS
+/** Few enough that all of them have room in the month while they are asked about. */
+const AT_ONCE = ['sync', 'async', 'async', 'async']
+
+let kafka: ProxiedKafka
+let cluster: TestCluster
+beforeAll(async () => {
+  kafka = await startProxiedKafka()
+  const limits = { syncRateLimitPerMinute: 100_000, asyncRateLimitPerMinute: 100_000 }
+  cluster = await aCluster({
+    broker: kafka.broker,
+    documents: [
+      ...aTenant('kill', KILL_LIVE, { ...limits, renderLimitMonthly: UNITS }),
+      ...aTenant('pause', PAUSE_LIVE, { ...limits, renderLimitMonthly: UNITS }),
+      ...aTenant('break', BREAK_LIVE, limits),
+    ],
+  })
+})
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]()
+  await kafka[Symbol.asyncDispose]()
+})
+
+test.for([
+  { tenant: 'kill', live: KILL_LIVE, leave: () => kafka.kill(), comeBack: () => kafka.start(), late: 0 },
+  {
+    tenant: 'pause',
+    live: PAUSE_LIVE,
+    leave: async () => kafka.pause(),
+    comeBack: async () => kafka.resume(),
+    late: 1,
+  },
+])(
+  'away by $tenant, it costs callers a 503 and nothing else',
+  async ({ tenant, live, leave, comeBack, late }, { signal }) => {
+    const service = cluster.at(0)
+    const before = await recordsIn(signal)
+    // Two in hand, and some that wait.
+    const taken = await Promise.all([SLOW, SLOW, LETTER, LETTER, LETTER].map((body) => submit(service, live, body)))
+    await reaches(service, { key: live, id: taken[0] ?? '', states: ['running'] })
+    await leave()
+    // The signal takes a moment to reach all threads of a server, which may take some renders until then.
+    const ask = (mode: string) => render(service, live, { ...LETTER, mode })
+    for (let answer = await ask('async'); answer.status !== 503; answer = await ask('async')) taken.push(idOf(answer))
+
+    for (let refused = 0; refused < REFUSED; refused += AT_ONCE.length) {
+      for (const answer of await Promise.all(AT_ONCE.map(ask))) {
+        expect([answer.status, answer.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      }
+    }
+    expect(await livezOfAll()).toEqual([200, 200, 200])
+
+    await comeBack()
+    while (taken.length < UNITS) {
+      const answer = await eventually(
+        () => ask('async'),
+        ({ status }) => status !== 503,
+      )
+      expect(answer.status).toBe(202)
+      taken.push(idOf(answer))
+    }
+    expect((await ask('async')).status).toBe(402)
+    for (const id of taken) expect((await ended(service, live, id)).status).toBe('succeeded')
+    expect(await livezOfAll()).toEqual([200, 200, 200])
+
+    // What was sent to a server that was paused it takes when it goes on, and nothing comes of it.
+    expect((await recordsIn(signal)) - before).toBeGreaterThanOrEqual(UNITS + late)
+    const own = (await manifestsIn(cluster, signal)).filter((each) => each.render.tenant === tenant)
+    const [kept, abandoned] = [own.filter(isSucceeded), own.filter((each) => !isSucceeded(each))]
+    expect(kept.map(({ render: { id } }) => String(id)).sort()).toEqual(taken.toSorted())
+    expect(new Set(abandoned.map(({ outcome }) => 'error' in outcome && outcome.error.code))).toEqual(
+      new Set(['canceled']),
+    )
+    const events = await eventsIn(cluster, UNITS, signal)
+    const told = events.filter((event) => event.manifest.render.tenant === tenant)
+    expect(new Set(told.map(({ manifest }) => String(manifest.render.id)))).toEqual(new Set(taken))
+  },
+)
+
+test.for(['request', 'answer'] as const)(
+  'a connection that breaks in the middle of the %s to a produce costs nobody anything',
+  async (at, { signal }) => {
+    const service = cluster.at(0)
+    const before = await recordsIn(signal)
+    const broken = kafka.breakNextProduce(at)
+    const id = await submit(service, BREAK_LIVE, LETTER)
+    await broken
+    expect((await ended(service, BREAK_LIVE, id)).status).toBe('succeeded')
+    // What the broker has taken and could not say is there again.
+    expect((await recordsIn(signal)) - before).toBe(at === 'answer' ? 2 : 1)
+    const events = await eventsIn(cluster, 1, signal)
+    const told = events.filter(({ manifest }) => String(manifest.render.id) === id)
+    expect(new Set(told.map((event) => event.id)).size).toBe(1)
+  },
+)
+
+function idOf(answer: RenderAnswer): string {
+  expect(answer.status).toBe(202)
+  return String(answer.json()['render_id'])
+}
+
+function isSucceeded({ outcome: { status } }: Awaited<ReturnType<typeof manifestsIn>>[number]): boolean {
+  return status === 'succeeded'
+}
+
+/** What an orchestrator asks of every process, to end those that say no. */
+async function livezOfAll(): Promise<readonly number[]> {
+  const processes = (['api', 'renderer', 'webhooks'] as const).flatMap((name) => cluster.processes(name))
+  return await Promise.all(
+    processes.map(async ({ ports: [, probes] }) => (await fetch(`http://127.0.0.1:${probes}/livez`)).status),
+  )
+}
+
+/** How many records the lanes of async renders have. */
+async function recordsIn(signal: AbortSignal): Promise<number> {
+  await using connection = await connectTo(cluster.broker, signal)
+  const admin = await connection.admin()
+  const lanes = ['async', 'bulk'].map((lane) =>
+    admin.fetchTopicOffsets(`${cluster.topicPrefix}render.react_pdf.${lane}`),
+  )
+  return (await Promise.all(lanes)).flat().reduce((sum, { high }) => sum + Number(high), 0)
+}

@@ -1,0 +1,101 @@
+/** S3 that is away, does not answer, or refuses: renders wait for it, and end as `internal` where it stays away for longer than they may take. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import { type FaultProxy, openFaultProxy, refusalOfS3 } from '../../topology/proxy/fault-proxy.ts'
+import { startS3 } from '../../topology/server/s3.ts'
+import { ended, eventually, render, request, submit } from '../../topology/service.ts'
+import { aCluster, aTenant, eventsIn, manifestsIn, type TestCluster } from '../harness.ts'
+
+const PATIENT = `service_live_${'P'.repeat(43)}`
+const HASTY = `service_live_${'H'.repeat(43)}`
+const LETTER = { template: 'letter', data: {} }
+
+let cluster: TestCluster
+let proxy: FaultProxy
+const owned = new AsyncDisposableStack()
+beforeAll(async () => {
+  proxy = owned.use(await openFaultProxy('s3'))
+  const s3 = owned.use(await startS3([SERVICE_BUCKET]))
+  proxy.towards(s3.port)
+  cluster = await aCluster({
+    documents: [
+      ...aTenant('patient', PATIENT, { renderTimeoutSeconds: 120 }),
+      // Of two renders it has had one when its S3 goes.
+      ...aTenant('hasty', HASTY, { renderTimeoutSeconds: 1, renderLimitMonthly: 2 }),
+    ],
+    s3,
+    settings: { PLATEN_S3_ENDPOINT: `http://127.0.0.1:${proxy.port}` },
+  })
+  for (const key of [PATIENT, HASTY]) expect((await render(cluster.at(0), key, LETTER)).status).toBe(200)
+})
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]()
+  await owned.disposeAsync()
+})
+
+const slowDown = { kind: 'refuse', answer: refusalOfS3('503 Slow Down', 'SlowDown') } as const
+const OUTAGES: readonly (readonly [string, { go(): unknown; back(): unknown }])[] = [
+  ['is killed and started again', { go: () => cluster.s3.kill(), back: () => cluster.s3.start() }],
+  ['does not answer', { go: () => cluster.s3.pause(), back: () => cluster.s3.resume() }],
+  ['refuses with 503', { go: () => proxy.disturb(slowDown), back: () => proxy.disturb(undefined) }],
+]
+
+describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {
+  test('is waited for by renders that have the time, and each is rendered and told of once', async ({ signal }) => {
+    const service = cluster.at(0)
+    const isMissed = said('store unavailable')
+    await outage.go()
+    const ids = await Promise.all([1, 2, 3].map(() => submit(service, PATIENT, LETTER)))
+    await isMissed()
+    await outage.back()
+    for (const id of ids) {
+      const { status, pdf_url: url } = await ended(service, PATIENT, id)
+      expect(status).toBe('succeeded')
+      expect((await fetch(`${url}`)).status).toBe(200)
+    }
+    const manifests = await manifestsIn(cluster, signal)
+    const own = manifests.filter(({ render }) => ids.includes(render.id))
+    expect(own.map(({ attempt }) => attempt)).toEqual(ids.map(() => 1))
+    const events = await eventsIn(cluster, manifests.length, signal)
+    const told = events.filter(({ manifest }) => ids.includes(manifest.render.id))
+    expect(new Set(told.map(({ id }) => id)).size).toBe(ids.length)
+  })
+})
+
+test('a render whose S3 stays away for longer than its deadline fails as internal, and costs nothing', async () => {
+  const service = cluster.at(0)
+  const isGivenUp = said('render not stored in time')
+  await cluster.s3.kill()
+  const id = await submit(service, HASTY, LETTER)
+  await isGivenUp()
+  await cluster.s3.start()
+  const failed = await ended(service, HASTY, id)
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'internal' } })
+  expect(failed.error?.message).toContain('storage')
+  // The unit it would have taken is there for the next, and for no further one.
+  const next = await submit(service, HASTY, LETTER)
+  expect((await ended(service, HASTY, next)).status).toBe('succeeded')
+  const refused = await request(service, { key: HASTY, path: '/api/v1/render', body: { ...LETTER, mode: 'async' } })
+  expect(refused.status).toBe(402)
+})
+
+test('a sync caller has its PDF though S3 is away', async () => {
+  const service = cluster.at(0)
+  await cluster.s3.kill()
+  const answer = await render(service, PATIENT, LETTER)
+  expect([answer.status, Buffer.from(answer.body).subarray(0, 5).toString()]).toEqual([200, '%PDF-'])
+  await cluster.s3.start()
+  const id = `${answer.headers.get('x-service-render-id')}`
+  expect((await ended(service, PATIENT, id)).status).toBe('succeeded')
+})
+
+/** What it gives resolves when a renderer has logged the message once more than until now. */
+function said(message: string): () => Promise<unknown> {
+  const count = () => cluster.processes('renderer').flatMap((each) => each.log().split(`"msg":"${message}"`)).length
+  const before = count()
+  return () =>
+    eventually(
+      async () => count(),
+      (found) => found > before,
+    )
+}

@@ -1,0 +1,112 @@
+/** Partitions that are shared out anew all the time: what a renderer has in hand it goes on with, and nothing is done twice or lost. */
+import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ended, eventually, submit } from '../topology/service.ts'
+import { aCluster, aTenant, connectTo, manifestsIn, type TestCluster } from './harness.ts'
+
+const LIVE = `service_live_${'L'.repeat(43)}`
+/** Long enough that some are in hand at every change. */
+const SLOW = { template: 'letter', data: { rounds: 5e6 } }
+const SLOTS = 4
+const OUTSTANDING = 3 * SLOTS
+/** How often somebody joins and leaves: a minute of it is 15. */
+const ROUNDS = Number(process.env['PLATEN_TEST_ROUNDS'] ?? 5)
+/** Renders that end between a change and the next. */
+const SOME = SLOTS
+
+let cluster: TestCluster
+beforeAll(async () => {
+  cluster = await aCluster({
+    documents: aTenant('acme', LIVE, { asyncRateLimitPerMinute: 100_000, asyncFairShare: 2 * OUTSTANDING }),
+    settings: { PLATEN_CONCURRENCY: `${SLOTS}`, PLATEN_LOG_LEVEL: 'debug' },
+  })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+test('while somebody joins and leaves their group, renders are begun once each, and all of them end', async ({
+  signal,
+}) => {
+  const load = beginLoad()
+  const group = `${cluster.topicPrefix}render.react_pdf.async`
+  await using connection = await connectTo(cluster.broker, signal)
+  const halved = async () => sharesOf(cluster.log()).filter((partitions) => partitions === 1).length
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = await halved()
+    {
+      // It is given one of the two partitions, takes nothing of it, and goes when the renderer knows: all callers may wait in that one.
+      await using _passing = await openConsumer(
+        connection,
+        { group, topics: [group], arrived: () => undefined },
+        signal,
+      )
+      await eventually(halved, (count) => count > before)
+    }
+    await load.more()
+  }
+  const ids = await load.end()
+
+  const [{ begun, over } = NOTHING] = cluster.processes('renderer').map((each) => marksOf(each.log()))
+  expect(begun.toSorted()).toEqual(ids.toSorted())
+  expect(over.toSorted()).toEqual(ids.toSorted())
+  expect(sharesOf(cluster.log())).toEqual(expect.arrayContaining([1, 2]))
+  const manifests = await manifestsIn(cluster, signal)
+  expect(manifests.map(({ render: { id } }) => String(id)).sort()).toEqual(ids.toSorted())
+  expect(new Set(manifests.map(({ outcome }) => outcome.status))).toEqual(new Set(['succeeded']))
+})
+
+/** Callers who each ask for the next render when they have got the last. */
+function beginLoad() {
+  const service = cluster.at(0)
+  const over = new AbortController()
+  const ids: string[] = []
+  let done = 0
+  const call = async () => {
+    while (!over.signal.aborted) {
+      const id = await submit(service, LIVE, SLOW)
+      ids.push(id)
+      await ended(service, LIVE, id)
+      done += 1
+    }
+  }
+  const callers = Array.from({ length: OUTSTANDING }, call)
+  return {
+    /** Resolves when so many more have ended. */
+    async more() {
+      const wanted = done + SOME
+      await eventually(
+        async () => done,
+        (count) => count >= wanted,
+      )
+    },
+    /** Every id there was. */
+    async end() {
+      over.abort()
+      await Promise.all(callers)
+      return ids
+    },
+  }
+}
+
+const NOTHING = { begun: [], over: [] }
+
+/** The ids of the renders that a renderer says it has begun, and that it says have ended, as often as it says so. */
+function marksOf(log: string): { readonly begun: readonly string[]; readonly over: readonly string[] } {
+  const lines = linesOf(log)
+  const idsOf = (...messages: readonly string[]) =>
+    lines.flatMap(({ msg, render }) => (messages.includes(String(msg)) ? [String(render)] : []))
+  return { begun: idsOf('render begun'), over: idsOf('render succeeded', 'render failed') }
+}
+
+/** How many partitions of async renders somebody of ours was given, each time they were shared out. */
+function sharesOf(log: string): readonly unknown[] {
+  return linesOf(log)
+    .filter(({ msg, group }) => msg === 'partitions shared out' && String(group).endsWith('.async'))
+    .map(({ partitions }) => partitions)
+}
+
+function linesOf(log: string): readonly Readonly<Record<string, unknown>>[] {
+  return log
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line))
+}

@@ -1,0 +1,95 @@
+/** Renderers that have to go while they have renders in hand: what they end in time they end, the rest others do, and no caller sees it. */
+import { assert, expect, test } from 'vitest'
+import { key, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import type { ServerProcess } from '../topology/server/process.ts'
+import { ended, eventually, render, submit } from '../topology/service.ts'
+import { aCluster, manifestsIn, type TestCluster } from './harness.ts'
+
+const LIVE = `service_live_${'L'.repeat(43)}`
+const LETTER = { template: 'letter', data: {} }
+/** A letter after so many rounds of a loop. */
+const LETTER_AFTER = `
+import { Document, Page, Text } from '@react-pdf/renderer'
+export default ({ data }) => {
+  for (let round = 0; round < (data.rounds ?? 0); round++);
+  return <Document><Page><Text>A letter</Text></Page></Document>
+}`
+/** Seconds of one core: far longer than it takes others to have what is given up. */
+const LONG = { template: 'letter', data: { rounds: 30_000_000 } }
+
+/** A few of them: they are under way for longer than a drain of no time at all. */
+const SHORTER = { template: 'letter', data: { rounds: 5_000_000 } }
+
+const DOCUMENTS = [
+  plan('acme', { renderTimeoutSeconds: 120 }),
+  tenant('acme', 'acme'),
+  key('acme', 'live', LIVE),
+  template('acme', 'letter', tsx(LETTER_AFTER)),
+]
+
+/** The renders that a process has begun since it was started, each as often as that. */
+function begunBy(renderer: ServerProcess): readonly string[] {
+  return renders(renderer, 'render begun')
+}
+
+function renders(renderer: ServerProcess, message: string): readonly string[] {
+  const lines = renderer
+    .log()
+    .split('\n')
+    .filter((line) => line.includes(`"msg":"${message}"`))
+  return lines.map((line) => String(JSON.parse(line)['render']))
+}
+
+/** The renderer that has begun a render, once one has. */
+async function renderedBy(cluster: TestCluster, isIt: (ids: readonly string[]) => boolean): Promise<ServerProcess> {
+  const find = async () => cluster.processes('renderer').find((each) => isIt(begunBy(each)))
+  const found = await eventually(find, (each) => each !== undefined)
+  assert(found !== undefined)
+  return found
+}
+
+async function aClusterOfTwo(drainSeconds: string): Promise<TestCluster> {
+  const settings = { PLATEN_LOG_LEVEL: 'debug', PLATEN_DRAIN_SECONDS: drainSeconds }
+  return await aCluster({ renderers: 2, documents: DOCUMENTS, settings })
+}
+
+test('a renderer whose drain is over leaves what it has in hand, and another renders it', async ({ signal }) => {
+  await using cluster = await aClusterOfTwo('0')
+  const service = cluster.at(0)
+  const sync = render(service, LIVE, SHORTER)
+  const busy = await renderedBy(cluster, (ids) => ids.length > 0)
+  const ids = await Promise.all(Array.from({ length: 4 }, () => submit(service, LIVE, SHORTER)))
+  await renderedBy(cluster, (begun) => ids.some((id) => begun.includes(id)))
+  expect(await busy.stop()).toBe(0)
+  expect((await sync).status).toBe(200)
+  for (const id of ids) expect((await ended(service, LIVE, id)).status).toBe('succeeded')
+  const left = renders(busy, 'render left to others')
+  expect(left.length).toBeGreaterThan(0)
+  const others = cluster.processes('renderer').filter((each) => each !== busy)
+  expect(others.flatMap(begunBy)).toEqual(expect.arrayContaining([...left]))
+  const manifests = await manifestsIn(cluster, signal)
+  expect(manifests.map(({ outcome }) => outcome.status)).toEqual(Array(1 + ids.length).fill('succeeded'))
+  expect(busy.log()).not.toMatch(/render left unfinished|something open/)
+})
+
+test('a renderer that drains ends what it has in hand, and holds nothing else up meanwhile', async ({ signal }) => {
+  await using cluster = await aClusterOfTwo('60')
+  const service = cluster.at(0)
+  const id = await submit(service, LIVE, LONG)
+  const busy = await renderedBy(cluster, (ids) => ids.includes(id))
+  const stopped = busy.stop()
+  await eventually(
+    async () => busy.log(),
+    (log) => log.includes('renderer draining'),
+  )
+  // Those that wait in its partitions are taken by the other while it still has a render in hand.
+  const short = await Promise.all(Array.from({ length: 4 }, () => render(service, LIVE, LETTER)))
+  expect(short.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  expect((await ended(service, LIVE, id)).status).toBe('succeeded')
+  expect(await stopped).toBe(0)
+  const manifests = await manifestsIn(cluster, signal)
+  const byEnd = manifests.toSorted((a, b) => a.outcome.finishedAt - b.outcome.finishedAt)
+  expect(byEnd.at(-1)?.render.id).toBe(id)
+  expect(begunBy(busy)).toEqual([id])
+  expect(renders(busy, 'render left to others')).toEqual([])
+})

@@ -1,0 +1,116 @@
+/** What checkpoints promise, whatever keeps them. */
+import type { Checkpoints } from '@platen/contract/port/checkpoint.ts'
+import { assert, describe, expect, test } from 'vitest'
+import type { Harness } from './harness.ts'
+
+const RANGE = { first: 3, end: 100 }
+const PERIOD = '2026-11'
+const NOBODY = new Map<string, number>()
+
+export interface CheckpointHarness extends Harness<Checkpoints> {
+  /** Loses all there is. */
+  wipe(): Promise<void>
+  /** Starts what keeps them again; what is durable is there again. */
+  restart(): Promise<void>
+}
+
+export function describeCheckpoints(name: string, make: () => Promise<CheckpointHarness>): void {
+  describe(`checkpoints: ${name}`, () => {
+    test('begin with the first event there is, then where they were moved to', async ({ signal }) => {
+      await using harness = await make()
+      const checkpoints = await harness.open()
+      const begun = await checkpoints.begin(0, RANGE, signal)
+      expect(begun).toMatchObject({ partition: 0, offset: 3 })
+      const moved = await checkpoints.advance(begun, { to: 10, period: PERIOD, charged: NOBODY }, signal)
+      expect(moved).toEqual({ ...begun, offset: 10 })
+      expect(await checkpoints.begin(0, RANGE, signal)).toEqual(moved)
+      expect(await checkpoints.begin(1, RANGE, signal)).toMatchObject({ offset: 3 })
+    })
+
+    test.for([
+      { name: 'events that are gone', known: 5, range: { first: 20, end: 100 }, offset: 20 },
+      { name: 'more events than there are', known: 50, range: { first: 0, end: 10 }, offset: 0 },
+      { name: 'all there are', known: 50, range: { first: 0, end: 50 }, offset: 50 },
+    ])('that know of $name begin at $offset', async ({ known, range, offset }, { signal }) => {
+      await using harness = await make()
+      const checkpoints = await harness.open()
+      const begun = await checkpoints.begin(0, RANGE, signal)
+      await checkpoints.advance(begun, { to: known, period: PERIOD, charged: NOBODY }, signal)
+      expect(await checkpoints.begin(0, range, signal)).toMatchObject({ offset })
+    })
+
+    test('are not moved by who was overtaken', async ({ signal }) => {
+      await using harness = await make()
+      const checkpoints = await harness.open()
+      const begun = await checkpoints.begin(0, RANGE, signal)
+      const to = (offset: number) => ({ to: offset, period: PERIOD, charged: new Map([['a', offset]]) })
+      expect(await checkpoints.advance(begun, to(10), signal)).toBeDefined()
+      expect(await checkpoints.advance(begun, to(20), signal)).toBeUndefined()
+      expect(await checkpoints.begin(0, RANGE, signal)).toMatchObject({ offset: 10 })
+      expect((await checkpoints.charged(PERIOD, signal)).units).toEqual(new Map([['a', 10]]))
+    })
+
+    test('are not moved when all was lost meanwhile, also where somebody has begun again', async ({ signal }) => {
+      await using harness = await make()
+      const checkpoints = await harness.open()
+      const begun = await checkpoints.begin(0, RANGE, signal)
+      const applied = { to: 10, period: PERIOD, charged: NOBODY }
+      await harness.wipe()
+      expect(await checkpoints.advance(begun, applied, signal)).toBeUndefined()
+      const anew = await checkpoints.begin(0, RANGE, signal)
+      expect(await checkpoints.advance(begun, applied, signal)).toBeUndefined()
+      expect(await checkpoints.advance(anew, applied, signal)).toBeDefined()
+    })
+
+    test('are not moved by who applied something before the store was started again', async ({ signal }) => {
+      await using harness = await make()
+      const checkpoints = await harness.open()
+      const begun = await checkpoints.begin(0, RANGE, signal)
+      const applied = { to: 10, period: PERIOD, charged: NOBODY }
+      await harness.restart()
+      expect(await checkpoints.advance(begun, applied, signal)).toBeUndefined()
+      const again = await checkpoints.begin(0, RANGE, signal)
+      expect(again.offset).toBe(begun.offset)
+      expect(await checkpoints.advance(again, applied, signal)).toBeDefined()
+    })
+
+    test('know the most that accounts were charged in a month', async ({ signal }) => {
+      await using harness = await make()
+      const checkpoints = await harness.open()
+      expect((await checkpoints.charged(PERIOD, signal)).units).toEqual(new Map())
+      let checkpoint = await checkpoints.begin(0, RANGE, signal)
+      const tell = async (period: string, charged: Readonly<Record<string, number>>) => {
+        const applied = { to: checkpoint.offset + 1, period, charged: new Map(Object.entries(charged)) }
+        const next = await checkpoints.advance(checkpoint, applied, signal)
+        assert(next !== undefined)
+        checkpoint = next
+      }
+      await tell(PERIOD, { a: 10, b: 1 })
+      await tell(PERIOD, { a: 9 })
+      await tell('2026-12', { b: 7 })
+      expect((await checkpoints.charged(PERIOD, signal)).units).toEqual(
+        new Map([
+          ['a', 10],
+          ['b', 1],
+        ]),
+      )
+    })
+
+    test('are forgotten on request, once', async ({ signal }) => {
+      await using harness = await make()
+      const checkpoints = await harness.open()
+      const begun = await checkpoints.begin(0, RANGE, signal)
+      const applied = { to: 10, period: PERIOD, charged: new Map([['a', 1]]) }
+      const moved = await checkpoints.advance(begun, applied, signal)
+      assert(moved !== undefined)
+      const known = await checkpoints.charged(PERIOD, signal)
+      await checkpoints.forget(known, signal)
+      expect(await checkpoints.advance(moved, { ...applied, to: 20 }, signal)).toBeUndefined()
+      const anew = await checkpoints.begin(0, RANGE, signal)
+      expect(anew.offset).toBe(3)
+      expect((await checkpoints.charged(PERIOD, signal)).units).toEqual(new Map())
+      await checkpoints.forget(known, signal)
+      expect(await checkpoints.advance(anew, applied, signal)).toBeDefined()
+    })
+  })
+}

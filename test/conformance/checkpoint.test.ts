@@ -1,0 +1,21 @@
+import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
+import { describeCheckpoints } from './checkpoint.suite.ts'
+import { describeOnRedis } from './redis-harness.ts'
+
+describeOnRedis('on a real server', (redis) => {
+  describeCheckpoints('redis', async () => {
+    const harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    return {
+      open: async () => redisCheckpoints(connection),
+      wipe: async () => void (await connection.call((client) => client.flushall(), AbortSignal.timeout(5000))),
+      async restart() {
+        await redis.server().stop()
+        await redis.server().start()
+        // The client finds it by itself; what is asked before is unavailable.
+        await connection.call((client) => client.connect(), AbortSignal.timeout(5000)).catch(() => undefined)
+      },
+      [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose](),
+    }
+  })
+})

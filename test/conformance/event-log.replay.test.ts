@@ -1,0 +1,182 @@
+/** That the log on Kafka is read from wherever its reader says, as often as it says so, by as many processes as there are. */
+import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import type { RenderEvent } from '@platen/contract/event.ts'
+import type { EventRange } from '@platen/contract/port/checkpoint.ts'
+import type { EventSpan } from '@platen/contract/port/event-log.ts'
+import { expect, test } from 'vitest'
+import { aManifest, anEvent } from '../fixture/build.ts'
+import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
+
+const READER = 'projection'
+
+describeOnKafka('the event log on Kafka', (kafka) => {
+  const aLog = async (partitions = 1) => {
+    const { prefix } = await kafka.topics({ partitions: { ...ONE_PARTITION, events: partitions } })
+    const connection = await kafka.connect()
+    const log = kafkaEventLog(connection, { prefix })
+    return { log, connection, topic: `${prefix}render.events`, [Symbol.asyncDispose]: connection[Symbol.asyncDispose] }
+  }
+
+  test('is read from where its reader says, again and again', async ({ signal }) => {
+    await using scene = await aLog()
+    const events = await append(scene.log, 10, signal)
+    const asked: EventRange[] = []
+    const starts = [7, 2, 0]
+    const begin = async (_partition: number, range: EventRange) => {
+      asked.push(range)
+      return starts.shift() ?? 10
+    }
+    const seen: (readonly string[])[] = []
+    let read: string[] = []
+    for await (const spans of scene.log.replay(READER, begin, signal)) {
+      for (const span of spans) {
+        read.push(...span.events.map(({ id }) => id))
+        span.done()
+        if (span.to < 10) continue
+        seen.push(read)
+        read = []
+        span.again()
+      }
+      if (seen.length === 3) break
+    }
+    const ids = events.map(({ id }) => id)
+    expect(seen).toEqual([ids.slice(7), ids.slice(2), ids])
+    expect(asked.slice(0, 3)).toEqual([{ first: 0 }, { first: 0 }, { first: 0 }])
+  })
+
+  test('asks again where it is told to begin after its end', async ({ signal }) => {
+    await using scene = await aLog()
+    await append(scene.log, 4, signal)
+    const asked: EventRange[] = []
+    const begin = async (_partition: number, range: EventRange) => {
+      asked.push(range)
+      return range.end === undefined ? 99 : 3
+    }
+    for await (const spans of scene.log.replay(READER, begin, signal)) if (spans.some(({ to }) => to === 4)) break
+    expect(asked).toEqual([{ first: 0 }, { first: 0, end: 4 }])
+  })
+
+  test('asks again where the events it was told to begin with have gone meanwhile', async ({ signal }) => {
+    await using scene = await aLog()
+    await append(scene.log, 10, signal)
+    const asked: EventRange[] = []
+    const begin = async (_partition: number, range: EventRange) => {
+      if (asked.push(range) > 1) return range.first
+      const admin = await scene.connection.admin()
+      await admin.deleteTopicRecords({ topic: scene.topic, partitions: [{ partition: 0, offset: '5' }] })
+      return 2
+    }
+    const seen: EventSpan[] = []
+    for await (const spans of scene.log.replay(READER, begin, signal)) {
+      seen.push(...spans.filter(({ events }) => events.length > 0))
+      if (seen.some(({ to }) => to === 10)) break
+    }
+    expect(asked).toEqual([{ first: 0 }, { first: 5 }])
+    expect(seen[0]).toMatchObject({ from: 5 })
+    expect(seen.flatMap(({ events }) => events)).toHaveLength(5)
+  })
+
+  test('tells where each piece begins and ends, without a gap, and comes by where nothing is new', async ({
+    signal,
+  }) => {
+    await using scene = await aLog(3)
+    await append(scene.log, 500, signal)
+    const heads = new Map<number, number>()
+    const idle = new Set<number>()
+    let count = 0
+    for await (const spans of scene.log.replay(READER, async () => 0, signal)) {
+      for (const { partition, from, to, events } of spans) {
+        expect(from).toBe(heads.get(partition) ?? 0)
+        expect(to - from).toBe(events.length)
+        heads.set(partition, to)
+        count += events.length
+        if (count === 500 && events.length === 0) idle.add(partition)
+      }
+      if (idle.size === 3) break
+    }
+    expect(count).toBe(500)
+  })
+
+  test('goes on with what comes, after all that was there', async ({ signal }) => {
+    await using scene = await aLog()
+    const [first] = await append(scene.log, 1, signal)
+    const seen: string[] = []
+    for await (const spans of scene.log.replay(READER, async () => 0, signal)) {
+      for (const { events } of spans) for (const { id } of events) seen.push(id)
+      if (seen.length === 1) seen.push(...(await append(scene.log, 1, signal)).map(({ id }) => `sent ${id}`))
+      if (seen.length === 3) break
+    }
+    expect(seen).toEqual([first?.id, `sent ${seen[2]}`, seen[2]])
+  })
+
+  test('passes over what nobody can read, and buries nothing', async ({ signal }) => {
+    await using scene = await aLog()
+    const [before] = await append(scene.log, 1, signal)
+    await scene.connection.send(scene.topic, [{ key: 'x', value: 'no event', headers: { v: '1' } }], signal)
+    const [after] = await append(scene.log, 1, signal)
+    const read: string[] = []
+    let to = 0
+    for await (const spans of scene.log.replay(READER, async () => 0, signal)) {
+      for (const span of spans) read.push(...span.events.map(({ id }) => id))
+      to = Math.max(to, ...spans.map((span) => span.to))
+      if (to === 3) break
+    }
+    expect(read).toEqual([before?.id, after?.id])
+    const admin = await scene.connection.admin()
+    const dead = await admin.fetchTopicOffsets(scene.topic.replace('events', 'dead'))
+    expect(dead.map(({ high }) => high)).toEqual(['0'])
+  })
+
+  test('is shared by processes that come and go, each of which is told where to begin', async ({ signal }) => {
+    await using scene = await aLog(4)
+    await using other = await kafka.connect()
+    const positions = new Map<number, number>()
+    const begin = async (partition: number) => positions.get(partition) ?? 0
+    const seen = new Set<string>()
+    const take = (spans: readonly EventSpan[]) => {
+      for (const span of spans) {
+        for (const { id } of span.events) seen.add(id)
+        positions.set(span.partition, span.to)
+        span.done()
+      }
+    }
+    const stop = new AbortController()
+    const ours = (async () => {
+      for await (const spans of scene.log.replay(READER, begin, AbortSignal.any([stop.signal, signal]))) take(spans)
+    })()
+    const ids = new Set<string>()
+    const prefix = scene.topic.replace('render.events', '')
+    for (let round = 0; round < 3; round += 1) {
+      for (const { id } of await append(scene.log, 100, signal)) ids.add(id)
+      for await (const spans of kafkaEventLog(other, { prefix }).replay(READER, begin, signal)) {
+        take(spans)
+        // It stays until something is its own, and it has had what is new of that.
+        if (spans.some(({ to, from }) => to === from)) break
+      }
+    }
+    for (const { id } of await append(scene.log, 100, signal)) ids.add(id)
+    while (seen.size < ids.size) await new Promise((resolve) => setTimeout(resolve, 20))
+    stop.abort()
+    await ours
+    expect(seen).toEqual(ids)
+  })
+
+  test('tells how much is left to read', async ({ signal }) => {
+    await using scene = await aLog()
+    await append(scene.log, 5, signal)
+    const left = () => scene.log.lag(READER).reduce((sum, { records }) => sum + records, 0)
+    for await (const spans of scene.log.replay(READER, async () => 0, signal)) {
+      if (spans.every(({ to }) => to < 5)) continue
+      expect([left(), scene.log.lag('webhooks')]).toEqual([5, []])
+      for (const span of spans) span.done()
+      expect(left()).toBe(0)
+      break
+    }
+  })
+})
+
+async function append(log: KafkaEventLog, count: number, signal: AbortSignal): Promise<readonly RenderEvent[]> {
+  const events = Array.from({ length: count }, () => anEvent(aManifest()))
+  await Promise.all(events.map((event) => log.append(event, signal)))
+  return events
+}

@@ -1,0 +1,192 @@
+/** A projection on a real Kafka and Redis: events as renderers tell them, what accounts should be charged, and ways to lose it. */
+import { randomUUID } from 'node:crypto'
+import { cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
+import { CHECKPOINT_KEY, redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
+import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
+import { type ProjectionPorts, runProjection } from '@platen/webhooks/projection.ts'
+import { aFailure, aManifest, anEvent, aRecord } from '../fixture/build.ts'
+import { eventually } from '../topology/service.ts'
+import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
+import type { RedisFixture } from './redis-harness.ts'
+
+export interface Scene extends AsyncDisposable {
+  readonly log: KafkaEventLog
+  readonly redis: RedisConnection
+  readonly limiter: Limiter
+  readonly ledger: RenderLedger
+  readonly ports: ProjectionPorts
+  readonly accounts: readonly string[]
+  /** Accepts a render of an account. */
+  aRender(fields?: Partial<RenderRecord>): RenderRecord
+  /** Tells of an end as a renderer does that died before it told Redis. */
+  append(...manifests: readonly Manifest[]): Promise<void>
+  /** What accounts are charged in this month, by their order. */
+  charged(): Promise<readonly number[]>
+  /** What they are to be charged, by the events that were appended. */
+  expected(): readonly number[]
+  /** Resolves when everything that was appended is in the views. */
+  caughtUp(): Promise<void>
+  wipe(): Promise<void>
+  /** Keeps Redis as it is now, and puts it back to that later, as a backup does. */
+  keep(): Promise<void>
+  restore(): Promise<void>
+  /** How often something was made anew. */
+  rebuilds(): Promise<number>
+}
+
+export const ACCOUNTS = 3
+const PARTITIONS = 3
+
+/** A scene in topics of its own and an emptied Redis. */
+export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<Scene> {
+  const stack = new AsyncDisposableStack()
+  const { prefix } = await kafka.topics({ partitions: { ...ONE_PARTITION, events: PARTITIONS } })
+  const connection = stack.use(await kafka.connect())
+  const harness = stack.use(await redis.harness((each) => each))
+  const client = await harness.open()
+  const log = kafkaEventLog(connection, { prefix })
+  const metrics = openMetrics({ isRead: false, deployable: 'test' })
+  const [limiter, ledger] = [redisLimiter(client), redisRenderLedger(client)]
+  const signal = new AbortController().signal
+  const ports = {
+    events: log,
+    checkpoints: redisCheckpoints(client),
+    limiter,
+    ledger,
+    meter: projectionMeter(metrics, { lag: () => 0 }),
+    clock: hurried(systemClock()),
+    log: QUIET,
+  }
+  const accounts = Array.from({ length: ACCOUNTS }, () => randomUUID())
+  const succeeded = new Map<string, Manifest>()
+  const now = () => systemClock().now()
+  const aof = () => join(redis.server().folder, 'appendonlydir')
+  const kept = () => join(redis.server().folder, 'kept')
+  const offsets = async () => {
+    const known = await client.call((each) => each.hgetall(CHECKPOINT_KEY), signal).catch(() => ({}))
+    return known as Readonly<Record<string, string>>
+  }
+  return {
+    log,
+    redis: client,
+    limiter,
+    ledger,
+    ports,
+    accounts,
+    aRender: (fields) => aRecord({ account: accounts[0] ?? '', acceptedAt: now(), period: monthOf(now()), ...fields }),
+    async append(...manifests) {
+      await Promise.all(manifests.map((manifest) => log.append(anEvent(manifest), signal)))
+      for (const each of manifests) if (each.outcome.status === 'succeeded') succeeded.set(each.render.id, each)
+    },
+    charged: () =>
+      Promise.all(accounts.map(async (account) => (await limiter.usage(account, monthOf(now()), signal)).charged)),
+    expected() {
+      const mine = (account: string) => [...succeeded.values()].filter(({ render }) => render.account === account)
+      return accounts.map((account) => mine(account).reduce((sum, { render }) => sum + render.units, 0))
+    },
+    async caughtUp() {
+      const admin = await connection.admin()
+      const ends = await admin.fetchTopicOffsets(`${prefix}render.events`)
+      await eventually(offsets, (known) => ends.every(({ partition, high }) => known[partition] === high))
+    },
+    wipe: async () => void (await client.call((each) => each.flushall(), signal)),
+    async keep() {
+      await redis.server().stop()
+      await rm(kept(), { recursive: true, force: true })
+      await cp(aof(), kept(), { recursive: true })
+      await redis.server().start()
+    },
+    async restore() {
+      await redis.server().kill()
+      await rm(aof(), { recursive: true })
+      await cp(kept(), aof(), { recursive: true })
+      await redis.server().start()
+    },
+    async rebuilds() {
+      const [, count] = /^platen_projection_rebuilds_total (\d+)$/m.exec(await metrics.text()) ?? []
+      return Number(count)
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** The end of a render that succeeded just now. */
+export function success(record: RenderRecord): Manifest {
+  const manifest = aManifest({ record })
+  return { ...manifest, outcome: { ...manifest.outcome, finishedAt: record.acceptedAt + 500 } }
+}
+
+/** The end of one that failed just now. */
+export function failure(record: RenderRecord): Manifest {
+  return aManifest({ record, outcome: aFailure({ finishedAt: record.acceptedAt + 500 }) })
+}
+
+export interface Running extends AsyncDisposable {
+  /** Resolves with what it ended by; undefined after a stop. */
+  readonly ended: Promise<unknown>
+}
+
+/** A projection that runs until it is disposed of. */
+export function start(ports: ProjectionPorts): Running {
+  const stop = new AbortController()
+  const ended = runProjection(ports, stop.signal).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  return {
+    ended,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      const error = await ended
+      if (error !== undefined && !(error instanceof Killed)) throw error
+    },
+  }
+}
+
+/** What a process that was killed at some step ends by. */
+export class Killed extends Error {
+  override readonly name = 'Killed'
+}
+
+/** The ports of a process that dies at its n-th call of Redis, before or after it was done. `reached` tells whether it came to that. */
+export function mortal(ports: ProjectionPorts, death: { readonly at: number; readonly isDone: boolean }) {
+  let calls = 0
+  const wrapped = <T extends object>(port: T): T =>
+    new Proxy(port, {
+      get(target, name, receiver) {
+        const value: unknown = Reflect.get(target, name, receiver)
+        if (typeof value !== 'function') return value
+        return async (...args: unknown[]) => {
+          calls += 1
+          if (calls < death.at) return await value.apply(target, args)
+          // Whatever it would have done after its death does not happen.
+          if (calls === death.at && death.isDone) await value.apply(target, args)
+          throw new Killed(`at call ${death.at}`)
+        }
+      },
+    })
+  const { checkpoints, limiter, ledger } = ports
+  return {
+    ports: { ...ports, checkpoints: wrapped(checkpoints), limiter: wrapped(limiter), ledger: wrapped(ledger) },
+    reached: () => calls >= death.at,
+  }
+}
+
+/** A clock on which every wait takes a tenth of its time. */
+function hurried(clock: Clock): Clock {
+  return { ...clock, sleep: (ms, signal) => clock.sleep(ms / 10, signal) }
+}
+
+const quiet = () => undefined
+const QUIET = { debug: quiet, info: quiet, warn: quiet, error: quiet }

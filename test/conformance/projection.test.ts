@@ -1,0 +1,274 @@
+/** That what accounts are charged is what the event log says, whatever Redis loses and whoever dies, once everything has been read. */
+import { randomInt } from 'node:crypto'
+import type { RenderRecord } from '@platen/contract/render.ts'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../topology/service.ts'
+import { describeOnKafka } from './kafka-harness.ts'
+import { ACCOUNTS, aScene, failure, Killed, mortal, type Scene, start, success } from './projection-scene.ts'
+import { describeOnRedis } from './redis-harness.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const RUNS = 12
+
+describeOnKafka('the projection', (kafka) => {
+  describeOnRedis('into Redis', (redis) => {
+    /** Some renders of each account, of which two thirds succeeded. */
+    const appendSome = async (scene: Scene, count = 60) => {
+      const renders = Array.from({ length: count }, (_, i) =>
+        scene.aRender({ account: scene.accounts[i % ACCOUNTS] ?? '', units: i % 4 }),
+      )
+      await scene.append(...renders.map((record, i) => (i % 3 === 2 ? failure(record) : success(record))))
+    }
+    const isExact = async (scene: Scene) => {
+      await scene.caughtUp()
+      expect(await scene.charged()).toEqual(scene.expected())
+    }
+
+    test('charges what succeeded, once, and nothing else', async () => {
+      await using scene = await aScene(kafka, redis)
+      await using _running = start(scene.ports)
+      await appendSome(scene)
+      const [twice, sandbox] = [scene.aRender({ units: 5 }), scene.aRender({ units: 0, environment: 'test' })]
+      await scene.append(success(twice), success(sandbox))
+      await scene.append(success(twice))
+      await isExact(scene)
+      expect(await scene.rebuilds()).toBe(0)
+    })
+
+    test('ends the view of a render that was running, and frees what it held', async ({ signal }) => {
+      await using scene = await aScene(kafka, redis)
+      const { limiter, ledger } = scene
+      const record = scene.aRender({ units: 2 })
+      await limiter.confirm(record, signal)
+      await ledger.claim(record, { owner: 'a', leaseMs: DAY_MS }, signal)
+      await scene.append(failure(record))
+      await using _running = start(scene.ports)
+      await scene.caughtUp()
+      expect(await limiter.usage(record.account, record.period, signal)).toEqual({ charged: 0, reserved: 0 })
+      expect(await ledger.find(record.id, signal)).toMatchObject({ state: { status: 'failed' } })
+    })
+
+    test('puts nothing into the views that nobody can ask for any more', async ({ signal }) => {
+      await using scene = await aScene(kafka, redis)
+      const long = scene.aRender({ period: '2025-01', acceptedAt: Date.now() - 40 * DAY_MS })
+      await scene.append(success(long), failure({ ...long, id: scene.aRender().id }))
+      await using _running = start(scene.ports)
+      await scene.caughtUp()
+      const keys = await scene.redis.call((client) => client.keys('*'), signal)
+      expect(keys.filter((key) => !key.startsWith('platen:{checkpoint}'))).toEqual([])
+    })
+
+    describe('is exact again', () => {
+      test.for([
+        { name: 'emptied before it begins', before: true },
+        { name: 'emptied under it, with nothing new to come', before: false },
+      ])('when Redis is $name', async ({ before }) => {
+        await using scene = await aScene(kafka, redis)
+        {
+          await using _first = start(scene.ports)
+          await appendSome(scene)
+          await isExact(scene)
+          if (before) await _first[Symbol.asyncDispose]()
+          await scene.wipe()
+          if (!before) await isExact(scene)
+        }
+        await using _second = start(scene.ports)
+        await isExact(scene)
+        // Who finds nothing at its start cannot tell a loss from the first start there ever was.
+        expect((await scene.rebuilds()) > 0).toBe(!before)
+      })
+
+      test('when Redis is emptied again and again while it reads', async () => {
+        await using scene = await aScene(kafka, redis)
+        await using _running = start(scene.ports)
+        for (let i = 0; i < 20; i += 1) {
+          await appendSome(scene)
+          await scene.wipe()
+        }
+        await isExact(scene)
+      })
+
+      test('when Redis comes back as it was a while ago, also with nobody there who noticed', async () => {
+        await using scene = await aScene(kafka, redis)
+        {
+          await using _first = start(scene.ports)
+          await appendSome(scene)
+          await isExact(scene)
+          await scene.keep()
+          await appendSome(scene)
+          await isExact(scene)
+          await scene.restore()
+          await isExact(scene)
+          await appendSome(scene)
+          await isExact(scene)
+        }
+        await scene.restore()
+        await using _second = start(scene.ports)
+        await isExact(scene)
+      })
+
+      test('when Redis is killed while it reads, and comes back', async () => {
+        await using scene = await aScene(kafka, redis)
+        await using _running = start(scene.ports)
+        for (let i = 0; i < 3; i += 1) {
+          await appendSome(scene, 300)
+          await redis.server().kill()
+          await redis.server().start()
+        }
+        await isExact(scene)
+      })
+
+      test.for(['charges', 'everything but the checkpoints'])(
+        'when Redis loses %s of an account',
+        async (lost, { signal }) => {
+          await using scene = await aScene(kafka, redis)
+          await using _running = start(scene.ports)
+          await appendSome(scene)
+          await isExact(scene)
+          const keys = await scene.redis.call((client) => client.keys(`*{${scene.accounts[0]}}*`), signal)
+          const gone = lost === 'charges' ? keys.filter((key) => key.includes('charges')) : keys
+          await scene.redis.call((client) => client.del(...gone), signal)
+          expect(await scene.charged()).not.toEqual(scene.expected())
+          await eventually(
+            () => scene.charged(),
+            (charged) => String(charged) === String(scene.expected()),
+          )
+          await isExact(scene)
+        },
+      )
+    })
+
+    test('goes on where another was killed, at whichever step', { timeout: 240_000 }, async () => {
+      await using scene = await aScene(kafka, redis)
+      let steps = 0
+      for (const isDone of [false, true]) {
+        for (let at = 1; ; at += 1) {
+          await scene.append(success(scene.aRender()), failure(scene.aRender()))
+          const victim = mortal(scene.ports, { at, isDone })
+          await using dying = start(victim.ports)
+          await Promise.race([dying.ended, scene.caughtUp()])
+          if (!victim.reached()) break
+          expect(await dying.ended).toBeInstanceOf(Killed)
+          steps += 1
+          await using _heir = start(scene.ports)
+          await isExact(scene)
+        }
+      }
+      expect(steps).toBeGreaterThanOrEqual(18)
+    })
+
+    test('is shared by two that come and go', async () => {
+      await using scene = await aScene(kafka, redis)
+      await using _stays = start(scene.ports)
+      for (let i = 0; i < 3; i += 1) {
+        await using _passes = start(scene.ports)
+        await appendSome(scene, 300)
+        if (i === 1) await scene.wipe()
+        await isExact(scene)
+      }
+      await appendSome(scene)
+      await isExact(scene)
+    })
+
+    test('is exact after whatever happens in whichever order', { timeout: 300_000 }, async () => {
+      const seed = Number(process.env['PLATEN_TEST_SEED'] ?? randomInt(2 ** 31))
+      process.stdout.write(`the seed is ${seed}; again with PLATEN_TEST_SEED=${seed}\n`)
+      await fc.assert(
+        fc.asyncProperty(fc.array(anyStep, { minLength: 10, maxLength: 40 }), async (steps) => {
+          await using scene = await aScene(kafka, redis)
+          await walk(scene, steps)
+        }),
+        { seed, numRuns: RUNS, endOnFailure: true },
+      )
+    })
+  })
+})
+
+/** What happens to one of many renders, to Redis, or to those who read. */
+type Step =
+  | { readonly kind: 'append' | 'settle'; readonly which: number; readonly isSuccess: boolean }
+  | { readonly kind: 'wipe' | 'keep' | 'restore' | 'lose' | 'start' | 'kill' | 'catch up' }
+
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 30,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('append' as const, 'append' as const, 'settle' as const),
+      which: fc.nat(99),
+      isSuccess: fc.boolean(),
+    }),
+  },
+  ...(
+    [
+      ['wipe', 2],
+      ['keep', 1],
+      ['restore', 1],
+      ['lose', 1],
+      ['start', 3],
+      ['kill', 1],
+      ['catch up', 2],
+    ] as const
+  ).map(([kind, weight]) => ({ weight, arbitrary: fc.record({ kind: fc.constant(kind) }) })),
+)
+
+/** One render in a walk: once it has ended, it has ended so for ever. */
+interface Render {
+  readonly record: RenderRecord
+  isSuccess?: boolean
+  isTold: boolean
+}
+
+async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
+  await using stack = new AsyncDisposableStack()
+  const signal = new AbortController().signal
+  const renders = Array.from({ length: 100 }, (_, i): Render => {
+    return { record: scene.aRender({ account: scene.accounts[i % ACCOUNTS] ?? '', units: i % 5 }), isTold: false }
+  })
+  const endOf = (render: Render) => (render.isSuccess === true ? success(render.record) : failure(render.record))
+  const running = [stack.use(start(scene.ports))]
+  let isKept = false
+  const act: Record<Step['kind'], (render: Render) => Promise<void>> = {
+    async append(render) {
+      await scene.append(endOf(render))
+      render.isTold = true
+    },
+    settle: async (render) => scene.ports.limiter.settle(endOf(render), signal),
+    wipe: () => scene.wipe(),
+    async keep() {
+      await scene.keep()
+      isKept = true
+    },
+    restore: async () => (isKept ? scene.restore() : undefined),
+    async lose() {
+      const keys = await scene.redis.call((client) => client.keys('*limiter*'), signal)
+      const [gone] = keys.toSorted()
+      if (gone !== undefined) await scene.redis.call((client) => client.del(gone), signal)
+    },
+    start: async () => void (running.length < 2 && running.push(stack.use(start(scene.ports)))),
+    kill: async () => running.shift()?.[Symbol.asyncDispose](),
+    'catch up': async () => (running.length > 0 ? scene.caughtUp() : undefined),
+  }
+  for (const step of steps) {
+    const render = renders['which' in step ? step.which : 0]
+    if (render === undefined) continue
+    if ('isSuccess' in step) render.isSuccess ??= step.isSuccess
+    // What Redis does not take while it starts again, whoever calls it tries again.
+    await eventually(
+      () =>
+        act[step.kind](render).then(
+          () => undefined,
+          (error: unknown) => error,
+        ),
+      (error) => error === undefined,
+    )
+  }
+  // Whoever charges tells as well.
+  const untold = renders.filter(({ isSuccess, isTold }) => isSuccess !== undefined && !isTold)
+  await scene.append(...untold.map(endOf))
+  stack.use(start(scene.ports))
+  const found = () => scene.charged().catch(() => [])
+  await eventually(found, (charged) => String(charged) === String(scene.expected()))
+  await scene.caughtUp()
+  expect(await scene.charged()).toEqual(scene.expected())
+}

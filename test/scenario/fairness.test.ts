@@ -1,0 +1,126 @@
+/**
+ * Whoever has little to do does not wait behind whoever has much. With one slot, renders end in the order in which they are begun, so
+ * that order is what is looked at: see docs/operations.md for the bound.
+ */
+import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { ended, eventually, render, submit, type TestedService } from '../topology/service.ts'
+import { startService } from '../topology/topology.ts'
+
+const FAIR_SHARE = 4
+/** Async renders that are served for each bulk render, and slots, each of which may owe the bulk lane one from before. */
+const ASYNC_PER_BULK = 4
+const SLOTS = 1
+const BUSY_COUNT = 20
+const BUSY = Array.from({ length: BUSY_COUNT }, (_, at) => `busy-${at}`)
+
+const LETTER = `
+import { Document, Page, Text } from '@react-pdf/renderer'
+export default ({ data }) => {
+  while (data.isEndless);
+  return <Document><Page><Text>A letter</Text></Page></Document>
+}`
+const liveOf = (name: string) => `service_live_${name.replaceAll('-', '').padEnd(43, '0')}`
+const body = { template: 'letter', data: {} }
+
+const everybody = (name: string) => [
+  tenant(name, 'any'),
+  key(name, 'live', liveOf(name)),
+  template(name, 'letter', tsx(LETTER)),
+]
+const limits = { renderTimeoutSeconds: 120, asyncRateLimitPerMinute: 100_000, asyncFairShare: FAIR_SHARE }
+const documents = [plan('any', limits), ...['holder', 'quiet', ...BUSY].flatMap(everybody)]
+
+let service: TestedService
+let holding: AbortController
+beforeAll(async () => {
+  const settings = { PLATEN_RENDER_SLOTS: `${SLOTS}`, PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' }
+  service = await startService(settings, manifestOf(documents))
+})
+afterAll(() => service[Symbol.asyncDispose]())
+beforeEach(async () => {
+  holding = await holdSlots()
+})
+
+/** Keeps every slot from everybody, the one of sync renders included, until it is aborted: a render ends when its caller goes. */
+async function holdSlots(): Promise<AbortController> {
+  const over = new AbortController()
+  const begun = async () => service.log().match(/render begun/g)?.length ?? 0
+  const wanted = (await begun()) + SLOTS + 1
+  for (let slot = 0; slot <= SLOTS; slot++) {
+    fetch(`${service.url()}/api/v1/render`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${liveOf('holder')}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ template: 'letter', data: { isEndless: true } }),
+      signal: over.signal,
+    }).catch(() => undefined)
+  }
+  await eventually(begun, (count) => count === wanted)
+  return over
+}
+
+/** Queues so many renders of a tenant, of which the first are its fair share of the async lane. */
+async function queue(name: string, count: number): Promise<readonly string[]> {
+  const ids: string[] = []
+  while (ids.length < FAIR_SHARE) ids.push(await submit(service, liveOf(name), body))
+  const rest = Array.from({ length: count - FAIR_SHARE }, () => submit(service, liveOf(name), body))
+  return [...ids, ...(await Promise.all(rest))]
+}
+
+/** How they have ended, once all of them have. */
+async function endsOf(name: string, ids: readonly string[]): Promise<readonly StatusRecord[]> {
+  const ends: StatusRecord[] = []
+  for (const id of ids) ends.push(await ended(service, liveOf(name), id))
+  expect(ends.filter(({ status }) => status !== 'succeeded')).toEqual([])
+  return ends
+}
+
+/** How a render of a tenant has ended that came last, when everybody was in the queue and nobody had been served. */
+async function lastOf(name: string): Promise<StatusRecord> {
+  const id = await submit(service, liveOf(name), body)
+  holding.abort()
+  return await ended(service, liveOf(name), id)
+}
+
+/** Those that ended no later than one of them. */
+function before(ends: readonly StatusRecord[], { finished_at: end = '' }: StatusRecord): readonly StatusRecord[] {
+  return ends.filter(({ finished_at = '' }) => finished_at <= end)
+}
+
+test('a single render waits for no more than the fair share of a tenant that has queued two hundred', async () => {
+  const queued = await queue('busy-0', 200)
+  const single = await lastOf('quiet')
+  const ends = await endsOf('busy-0', queued)
+  expect(before(ends, single).length).toBeLessThanOrEqual(boundOf(FAIR_SHARE))
+})
+
+test('with twenty busy tenants a single render waits for no more than the fair share of each', async () => {
+  const each = 3 * FAIR_SHARE
+  const queued = await Promise.all(BUSY.map((name) => queue(name, each)))
+  const single = await lastOf('quiet')
+  const ends = await Promise.all(BUSY.map((name, at) => endsOf(name, queued[at] ?? [])))
+  const ahead = before(ends.flat(), single)
+  expect(ahead.length).toBeLessThanOrEqual(boundOf(BUSY_COUNT * FAIR_SHARE))
+  // Those of the bulk lane are all that is not of anybody's share.
+  const shares = before(
+    ends.flatMap((own) => own.slice(0, FAIR_SHARE)),
+    single,
+  )
+  expect(ahead.length - shares.length).toBeLessThanOrEqual(SLOTS + shares.length / ASYNC_PER_BULK)
+})
+
+test('sync renders do not wait for what is queued', async () => {
+  const queued = await queue('busy-0', 200)
+  holding.abort()
+  for (let count = 0; count < 5; count++) expect((await render(service, liveOf('quiet'), body)).status).toBe(200)
+  const last = await render(service, liveOf('quiet'), body)
+  const single = await ended(service, liveOf('quiet'), String(last.headers.get('x-service-render-id')))
+  const ends = await endsOf('busy-0', queued)
+  expect(before(ends, single).length).toBeLessThan(queued.length / 2)
+})
+
+/** How many renders of others may be begun between the arrival of one and its own turn, when so many of the async lane are before it. */
+function boundOf(asyncAhead: number): number {
+  return asyncAhead + SLOTS + Math.floor(asyncAhead / ASYNC_PER_BULK)
+}

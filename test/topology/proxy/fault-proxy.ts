@@ -1,0 +1,196 @@
+/**
+ * A TCP proxy between one deployable and one server, on loopback. It knows the protocol well enough to see one message after the
+ * other, so a test can stop the world at a step of a render: just before a request goes on, or just after it was answered. What is
+ * under test knows nothing of it.
+ */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Protocol, type Splitter, splitterOf } from './wire.ts'
+
+/** Where to stop: at a request that the pattern fits, before it goes on or after its answer came. */
+export interface Point {
+  readonly side: 'before' | 'after'
+  readonly request: RegExp
+}
+
+/** Nothing more passes on this connection until it is released. */
+export interface Held {
+  release(): void
+}
+
+/** What is done to everything that passes. */
+export type Disturbance =
+  /** Answers come so much later. */
+  | { readonly kind: 'slow'; readonly ms: number }
+  /** Requests are answered with these bytes, and the connection closes. */
+  | { readonly kind: 'refuse'; readonly answer: string }
+  /** Once: the answer to the next request that the pattern fits is lost, or half of that request, and the connection with it. */
+  | { readonly kind: 'lose' | 'cut'; readonly request: RegExp; readonly happened: () => void }
+
+export interface FaultProxy extends AsyncDisposable {
+  readonly port: number
+  /** Where the server is. Before it is said, connections are refused. */
+  towards(port: number): void
+  /** Resolves when the next message is at the point. Rejects with the signal's reason, and stops nothing then. */
+  hold(point: Point, signal: AbortSignal): Promise<Held>
+  /** From now on; undefined = everything passes. */
+  disturb(disturbance: Disturbance | undefined): void
+  /** Ends all connections as a network does that has lost them: by RST. */
+  reset(): void
+}
+
+/** What the connections of a proxy have in common. */
+interface State {
+  readonly protocol: Protocol
+  upstream: number
+  armed: Armed | undefined
+  disturbance: Disturbance | undefined
+}
+
+interface Armed {
+  readonly point: Point
+  readonly reached: PromiseWithResolvers<Held>
+}
+
+/** How S3 refuses, for `refuse`: `503 Slow Down` with the code `SlowDown`, say. */
+export function refusalOfS3(status: string, code: string): string {
+  const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`
+  const head = `HTTP/1.1 ${status}\r\nContent-Type: application/xml\r\nContent-Length: ${body.length}\r\nConnection: close`
+  return `${head}\r\n\r\n${body}`
+}
+
+/** Begins to listen. */
+export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
+  const state: State = { protocol, upstream: 0, armed: undefined, disturbance: undefined }
+  const lines = new Set<Line>()
+  const server = createServer((socket) => {
+    if (state.upstream === 0) return void socket.destroy()
+    const line = new Line(state, socket)
+    lines.add(line)
+    void line.closed.then(() => lines.delete(line))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    // A server that listens on a port has the address of one.
+    port: (server.address() as AddressInfo).port,
+    towards(port) {
+      state.upstream = port
+    },
+    async hold(point, signal) {
+      signal.throwIfAborted()
+      const armed: Armed = { point, reached: Promise.withResolvers() }
+      state.armed = armed
+      const giveUp = () => {
+        if (state.armed === armed) state.armed = undefined
+        armed.reached.reject(signal.reason)
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+      return await armed.reached.promise.finally(() => signal.removeEventListener('abort', giveUp))
+    },
+    disturb(disturbance) {
+      state.disturbance = disturbance
+    },
+    reset() {
+      for (const line of lines) line.reset()
+    },
+    async [Symbol.asyncDispose]() {
+      server.close()
+      for (const line of lines) line.reset()
+    },
+  }
+}
+
+/** One connection: what comes from each side passes in its order, one message after the other. */
+class Line {
+  readonly closed: Promise<void>
+  readonly #state: State
+  readonly #client: Socket
+  readonly #server: Socket
+  readonly #requests: Splitter
+  readonly #answers: Splitter
+  #requestsPass: Promise<void> = Promise.resolve()
+  #answersPass: Promise<void> = Promise.resolve()
+  /** Requests whose answer something is to happen to, by what tells the answer from others. */
+  readonly #awaited = new Map<string, Armed | (() => void)>()
+
+  constructor(state: State, client: Socket) {
+    this.#state = state
+    this.#client = client.setNoDelay(true)
+    this.#server = connect({ host: '127.0.0.1', port: state.upstream }).setNoDelay(true)
+    this.#requests = splitterOf(state.protocol, 'request')
+    this.#answers = splitterOf(state.protocol, 'answer')
+    client.on('data', (chunk: Buffer) => {
+      for (const message of this.#requests.split(chunk)) {
+        this.#requestsPass = this.#requestsPass.then(() => this.#passRequest(message))
+      }
+    })
+    this.#server.on('data', (chunk: Buffer) => {
+      const { disturbance } = this.#state
+      // Each is as late as the other: what came before it waits in the same time.
+      const late = disturbance?.kind === 'slow' ? sleep(disturbance.ms) : undefined
+      for (const message of this.#answers.split(chunk)) {
+        this.#answersPass = this.#answersPass.then(() => late).then(() => this.#passAnswer(message))
+      }
+    })
+    // Whichever side goes takes the other with it; what went wrong shows there.
+    for (const [one, other] of [
+      [client, this.#server],
+      [this.#server, client],
+    ] as const) {
+      one.on('error', () => undefined)
+      one.once('close', () => other.destroy())
+    }
+    this.closed = new Promise((resolve) => {
+      client.once('close', () => resolve())
+    })
+  }
+
+  reset(): void {
+    this.#client.resetAndDestroy()
+    this.#server.destroy()
+  }
+
+  async #passRequest(message: Buffer): Promise<void> {
+    const { disturbance, armed } = this.#state
+    const { text, answeredBy } = this.#requests.describe(message)
+    if (disturbance?.kind === 'refuse') return void this.#client.end(disturbance.answer)
+    if (disturbance !== undefined && 'happened' in disturbance && disturbance.request.test(text)) {
+      this.#state.disturbance = undefined
+      if (disturbance.kind === 'cut') return this.#cut(message, disturbance.happened)
+      this.#awaited.set(answeredBy, disturbance.happened)
+    }
+    if (armed?.point.request.test(text)) {
+      this.#state.armed = undefined
+      if (armed.point.side === 'after') this.#awaited.set(answeredBy, armed)
+      else await stopAt(armed)
+    }
+    this.#server.write(message)
+  }
+
+  #cut(message: Buffer, happened: () => void): void {
+    this.#server.write(message.subarray(0, message.length / 2), () => {
+      this.reset()
+      happened()
+    })
+  }
+
+  async #passAnswer(message: Buffer): Promise<void> {
+    const key = this.#answers.describe(message).answeredBy
+    const awaited = this.#awaited.get(key)
+    this.#awaited.delete(key)
+    if (typeof awaited === 'function') {
+      this.reset()
+      return awaited()
+    }
+    if (awaited !== undefined) await stopAt(awaited)
+    this.#client.write(message)
+  }
+}
+
+/** Tells who waits for it, and resolves when released. */
+async function stopAt({ reached }: Armed): Promise<void> {
+  const released = Promise.withResolvers<void>()
+  reached.resolve({ release: () => released.resolve() })
+  await released.promise
+}
