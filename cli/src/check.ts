@@ -6,11 +6,12 @@ import { availableParallelism } from 'node:os'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render.ts'
-import type { Condition, Resource, TemplateResource, Uid } from '@platen/contract/resource.ts'
+import type { Condition, Resource, TemplateResource } from '@platen/contract/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { compileFolder, configMapsOf, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/embedded/manifest/folder.ts'
 import { referencedSecret, secretsIn } from '@platen/embedded/manifest/webhook-secret.ts'
+import type { FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, NOTHING, outcomesOf } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import { inertFieldsOf } from '@platen/operator/compile/inert.ts'
@@ -96,7 +97,7 @@ async function compileAll(
   const resources = resourcesOf(documents, ports)
   // Asked before anything is checked, as a browser that is named wrongly is no fault of a template.
   if (resources.some(({ kind }) => kind === 'Template')) await renderer.hasHtml()
-  const assumed = { keyHashes: assumedKeys(resources), webhookSecrets: assumedSecrets(resources, documents) }
+  const assumed = { foundKeys: assumedKeys(resources), webhookSecrets: assumedSecrets(resources, documents) }
   const input = { documents, resources, ...assumed, serviceBucket: SERVICE_BUCKET }
   const asked = { previous: NOTHING, known: new Map(), check: renderer.check, clock: ports.clock }
   const { compiled, settled } = await compileFolder({ ...input, ...asked }, signal)
@@ -104,14 +105,14 @@ async function compileAll(
 }
 
 /** Keys stand in files by namespace and name; two ApiKeys that name the same file have the same key. */
-function assumedKeys(resources: readonly Resource[]): ReadonlyMap<Uid, KeyHash> {
+function assumedKeys(resources: readonly Resource[]): FoundKeys {
   const keys = resources.filter((resource) => resource.kind === 'ApiKey')
   return new Map(
     keys.flatMap(({ metadata, spec }) =>
       // Of the form of a hash, and of nothing in particular.
       spec.secretName === undefined
         ? []
-        : [[metadata.uid, sha256(`${metadata.namespace}.${spec.secretName}`) as KeyHash]],
+        : [[metadata.uid, { hash: sha256(`${metadata.namespace}.${spec.secretName}`) as KeyHash }]],
     ),
   )
 }

@@ -159,7 +159,7 @@ function lookAt(document: ManifestDocument, { folder, ports }: { folder: FolderS
   const configMaps = configMapsOf(folder.documents)
   const checks = new Map([...checksOf([template], configMaps).keys()].map((key) => [key, []]))
   const asked = { checks, defaults: DEFAULT_LIMITS, serviceBucket: SERVICE_BUCKET, now: ports.clock.now() }
-  const compiled = compile({ resources, configMaps, keyHashes: new Map(), webhookSecrets: new Map(), ...asked })
+  const compiled = compile({ resources, configMaps, foundKeys: new Map(), webhookSecrets: new Map(), ...asked })
   const conditions = compiled.templates.get(template.metadata.uid)?.conditions ?? []
   return { template, configMaps, compiled, conditions }
 }

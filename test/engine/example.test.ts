@@ -51,7 +51,7 @@ async function readExamples(): Promise<ReadonlyMap<string, Example>> {
     requests.push(request)
     return []
   }
-  const found = { keyHashes: new Map(), webhookSecrets: new Map() }
+  const found = { foundKeys: new Map(), webhookSecrets: new Map() }
   const given = { documents, resources, ...found, serviceBucket: SERVICE_BUCKET, previous: NOTHING }
   await compileFolder({ ...given, known: new Map(), check, clock: systemClock() }, NEVER)
   return new Map(

@@ -11,7 +11,8 @@ const LINES_MAX = 50
 /** A line for each difference to what was published before. */
 export function spellDifferences(differences: readonly Difference[], { apiKeys }: Compiled): readonly string[] {
   const keys = new Map<KeyHash, string>()
-  for (const { resource, settings } of apiKeys.values()) if (settings) keys.set(settings.hash, labelOf(resource))
+  for (const { resource, settings } of apiKeys.values())
+    for (const { hash } of settings ?? []) keys.set(hash, labelOf(resource))
   const lines = differences.slice(0, LINES_MAX).map(({ kind, name, change }) => {
     // A hash says nothing to anybody, and is nobody else's business.
     const named =

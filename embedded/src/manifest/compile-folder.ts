@@ -3,7 +3,7 @@ import { TEMPLATE_CHECK_MS_MAX, TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
-import type { KeyHashes } from '@platen/operator/compile/api-key.ts'
+import type { FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, compile, type Previous } from '@platen/operator/compile/compile.ts'
 import type { ConfigMaps } from '@platen/operator/compile/source.ts'
 import { type CheckAnswers, type CheckFault, type CheckRequest, checksOf } from '@platen/operator/compile/template.ts'
@@ -20,7 +20,7 @@ export interface FolderInput {
   readonly documents: readonly ManifestDocument[]
   /** The documents' resources, identified. */
   readonly resources: readonly Resource[]
-  readonly keyHashes: KeyHashes
+  readonly foundKeys: FoundKeys
   readonly webhookSecrets: FoundSecrets
   /** Where the PDFs of tenants go that name no bucket. */
   readonly serviceBucket: string
@@ -39,11 +39,11 @@ export interface CompiledFolder {
 
 /** Compiles a folder. Rejects only when `signal` aborts. */
 export async function compileFolder(input: FolderInput, signal: AbortSignal): Promise<CompiledFolder> {
-  const { documents, resources, keyHashes, webhookSecrets, serviceBucket, previous, clock } = input
+  const { documents, resources, foundKeys, webhookSecrets, serviceBucket, previous, clock } = input
   const configMaps = configMapsOf(documents)
   const templates = resources.filter((resource) => resource.kind === 'Template')
   const { answers, settled } = await answerChecks(checksOf(templates, configMaps), input, signal)
-  const given = { resources, configMaps, keyHashes, webhookSecrets, checks: answers, serviceBucket, previous }
+  const given = { resources, configMaps, foundKeys, webhookSecrets, checks: answers, serviceBucket, previous }
   return { compiled: compile({ ...given, defaults: DEFAULT_LIMITS, now: clock.now() }), settled }
 }
 

@@ -17,7 +17,7 @@ import { type FolderState, folderOf } from './folder.ts'
 import type { ManifestDocument } from './parse.ts'
 
 /** Goes up with the shape of what is kept, settings included, and when a publish check asks for more. */
-const VERSION = 3
+const VERSION = 4
 
 interface Kept {
   /** Without Secrets: what is secret is kept where it is declared and nowhere else. */
@@ -25,7 +25,7 @@ interface Kept {
   readonly plans: readonly (readonly [Uid, Limits])[]
   readonly tenants: readonly (readonly [Uid, Tenant])[]
   readonly templates: readonly (readonly [Uid, Template])[]
-  readonly apiKeys: readonly (readonly [Uid, ApiKey])[]
+  readonly apiKeys: readonly (readonly [Uid, readonly ApiKey[]])[]
   /** Keys of the checks that found nothing. Others are made anew: a newer service may find a template sound. */
   readonly sound: readonly string[]
 }

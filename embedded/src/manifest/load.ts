@@ -12,7 +12,7 @@ import { assetKey, templateKey } from '@platen/contract/render.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+import type { FoundKey, FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
 import type { CheckAnswers } from '@platen/operator/compile/template.ts'
 import { loadOrCreateApiKey } from '../store/secrets.ts'
@@ -103,8 +103,8 @@ function loader(options: LoadOptions, read: ReadResource, known: Identities): Lo
     await keep(beginRotations(resources, identities, options))
     const secrets = await findSecrets({ documents, resources, identities: kept })
     await keep(secrets.identities)
-    const keyHashes = await findKeys(options, resources)
-    const found = { keyHashes, webhookSecrets: secrets.found }
+    const foundKeys = await findKeys(options, resources)
+    const found = { foundKeys, webhookSecrets: secrets.found }
     const given = { documents, resources, ...found, previous: state.previous, known: state.checks }
     const { compiled, settled } = await compileFolder({ ...options, ...given }, signal)
     review?.({ folder, compiled, checks: settled })
@@ -142,9 +142,9 @@ function isSame(one: FolderState, other: FolderState): boolean {
 }
 
 /** The hash of every key that stands in the data folder, made there at first. A key that cannot be had is missing in the answer. */
-async function findKeys(options: LoadOptions, resources: readonly Resource[]): Promise<ReadonlyMap<Uid, KeyHash>> {
+async function findKeys(options: LoadOptions, resources: readonly Resource[]): Promise<FoundKeys> {
   const { dataDir, brand, ids, log } = options
-  const hashes = new Map<Uid, KeyHash>()
+  const found = new Map<Uid, FoundKey>()
   for (const { metadata, spec } of resources.filter(
     (resource): resource is ApiKeyResource => resource.kind === 'ApiKey',
   )) {
@@ -154,11 +154,11 @@ async function findKeys(options: LoadOptions, resources: readonly Resource[]): P
     try {
       const file = { dataDir, namespace: metadata.namespace, secretName, brand, environment }
       const { hash, path, isNew } = await loadOrCreateApiKey(file, ids)
-      hashes.set(metadata.uid, hash)
+      found.set(metadata.uid, { hash })
       if (isNew) log.info({ resource, file: path }, 'api key generated')
     } catch (err) {
       log.warn({ resource, err }, 'api key could not be read')
     }
   }
-  return hashes
+  return found
 }

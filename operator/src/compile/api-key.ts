@@ -1,45 +1,90 @@
 /** ApiKeys in, the keys that open the door out. */
+import type { Instant } from '@platen/contract/brand.ts'
 import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
 import type { ApiKey, KeyHash, Tenant } from '@platen/contract/tenant.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import type { InForce, Outcome } from './outcome.ts'
 import { findTenant, type TenantsByName } from './tenant.ts'
 
-export type ApiKeyOutcome = Outcome<ApiKeyResource, ApiKey>
+/** The current key first, then the one it has replaced, as long as that one's overlap lasts. */
+export type ApiKeyOutcome = Outcome<ApiKeyResource, readonly ApiKey[]>
 
-/** The hashes of the keys that stand behind `secretName`, by the ApiKey's uid. */
-export type KeyHashes = ReadonlyMap<Uid, KeyHash>
+/** What a look for the key behind `secretName` came to. */
+export type FoundKey =
+  | { readonly hash: KeyHash; readonly replaced?: ReplacedKey }
+  /** Why it cannot be had, and what to do. */
+  | { readonly fault: string }
+
+/** The key before the last rotation. */
+export interface ReplacedKey {
+  readonly hash: KeyHash
+  /** When its overlap ends. */
+  readonly until: Instant
+}
+
+/** By the ApiKey's uid. One that is missing here keeps the keys it had. */
+export type FoundKeys = ReadonlyMap<Uid, FoundKey>
 
 interface ApiKeyInput {
   /** The oldest first. */
   readonly apiKeys: readonly ApiKeyResource[]
   readonly tenants: TenantsByName
-  readonly keyHashes: KeyHashes
-  readonly previous: InForce<ApiKey>
+  readonly foundKeys: FoundKeys
+  readonly now: Instant
+  readonly previous: InForce<readonly ApiKey[]>
 }
 
 /**
  * The keys in force. A key whose secret has gone keeps its published hash: losing a file must not lock a tenant out. A key whose
  * tenant does not know it, or whose hash an older one has, opens nothing.
  */
-export function compileApiKeys({ apiKeys, tenants, keyHashes, previous }: ApiKeyInput): readonly ApiKeyOutcome[] {
+export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyOutcome[] {
   const claims = new Map<KeyHash, ApiKeyResource>()
-  return apiKeys.map((resource) => {
-    const found = findTenant(resource, tenants)
+  return input.apiKeys.map((resource) => {
+    const found = findTenant(resource, input.tenants)
     if ('refusal' in found) return { resource, conditions: conditionsOf(resource, { needed: [found.refusal] }) }
-    const known = hashOf(resource, keyHashes)
-    const hash = known ?? previous.get(resource.metadata.uid)?.settings?.hash
-    const accepted = claimHash(resource, hash, claims)
-    const secret = known === undefined ? [secretMissing(resource)] : []
-    const conditions = conditionsOf(resource, { needed: [accepted, ...secret] })
-    if (hash === undefined || !accepted.isTrue) return { resource, conditions }
-    return { resource, conditions, settings: settingsOf(resource, { hash, tenant: found.tenant }) }
+    const look = lookAt(resource, input)
+    const accepted = claimHash(resource, look.hash, claims)
+    const conditions = conditionsOf(resource, { needed: [accepted, ...look.findings] })
+    if (look.hash === undefined || !accepted.isTrue) return { resource, conditions }
+    const current = settingsOf(resource, { hash: look.hash, tenant: found.tenant })
+    const { replaced } = look
+    const isClaimed = replaced !== undefined && claimHash(resource, replaced.hash, claims).isTrue
+    const settings = isClaimed
+      ? [current, { ...current, hash: replaced.hash, expiresAt: endOf(current, replaced) }]
+      : [current]
+    return { resource, conditions, settings }
   })
 }
 
-function hashOf({ metadata, spec }: ApiKeyResource, keyHashes: KeyHashes): KeyHash | undefined {
+interface Look {
+  /** The keys this ApiKey asks for; none where nothing was ever known of its Secret. */
+  readonly hash?: KeyHash
+  readonly replaced?: ReplacedKey
+  readonly findings: readonly Finding[]
+}
+
+function lookAt({ metadata, spec }: ApiKeyResource, { foundKeys, previous, now }: ApiKeyInput): Look {
   // The schema has seen to its form.
-  return spec.sha256 === undefined ? keyHashes.get(metadata.uid) : (spec.sha256.slice('sha256:'.length) as KeyHash)
+  if (spec.sha256 !== undefined) return { hash: spec.sha256.slice('sha256:'.length) as KeyHash, findings: [] }
+  const found = foundKeys.get(metadata.uid)
+  if (found !== undefined && 'hash' in found) {
+    const { hash, replaced } = found
+    return { hash, ...(replaced !== undefined && now < replaced.until && { replaced }), findings: [] }
+  }
+  const [current, last] = previous.get(metadata.uid)?.settings ?? []
+  const isOver = last?.expiresAt === undefined || last.expiresAt <= now
+  return {
+    ...(current !== undefined && { hash: current.hash }),
+    ...(last?.expiresAt !== undefined && !isOver && { replaced: { hash: last.hash, until: last.expiresAt } }),
+    findings: [
+      fails(
+        'Ready',
+        'SecretMissing',
+        found?.fault ?? `the key in secret ${metadata.namespace}/${spec.secretName} cannot be read`,
+      ),
+    ],
+  }
 }
 
 function claimHash(resource: ApiKeyResource, hash: KeyHash | undefined, claims: Map<KeyHash, ApiKeyResource>): Finding {
@@ -55,8 +100,9 @@ function claimHash(resource: ApiKeyResource, hash: KeyHash | undefined, claims: 
   return holds('Accepted', 'Accepted')
 }
 
-function secretMissing({ metadata, spec }: ApiKeyResource): Finding {
-  return fails('Ready', 'SecretMissing', `the key in secret ${metadata.namespace}/${spec.secretName} cannot be read`)
+/** A key that was replaced lives no longer than its overlap, nor than the ApiKey. */
+function endOf({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, { until }: ReplacedKey): Instant {
+  return Math.min(until, expiresAt)
 }
 
 function settingsOf({ spec }: ApiKeyResource, { hash, tenant }: { hash: KeyHash; tenant: Tenant }): ApiKey {

@@ -1,4 +1,4 @@
-import type { ConditionType, Resource } from '@platen/contract/resource.ts'
+import type { ApiKeyResource, ConditionType, Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
 import { assert, property, shuffledSubarray } from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ function compiled(resources: readonly Resource[], { faults = [], ...given }: Giv
   const configMaps = given.configMaps ?? new Map()
   const templates = resources.filter((resource) => resource.kind === 'Template')
   const checks = new Map([...checksOf(templates, configMaps).keys()].map((key) => [key, faults]))
-  const found = { keyHashes: new Map(), webhookSecrets: new Map() }
+  const found = { foundKeys: new Map(), webhookSecrets: new Map() }
   const rest = { ...found, defaults: DEFAULT_LIMITS, serviceBucket: 'platen', now: 0 }
   return compile({ resources, configMaps, checks, ...rest, ...given })
 }
@@ -215,11 +215,55 @@ describe('a key', () => {
 
   test('whose secret cannot be read stays good, and says so', () => {
     const generated = anApiKeyResource({ spec: { secretName: 'ci-key' } })
-    const keyHashes = new Map([[generated.metadata.uid, 'b'.repeat(64) as KeyHash]])
-    const previous = compiled([...platform, generated], { keyHashes })
+    const foundKeys = new Map([[generated.metadata.uid, { hash: 'b'.repeat(64) as KeyHash }]])
+    const previous = compiled([...platform, generated], { foundKeys })
     const result = compiled([...platform, generated], { previous })
     expect([...result.snapshot.keys.keys()]).toEqual(['b'.repeat(64)])
     expect(condition(result, generated, 'Ready')).toMatchObject({ status: 'False', reason: 'SecretMissing' })
+  })
+
+  describe('that has replaced another', () => {
+    const [current, last] = ['b', 'c'].map((digit) => digit.repeat(64) as KeyHash) as [KeyHash, KeyHash]
+    const keyOf = (fields: object = {}) => anApiKeyResource({ spec: { secretName: 'ci-key', ...fields } })
+    const found = (resource: ApiKeyResource) =>
+      new Map([[resource.metadata.uid, { hash: current, replaced: { hash: last, until: 1000 } }]])
+    const keysOf = (resource: ApiKeyResource, input: Partial<CompileInput>) =>
+      Object.fromEntries(
+        [...compiled([...platform, resource], input).snapshot.keys].map(([hash, { expiresAt }]) => [hash, expiresAt]),
+      )
+
+    test('leaves it in force until its overlap ends', () => {
+      const rotatedKey = keyOf()
+      const foundKeys = found(rotatedKey)
+      expect(keysOf(rotatedKey, { foundKeys, now: 999 })).toEqual({ [current]: undefined, [last]: 1000 })
+      expect(keysOf(rotatedKey, { foundKeys, now: 1000 })).toEqual({ [current]: undefined })
+    })
+
+    test('leaves it no longer in force than itself', () => {
+      const brief = keyOf({ expiresAt: '1970-01-01T00:00:00.500Z' })
+      expect(keysOf(brief, { foundKeys: found(brief), now: 0 })).toEqual({ [current]: 500, [last]: 500 })
+    })
+
+    test('keeps both while its secret cannot be read', () => {
+      const rotatedKey = keyOf()
+      const previous = compiled([...platform, rotatedKey], { foundKeys: found(rotatedKey), now: 0 })
+      const foundKeys = new Map([[rotatedKey.metadata.uid, { fault: 'it is gone' }]])
+      expect(keysOf(rotatedKey, { foundKeys, previous, now: 999 })).toEqual({ [current]: undefined, [last]: 1000 })
+      expect(keysOf(rotatedKey, { foundKeys, previous, now: 1000 })).toEqual({ [current]: undefined })
+      const result = compiled([...platform, rotatedKey], { foundKeys, previous })
+      expect(condition(result, rotatedKey, 'Ready')).toMatchObject({ reason: 'SecretMissing', message: 'it is gone' })
+    })
+
+    test('loses it to an older ApiKey that has the same', () => {
+      const older = anApiKeyResource({
+        metadata: { name: 'older', createdAt: -1 },
+        spec: { sha256: `sha256:${last}`, environment: 'test' },
+      })
+      const rotatedKey = keyOf()
+      const result = compiled([...platform, rotatedKey, older], { foundKeys: found(rotatedKey) })
+      expect(result.snapshot.keys.get(last)).toMatchObject({ environment: 'test' })
+      expect(condition(result, rotatedKey, 'Ready')).toMatchObject({ status: 'True' })
+    })
   })
 
   test('is named in no condition by its hash', () => {

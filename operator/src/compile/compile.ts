@@ -24,7 +24,7 @@ import type {
   Tenant,
   TenantId,
 } from '@platen/contract/tenant.ts'
-import { type ApiKeyOutcome, compileApiKeys, type KeyHashes } from './api-key.ts'
+import { type ApiKeyOutcome, compileApiKeys, type FoundKeys } from './api-key.ts'
 import { canonicalJson } from './digest.ts'
 import { byAge, type InForce, type Outcome, type Outcomes, outcomesByUid } from './outcome.ts'
 import type { ConfigMaps } from './source.ts'
@@ -35,7 +35,7 @@ export interface CompileInput {
   /** All there are, each kind and place once, in any order. */
   readonly resources: readonly Resource[]
   readonly configMaps: ConfigMaps
-  readonly keyHashes: KeyHashes
+  readonly foundKeys: FoundKeys
   /** A tenant that is missing here keeps the secrets it had. */
   readonly webhookSecrets: FoundSecrets
   readonly now: Instant
@@ -57,7 +57,7 @@ export interface Previous {
   readonly plans: InForce<Limits>
   readonly tenants: InForce<Tenant>
   readonly templates: InForce<Template>
-  readonly apiKeys: InForce<ApiKey>
+  readonly apiKeys: InForce<readonly ApiKey[]>
 }
 
 export interface Compiled {
@@ -70,7 +70,7 @@ export interface Compiled {
   readonly plans: Outcomes<PlanResource, Limits>
   readonly tenants: Outcomes<TenantResource, Tenant>
   readonly templates: Outcomes<TemplateResource, Template>
-  readonly apiKeys: Outcomes<ApiKeyResource, ApiKey>
+  readonly apiKeys: Outcomes<ApiKeyResource, readonly ApiKey[]>
 }
 
 /** Compiles all resources. Throws for nothing that a resource can say. */
@@ -148,7 +148,7 @@ function tenantMap(outcomes: readonly TenantOutcome[]): ReadonlyMap<TenantId, Te
 }
 
 function keyMap(outcomes: readonly ApiKeyOutcome[]): ReadonlyMap<KeyHash, ApiKey> {
-  return new Map(inForce(outcomes).map((key) => [key.hash, key]))
+  return new Map(inForce(outcomes).flatMap((keys) => keys.map((key) => [key.hash, key] as const)))
 }
 
 function templateMap(outcomes: readonly TemplateOutcome[]): DirectorySnapshot['templates'] {

@@ -22,7 +22,7 @@ function compiled(templates: readonly TemplateResource[], given: Given = {}): Co
   return compile({
     resources: [aPlanResource(), aTenantResource(), ...templates],
     configMaps,
-    keyHashes: new Map(),
+    foundKeys: new Map(),
     webhookSecrets: new Map(),
     now: 0,
     checks: new Map([...requests].map(([key, { source }]) => [key, faults[source.reactPdf ?? ''] ?? []])),
@@ -81,7 +81,7 @@ describe('a template', () => {
 
   test('is not published before it was checked', () => {
     const resources = [aPlanResource(), aTenantResource(), good]
-    const found = { keyHashes: new Map(), webhookSecrets: new Map(), now: 0 }
+    const found = { foundKeys: new Map(), webhookSecrets: new Map(), now: 0 }
     const unchecked = { configMaps: new Map(), ...found, checks: new Map() }
     const result = compile({ resources, ...unchecked, defaults: DEFAULT_LIMITS, serviceBucket: 'platen' })
     expect(published(result)).toEqual([])
@@ -268,7 +268,7 @@ test('a template that asks for page JavaScript its plan has not is ready, and sa
   const plan = aPlanResource({ spec: { htmlEngineEnabled: true } })
   const resources = [plan, aTenantResource(), template]
   const checks = new Map([...checksOf([template], new Map()).keys()].map((key) => [key, []]))
-  const found = { keyHashes: new Map(), webhookSecrets: new Map(), now: 0 }
+  const found = { foundKeys: new Map(), webhookSecrets: new Map(), now: 0 }
   const settings = { configMaps: new Map(), ...found, defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
   const result = compile({ resources, checks, ...settings })
   expect(condition(result, template, 'Ready')).toMatchObject({ status: 'True' })

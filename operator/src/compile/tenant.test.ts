@@ -21,7 +21,7 @@ function compiled({ found, now = 0, previous, resource = tenant }: Given): Compi
   return compile({
     resources: [aPlanResource(), resource],
     configMaps: new Map(),
-    keyHashes: new Map(),
+    foundKeys: new Map(),
     webhookSecrets: new Map<Uid, FoundSecret>(found && [[resource.metadata.uid, found]]),
     checks: new Map(),
     defaults: DEFAULT_LIMITS,
