@@ -52,6 +52,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   },
 
   { from: 'operator/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'operator/src/compilation', mayImport: [CONTRACT], builtins: PURE },
   { from: 'operator/src/compile', mayImport: [CONTRACT, PUBLISH_CHECK], builtins: PURE },
   { from: 'operator/src', mayImport: [CONTRACT, PUBLISH_CHECK] },
 

@@ -65,8 +65,7 @@ interface Look {
 }
 
 function lookAt({ metadata, spec }: ApiKeyResource, { foundKeys, previous, now }: ApiKeyInput): Look {
-  // The schema has seen to its form.
-  if (spec.sha256 !== undefined) return { hash: spec.sha256.slice('sha256:'.length) as KeyHash, findings: [] }
+  if (spec.sha256 !== undefined) return { hash: broughtHash(spec.sha256), findings: [] }
   const found = foundKeys.get(metadata.uid)
   if (found !== undefined && 'hash' in found) {
     const { hash, replaced } = found
@@ -85,6 +84,18 @@ function lookAt({ metadata, spec }: ApiKeyResource, { foundKeys, previous, now }
       ),
     ],
   }
+}
+
+/** The hashes of the keys an ApiKey asks for, as far as they are known. */
+export function hashesAskedFor({ metadata, spec }: ApiKeyResource, foundKeys: FoundKeys): readonly KeyHash[] {
+  if (spec.sha256 !== undefined) return [broughtHash(spec.sha256)]
+  const found = foundKeys.get(metadata.uid)
+  return found === undefined || 'fault' in found ? [] : [found.hash, ...(found.replaced ? [found.replaced.hash] : [])]
+}
+
+/** The schema has seen to its form. */
+function broughtHash(sha256: string): KeyHash {
+  return sha256.slice('sha256:'.length) as KeyHash
 }
 
 function claimHash(resource: ApiKeyResource, hash: KeyHash | undefined, claims: Map<KeyHash, ApiKeyResource>): Finding {

@@ -168,6 +168,19 @@ describe('a tenant', () => {
     const { tenants } = compiled([aPlanResource(), mover, rival], { previous }).snapshot
     expect([...tenants.values()].map(({ storage }) => storage.prefix)).toEqual(['acme/', 'globex/'])
   })
+
+  test('keeps the prefix its PDFs are under when its own move is refused and a new one asks for it', () => {
+    const rival = aTenantResource({ metadata: globex })
+    const previous = compiled([...platform, rival])
+    const mover = aTenantResource({ spec: { storage: { prefix: 'globex/' } } })
+    const late = aTenantResource({
+      metadata: { name: 'late', createdAt: -1 },
+      spec: { storage: { prefix: 'acme/late/' } },
+    })
+    const result = compiled([aPlanResource(), mover, rival, late], { previous })
+    expect([...result.snapshot.tenants.keys()].toSorted()).toEqual(['acme', 'globex'])
+    expect(condition(result, late, 'Ready')).toMatchObject({ reason: 'PrefixTaken' })
+  })
 })
 
 describe('a plan', () => {

@@ -77,7 +77,9 @@ export interface Compiled {
 export function compile(input: CompileInput): Compiled {
   const previous = input.previous ?? NOTHING
   const { plans, tenants, templates, apiKeys } = sortedByKind(input.resources)
-  const planOutcomes = compilePlans({ plans, tenants, defaults: input.defaults, previous: previous.plans })
+  const named = new Set(tenants.map(({ spec }) => spec.planRef.name))
+  const isInUse = (plan: string) => named.has(plan)
+  const planOutcomes = compilePlans({ plans, isInUse, defaults: input.defaults, previous: previous.plans })
   const tenantOutcomes = compileTenants({ ...input, tenants, plans: planOutcomes, previous: previous.tenants })
   const tenantsByName = new Map(tenantOutcomes.map((tenant) => [tenant.resource.metadata.name, tenant]))
   const compiledTemplates = compileTemplates({

@@ -134,7 +134,7 @@ function judge(resource: TemplateResource, input: TemplateInput, claims: Map<str
 }
 
 function claimCode(resource: TemplateResource, claims: Map<string, TemplateResource>): Finding {
-  const place = placeOf({ tenant: tenantIdOf(resource), code: codeOf(resource) })
+  const place = placeAskedFor(resource)
   const owner = claims.get(place)
   if (owner !== undefined)
     return fails(
@@ -214,6 +214,12 @@ function tenantIdOf({ spec }: TemplateResource): TenantId {
   return spec.tenantRef.name as TenantId
 }
 
-function placeOf({ tenant, code }: Pick<Template, 'tenant' | 'code'>): string {
+/** The place a template asks for. */
+export function placeAskedFor(resource: TemplateResource): string {
+  return placeOf({ tenant: tenantIdOf(resource), code: codeOf(resource) })
+}
+
+/** What only one template can have. */
+export function placeOf({ tenant, code }: Pick<Template, 'tenant' | 'code'>): string {
   return `${tenant}/${code}`
 }

@@ -14,14 +14,14 @@ export type TenantOutcome = Outcome<TenantResource, Tenant>
 
 interface PlanInput {
   readonly plans: readonly PlanResource[]
-  readonly tenants: readonly TenantResource[]
+  /** Does a tenant name the plan of this name? */
+  readonly isInUse: (plan: string) => boolean
   readonly defaults: Limits
   readonly previous: InForce<Limits>
 }
 
 /** The limits each plan gives. A plan that contradicts itself gives those it gave before. */
-export function compilePlans({ plans, tenants, defaults, previous }: PlanInput): readonly PlanOutcome[] {
-  const used = new Set(tenants.map(({ spec }) => spec.planRef.name))
+export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput): readonly PlanOutcome[] {
   return plans.map((resource) => {
     const merged = overlay(defaults, limitLayerOf(resource.spec))
     const isGood = 'limits' in merged
@@ -29,7 +29,7 @@ export function compilePlans({ plans, tenants, defaults, previous }: PlanInput):
     const conditions = conditionsOf(resource, {
       needed: isGood ? [] : [fails('Ready', 'InvalidLimits', merged.contradiction)],
       told: [
-        used.has(resource.metadata.name)
+        isInUse(resource.metadata.name)
           ? holds('InUse', 'InUse')
           : fails('InUse', 'NotInUse', `no Tenant names ${labelOf(resource)} in planRef`),
       ],
@@ -173,27 +173,39 @@ const SERVICE_PREFIXES = ['manifest/', 'template/', 'asset/', 'delivery/', EXPIR
 
 /**
  * Who is refused the storage it asks for. Those that stay where they are claim before those that move, and the older before the
- * younger: PDFs that lie somewhere already are not made someone else's.
+ * younger: PDFs that lie somewhere already are not made someone else's. Who is refused a move stays, too.
  */
 function claimStorage({
   tenants,
   previous,
   serviceBucket,
 }: Pick<TenantInput, 'tenants' | 'previous' | 'serviceBucket'>): ReadonlyMap<TenantResource, Finding> {
-  const refusals = new Map<TenantResource, Finding>()
-  const claim = storageClaims()
-  for (const prefix of SERVICE_PREFIXES) claim({ bucket: serviceBucket, prefix }, 'the service')
+  const before = ({ metadata }: TenantResource) => previous.get(metadata.uid)?.settings?.storage
   const stays = (resource: TenantResource) => {
-    const before = previous.get(resource.metadata.uid)?.settings?.storage
-    const wanted = storageOf(resource, serviceBucket)
-    return before?.bucket === wanted.bucket && before.prefix === wanted.prefix
+    const [held, wanted] = [before(resource), storageOf(resource, serviceBucket)]
+    return held?.bucket === wanted.bucket && held.prefix === wanted.prefix
   }
-  for (const resource of [...tenants.filter(stays), ...tenants.filter((tenant) => !stays(tenant))]) {
-    const owner = claim(storageOf(resource, serviceBucket), labelOf(resource))
-    if (owner !== undefined)
-      refusals.set(resource, fails('Accepted', 'PrefixTaken', `storage.prefix overlaps that of ${owner}`))
+  const staying = tenants.filter(stays)
+  const moving = tenants.filter((tenant) => !stays(tenant))
+  const heldBack = new Map<TenantResource, Finding>()
+  // Each that is held back may be in the way of others, so they claim anew.
+  for (;;) {
+    const claim = storageClaims()
+    for (const prefix of SERVICE_PREFIXES) claim({ bucket: serviceBucket, prefix }, 'the service')
+    const refusals = new Map(heldBack)
+    const seek = (resource: TenantResource) => {
+      const owner = claim(storageOf(resource, serviceBucket), labelOf(resource))
+      if (owner !== undefined)
+        refusals.set(resource, fails('Accepted', 'PrefixTaken', `storage.prefix overlaps that of ${owner}`))
+    }
+    staying.forEach(seek)
+    for (const resource of heldBack.keys())
+      claim(before(resource) ?? storageOf(resource, serviceBucket), labelOf(resource))
+    moving.filter((resource) => !heldBack.has(resource)).forEach(seek)
+    const more = moving.filter((resource) => refusals.has(resource) && !heldBack.has(resource) && before(resource))
+    if (more.length === 0) return refusals
+    for (const resource of more) heldBack.set(resource, refusals.get(resource) as Finding)
   }
-  return refusals
 }
 
 type Claim = (storage: Tenant['storage'], owner: string) => string | undefined
@@ -204,8 +216,8 @@ function storageClaims(): Claim {
   /** Who first claimed something inside a folder. */
   const inside = new Map<string, string>()
   return ({ bucket, prefix }, owner) => {
-    const folders = foldersOf(prefix).map((folder) => `${bucket} ${folder}`)
-    const whole = `${bucket} ${prefix}`
+    const folders = foldersOf({ bucket, prefix })
+    const whole = folders.at(-1) ?? ''
     const taken = folders.map((folder) => owners.get(folder)).find((known) => known !== undefined) ?? inside.get(whole)
     if (taken !== undefined) return taken
     owners.set(whole, owner)
@@ -214,17 +226,18 @@ function storageClaims(): Claim {
   }
 }
 
-/** `a/b/` lies in `a/` and is `a/b/`. */
-function foldersOf(prefix: string): readonly string[] {
+/** The folders a storage lies in, itself last: `a/b/` lies in `a/` and is `a/b/`, each with its bucket. */
+export function foldersOf({ bucket, prefix }: Tenant['storage']): readonly string[] {
   const names = prefix.split('/').slice(0, -1)
-  return names.map((_, at) => `${names.slice(0, at + 1).join('/')}/`)
+  return names.map((_, at) => `${bucket} ${names.slice(0, at + 1).join('/')}/`)
 }
 
-function storageOf({ metadata, spec }: TenantResource, serviceBucket: string): Tenant['storage'] {
+/** Where the PDFs of a tenant are to go. */
+export function storageOf({ metadata, spec }: TenantResource, serviceBucket: string): Tenant['storage'] {
   return { bucket: spec.storage?.bucket ?? serviceBucket, prefix: spec.storage?.prefix ?? `${metadata.name}/` }
 }
 
-export type TenantsByName = ReadonlyMap<string, TenantOutcome>
+export type TenantsByName = Pick<ReadonlyMap<string, TenantOutcome>, 'get'>
 
 /** The tenant a template or key belongs to, or why it belongs to none. Both sides must agree: it names the tenant, and the tenant lists its namespace. */
 export function findTenant(

@@ -1,0 +1,231 @@
+import type { Resource, Uid } from '@platen/contract/resource.ts'
+import { DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
+import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
+import { array, assert, constantFrom, nat, property, record } from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  aKeyHash,
+  anApiKeyResource,
+  aPlanResource,
+  aTemplateResource,
+  aTenantResource,
+} from '../../../test/fixture/resource.ts'
+import type { FoundKey } from '../compile/api-key.ts'
+import { type Compiled, compile, NOTHING, outcomesOf } from '../compile/compile.ts'
+import type { Outcome } from '../compile/outcome.ts'
+import { type CheckFault, checksOf } from '../compile/template.ts'
+import type { FoundSecret } from '../compile/tenant.ts'
+import { openCompilation } from './compilation.ts'
+
+/** Overlaps last for a few of them. */
+const STEP_MS = WEBHOOK_SECRET_OVERLAP_MS / 4
+const BROKEN = 'a broken source'
+
+/** One step: a resource is made, changed, made anew, or taken away; a secret is found or lost; time passes. */
+interface Step {
+  readonly kind: 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
+  readonly name: string
+  readonly verb: 'put' | 'renew' | 'remove' | 'find'
+  /** Chooses among what a spec can say. */
+  readonly dice: readonly number[]
+}
+
+const steps = array(
+  record<Step>({
+    kind: constantFrom('Plan', 'Tenant', 'Template', 'ApiKey'),
+    name: constantFrom('one', 'two', 'three', 'four'),
+    verb: constantFrom('put', 'put', 'put', 'renew', 'remove', 'find'),
+    dice: array(nat(), { minLength: 6, maxLength: 6 }),
+  }),
+  { minLength: 1, maxLength: 40 },
+)
+
+/** A tenant with a template and a key of its own, so that what follows finds something in force. */
+const BEGINNING: readonly Step[] = (['Plan', 'Tenant', 'Template', 'ApiKey'] as const).map((kind) => ({
+  kind,
+  name: 'one',
+  verb: 'put',
+  dice: [0, 0, kind === 'ApiKey' ? 2 : 0, 0, 0, 0],
+}))
+
+function pick<Value>(values: readonly Value[], dice = 0): Value {
+  return values[dice % values.length] as Value
+}
+
+/** The resources and facts that steps lead to. */
+function openWorld() {
+  const resources = new Map<string, Resource>()
+  const facts = {
+    configMaps: new Map<string, { readonly data: Readonly<Record<string, string>> }>(),
+    foundKeys: new Map<Uid, FoundKey>(),
+    webhookSecrets: new Map<Uid, FoundSecret>(),
+    checks: new Map<string, readonly CheckFault[]>(),
+  }
+  let births = 0
+  return {
+    facts,
+    resources,
+    /** Answers the uids that are concerned. */
+    take({ kind, name, verb, dice }: Step, now: number): readonly Uid[] {
+      const place = `${kind} ${name}`
+      const before = resources.get(place)
+      if (verb === 'remove' || (verb === 'renew' && before !== undefined)) resources.delete(place)
+      if (verb === 'find') find(facts, { of: before, dice, now })
+      if (verb === 'put' || verb === 'renew') {
+        const kept = verb === 'put' ? before?.metadata : undefined
+        const uid = kept?.uid ?? (`${place} ${births++}` as Uid)
+        const generation = (kept?.generation ?? 0) + 1
+        const createdAt = kept?.createdAt ?? pick([0, 1, 2], dice[5])
+        const resource = resourceOf(kind, { name, uid, generation, createdAt }, dice)
+        resources.set(place, resource)
+        if (resource.kind === 'Template')
+          for (const [key, { source }] of checksOf([resource], facts.configMaps))
+            facts.checks.set(key, source.reactPdf === BROKEN ? [{ engine: 'react_pdf', message: 'is broken' }] : [])
+      }
+      const after = resources.get(place)
+      return [...new Set([before, after].flatMap((each) => each?.metadata.uid ?? []))]
+    },
+  }
+}
+
+type World = ReturnType<typeof openWorld>
+
+interface Find {
+  readonly of: Resource | undefined
+  readonly dice: readonly number[]
+  readonly now: number
+}
+
+function find({ foundKeys, webhookSecrets }: World['facts'], { of, dice, now }: Find): void {
+  if (of?.kind === 'ApiKey') {
+    const hash = (digit: number | undefined) => pick(['a', 'b', 'c', 'd'], digit).repeat(64) as KeyHash
+    const replaced = { hash: hash(dice[1]), until: now + 2 * STEP_MS }
+    const found = pick<FoundKey>(
+      [{ hash: hash(dice[0]) }, { hash: hash(dice[0]), replaced }, { fault: 'lost' }],
+      dice[2],
+    )
+    foundKeys.set(of.metadata.uid, found)
+  }
+  if (of?.kind === 'Tenant') {
+    const found = pick<FoundSecret>([{ current: 'sealed A' }, { current: 'sealed B' }, { fault: 'lost' }], dice[0])
+    webhookSecrets.set(of.metadata.uid, found)
+  }
+}
+
+function resourceOf(
+  kind: Step['kind'],
+  metadata: Resource['metadata'] & { generation: number },
+  dice: readonly number[],
+): Resource {
+  const tenantRef = { name: pick(['one', 'two', 'three'], dice[0]) }
+  switch (kind) {
+    case 'Plan':
+      return aPlanResource({
+        metadata,
+        spec: pick([{}, { htmlEngineEnabled: true }, { htmlRateLimitPerMinute: 5 }], dice[0]),
+      })
+    case 'Tenant': {
+      const prefix = pick([undefined, 'a/', 'a/b/', 'a/c/', 'one/', 'two/x/', 'manifest/'], dice[1])
+      const overrides = pick([undefined, { retentionDays: 3 }, { htmlRateLimitPerMinute: 5 }], dice[2])
+      return aTenantResource({
+        metadata,
+        spec: {
+          planRef: { name: pick(['one', 'two'], dice[0]) },
+          namespaces: pick([['team'], ['team', 'other'], []], dice[3]),
+          suspended: pick([false, true], dice[4]),
+          ...(prefix !== undefined && { storage: { prefix } }),
+          ...(overrides !== undefined && { overrides }),
+        },
+      })
+    }
+    case 'Template': {
+      const html = pick([undefined, { template: { inline: '<p>' } }], dice[3])
+      return aTemplateResource({
+        metadata: { ...metadata, namespace: pick(['team', 'team', 'other'], dice[1]) },
+        spec: {
+          tenantRef,
+          code: pick(['x', 'y'], dice[2]),
+          published: pick([true, true, false], dice[4]),
+          reactPdf: { source: { inline: pick(['good', 'better', BROKEN, ' '], dice[5]) } },
+          ...(html !== undefined && { html }),
+        },
+      })
+    }
+    case 'ApiKey': {
+      const key = pick([{ sha256: aKeyHash('a') }, { sha256: aKeyHash('b') }, { secretName: 'key' }], dice[2])
+      const spec = { tenantRef, suspended: pick([false, true], dice[3]), ...key }
+      return anApiKeyResource({ metadata: { ...metadata, namespace: pick(['team', 'team', 'other'], dice[1]) }, spec })
+    }
+  }
+}
+
+const OPTIONS = { defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
+
+function tell(outcomes: readonly Outcome<Resource, unknown>[]) {
+  const told = outcomes.map(({ resource, conditions, settings }) => [resource.metadata.uid, { conditions, settings }])
+  return Object.fromEntries(told)
+}
+
+/** The same for both: in no order. */
+function contentOf({ tenants, keys, templates }: Omit<Compiled['snapshot'], 'revision'>) {
+  return { tenants, keys, templates }
+}
+
+describe('a compilation', () => {
+  test('gives after each change what compiling everything gives', () => {
+    assert(
+      property(steps, (taken) => {
+        const world = openWorld()
+        const compilation = openCompilation({ ...OPTIONS, facts: world.facts, previous: NOTHING })
+        let whole: Compiled | undefined
+        let last: ReturnType<typeof tell> = {}
+        for (const [at, step] of [...BEGINNING, ...taken].entries()) {
+          const now = at * STEP_MS
+          const uids = world.take(step, now)
+          const byUid = new Map([...world.resources.values()].map((resource) => [resource.metadata.uid, resource]))
+          const changes = uids.map((uid) => ({ uid, ...(byUid.has(uid) && { resource: byUid.get(uid) as Resource }) }))
+          const { changed, resettled } = compilation.update(changes, now)
+          const resources = [...byUid.values()]
+          whole = compile({ ...OPTIONS, ...world.facts, resources, now, ...(whole && { previous: whole }) })
+          const expected = tell(outcomesOf(whole))
+          expect(
+            tell(resources.map(({ metadata }) => compilation.outcomeOf(metadata.uid) as Outcome<Resource, unknown>)),
+          ).toEqual(expected)
+          expect(contentOf(compilation.content())).toEqual(contentOf(whole.snapshot))
+          const isDifferent = (name: string) => JSON.stringify(last[name]) !== JSON.stringify(expected[name])
+          const different = [...new Set([...Object.keys(last), ...Object.keys(expected)])].filter(isDifferent)
+          expect(new Set(changed)).toEqual(new Set(different))
+          const isResettled = (name: string) =>
+            JSON.stringify(last[name]?.settings) !== JSON.stringify(expected[name]?.settings)
+          expect(new Set(resettled)).toEqual(new Set(different.filter(isResettled)))
+          last = expected
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('shares what did not change with what was before', () => {
+    const world = openWorld()
+    const compilation = openCompilation({ ...OPTIONS, facts: world.facts, previous: NOTHING })
+    for (const step of BEGINNING) world.take(step, 0)
+    const all = [...world.resources.values()]
+    compilation.update(
+      all.map((resource) => ({ uid: resource.metadata.uid, resource })),
+      0,
+    )
+    const before = compilation.content()
+    const key = world.resources.get('ApiKey one')
+    if (key?.kind !== 'ApiKey') throw new Error('there is no such key')
+    const renamed = { ...key, spec: { ...key.spec, description: 'of nobody in particular' } }
+    compilation.update([{ uid: key.metadata.uid, resource: renamed }], 0)
+    expect(compilation.content()).toEqual(before)
+    const found = { hash: 'e'.repeat(64) as KeyHash }
+    world.facts.foundKeys.set(key.metadata.uid, found)
+    compilation.update([{ uid: key.metadata.uid, resource: renamed }], 0)
+    const { tenants, keys, templates } = compilation.content()
+    expect([...keys.keys()]).toEqual([found.hash])
+    expect(tenants).toBe(before.tenants)
+    expect(templates).toBe(before.templates)
+  })
+})
