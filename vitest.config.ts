@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { SummaryReporter } from './test/summary-reporter.ts'
-import { hasServer, SERVER_NAMES } from './test/topology/server/binary.ts'
+import { hasServers, OPERATOR_SERVERS, SERVICE_SERVERS } from './test/topology/server/binary.ts'
 
 const SECOND_MS = 1000
 
@@ -28,7 +28,19 @@ const PROCESSES = {
     sequence: { groupOrder: 6 },
   },
 }
-const hasCluster = SERVER_NAMES.filter((name) => !hasServer(name)).length === 0
+/** What becomes of resources, on a real Kubernetes API. */
+const OPERATOR = {
+  test: {
+    name: 'operator',
+    include: ['test/operator/**/*.test.ts'],
+    sequence: { groupOrder: 7 },
+    fileParallelism: false,
+    testTimeout: 120 * SECOND_MS,
+    hookTimeout: 120 * SECOND_MS,
+  },
+}
+const hasCluster = hasServers(SERVICE_SERVERS)
+const hasKubernetes = hasServers(OPERATOR_SERVERS)
 
 /**
  * The suites run one after the other, the quick ones first. Those that start threads, browsers or whole services run one
@@ -69,11 +81,12 @@ export default defineConfig({
       },
       { test: { ...SCENARIOS, name: 'scenario', sequence: { groupOrder: 4 } } },
       ...(hasCluster ? [CLUSTER, PROCESSES] : []),
+      ...(hasKubernetes ? [OPERATOR] : []),
       {
         test: {
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
-          sequence: { groupOrder: 7 },
+          sequence: { groupOrder: 8 },
           fileParallelism: false,
           testTimeout: 600 * SECOND_MS,
           hookTimeout: 120 * SECOND_MS,

@@ -21,12 +21,21 @@ export const SERVERS = {
   redis: { command: 'redis-server', variable: 'PLATEN_TEST_REDIS' },
   kafka: { command: 'kafka-run-class.sh', variable: 'PLATEN_TEST_KAFKA', cached: `kafka-${VERSIONS.kafka}` },
   s3: { command: 'versitygw', variable: 'PLATEN_TEST_S3', cached: `versitygw-${VERSIONS.versitygw}` },
+  etcd: { command: 'etcd', variable: 'PLATEN_TEST_ETCD', cached: `etcd-${VERSIONS.etcd}` },
+  'kube-apiserver': {
+    command: 'kube-apiserver',
+    variable: 'PLATEN_TEST_KUBE_APISERVER',
+    cached: `kube-apiserver-${VERSIONS.kubernetes}`,
+  },
+  kubectl: { command: 'kubectl', variable: 'PLATEN_TEST_KUBECTL', cached: `kubectl-${VERSIONS.kubernetes}` },
 } as const satisfies Readonly<Record<string, Server>>
 
 export type ServerName = keyof typeof SERVERS
 
-/** All of them. */
-export const SERVER_NAMES: readonly ServerName[] = ['redis', 'kafka', 's3']
+/** What the processes of a service stand on. */
+export const SERVICE_SERVERS: readonly ServerName[] = ['redis', 'kafka', 's3']
+/** What the operator stands on: the Kubernetes whose resources it reads, and where it publishes what they say. */
+export const OPERATOR_SERVERS: readonly ServerName[] = ['redis', 's3', 'etcd', 'kube-apiserver', 'kubectl']
 
 /** Where a command was found, and how. */
 export interface Binary {
@@ -56,6 +65,12 @@ export function findBinary(name: ServerName, environment: Environment): Binary |
 /** Where servers are kept that were built: by the XDG convention, so that all clones on a machine have it in common. */
 export function cacheFolder(environment: Environment): string {
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'platen', 'servers')
+}
+
+/** Can tests that need all of these run? */
+export function hasServers(names: readonly ServerName[]): boolean {
+  // Says of each that is missing that it is.
+  return names.filter((name) => !hasServer(name)).length === 0
 }
 
 /**

@@ -1,12 +1,13 @@
 /** How the servers of the tests are found and built, with builders that stand in for the slow ones. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { findBinary, SERVERS } from './binary.ts'
+import { findBinary, SERVERS, type ServerName } from './binary.ts'
+import { VERSIONS } from './version.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -36,7 +37,7 @@ describe('make servers', () => {
     const first = await makeServers()
     expect(first).toMatchObject({ code: 0 })
     expect(first.output).toMatch(
-      /redis: .*[(]variable[)]\nkafka: .*[(]installed in \d+ s[)]\ns3: .*[(]installed in \d+ s[)]\n/,
+      /redis: .*[(]variable[)]\nkafka: .*[(]installed in \d+ s[)]\ns3: .*[(]installed in \d+ s[)]\netcd: .*[(]variable[)]\n/,
     )
     await givenBuilders({ go: 'exit 1' })
     const second = await makeServers()
@@ -63,6 +64,28 @@ describe('make servers', () => {
     expect(await cache()).toStrictEqual(built)
   })
 
+  test('builds the API server of its libraries as they are published', async () => {
+    await givenBuilders({
+      go: `case "$1" in mod) echo '${JSON.stringify(KUBERNETES)}' ;; build) ${BUILD} ;; *) ${INSTALL} ;; esac`,
+    })
+    const { code, output } = await makeServers({ without: 'kube-apiserver' })
+    expect({ code, output }).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/kube-apiserver: .*[(]installed in/),
+    })
+    const module = await readFile(
+      join(folder, 'cache/platen/servers', SERVERS['kube-apiserver'].cached, 'go.mod'),
+      'utf8',
+    )
+    const published = `v0.${VERSIONS.kubernetes.split('.').slice(1).join('.')}`
+    expect(module.split('\n').slice(2)).toStrictEqual([
+      `require k8s.io/kubernetes v${VERSIONS.kubernetes}`,
+      `replace k8s.io/api => k8s.io/api ${published}`,
+      `replace k8s.io/kms => k8s.io/kms ${published}`,
+      '',
+    ])
+  })
+
   test('fails when a build does, keeps none of it, and says which', async () => {
     await givenBuilders({ go: `${INSTALL}; exit 7` })
     const { code, output } = await makeServers()
@@ -72,6 +95,19 @@ describe('make servers', () => {
 })
 
 const INSTALL = `printf '#!/bin/sh\\n' > "$GOBIN/${SERVERS.s3.command}"; chmod +x "$GOBIN/${SERVERS.s3.command}"`
+
+/** Puts a command where `-o` says. */
+const BUILD = `while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\n' > "$2"; chmod +x "$2"`
+
+/** What `go` says of the module: where its go.mod is, and what stands in it. */
+const KUBERNETES = {
+  GoMod: 'kubernetes.mod',
+  Require: [
+    { Path: 'k8s.io/api', Version: 'v0.0.0' },
+    { Path: 'k8s.io/klog/v2', Version: 'v2.130.1' },
+    { Path: 'k8s.io/kms', Version: 'v0.0.0' },
+  ],
+}
 
 async function aCommand(path: string, script = 'exit 0'): Promise<string> {
   const file = join(folder, path)
@@ -84,15 +120,17 @@ async function givenBuilders({ go }: { go: string }): Promise<void> {
   await aCommand('bin/go', go)
   await aCommand('bin/mvn')
   await aCommand('bin/java')
-  await aCommand('redis-server')
+  await aCommand('present')
 }
 
-async function makeServers(): Promise<{ code: unknown; output: string }> {
+/** With the servers of the tests that are not about them at hand. */
+async function makeServers({ without }: { without?: ServerName } = {}): Promise<{ code: unknown; output: string }> {
+  const present = (['redis', 'etcd', 'kube-apiserver', 'kubectl'] as const).filter((name) => name !== without)
   const child = spawn(process.execPath, [join(import.meta.dirname, 'install.ts')], {
     env: {
       PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
       XDG_CACHE_HOME: join(folder, 'cache'),
-      [SERVERS.redis.variable]: join(folder, 'redis-server'),
+      ...Object.fromEntries(present.map((name) => [SERVERS[name].variable, join(folder, 'present')])),
     },
     stdio: ['ignore', 'pipe', 'ignore'],
   })

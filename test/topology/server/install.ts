@@ -5,8 +5,9 @@
  * A build happens in a folder of its own and is given its name when it is whole, so that one that was interrupted counts for nothing;
  * of two at once the first to end wins, and both are content.
  */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cacheFolder, type Environment, findBinary, SERVERS, type ServerName } from './binary.ts'
 import { VERSIONS } from './version.ts'
@@ -19,13 +20,20 @@ interface Installation {
   readonly debian?: string
 }
 
+const GO = { go: 'golang-go' }
+
 const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
   redis: { debian: 'redis-server' },
   kafka: { tools: { java: 'openjdk-17-jre-headless', mvn: 'maven' }, build: buildKafka },
-  s3: { tools: { go: 'golang-go' }, build: buildVersitygw },
+  s3: { tools: GO, build: buildVersitygw },
+  etcd: { tools: GO, build: buildEtcd },
+  'kube-apiserver': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-apiserver') },
+  // After the API server, with which it has most of its packages in common.
+  kubectl: { tools: GO, build: (folder) => buildKubernetes(folder, 'kubectl') },
 }
 
-const BUILD_MS_MAX = 20 * 60_000
+/** The API server takes 8 minutes of two cores that have nothing else to do. */
+const BUILD_MS_MAX = 60 * 60_000
 const DRAFT = /^\.building-(\d+)-/
 
 /** Installs what is missing and says of each server where it is; resolves to whether all are there. */
@@ -112,6 +120,62 @@ function buildKafka(folder: string): void {
 
 function buildVersitygw(folder: string): void {
   run('go', ['install', `github.com/versity/versitygw/cmd/versitygw@v${VERSIONS.versitygw}`], { GOBIN: folder })
+}
+
+/** A main package of its own, as the module's is not to be installed from outside: it has replaced some of what it requires. */
+function buildEtcd(folder: string): void {
+  const required = 'go.etcd.io/etcd/server/v3'
+  const main = [
+    'package main',
+    'import "os"',
+    `import "${required}/etcdmain"`,
+    'func main() { etcdmain.Main(os.Args) }',
+  ]
+  writeFileSync(join(folder, 'main.go'), main.join('\n'))
+  writeFileSync(join(folder, 'go.mod'), goModule([`require ${required} v${VERSIONS.etcd}`]))
+  buildGo(folder, { name: SERVERS.etcd.command, place: '.' })
+}
+
+/**
+ * A command of Kubernetes. Its libraries live in its own repository, where it requires them as v0.0.0 of the folder beside; each is
+ * also published on its own, under the same number but for the first.
+ */
+function buildKubernetes(folder: string, command: 'kube-apiserver' | 'kubectl'): void {
+  const module = 'k8s.io/kubernetes'
+  const { GoMod: place } = goJson(['mod', 'download', '-json', `${module}@v${VERSIONS.kubernetes}`])
+  const { Require: required } = goJson(['mod', 'edit', '-json', String(place)])
+  const libraries = (Array.isArray(required) ? required : []).filter(({ Version }) => Version === 'v0.0.0')
+  const [major, minor] = VERSIONS.kubernetes.split('.')
+  const published = VERSIONS.kubernetes.replace(/^1/, '0')
+  writeFileSync(
+    join(folder, 'go.mod'),
+    goModule([
+      `require ${module} v${VERSIONS.kubernetes}`,
+      ...libraries.map(({ Path }) => `replace ${Path} => ${Path} v${published}`),
+    ]),
+  )
+  // Else it calls itself v0.0.0 to whoever asks.
+  const told = { gitVersion: `v${VERSIONS.kubernetes}`, gitMajor: major, gitMinor: minor }
+  const flags = Object.entries(told).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
+  buildGo(folder, { name: command, place: `${module}/cmd/${command}`, flags })
+}
+
+function goModule(lines: readonly string[]): string {
+  return ['module platen.dev/server', 'go 1.24.0', ...lines, ''].join('\n')
+}
+
+/** Builds a package of the module in a folder, without what only a debugger reads. */
+function buildGo(folder: string, build: { name: string; place: string; flags?: readonly string[] }): void {
+  const { name, place, flags = [] } = build
+  const linked = `-ldflags=${['-s', '-w', ...flags].join(' ')}`
+  run('go', ['build', '-C', folder, '-mod=mod', linked, '-o', join(folder, name), place])
+}
+
+/** What `go` says in JSON, outside any module. */
+function goJson(args: readonly string[]): Readonly<Record<string, unknown>> {
+  return JSON.parse(
+    execFileSync('go', args, { stdio: ['ignore', 'pipe', 2], cwd: tmpdir(), timeout: BUILD_MS_MAX }).toString(),
+  )
 }
 
 /** Runs a command with its output on ours; throws when it fails or takes too long. */
