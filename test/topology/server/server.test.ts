@@ -2,14 +2,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { describe, expect, test } from 'vitest'
-import { hasServer } from './binary.ts'
+import { hasServer, hasServers, OPERATOR_SERVERS } from './binary.ts'
 import { startKafka } from './kafka.ts'
+import { startKube } from './kube.ts'
 import { type Place, startServer } from './process.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { startS3 } from './s3.ts'
@@ -105,6 +107,39 @@ describe.skipIf(!hasServer('kafka'))('a Kafka', () => {
   })
 })
 
+describe.skipIf(!hasServers(OPERATOR_SERVERS))('a Kubernetes API', () => {
+  const alice = { name: 'alice', groups: ['team-acme'] }
+
+  test('knows whom it was told of, and lets them do what they may', async () => {
+    await using kube = await startKube({ personas: [alice] })
+    const told = await kube.kubectl(['auth', 'whoami', '--output=jsonpath={.status.userInfo}'], { as: 'alice' })
+    expect(JSON.parse(told.stdout)).toMatchObject({ username: 'alice', groups: ['team-acme', 'system:authenticated'] })
+    const refused = await kube.kubectl(['get', 'secrets'], { as: 'alice' })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('User "alice" cannot list') })
+    expect(await kube.request({ path: '/api/v1/secrets', as: 'alice' })).toMatchObject({ status: 403 })
+    expect(await kube.request({ path: '/api/v1/secrets' })).toMatchObject({ status: 200, body: { kind: 'SecretList' } })
+    await expect(kube.kubectl([], { as: 'mallory' })).rejects.toThrow('was not told of mallory')
+  })
+
+  test('serves what is defined as soon as it is applied, and has it when it starts again after a kill', async () => {
+    await using kube = await startKube()
+    const file = join(kube.folder, 'press.yaml')
+    await writeFile(file, PRESS)
+    await kube.apply([file])
+    const { code } = await kube.kubectl(['create', '--filename=-'], {
+      stdin: 'apiVersion: example.test/v1\nkind: Press\nmetadata: {name: one}',
+    })
+    expect(code).toBe(0)
+    await kube.kill()
+    await expect(kube.request({ path: '/readyz' })).rejects.toThrow('ECONNREFUSED')
+    await kube.start()
+    const { stdout } = await kube.kubectl(['get', 'presses', '--output=name'])
+    expect(stdout).toBe('press.example.test/one\n')
+    await writeFile(file, PRESS.replace('Cluster', 'Nowhere'))
+    await expect(kube.apply([file])).rejects.toThrow('spec.scope')
+  })
+})
+
 describe('a server', () => {
   const neverReady = { name: 'fake', isReady: async () => false }
   const shell = (script: string) => ({ path: '/bin/sh', args: ['-c', script] })
@@ -131,6 +166,21 @@ describe('a server', () => {
     expect(server.port).toBe(ports.at(1))
   })
 })
+
+const PRESS = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: presses.example.test}
+spec:
+  group: example.test
+  scope: Cluster
+  names: {kind: Press, plural: presses}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object}}
+`
 
 async function ask<T>(server: Pick<RedisServer, 'url' | 'tls'>, question: (client: Redis) => Promise<T>): Promise<T> {
   const once = { maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true }

@@ -1,0 +1,270 @@
+/**
+ * A real Kubernetes API: an API server on an etcd, and nothing behind it. No controller removes what has lost its owner, empties a
+ * namespace that was deleted, or adds roles to those that aggregate them; and no node runs anything.
+ */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { request as requestSecurely } from 'node:https'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { parseAllDocuments } from 'yaml'
+import { aCertificate, type Certificate } from '../host.ts'
+import { eventually } from '../service.ts'
+import { binaryOf } from './binary.ts'
+import { type Place, type ServerProcess, startServer } from './process.ts'
+
+/** Somebody the API server knows by a token of theirs. */
+export interface Persona {
+  /** As RBAC binds it: a user, or `system:serviceaccount:<namespace>:<name>`. */
+  readonly name: string
+  readonly groups?: readonly string[]
+}
+
+export interface KubeOptions {
+  /** Whom it knows beside `ADMIN`. */
+  readonly personas?: readonly Persona[]
+  /** More flags of the API server, as `--min-request-timeout=10`. */
+  readonly flags?: readonly string[]
+}
+
+/** The API server: stopping, killing or pausing it leaves etcd alone, and with it all that is stored. */
+export interface KubeServer extends ServerProcess {
+  /** `https://…`, without a slash at the end. */
+  readonly url: string
+  /** Whom to trust, in PEM. */
+  readonly ca: string
+  readonly etcd: EtcdServer
+  /** What a persona says to be known. Throws for one it was not started with. */
+  token(persona: string): string
+  /** Writes the file by which a client is one of the personas, there or at a proxy in front; resolves to its path. */
+  kubeconfig(persona: string, url?: string): Promise<string>
+  /** Runs `kubectl`, as `ADMIN` where nobody is named. */
+  kubectl(args: readonly string[], options?: KubectlOptions): Promise<Ended>
+  /** Asks the API server itself, as `ADMIN` where nobody is named. */
+  request(call: KubeRequest): Promise<KubeAnswer>
+  /** Applies files of manifests; resolves when what they define can be listed. Throws with kubectl's words when one is refused. */
+  apply(files: readonly string[]): Promise<void>
+}
+
+export interface EtcdServer extends ServerProcess {
+  readonly url: string
+}
+
+export interface KubectlOptions {
+  readonly as?: string
+  readonly stdin?: string
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface KubeRequest {
+  /** GET if absent. */
+  readonly method?: string
+  /** From the root, with its query. */
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Of the body: which kind of patch it is. JSON if absent. */
+  readonly type?: string
+  readonly as?: string
+}
+
+export interface KubeAnswer {
+  readonly status: number
+  /** An object of Kubernetes; a `Status` where the request was refused. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** May do everything. */
+export const ADMIN = 'admin'
+
+const HOST = '127.0.0.1'
+const NAME = 'kube.example.test'
+
+/** Starts an API server with nothing in it but what it makes itself. */
+export async function startKube({ personas = [], flags = [] }: KubeOptions = {}): Promise<KubeServer> {
+  // Looked for before anything is started.
+  const [path, kubectl] = [binaryOf('kube-apiserver'), binaryOf('kubectl')]
+  const certificate = aCertificate({ name: NAME, address: HOST })
+  const known = [{ name: ADMIN, groups: ['system:masters'] }, ...personas]
+  const tokens = new Map(known.map(({ name }) => [name, randomBytes(16).toString('hex')]))
+  const ask = (port: number, call: KubeRequest) => requestOf({ port, ca: certificate.cert, tokens }, call)
+  const etcd = await startEtcd()
+  try {
+    const server = await startServer({
+      name: 'kube-apiserver',
+      prepare: (place) => prepare(place, { certificate, known, tokens }),
+      command: (place) => ({ path, args: [...flagsOf(place, etcd), ...flags] }),
+      async isReady({ port }) {
+        const answers = [await ask(port, { path: '/readyz' }), await ask(port, { path: '/api/v1/namespaces/default' })]
+        return answers.every(({ status }) => status === 200)
+      },
+    })
+    return kubeOf(server, { kubectl, etcd, tokens, ca: certificate.cert })
+  } catch (cause) {
+    await etcd[Symbol.asyncDispose]()
+    throw cause
+  }
+}
+
+async function startEtcd(): Promise<EtcdServer> {
+  const path = binaryOf('etcd')
+  const urlOf = (port: number | undefined) => `http://${HOST}:${port}`
+  const server = await startServer({
+    name: 'etcd',
+    portsCount: 2,
+    command: ({ folder, ports: [port, peerPort] }) => ({
+      path,
+      args: [
+        `--data-dir=${join(folder, 'data')}`,
+        `--listen-client-urls=${urlOf(port)}`,
+        `--advertise-client-urls=${urlOf(port)}`,
+        `--listen-peer-urls=${urlOf(peerPort)}`,
+        // It outlives its process by what the system has taken, which is all that a test needs.
+        '--unsafe-no-fsync',
+      ],
+    }),
+    isReady: async ({ port }, signal) => (await fetch(`${urlOf(port)}/health`, { signal })).ok,
+  })
+  return { ...server, url: urlOf(server.port) }
+}
+
+interface Access {
+  readonly ca: string
+  readonly tokens: ReadonlyMap<string, string>
+}
+
+type Tokens = Access['tokens']
+
+async function prepare(
+  { folder }: Place,
+  { certificate, known, tokens }: { certificate: Certificate; known: readonly Persona[]; tokens: Tokens },
+): Promise<void> {
+  const rows = known.map(({ name, groups = [] }) => `${tokens.get(name)},"${name}","${name}","${groups.join(',')}"\n`)
+  await writeFile(join(folder, 'token.csv'), rows.join(''), { mode: 0o600 })
+  await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
+  await writeFile(join(folder, 'cert.pem'), certificate.cert)
+}
+
+function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  return [
+    `--etcd-servers=${etcd.url}`,
+    `--bind-address=${HOST}`,
+    // Else it looks for a network that it could be reached by.
+    `--advertise-address=${HOST}`,
+    `--secure-port=${port}`,
+    `--cert-dir=${folder}`,
+    `--tls-cert-file=${cert}`,
+    `--tls-private-key-file=${key}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    `--service-account-issuer=https://${HOST}:${port}`,
+    `--service-account-key-file=${cert}`,
+    `--service-account-signing-key-file=${key}`,
+    '--authorization-mode=RBAC',
+    `--token-auth-file=${join(folder, 'token.csv')}`,
+    // It waits for a controller that makes service accounts.
+    '--disable-admission-plugins=ServiceAccount',
+    '--endpoint-reconciler-type=none',
+    '--profiling=false',
+  ]
+}
+
+function kubeOf(server: ServerProcess, parts: Access & { kubectl: string; etcd: EtcdServer }): KubeServer {
+  const { ca, tokens, etcd } = parts
+  const { port, folder } = server
+  const url = `https://${HOST}:${port}`
+  let files = 0
+  const kubeconfig = async (persona: string, at = url) => {
+    const file = join(folder, `kubeconfig-${files++}`)
+    await writeFile(file, JSON.stringify(configOf({ url: at, ca, token: tokenOf(tokens, persona) })), { mode: 0o600 })
+    return file
+  }
+  const kubectl: KubeServer['kubectl'] = async (args, { as = ADMIN, stdin = '' } = {}) => {
+    const cached = `--cache-dir=${join(folder, 'discovery')}`
+    const child = spawn(parts.kubectl, [cached, `--kubeconfig=${await kubeconfig(as)}`, ...args])
+    // It may end before it has read all.
+    child.stdin.on('error', () => undefined).end(stdin)
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: typeof code === 'number' ? code : null, stdout, stderr }
+  }
+  const request: KubeServer['request'] = (call) => requestOf({ port, ca, tokens }, call)
+  return {
+    ...server,
+    url,
+    ca,
+    etcd,
+    token: (persona) => tokenOf(tokens, persona),
+    kubeconfig,
+    kubectl,
+    request,
+    async apply(manifests) {
+      const { code, stderr } = await kubectl(['apply', ...manifests.map((file) => `--filename=${file}`)])
+      if (code !== 0) throw new Error(stderr)
+      for (const path of await definedBy(manifests)) await eventually(() => request({ path }), isListed)
+    },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]()
+      await etcd[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function configOf({ url, ca, token }: { url: string; ca: string; token: string }): object {
+  const name = 'test'
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    'current-context': name,
+  }
+}
+
+function tokenOf(tokens: Tokens, persona: string): string {
+  const token = tokens.get(persona)
+  if (token === undefined) throw new Error(`the API server was not told of ${persona}`)
+  return token
+}
+
+/** Where the kinds that some manifests define are listed. They are served a moment after their definition is established. */
+async function definedBy(files: readonly string[]): Promise<readonly string[]> {
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+  const documents = texts.flatMap((manifests) => parseAllDocuments(manifests))
+  const definitions = documents.filter((document) => document.get('kind') === 'CustomResourceDefinition')
+  return definitions.map((document) => {
+    const at = (...path: readonly (string | number)[]) => String(document.getIn(['spec', ...path]))
+    return `/apis/${at('group')}/${at('versions', 0, 'name')}/${at('names', 'plural')}?limit=1`
+  })
+}
+
+function isListed({ status }: KubeAnswer): boolean {
+  return status === 200
+}
+
+function requestOf({ port, ca, tokens }: Access & { port: number }, call: KubeRequest): Promise<KubeAnswer> {
+  const { method = 'GET', path, body, type = 'application/json', as = ADMIN } = call
+  const { promise, resolve, reject } = Promise.withResolvers<KubeAnswer>()
+  const headers = { authorization: `Bearer ${tokenOf(tokens, as)}`, 'content-type': type, accept: 'application/json' }
+  const request = requestSecurely({ host: HOST, port, ca, method, path, headers, agent: false })
+  request.once('error', reject)
+  request.once('response', (response) => {
+    const answerOf = (answer: string): KubeAnswer => ({ status: response.statusCode ?? 0, body: objectOf(answer) })
+    text(response).then(answerOf).then(resolve, reject)
+  })
+  request.end(body === undefined ? undefined : JSON.stringify(body))
+  return promise
+}
+
+/** Probes answer in words. */
+function objectOf(answer: string): KubeAnswer['body'] {
+  // The API server answers with objects, and nothing else that begins like one.
+  return answer.startsWith('{') ? (JSON.parse(answer) as KubeAnswer['body']) : {}
+}
