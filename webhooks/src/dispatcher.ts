@@ -5,6 +5,7 @@
  */
 
 import { cidrsOf } from '@platen/contract/address.ts'
+import { chanceFrom } from '@platen/contract/back-off.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -21,7 +22,7 @@ import { WEBHOOK_SECRET_RETRY_MS_MAX, WEBHOOK_SECRET_RETRY_MS_MIN } from '@plate
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
 import { FairQueue } from './fair-queue.ts'
 import { takeIn } from './intake.ts'
-import { chanceFrom, nextAttemptAt } from './schedule.ts'
+import { nextAttemptAt } from './schedule.ts'
 import { signatureHeaders } from './sign.ts'
 
 export interface DispatcherPorts {

@@ -1,6 +1,5 @@
 /** When a delivery that failed is attempted again. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
 import { WEBHOOK_JITTER_MAX, WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 
 export interface FailedAttempt {
@@ -35,9 +34,4 @@ function waitAskedFor(retryAfter: string | undefined, now: Instant): number {
   // A date begins with its day; `Date.parse` alone takes much else for one.
   const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? 0 : date - now
-}
-
-/** Anywhere from 0 to 1. */
-export function chanceFrom(ids: Ids): number {
-  return Buffer.from(ids.random(4)).readUInt32BE() / 2 ** 32
 }

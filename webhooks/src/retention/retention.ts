@@ -2,11 +2,11 @@
  * Retention in a cluster, where no database knows which renders are past their time: a second reader of the event log keeps the expiry
  * index, and what that says is removed once an hour. Any number of processes may do so at once.
  */
+import { chanceFrom } from '@platen/contract/back-off.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { CLAIMS_REMOVED_EVERY_MS, REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
-import { chanceFrom } from '../schedule.ts'
 import { removeExpired } from './expired.ts'
 import { keepExpiryIndex } from './expiry-index.ts'
 import { type RemovalPorts, removeClaims, removeRegularly } from './removal.ts'
