@@ -2,6 +2,7 @@
 
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
 import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
@@ -136,7 +137,23 @@ async function metricsTable(): Promise<string> {
   gaugeRedis(inCluster, { isAway: () => false })
   const projection = anExposition()
   projectionMeter(projection, { lag: () => 0 })
-  const groups = { all, 'all in a cluster': inCluster, api, renderer, webhooks, 'webhooks in a cluster': projection }
+  const operator = anExposition()
+  operatorMeter(operator, {
+    kinds: ['Plan', 'Tenant', 'Template', 'ApiKey', 'ConfigMap'],
+    lease: 'platen-operator',
+  }).controller('tenant', {
+    workers: 1,
+    look: () => ({ waiting: { live: 0, resync: 0 }, inHandMs: [] }),
+  })
+  const groups = {
+    all,
+    'all in a cluster': inCluster,
+    api,
+    renderer,
+    webhooks,
+    'webhooks in a cluster': projection,
+    operator,
+  }
   const rows = await Promise.all(Object.entries(groups).map(metricRows))
   return table(['metric', 'of', 'type', 'labels', 'meaning'], rows.flat())
 }

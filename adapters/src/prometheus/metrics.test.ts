@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { aFailure } from '../../../test/fixture/build.ts'
 import { apiMeter } from './api.ts'
 import { openMetrics } from './metrics.ts'
+import { operatorMeter } from './operator.ts'
 import { rendererMeter, type TopicLag } from './renderer.ts'
 
 const HTML = { engine: 'html', lane: 'bulk' } as const
@@ -102,4 +103,49 @@ test('every series is at zero before anything happens', async () => {
   meter.ended(HTML, aFailure())
   meter.serving('html', 1)
   expect((await metrics.text()).split('\n')).toHaveLength(before)
+})
+
+test('controllers are told apart, each with its queue as it is when it is scraped', async () => {
+  const { metrics } = opened()
+  const meter = operatorMeter(metrics, { kinds: ['Tenant'], lease: 'platen' })
+  let inHandMs = [3000, 500]
+  const tenant = meter.controller('tenant', { workers: 4, look: () => ({ waiting: { live: 2, resync: 7 }, inHandMs }) })
+  meter.controller('plan', { workers: 1, look: () => ({ waiting: { live: 0, resync: 0 }, inHandMs: [] }) })
+  const told = async (controller: string, of: RegExp) =>
+    (await metrics.text()).split('\n').filter((line) => of.test(line) && line.includes(`controller="${controller}"`))
+  const queue = /^workqueue_(depth|unfinished_work_seconds|longest_running_processor_seconds)\{/
+  const labels = 'name="tenant",controller="tenant"'
+  expect(await told('tenant', queue)).toEqual([
+    `workqueue_unfinished_work_seconds{${labels}} 3.5`,
+    `workqueue_longest_running_processor_seconds{${labels}} 3`,
+    `workqueue_depth{${labels},priority="live"} 2`,
+    `workqueue_depth{${labels},priority="resync"} 7`,
+  ])
+  inHandMs = []
+  expect((await told('tenant', queue)).slice(0, 2)).toEqual([
+    `workqueue_unfinished_work_seconds{${labels}} 0`,
+    `workqueue_longest_running_processor_seconds{${labels}} 0`,
+  ])
+  {
+    using _busy = tenant.busy()
+    expect(await told('tenant', /^controller_runtime_active_workers/)).toEqual([
+      'controller_runtime_active_workers{controller="tenant"} 1',
+    ])
+  }
+  tenant.reconciled('error', 10)
+  tenant.gaveUp()
+  tenant.reconciled('success', 10)
+  const ended = /^controller_runtime_(reconcile_total|.*errors_total|active_workers|max)/
+  expect(await told('tenant', ended)).toEqual([
+    'controller_runtime_reconcile_total{controller="tenant",result="success"} 1',
+    'controller_runtime_reconcile_total{controller="tenant",result="requeue_after"} 0',
+    'controller_runtime_reconcile_total{controller="tenant",result="error"} 1',
+    'controller_runtime_reconcile_errors_total{controller="tenant"} 1',
+    'controller_runtime_terminal_reconcile_errors_total{controller="tenant"} 1',
+    'controller_runtime_max_concurrent_reconciles{controller="tenant"} 4',
+    'controller_runtime_active_workers{controller="tenant"} 0',
+  ])
+  expect((await told('plan', ended)).filter((line) => !line.endsWith(' 0'))).toEqual([
+    'controller_runtime_max_concurrent_reconciles{controller="plan"} 1',
+  ])
 })

@@ -1,0 +1,188 @@
+/**
+ * What is counted of the operator. What controllers elsewhere count too has the names and labels it has there, in controller-runtime
+ * and client-go: dashboards and alerts that are made for those work as they are.
+ */
+import {
+  type ControllerMeter,
+  type OperatorMeter,
+  PRIORITIES,
+  RECONCILE_RESULTS,
+  type WorkState,
+} from '@platen/contract/port/operator-meter.ts'
+import { Counter, exponentialBuckets, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Metrics } from './metrics.ts'
+
+/** Seconds, as controller-runtime has them. */
+const RECONCILE_BUCKETS = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
+  2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+]
+/** Seconds, as client-go has them: from 10 ns to 1000 s. */
+const QUEUE_BUCKETS = exponentialBuckets(10e-9, 10, 12)
+
+type Looks = ReadonlyMap<string, () => WorkState>
+
+/** What is counted apart, of closed sets. */
+interface Counted {
+  /** Of objects that are listed and watched. */
+  readonly kinds: readonly string[]
+  /** The name of the lease. */
+  readonly lease: string
+}
+
+/** How the API server is asked. */
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Adds the counters to what is scraped. Once for each `metrics`. */
+export function operatorMeter({ registry }: Metrics, counted: Counted): OperatorMeter {
+  const looks = new Map<string, () => WorkState>()
+  gaugeWork(registry, looks)
+  const queue = queueMeter(registry)
+  const reconcile = reconcileMeter(registry)
+  return {
+    ...clusterMeter(registry, counted),
+    controller(name, { workers, look }) {
+      looks.set(name, look)
+      return { ...queue(name), ...reconcile(name, workers) }
+    },
+  }
+}
+
+function clusterMeter(registry: Registry, { kinds, lease }: Counted): Omit<OperatorMeter, 'controller'> {
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  const requests = counter(
+    'rest_client_requests_total',
+    'Requests to the API server, by status and method; `<error>` stands for no answer.',
+    ['code', 'method'],
+  )
+  const relists = counter('platen_operator_relists_total', 'How often all objects of a kind were listed.', ['kind'])
+  const watches = counter('platen_operator_watches_total', 'Watches of a kind that were opened.', ['kind'])
+  const unread = counter('platen_operator_unreadable_objects_total', 'Objects met that could not be read.', ['kind'])
+  const master = new Gauge({
+    name: 'leader_election_master_status',
+    help: '1 while this process holds the lease, else 0.',
+    labelNames: ['name'],
+    registers: [registry],
+  })
+  for (const method of METHODS) for (const code of ['200', '<error>']) requests.inc({ code, method }, 0)
+  for (const perKind of [relists, watches, unread]) for (const kind of kinds) perKind.inc({ kind }, 0)
+  master.set({ name: lease }, 0)
+  return {
+    requested: (method, code) => requests.inc({ code, method }),
+    leading: (isHeld) => master.set({ name: lease }, isHeld ? 1 : 0),
+    relisted: (kind) => relists.inc({ kind }),
+    watched: (kind) => watches.inc({ kind }),
+    unread: (kind) => unread.inc({ kind }),
+  }
+}
+
+/** What client-go counts of a queue. It has the name of its controller under both labels. */
+function queueMeter(
+  registry: Registry,
+): (name: string) => Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'> {
+  const described = (name: string, help: string) => ({
+    name: `workqueue_${name}`,
+    help,
+    labelNames: ['name', 'controller'] as const,
+    registers: [registry],
+  })
+  const adds = new Counter(described('adds_total', 'Keys that were put into the queue.'))
+  const retries = new Counter(described('retries_total', 'Keys that were to be put into the queue later.'))
+  const waits = new Histogram({
+    ...described('queue_duration_seconds', 'How long keys waited for a worker.'),
+    buckets: QUEUE_BUCKETS,
+  })
+  const work = new Histogram({
+    ...described('work_duration_seconds', 'How long workers had their keys.'),
+    buckets: QUEUE_BUCKETS,
+  })
+  return (name) => {
+    const labels = { name, controller: name }
+    adds.inc(labels, 0)
+    retries.inc(labels, 0)
+    waits.zero(labels)
+    work.zero(labels)
+    return {
+      added: () => adds.inc(labels),
+      deferred: () => retries.inc(labels),
+      taken: (waitedMs) => waits.observe(labels, waitedMs / 1000),
+      done: (workedMs) => work.observe(labels, workedMs / 1000),
+    }
+  }
+}
+
+function reconcileMeter(
+  registry: Registry,
+): (controller: string, workers: number) => Pick<ControllerMeter, 'busy' | 'reconciled' | 'gaveUp'> {
+  const described = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) => ({
+    name: `controller_runtime_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
+  })
+  const one = ['controller'] as const
+  const total = new Counter(described('reconcile_total', 'Looks at objects, by how they ended.', [...one, 'result']))
+  const errors = new Counter(described('reconcile_errors_total', 'Looks at objects that failed.', one))
+  const terminal = new Counter(
+    described('terminal_reconcile_errors_total', 'Those among them that no retry mends.', one),
+  )
+  const time = new Histogram({
+    ...described('reconcile_time_seconds', 'How long looks at objects took.', one),
+    buckets: RECONCILE_BUCKETS,
+  })
+  const size = new Gauge(described('max_concurrent_reconciles', 'Workers there are.', one))
+  const active = new Gauge(described('active_workers', 'Workers that have an object just now.', one))
+  return (controller, workers) => {
+    for (const result of RECONCILE_RESULTS) total.inc({ controller, result }, 0)
+    errors.inc({ controller }, 0)
+    terminal.inc({ controller }, 0)
+    time.zero({ controller })
+    size.set({ controller }, workers)
+    active.set({ controller }, 0)
+    return {
+      busy() {
+        active.inc({ controller })
+        return { [Symbol.dispose]: () => active.dec({ controller }) }
+      },
+      reconciled(result, durationMs) {
+        total.inc({ controller, result })
+        if (result === 'error') errors.inc({ controller })
+        time.observe({ controller }, durationMs / 1000)
+      },
+      gaveUp: () => terminal.inc({ controller }),
+    }
+  }
+}
+
+/** What depends on the moment is looked at for each scrape. */
+function gaugeWork(registry: Registry, looks: Looks): void {
+  const gauge = (name: string, help: string, valueOf: (inHandMs: readonly number[]) => number) =>
+    new Gauge({
+      name: `workqueue_${name}`,
+      help,
+      labelNames: ['name', 'controller'],
+      registers: [registry],
+      collect() {
+        for (const [name, look] of looks) this.set({ name, controller: name }, valueOf(look().inHandMs) / 1000)
+      },
+    })
+  gauge('unfinished_work_seconds', 'How long the keys that are with workers have been there, in all.', (inHandMs) =>
+    inHandMs.reduce((sum, ms) => sum + ms, 0),
+  )
+  gauge('longest_running_processor_seconds', 'How long the one that has been there longest has been.', (inHandMs) =>
+    inHandMs.reduce((longest, ms) => Math.max(longest, ms), 0),
+  )
+  const depth = new Gauge({
+    name: 'workqueue_depth',
+    help: 'Keys that wait for a worker.',
+    labelNames: ['name', 'controller', 'priority'],
+    registers: [registry],
+    collect() {
+      for (const [name, look] of looks) {
+        const { waiting } = look()
+        for (const priority of PRIORITIES) depth.set({ name, controller: name, priority }, waiting[priority])
+      }
+    },
+  })
+}
