@@ -1,0 +1,174 @@
+/**
+ * What is to be looked at. Reconciling looks at the whole state of an object, so all that is kept of its changes is its key: any
+ * number of them before a look cost one look, and any number during one cost one more. What a change is made known by comes before
+ * what is looked at again only to be sure.
+ *
+ * A key is never with two workers at once, and never lost: after the last `add` there is always a whole look that begins later.
+ */
+import assert from 'node:assert/strict'
+import { backOffMs, chanceFrom } from '@platen/contract/back-off.ts'
+import { type Bell, bell } from '@platen/contract/bell.ts'
+import { RECONCILE_BACK_OFF } from '@platen/contract/operator-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port/operator-meter.ts'
+
+export interface WorkQueueOptions {
+  readonly clock: Clock
+  readonly ids: Ids
+  /** Told what `state` is asked for. */
+  readonly meter: Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'>
+}
+
+/** Nothing of it throws; what comes after it was closed is left out. */
+export class WorkQueue {
+  readonly #options: WorkQueueOptions
+  readonly #changed: Bell = bell()
+  /** Keys that wait for a worker, and since when, in the order they are given out. */
+  readonly #waiting: Readonly<Record<Priority, Map<string, number>>> = { live: new Map(), resync: new Map() }
+  readonly #inHand = new Map<string, { readonly priority: Priority; readonly since: number }>()
+  /** Keys that were added while they are with a worker. */
+  readonly #again = new Map<string, Priority>()
+  readonly #deferred = new Map<string, Deferred>()
+  readonly #failures = new Map<string, number>()
+  readonly #drained = Promise.withResolvers<void>()
+  #isClosed = false
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options
+  }
+
+  /** The key is looked at from its start once more. One that waits already waits on, with the higher priority of the two. */
+  add(key: string, priority: Priority = 'live'): void {
+    if (this.#isClosed) return
+    if (this.#inHand.has(key)) return this.#addAgain(key, priority)
+    const { live, resync } = this.#waiting
+    if (live.has(key)) return
+    const waitingSince = resync.get(key)
+    if (waitingSince === undefined) {
+      this.#options.meter.added()
+      this.#wait(key, priority)
+    } else if (priority === 'live') {
+      resync.delete(key)
+      live.set(key, waitingSince)
+    }
+  }
+
+  /** Adds the key so much later, with the priority it has in hand. Of two such waits for a key the one that ends first is kept. */
+  addAfter(key: string, delayMs: number): void {
+    if (this.#isClosed) return
+    const dueAt = this.#options.clock.monotonic() + delayMs
+    const known = this.#deferred.get(key)
+    if (known !== undefined && known.dueAt <= dueAt) return
+    known?.over.abort()
+    const deferred = { dueAt, over: new AbortController() }
+    this.#deferred.set(key, deferred)
+    this.#options.meter.deferred()
+    void this.#addWhenDue(key, { deferred, delayMs, priority: this.#inHand.get(key)?.priority ?? 'live' })
+  }
+
+  /** Adds the key later, after a wait that grows with each retry until it is forgotten. Returns the wait in milliseconds. */
+  retry(key: string): number {
+    const failures = (this.#failures.get(key) ?? 0) + 1
+    this.#failures.set(key, failures)
+    const waitMs = backOffMs(failures, chanceFrom(this.#options.ids), RECONCILE_BACK_OFF)
+    this.addAfter(key, waitMs)
+    return waitMs
+  }
+
+  /** The next retry of the key is its first. */
+  forget(key: string): void {
+    this.#failures.delete(key)
+  }
+
+  /** Hands out the next key; whoever takes it says `done`. Resolves with undefined when the queue was closed. Rejects with the signal's reason. */
+  async take(signal: AbortSignal): Promise<string | undefined> {
+    signal.throwIfAborted()
+    while (!this.#isClosed) {
+      const next = this.#takeOf('live') ?? this.#takeOf('resync')
+      if (next !== undefined) return next
+      await this.#changed.rung(signal)
+    }
+    return undefined
+  }
+
+  /** Gives back a key that was taken, whatever came of it. */
+  done(key: string): void {
+    const taken = this.#inHand.get(key)
+    assert(taken !== undefined, 'only what was taken is given back')
+    this.#inHand.delete(key)
+    this.#options.meter.done(this.#options.clock.monotonic() - taken.since)
+    const again = this.#again.get(key)
+    this.#again.delete(key)
+    if (again !== undefined && !this.#isClosed) this.#wait(key, again)
+    this.#settle()
+  }
+
+  /**
+   * Hands out nothing more; resolves when all that was taken is given back. What waits is left: whoever comes next looks at everything.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const { over } of this.#deferred.values()) over.abort()
+    this.#changed.ring()
+    this.#settle()
+    await this.#drained.promise
+  }
+
+  /** For a scrape. */
+  state(): WorkState {
+    const now = this.#options.clock.monotonic()
+    return {
+      waiting: { live: this.#waiting.live.size, resync: this.#waiting.resync.size },
+      inHandMs: Array.from(this.#inHand.values(), ({ since }) => now - since),
+    }
+  }
+
+  #addAgain(key: string, priority: Priority): void {
+    if (!this.#again.has(key)) this.#options.meter.added()
+    if (this.#again.get(key) !== 'live') this.#again.set(key, priority)
+  }
+
+  #wait(key: string, priority: Priority): void {
+    this.#waiting[priority].set(key, this.#options.clock.monotonic())
+    this.#changed.ring()
+  }
+
+  #takeOf(priority: Priority): string | undefined {
+    const [next] = this.#waiting[priority]
+    if (next === undefined) return undefined
+    const [key, waitingSince] = next
+    const now = this.#options.clock.monotonic()
+    this.#waiting[priority].delete(key)
+    this.#inHand.set(key, { priority, since: now })
+    this.#options.meter.taken(now - waitingSince)
+    return key
+  }
+
+  async #addWhenDue(key: string, { deferred, delayMs, priority }: Wait): Promise<void> {
+    try {
+      await this.#options.clock.sleep(delayMs, deferred.over.signal)
+    } catch {
+      // One that ends sooner took its place, or the queue was closed.
+      return
+    }
+    // One that ends sooner may have come at this very moment.
+    if (this.#deferred.get(key) === deferred) this.#deferred.delete(key)
+    this.add(key, priority)
+  }
+
+  #settle(): void {
+    if (this.#isClosed && this.#inHand.size === 0) this.#drained.resolve()
+  }
+}
+
+interface Deferred {
+  readonly dueAt: number
+  readonly over: AbortController
+}
+
+interface Wait {
+  readonly deferred: Deferred
+  readonly delayMs: number
+  readonly priority: Priority
+}
