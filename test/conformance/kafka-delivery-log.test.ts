@@ -179,8 +179,12 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     const clock = manualClock(NOON)
     await using harness = await installation(clock)
     const log = await harness.open()
-    const waits = { long: 300_000, odd: 37_250, short: 1000 }
-    for (const [id, waitMs] of Object.entries(waits)) {
+    const waits = [
+      ['long', 300_000],
+      ['odd', 37_250],
+      ['short', 1000],
+    ] as const
+    for (const [id, waitMs] of waits) {
       await log.schedule([aDelivery({ id })], signal)
       await (await take(log, signal)).record(FAILED, { status: 'scheduled', dueAt: NOON + waitMs })
     }
@@ -192,13 +196,16 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
         if (given.length === 3) return
       }
     })()
-    while (given.length < 3) {
-      signal.throwIfAborted()
-      if (clock.armed() > 0) await clock.advance(250)
-      await turn()
+    // No further than its own time and the shortest rung, as reminders are on their way between rungs while this clock stands still.
+    for (const [id, waitMs] of waits.toReversed()) {
+      while (!given.includes(id)) {
+        signal.throwIfAborted()
+        if (clock.armed() > 0 && clock.now() < NOON + waitMs + 1000) await clock.advance(250)
+        await turn()
+      }
+      expect(given.at(-1)).toBe(id)
     }
     await working
-    expect(given).toStrictEqual(['short', 'odd', 'long'])
   })
 
   test('lets no reminder wait longer than its rung, whatever it says', async ({ signal }) => {
