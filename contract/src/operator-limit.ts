@@ -2,9 +2,48 @@
 import type { BackOff } from './back-off.ts'
 
 const SECOND_MS = 1000
+const MIB = 1024 * 1024
 
 /** How long is waited before a key is looked at again that failed: a conflict is over at once, and what is away for long is not asked often. */
 export const RECONCILE_BACK_OFF: BackOff = { msMin: 50, msMax: 60 * SECOND_MS }
 
 /** How long one look at an object may take, all its requests included: it then fails, and is tried again. */
 export const RECONCILE_MS_MAX = 30 * SECOND_MS
+
+/** How long one request to the API server may take, its answer included: a page of the largest objects takes seconds. */
+export const CLUSTER_REQUEST_MS_MAX = 30 * SECOND_MS
+
+/** Requests to the API server at once, watches left out: more than this it answers no sooner, and others have to be heard too. */
+export const CLUSTER_REQUESTS_MAX = 32
+
+/** How often a request is sent again that the API server had no time for, and the longest wait it may ask for in between; whoever asked waits longer by himself. */
+export const CLUSTER_BUSY_RETRIES_MAX = 3
+export const CLUSTER_BUSY_MS_MAX = 5 * SECOND_MS
+
+/** How long a connection to the API server is kept that nobody uses: it closes them itself after 90 seconds. */
+export const CLUSTER_IDLE_SOCKET_MS = 60 * SECOND_MS
+
+/** Bytes of one answer: what is larger than that is asked for in smaller pages. */
+export const CLUSTER_ANSWER_BYTES_MAX = 32 * MIB
+
+/** Bytes of one event of a watch: etcd takes objects of 1.5 MiB, and JSON may need twice as many. */
+export const WATCH_EVENT_BYTES_MAX = 4 * MIB
+
+/** Objects of one page of a list, as all clients have it: parsing one takes the event loop some ten milliseconds. */
+export const LIST_PAGE_OBJECTS = 500
+
+/** How long the API server keeps a watch open: it is asked for between the two, so that watches do not end together. */
+export const WATCH_MS_MIN = 240 * SECOND_MS
+export const WATCH_MS_MAX = 300 * SECOND_MS
+
+/** A watch that is silent for this long is taken for dead, and opened again where it was: bookmarks come every minute. */
+export const WATCH_IDLE_MS_MAX = 90 * SECOND_MS
+
+/** A watch that ends sooner and has brought nothing counts as failed: to open it again at once would be a storm. */
+export const WATCH_MS_EXPECTED = SECOND_MS
+
+/** How long is waited before the API server is listed or watched again after a failure. */
+export const WATCH_BACK_OFF: BackOff = { msMin: 250, msMax: 30 * SECOND_MS }
+
+/** Watches in a row that the API server refuses before all is listed anew: it may have lost what was seen of it. */
+export const WATCHES_REFUSED_MAX = 5

@@ -1,0 +1,45 @@
+/** Bodies as they come in: whole and bounded, or line by line for as long as they last. */
+
+/** More came than there is room for. */
+export class TooLargeError extends Error {
+  override readonly name = 'TooLargeError'
+}
+
+/** All of it. Throws `TooLargeError`, and what the source throws. */
+export async function readWhole(source: AsyncIterable<Buffer>, bytesMax: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of source) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new TooLargeError(`more than ${bytesMax} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, bytes).toString()
+}
+
+const NEWLINE = 10
+
+/**
+ * Its lines, each as soon as it is there; empty ones are left out. What comes last without an end of its line was cut off, and is
+ * given too. Throws `TooLargeError`, and what the source throws.
+ */
+export async function* linesOf(source: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<string> {
+  let begun: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of source) {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
+      begun.push(chunk.subarray(from, end))
+      from = end + 1
+      const line = Buffer.concat(begun).toString()
+      begun = []
+      bytes = 0
+      if (line !== '') yield line
+    }
+    if (from === chunk.length) continue
+    begun.push(chunk.subarray(from))
+    bytes += chunk.length - from
+    if (bytes > bytesMax) throw new TooLargeError(`a line of more than ${bytesMax} bytes`)
+  }
+  if (bytes > 0) yield Buffer.concat(begun).toString()
+}

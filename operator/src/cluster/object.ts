@@ -1,0 +1,57 @@
+/** What the API server holds, as far as it is the same for everything. */
+export interface KubeObject {
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly metadata: Metadata
+  /** Whatever its kind has. */
+  readonly [field: string]: unknown
+}
+
+export interface Metadata {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid: string
+  /** Says which state of the object this is; of no other meaning. */
+  readonly resourceVersion: string
+  readonly generation?: number
+  /** RFC 3339. */
+  readonly creationTimestamp?: string
+  readonly deletionTimestamp?: string
+  readonly finalizers?: readonly string[]
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>>
+  readonly ownerReferences?: readonly OwnerReference[]
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly controller?: boolean
+  readonly blockOwnerDeletion?: boolean
+}
+
+/** What there is one of of a kind: `namespace/name`, or `name` for what is in no namespace. */
+export function keyOf({ namespace, name }: Pick<Metadata, 'name' | 'namespace'>): string {
+  return namespace === undefined ? name : `${namespace}/${name}`
+}
+
+/** The inverse of `keyOf`. */
+export function namesOf(key: string): Pick<Metadata, 'name' | 'namespace'> {
+  const slash = key.indexOf('/')
+  return slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
+}
+
+export function isKubeObject(value: unknown): value is KubeObject {
+  return (
+    isRecord(value) &&
+    isRecord(value['metadata']) &&
+    typeof value['metadata']['name'] === 'string' &&
+    typeof value['metadata']['resourceVersion'] === 'string'
+  )
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,70 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadAccess } from '@platen/operator/cluster/access.ts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+
+const TOKEN = 'do-not-repeat-me'
+
+let folder: string
+let file: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-access-'))
+  file = join(folder, 'kubeconfig')
+  return () => rm(folder, { recursive: true })
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+function written(cluster: object, user: object = { token: TOKEN }): Promise<void> {
+  const config = {
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  }
+  return writeFile(file, JSON.stringify(config))
+}
+
+test('a kubeconfig says where the API server is, and with what to ask it', async () => {
+  await written({ server: 'https://api.example.test:6443/base/', 'tls-server-name': 'kube' })
+  const access = await loadAccess(file)
+  expect(access.server).toBe('https://api.example.test:6443/base')
+  const request = await access.authorize()
+  expect(request).toMatchObject({ headers: { Authorization: `Bearer ${TOKEN}` }, servername: 'kube' })
+  expect(request.agent).toBeUndefined()
+})
+
+test('a proxy is gone through', async () => {
+  await written({ server: 'https://api.example.test', 'proxy-url': 'http://127.0.0.1:1' })
+  expect((await (await loadAccess(file)).authorize()).agent).toBeDefined()
+})
+
+describe('it is refused', () => {
+  test('without anything that says where the API server is, rather than to ask whoever is on localhost', async () => {
+    vi.stubEnv('KUBECONFIG', '')
+    vi.stubEnv('HOME', folder)
+    await expect(loadAccess()).rejects.toThrow('there is no API server: set KUBECONFIG, or run in a pod')
+  })
+
+  test.for<[string, object]>([
+    ['it has no TLS', { server: 'http://api.example.test' }],
+    ['is no URL', { server: 'api' }],
+  ])('a server of which %s', async ([why, cluster]) => {
+    await written(cluster)
+    await expect(loadAccess(file)).rejects.toThrow(why.replace('it has', 'the server of the kubeconfig has'))
+  })
+
+  test.for([
+    ['there is none', undefined, 'ENOENT'],
+    ['is no YAML', `users: [{token: ${TOKEN}`, 'it is not a kubeconfig'],
+    ['is none', 'null', 'it is not a kubeconfig'],
+    ['has no context', '{}', 'no current context'],
+  ])('a kubeconfig that %s, without a word of what is in it', async ([, content, why]) => {
+    if (content !== undefined) await writeFile(file, content)
+    const error: unknown = await loadAccess(file).catch((error: unknown) => error)
+    expect(error).toMatchObject({ message: expect.stringContaining(why ?? '') })
+    expect(String(error)).not.toContain(TOKEN)
+  })
+})
