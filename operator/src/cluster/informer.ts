@@ -1,0 +1,205 @@
+/**
+ * All objects of a kind, as the API server has them, kept up with by one list and one watch after the other. It outlives whatever
+ * happens to connections and to the API server, and ends only when it is closed.
+ *
+ * What it says of itself always holds: each object is here as some state of it was, never an older one than before; every change of what
+ * is here is told once at least, after it is made; and where to go on from is moved on only when what came before it is here.
+ */
+import { backOffMs, chanceFrom } from '@platen/contract/back-off.ts'
+import {
+  LIST_PAGE_OBJECTS,
+  WATCH_BACK_OFF,
+  WATCH_IDLE_MS_MAX,
+  WATCH_MS_EXPECTED,
+  WATCH_MS_MAX,
+  WATCH_MS_MIN,
+  WATCHES_REFUSED_MAX,
+} from '@platen/contract/operator-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import { Cache, type Change, type Entry } from './cache.ts'
+import type { ClusterClient } from './client.ts'
+import { ClusterError } from './error.ts'
+import type { WatchEvent } from './http/watch.ts'
+import type { KubeObject } from './object.ts'
+
+export interface InformerOptions<T> {
+  readonly client: Pick<ClusterClient, 'list' | 'watch'>
+  /** For logs and metrics. */
+  readonly kind: string
+  /** Of the collection, by `pathOf`; it may have a query that selects. */
+  readonly path: string
+  /** What is kept of an object. One that it throws at is logged, counted, and kept as it was read last, if ever. */
+  readonly read: (object: KubeObject) => T
+  /** Told of every change, in order, once at least; it neither waits nor throws. */
+  readonly onChange: (change: Change<T>) => void
+  readonly metadataOnly?: boolean
+  /** How long a watch may be silent. */
+  readonly idleMs?: number
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly meter: Pick<OperatorMeter, 'relisted' | 'watched' | 'unread'>
+}
+
+/** Keys are those of `keyOf`. Closing it ends the watch. */
+export interface Informer<T> extends AsyncDisposable {
+  /** Resolves when all objects are here for the first time. Rejects when it is closed before. */
+  readonly synced: Promise<void>
+  readonly get: (key: string) => T | undefined
+  readonly values: () => Iterable<T>
+  /** It counts them each time. */
+  readonly size: () => number
+  /** When the API server was heard of last, on the monotonic clock; undefined before the first time. */
+  readonly heardAt: () => number | undefined
+}
+
+/** Lists and watches from now on. */
+export function openInformer<T>(options: InformerOptions<T>): Informer<T> {
+  const { kind, log, meter, read, onChange } = options
+  const stopping = new AbortController()
+  const cache = new Cache<T>({
+    read,
+    onChange,
+    onUnreadable(key, err) {
+      meter.unread(kind)
+      log.error({ err, kind, key }, 'object could not be read')
+    },
+  })
+  const follower = new Follower(options, cache)
+  const ended = follower.run(stopping.signal)
+  return {
+    synced: follower.synced,
+    get: (key) => cache.get(key),
+    values: () => cache.values(),
+    size: () => cache.size(),
+    heardAt: () => follower.heardAt,
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await ended
+    },
+  }
+}
+
+class Follower<T> {
+  readonly #options: InformerOptions<T>
+  readonly #cache: Cache<T>
+  readonly #synced = Promise.withResolvers<void>()
+  heardAt: number | undefined
+  /** Where the next watch goes on; undefined = nobody knows, so all is listed. */
+  #at: string | undefined
+  /** In a row, and how many of them were answers. */
+  #failures = 0
+  #refusals = 0
+
+  constructor(options: InformerOptions<T>, cache: Cache<T>) {
+    this.#options = options
+    this.#cache = cache
+    // Who is not waiting is not told either.
+    this.#synced.promise.catch(() => undefined)
+  }
+
+  get synced(): Promise<void> {
+    return this.#synced.promise
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#at === undefined) await this.#list(signal)
+        else await this.#watch(this.#at, signal)
+      } catch (error) {
+        if (!signal.aborted) await this.#rest(error, signal).catch(() => undefined)
+      }
+    }
+    this.#synced.reject(signal.reason)
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { meter, kind } = this.#options
+    const { entries, resourceVersion } = await this.#pages(signal)
+    this.#cache.replace(entries)
+    this.#at = resourceVersion
+    meter.relisted(kind)
+    this.#synced.resolve()
+  }
+
+  /** All of them as of one moment; objects are read as they come, and what is not kept of them is forgotten with their page. */
+  async #pages(signal: AbortSignal) {
+    const { client, path, metadataOnly = false } = this.#options
+    const entries: Entry<T>[] = []
+    let limit = LIST_PAGE_OBJECTS
+    let token: string | undefined
+    for (;;) {
+      try {
+        const page = await client.list(path, { limit, continue: token, metadataOnly }, signal)
+        this.#hear()
+        for (const object of page.items) entries.push(this.#cache.entryOf(object))
+        token = page.continue
+        if (token === undefined) return { entries, resourceVersion: page.resourceVersion }
+      } catch (error) {
+        if (!(error instanceof ClusterError) || error.reason !== 'TooLarge' || limit === 1) throw error
+        limit = Math.ceil(limit / 4)
+      }
+    }
+  }
+
+  async #watch(from: string, signal: AbortSignal): Promise<void> {
+    const { client, path, metadataOnly = false, idleMs = WATCH_IDLE_MS_MAX, clock, ids, meter, kind } = this.#options
+    const timeoutSeconds = Math.round((WATCH_MS_MIN + chanceFrom(ids) * (WATCH_MS_MAX - WATCH_MS_MIN)) / 1000)
+    const options = { resourceVersion: from, timeoutSeconds, idleMs, metadataOnly }
+    let openedAt = clock.monotonic()
+    let hasBrought = false
+    for await (const event of client.watch(path, options, signal)) {
+      this.#hear()
+      if (event.type === 'OPENED') {
+        openedAt = clock.monotonic()
+        meter.watched(kind)
+        continue
+      }
+      this.#apply(event)
+      hasBrought = true
+      this.#failures = 0
+      this.#refusals = 0
+    }
+    signal.throwIfAborted()
+    if (!hasBrought && clock.monotonic() - openedAt < WATCH_MS_EXPECTED) {
+      throw new ClusterError(`WATCH ${path}`, { status: 0, reason: 'EndedAtOnce' })
+    }
+    this.#failures = 0
+    this.#refusals = 0
+  }
+
+  #apply(event: Exclude<WatchEvent, { type: 'OPENED' }>): void {
+    if (event.type === 'BOOKMARK') {
+      this.#at = event.resourceVersion
+      return
+    }
+    if (event.type === 'DELETED') this.#cache.remove(event.object)
+    else this.#cache.set(event.object)
+    this.#at = event.object.metadata.resourceVersion
+  }
+
+  #hear(): void {
+    this.heardAt = this.#options.clock.monotonic()
+  }
+
+  /** After a failure: decides where to go on, and waits. */
+  async #rest(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, ids, log, kind } = this.#options
+    const { status, retryAfterMs } = error instanceof ClusterError ? error : { status: 0, retryAfterMs: undefined }
+    const isBusy = status === 429 || status === 503
+    if (status > 0 && !isBusy) this.#refusals++
+    // Expired, or of a past that the API server has lost.
+    if (status === 410 || this.#refusals >= WATCHES_REFUSED_MAX) {
+      this.#at = undefined
+      this.#refusals = 0
+    }
+    this.#failures++
+    const waitMs = Math.max(backOffMs(this.#failures, chanceFrom(ids), WATCH_BACK_OFF), retryAfterMs ?? 0)
+    log.warn({ err: error, kind, waitMs, isListedNext: this.#at === undefined }, 'watching failed')
+    await clock.sleep(waitMs, signal)
+  }
+}

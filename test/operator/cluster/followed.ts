@@ -1,0 +1,88 @@
+/** An informer under a test, with all that it told, logged and counted. */
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Access } from '@platen/operator/cluster/access.ts'
+import type { Change } from '@platen/operator/cluster/cache.ts'
+import { openClusterClient } from '@platen/operator/cluster/client.ts'
+import { openInformer } from '@platen/operator/cluster/informer.ts'
+import { keyOf } from '@platen/operator/cluster/object.ts'
+import { hurriedClock } from './hurried-clock.ts'
+
+/** What the informer keeps of an object. */
+export interface Seen {
+  readonly name: string
+  readonly resourceVersion: string
+}
+
+export interface Followed extends AsyncDisposable {
+  readonly synced: Promise<void>
+  /** Name and resourceVersion of each object, as `listed` of the scripted API server. */
+  seen(): Readonly<Record<string, string>>
+  /** The same, by the changes that were told alone. */
+  told(): Readonly<Record<string, string>>
+  readonly changes: readonly Change<Seen>[]
+  readonly logged: readonly string[]
+  readonly counts: { lists: number; watches: number; unread: number }
+  heardAt(): number | undefined
+}
+
+export interface FollowedOptions {
+  readonly access: Access
+  readonly path: string
+  readonly idleMs?: number
+  readonly clock?: Clock
+  /** Throws at what cannot be read. */
+  readonly check?: (spec: unknown) => void
+}
+
+/** Begins to follow. */
+export function follow({ access, path, idleMs, clock = hurriedClock(), check }: FollowedOptions): Followed {
+  const counts = { lists: 0, watches: 0, unread: 0 }
+  const changes: Change<Seen>[] = []
+  const told = new Map<string, string>()
+  const logged: string[] = []
+  const meter = {
+    requested: () => undefined,
+    relisted: () => void counts.lists++,
+    watched: () => void counts.watches++,
+    unread: () => void counts.unread++,
+  }
+  const tell = (fields: object, message: string) => {
+    const error = 'err' in fields && fields.err instanceof Error ? fields.err.message : ''
+    logged.push(`${message}: ${error}`)
+  }
+  const client = openClusterClient({ access, clock, meter })
+  const informer = openInformer<Seen>({
+    client,
+    kind: 'Note',
+    path,
+    read: ({ metadata, spec }) => {
+      check?.(spec)
+      return { name: keyOf(metadata), resourceVersion: metadata.resourceVersion }
+    },
+    onChange(change) {
+      changes.push(change)
+      if (change.after === undefined) told.delete(change.key)
+      else told.set(change.key, change.after.resourceVersion)
+    },
+    ...(idleMs !== undefined && { idleMs }),
+    clock,
+    ids: systemIds(),
+    log: { debug: tell, info: tell, warn: tell, error: tell },
+    meter,
+  })
+  return {
+    synced: informer.synced,
+    seen: () =>
+      Object.fromEntries(Array.from(informer.values(), ({ name, resourceVersion }) => [name, resourceVersion])),
+    told: () => Object.fromEntries(told),
+    changes,
+    logged,
+    counts,
+    heardAt: informer.heardAt,
+    async [Symbol.asyncDispose]() {
+      await informer[Symbol.asyncDispose]()
+      client[Symbol.dispose]()
+    },
+  }
+}
