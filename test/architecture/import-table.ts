@@ -79,6 +79,7 @@ export const IMPORT_TABLE: readonly Row[] = [
       ADAPTERS,
       'api/src/app.ts',
       'operator/src/compile',
+      'operator/src/publish',
       'renderer/src/service.ts',
       'renderer/src/engine',
       'renderer/src/template',

@@ -2,19 +2,18 @@
  * One look at a folder of manifests, the whole way: read, identify, find keys, check, compile, store, publish, report. The same
  * folder gives the same settings.
  */
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { assetKey, templateKey } from '@platen/contract/render.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { FoundKey, FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
 import type { CheckAnswers } from '@platen/operator/compile/template.ts'
+import { type Stored, storeSources } from '@platen/operator/publish/store-source.ts'
 import { loadOrCreateApiKey } from '../store/secrets.ts'
 import { compileFolder, type PublishCheck } from './compile-folder.ts'
 import { EMPTY_FOLDER, type FolderState, readFolder } from './folder.ts'
@@ -108,7 +107,7 @@ function loader(options: LoadOptions, read: ReadResource, known: Identities): Lo
     const given = { documents, resources, ...found, previous: state.previous, known: state.checks }
     const { compiled, settled } = await compileFolder({ ...options, ...given }, signal)
     review?.({ folder, compiled, checks: settled })
-    await storeSources(options, { compiled, stored: state.compiled }, signal)
+    await storeSources(options, notStored(compiled, state.compiled), signal)
     if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
       await publisher.publish(compiled.snapshot, signal)
     report(log, { folder, compiled, before: state })
@@ -120,20 +119,12 @@ function loader(options: LoadOptions, read: ReadResource, known: Identities): Lo
   }
 }
 
-/** Writes what renderers will need of the templates, before any is published. What is named by its content need not be written twice. */
-async function storeSources(
-  { artifacts, serviceBucket }: LoadOptions,
-  { compiled, stored }: { compiled: Compiled; stored: Compiled | undefined },
-  signal: AbortSignal,
-): Promise<void> {
-  const put = async (key: string, bytes: Uint8Array) => {
-    const address = { bucket: serviceBucket, key }
-    if (!(await artifacts.has(address, signal))) await artifacts.put(address, bytes, signal)
+/** What renderers will need of the templates, but for what was stored at the last look. */
+function notStored({ sources, assets }: Stored, stored: Stored | undefined): Stored {
+  return {
+    sources: new Map([...sources].filter(([digest]) => stored?.sources.has(digest) !== true)),
+    assets: new Map([...assets].filter(([digest]) => stored?.assets.has(digest) !== true)),
   }
-  for (const [digest, bytes] of compiled.assets)
-    if (stored?.assets.has(digest) !== true) await put(assetKey(digest), bytes)
-  for (const [digest, source] of compiled.sources)
-    if (stored?.sources.has(digest) !== true) await put(templateKey(digest), Buffer.from(canonicalJson(source)))
 }
 
 /** The same files with the same bytes. A file that could not be read counts as changed, being worth another try. */
