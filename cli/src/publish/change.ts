@@ -1,5 +1,5 @@
 /** What is published, in words. Pure. */
-import type { Difference } from '@platen/adapters/redis/directory/publisher.ts'
+import type { Difference } from '@platen/adapters/redis/directory/publish/difference.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { type Compiled, outcomesOf } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'

@@ -16,13 +16,14 @@ import {
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { Limits } from '@platen/contract/tenant.ts'
+import type { Limits, TenantId } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from '../connect.ts'
 import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
 import { directoryScript, hashKey, readMeta, SCHEMA, scanFields } from './layout.ts'
+import { type Change, changesBetween, type Difference, differencesIn } from './publish/difference.ts'
 import type { Changes } from './step.ts'
-import { KINDS, type Kind, type Values, valuesOf } from './value.ts'
+import { KINDS, type Kind, type Values, valueWriter } from './value.ts'
 
 export interface PublisherOptions {
   readonly redis: RedisConnection
@@ -43,13 +44,6 @@ export interface RedisPublisher extends DirectoryPublisher {
   readers(signal: AbortSignal): Promise<{ readonly all: number; readonly enforcing: number }>
 }
 
-export interface Difference {
-  readonly kind: Kind
-  /** A tenant's id, a key's hash, or a template's tenant and code with a slash. */
-  readonly name: string
-  readonly change: 'added' | 'changed' | 'removed'
-}
-
 /** Another publisher has taken over: what this one holds may be out of date. */
 export class Fenced extends Error {
   override readonly name = 'Fenced'
@@ -67,6 +61,7 @@ export async function openRedisPublisher(
   const epoch = await claim(script, asked, signal)
   // Nobody else writes from here on, so what is read in pieces is one revision.
   let last = await readPublished(redis, signal)
+  const valuesOf = valueWriter()
 
   const put = async (values: Values, revision: number, putSignal: AbortSignal) => {
     const mark = Buffer.from(ids.random(MARK_BYTES)).toString('hex')
@@ -78,14 +73,13 @@ export async function openRedisPublisher(
   return {
     epoch,
     revision: () => last.revision,
-    differences: (snapshot) =>
-      [...differencesBetween(last.values, valuesOf(snapshot))].map(({ text: _text, ...difference }) => difference),
+    differences: (snapshot) => differencesIn(changesBetween(last.values, valuesOf(snapshot))),
     async publish(snapshot: DirectorySnapshot, publishSignal) {
       const { revision } = snapshot
       if (!(revision > last.revision)) throw new RangeError(`revision ${revision} is not newer than ${last.revision}`)
       await claim(script, epoch, publishSignal)
       const values = valuesOf(snapshot)
-      await writeLimits(redis, { revision, limits: changedLimits(snapshot, last.values) }, publishSignal)
+      await writeLimits(redis, { revision, limits: changedLimits(snapshot, last.values, values) }, publishSignal)
       await put(values, revision, publishSignal)
     },
     async repair(repairSignal) {
@@ -168,7 +162,7 @@ interface Write {
 
 /** Publishes the difference; answers false where it is too large, or Redis does not hold what it was made from. */
 async function writeChange({ script, epoch, last, published }: Write, signal: AbortSignal): Promise<boolean> {
-  const changes = changesBetween(last.values, published.values)
+  const changes = spell(changesBetween(last.values, published.values))
   if (last.mark === undefined || changes === undefined) return false
   const { mark, revision } = published
   const named = { schema: SCHEMA, epoch, mark, revision, after: last.mark }
@@ -180,27 +174,16 @@ async function writeChange({ script, epoch, last, published }: Write, signal: Ab
 }
 
 /** What is to be written and taken away, as JSON; undefined where it is too large for one call. */
-function changesBetween(before: Values, after: Values): string | undefined {
-  const changes: { [kind in Kind]?: Record<string, string | null> } = {}
+function spell(changes: readonly Change[]): string | undefined {
+  const spelled: { [kind in Kind]?: Record<string, string | null> } = {}
   let bytes = 0
-  for (const { kind, name, text } of differencesBetween(before, after)) {
+  for (const { kind, name, text } of changes) {
     bytes += Buffer.byteLength(name) + Buffer.byteLength(text ?? '')
     if (bytes > DIRECTORY_CHANGE_BYTES_MAX) return undefined
-    changes[kind] ??= {}
-    changes[kind][name] = text
+    spelled[kind] ??= {}
+    spelled[kind][name] = text
   }
-  return JSON.stringify(changes satisfies Changes)
-}
-
-function* differencesBetween(before: Values, after: Values): Generator<Difference & { readonly text: string | null }> {
-  for (const kind of KINDS) {
-    for (const [name, text] of after[kind]) {
-      const known = before[kind].get(name)
-      if (known !== text) yield { kind, name, text, change: known === undefined ? 'added' : 'changed' }
-    }
-    for (const name of before[kind].keys())
-      if (!after[kind].has(name)) yield { kind, name, text: null, change: 'removed' }
-  }
+  return JSON.stringify(spelled satisfies Changes)
 }
 
 /** Stages all, then puts it in the place of what is there. */
@@ -256,12 +239,15 @@ function* pieces(values: ReadonlyMap<string, string>): Generator<readonly string
 }
 
 /** The limits, by account, that are not those published last. */
-function changedLimits({ tenants }: DirectorySnapshot, before: Values): ReadonlyMap<string, Limits> {
+function changedLimits({ tenants }: DirectorySnapshot, before: Values, after: Values): ReadonlyMap<string, Limits> {
   const changed = new Map<string, Limits>()
-  for (const { id, incarnation, limits } of tenants.values()) {
-    const value = before.tenants.get(id)
+  for (const { kind, name } of changesBetween(before, after)) {
+    // The name is a tenant's id if it is the name of a tenant.
+    const tenant = kind === 'tenants' ? tenants.get(name as TenantId) : undefined
+    if (tenant === undefined) continue
     // Canonical JSON of equal limits is the same text, wherever it stands.
-    if (value?.includes(`"limits":${canonicalJson(limits)}`) !== true) changed.set(incarnation, limits)
+    const isSame = before.tenants.get(name)?.includes(`"limits":${canonicalJson(tenant.limits)}`) === true
+    if (!isSame) changed.set(tenant.incarnation, tenant.limits)
   }
   return changed
 }

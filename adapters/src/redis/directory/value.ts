@@ -14,19 +14,46 @@ export type Kind = (typeof KINDS)[number]
 /** Values by name, of each kind. */
 export type Values = Readonly<Record<Kind, ReadonlyMap<string, string>>>
 
-/** A snapshot as values. Equal settings have equal values. */
-export function valuesOf({ tenants, keys, templates }: DirectorySnapshot): Values {
-  const listed = [...templates.values()].flatMap((codes) => [...codes.values()])
-  return {
-    tenants: new Map([...tenants.values()].map(({ id, ...value }) => [id, canonicalJson(value)])),
-    keys: new Map([...keys.values()].map(({ hash, ...value }) => [hash, canonicalJson(value)])),
-    templates: new Map(listed.map((template) => [`${template.tenant}/${template.code}`, templateValue(template)])),
-  }
+/**
+ * Spells snapshots as values. Equal settings have equal values. What a snapshot has in common with one before is not spelled again: a
+ * setting is known by its object, and the settings of a kind by their map, whose values are then the same map, too.
+ */
+export function valueWriter(): (snapshot: DirectorySnapshot) => Values {
+  const fieldOf = memory<readonly [name: string, text: string]>()
+  const mapOf = memory<ReadonlyMap<string, string>>()
+  return ({ tenants, keys, templates }) => ({
+    tenants: mapOf(tenants, () => new Map(Array.from(tenants.values(), (one) => fieldOf(one, () => tenantField(one))))),
+    keys: mapOf(keys, () => new Map(Array.from(keys.values(), (one) => fieldOf(one, () => keyField(one))))),
+    templates: mapOf(templates, () => {
+      const codes = [...templates.values()].flatMap((own) => [...own.values()])
+      return new Map(codes.map((one) => fieldOf(one, () => templateField(one))))
+    }),
+  })
+}
+
+function tenantField({ id, ...value }: Tenant): readonly [string, string] {
+  return [id, canonicalJson(value)]
+}
+
+function keyField({ hash, ...value }: ApiKey): readonly [string, string] {
+  return [hash, canonicalJson(value)]
 }
 
 /** The schema as a text of its own: few of them are ever looked at, and as a text it takes a fifth of the memory. */
-function templateValue({ tenant: _tenant, code: _code, variablesSchema, ...value }: Template): string {
-  return canonicalJson({ ...value, variablesSchema: canonicalJson(variablesSchema) })
+function templateField({ tenant, code, variablesSchema, ...value }: Template): readonly [string, string] {
+  return [`${tenant}/${code}`, canonicalJson({ ...value, variablesSchema: canonicalJson(variablesSchema) })]
+}
+
+/** What was made of an object, for as long as there is the object. */
+function memory<Made>(): (of: object, make: () => Made) => Made {
+  const kept = new WeakMap<object, Made>()
+  return (of, make) => {
+    const found = kept.get(of)
+    if (found !== undefined) return found
+    const made = make()
+    kept.set(of, made)
+    return made
+  }
 }
 
 export interface ValueReader {

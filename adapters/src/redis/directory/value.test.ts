@@ -1,0 +1,39 @@
+import type { Template } from '@platen/contract/tenant.ts'
+import { expect, test } from 'vitest'
+import { aTemplate, aTenant } from '../../../../test/fixture/build.ts'
+import { EMPTY } from './draft.ts'
+import { valueWriter } from './value.ts'
+
+/** A template that tells when it is spelled. */
+function watchedTemplate(onSpell: () => void): Template {
+  return {
+    ...aTemplate(),
+    get variablesSchema() {
+      onSpell()
+      return {}
+    },
+  }
+}
+
+test('a writer spells a setting once, and a map of settings once, whatever changes beside it', () => {
+  let spelled = 0
+  const template = watchedTemplate(() => spelled++)
+  const tenant = aTenant()
+  const tenants = new Map([[tenant.id, tenant]])
+  const first = { ...EMPTY, tenants, templates: new Map([[template.tenant, new Map([[template.code, template]])]]) }
+  const write = valueWriter()
+  const before = write(first)
+  const after = write({ ...first, templates: new Map(first.templates) })
+  expect(spelled).toBe(1)
+  expect(after.tenants).toBe(before.tenants)
+  expect(after.templates).not.toBe(before.templates)
+  expect(after).toStrictEqual(before)
+})
+
+test('a writer spells an equal setting of another object as the same value', () => {
+  const write = valueWriter()
+  const [one, other] = [aTenant({ limits: { rateLimitPerMinute: 5 } }), aTenant({ limits: { rateLimitPerMinute: 5 } })]
+  const valueOf = (tenant: typeof one) => write({ ...EMPTY, tenants: new Map([[tenant.id, tenant]]) }).tenants
+  expect(valueOf(one)).toStrictEqual(valueOf(other))
+  expect(valueOf({ ...one, suspended: !one.suspended })).not.toStrictEqual(valueOf(one))
+})
