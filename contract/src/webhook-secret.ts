@@ -4,6 +4,8 @@
  * that receivers have known for the longest time; `webhook-signature` has one by each. Pure.
  */
 import type { Instant } from './brand.ts'
+import type { Ids } from './port/ids.ts'
+import { randomSecret } from './random-text.ts'
 import { type Seal, type SealKey, seal, unseal } from './seal.ts'
 import type { Tenant, WebhookSecret } from './tenant.ts'
 import {
@@ -20,6 +22,11 @@ export const WEBHOOK_SECRET_FORM = `${WEBHOOK_SECRET_CHARS_MIN} to ${WEBHOOK_SEC
 export function isWebhookSecret(text: string): boolean {
   const isLongEnough = text.length >= WEBHOOK_SECRET_CHARS_MIN && text.length <= WEBHOOK_SECRET_CHARS_MAX
   return isLongEnough && /^[!-~]+$/.test(text)
+}
+
+/** Makes a webhook secret. It does not begin with `whsec_`, after which libraries of Standard Webhooks expect base64. */
+export function newWebhookSecret(brand: string, ids: Ids): string {
+  return `${brand}_webhook_${randomSecret(ids)}`
 }
 
 /** Whose webhook secret is sealed, and with what. */

@@ -1,12 +1,12 @@
 /** First station of a request: whose is it? Decided from the headers alone, before a byte of the body is read. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
-import { sha256 } from '@platen/contract/canonical-json.ts'
+import { environmentReader, hashOfKey } from '@platen/contract/api-key.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { IdScope } from '@platen/contract/render-id.ts'
-import type { ApiKey, KeyHash, Tenant } from '@platen/contract/tenant.ts'
+import type { ApiKey, Tenant } from '@platen/contract/tenant.ts'
 import type { FastifyRequest } from 'fastify'
 import { unavailable } from '../problem.ts'
 
@@ -39,14 +39,13 @@ export function authenticator(
   brand: string,
   { directory, clock }: { directory: Directory; clock: Clock },
 ): (request: IncomingMessage) => Caller {
-  const form = new RegExp(`^${brand}_(live|test)_[0-9A-Za-z]{33,128}$`)
+  const environmentOf = environmentReader(brand)
   return (request) => {
     const text = BEARER.exec(authorizationOf(request))?.[1] ?? ''
-    const environment = form.exec(text)?.[1]
+    const environment = environmentOf(text)
     const { keys, tenants, revision } = directory.current()
     // Hashed and looked up whatever was sent, so that the time taken says nothing of what was wrong.
-    // A digest in hexadecimal is of the form of a KeyHash.
-    const key = keys.get(sha256(text) as KeyHash)
+    const key = keys.get(hashOfKey(text))
     const tenant = key && tenants.get(key.tenant)
     const isLive = key !== undefined && !key.suspended && (key.expiresAt ?? Number.POSITIVE_INFINITY) > clock.now()
     // A process that has no settings yet can tell no key from another.

@@ -1,6 +1,7 @@
 /** What one field of a manifest demands of another, and of what it was before. A cluster says the same in CEL; said here in words an author can act on. */
 import { parseCidr } from '../address.ts'
 import type { ErrorDetail } from '../error.ts'
+import { INSTANT_FORM, readInstant } from '../instant.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../limit.ts'
 import { ROTATE_ANNOTATION, ROTATE_POINTER } from '../resource.ts'
 import { TEMPLATE_CODE_PATTERN } from './render-request.ts'
@@ -57,17 +58,9 @@ function unchanged(path: string, [before, after]: readonly [unknown, unknown]): 
 
 function annotationRules({ annotations }: Written['metadata']): readonly ErrorDetail[] {
   const text = annotations?.[ROTATE_ANNOTATION]
-  return rule(ROTATE_POINTER, 'must be a time of RFC 3339, as 2027-01-31T23:59:59Z', {
-    isBroken: text !== undefined && !isTime(text),
+  return rule(ROTATE_POINTER, `must be ${INSTANT_FORM}`, {
+    isBroken: text !== undefined && readInstant(text) === undefined,
   })
-}
-
-/** Without what RFC 3339 allows and JavaScript cannot read: lower case, spaces, leap seconds. */
-function isTime(text: string): boolean {
-  const [, day] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
-  if (day === undefined || Number.isNaN(Date.parse(text))) return false
-  // JavaScript takes February 30 for March 2.
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
 }
 
 function tenantRules({ webhooks }: TenantSpec): readonly ErrorDetail[] {

@@ -14,6 +14,7 @@ import type { SealKey } from '@platen/contract/seal.ts'
 import { WEBHOOK_ROTATIONS_KEPT_MAX, WEBHOOK_SECRET_FILES_AT_ONCE } from '@platen/contract/webhook-limit.ts'
 import {
   isWebhookSecret,
+  newWebhookSecret,
   openWebhookSecret,
   sealWebhookSecret,
   WEBHOOK_SECRET_FORM,
@@ -22,7 +23,6 @@ import { labelOf } from '@platen/operator/compile/condition.ts'
 import type { FoundSecret, FoundSecrets } from '@platen/operator/compile/tenant.ts'
 import {
   loadOrCreateWebhookSecret,
-  newWebhookSecret,
   readWebhookSecret,
   replaceWebhookSecret,
   webhookSecretPath,

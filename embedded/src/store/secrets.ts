@@ -5,21 +5,13 @@
  * is, when a new one was asked for.
  */
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { flushFolder, isErrno, makeDurableFolder } from '@platen/adapters/fs/durable-folder.ts'
+import { environmentReader, hashOfKey, keyPrefix, newApiKey } from '@platen/contract/api-key.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Environment, KeyHash } from '@platen/contract/tenant.ts'
 import { isWebhookSecret, WEBHOOK_SECRET_FORM } from '@platen/contract/webhook-secret.ts'
-
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-/** 43 characters of 62 are 256 bits. */
-const KEY_CHARS = 43
-
-/** What the random part of a key may look like, whoever made it. */
-const KEY_BODY = /^[0-9A-Za-z]{33,128}$/
 
 /** Folders of the data folder. */
 const KEYS = 'keys'
@@ -47,14 +39,15 @@ export async function loadOrCreateApiKey(
   file: ApiKeyFile,
   ids: Ids,
 ): Promise<{ readonly hash: KeyHash; readonly path: string; readonly isNew: boolean }> {
+  const { brand, environment } = file
   const path = apiKeyPath(file)
-  const prefix = `${file.brand}_${file.environment}_`
-  const { text, isNew } = await loadOrCreate(path, () => `${prefix}${randomText(KEY_CHARS, ids)}\n`)
+  const { text, isNew } = await loadOrCreate(path, () => `${newApiKey(brand, environment, ids)}\n`)
   const key = text.trim()
-  if (!key.startsWith(prefix) || !KEY_BODY.test(key.slice(prefix.length)))
-    throw new Error(`${path} holds no key that begins with ${prefix}: remove it to have one made`)
-  // Lower-case hex SHA-256 is what the type means.
-  return { hash: createHash('sha256').update(key).digest('hex') as KeyHash, path, isNew }
+  if (environmentReader(brand)(key) !== environment)
+    throw new Error(
+      `${path} holds no key that begins with ${keyPrefix(brand, environment)}: remove it to have one made`,
+    )
+  return { hash: hashOfKey(key), path, isNew }
 }
 
 export interface WebhookSecretFile {
@@ -67,11 +60,6 @@ export interface WebhookSecretFile {
 /** Where the webhook secret of a tenant stands that references none. */
 export function webhookSecretPath({ dataDir, tenant }: WebhookSecretFile): string {
   return join(dataDir, WEBHOOK_SECRETS, tenant)
-}
-
-/** A webhook secret as they are handed out. It does not begin with `whsec_`, after which libraries of Standard Webhooks expect base64. */
-export function newWebhookSecret(brand: string, ids: Ids): string {
-  return `${brand}_webhook_${randomText(KEY_CHARS, ids)}`
 }
 
 /**
@@ -116,16 +104,6 @@ export async function loadOrCreateKeyFile(path: string, bytes: number, ids: Ids)
   const key = Buffer.from(text.trim(), 'base64url')
   if (key.length !== bytes) throw new Error(`${path} holds no key of ${bytes} bytes: restore it from a backup`)
   return key
-}
-
-/** Characters of base62, all equally likely: of the 256 values of a byte, the eight that would favour the first letters are drawn again. */
-function randomText(chars: number, ids: Ids): string {
-  const fair = 256 - (256 % BASE62.length)
-  let text = ''
-  while (text.length < chars) {
-    for (const byte of ids.random(chars)) if (byte < fair) text += BASE62.charAt(byte % BASE62.length)
-  }
-  return text.slice(0, chars)
 }
 
 /** Of two processes that start at once one writes, and both read what it wrote. */
