@@ -10,7 +10,7 @@ import type { Condition, Resource, TemplateResource } from '@platen/contract/res
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { compileFolder, configMapsOf, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/embedded/manifest/folder.ts'
-import { referencedSecret, secretsIn } from '@platen/embedded/manifest/webhook-secret.ts'
+import { referencedIn, secretsIn } from '@platen/embedded/manifest/webhook-secret.ts'
 import type { FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, NOTHING, outcomesOf } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
@@ -123,7 +123,7 @@ function assumedSecrets(resources: readonly Resource[], documents: FolderState['
   const tenants = resources.filter((resource) => resource.kind === 'Tenant')
   return new Map(
     tenants.flatMap(({ metadata, spec }) => {
-      const found = spec.webhookSecretRef && referencedSecret(spec.webhookSecretRef, secrets)
+      const found = spec.webhookSecretRef && referencedIn(secrets, spec.webhookSecretRef)
       return found !== undefined && 'fault' in found ? [[metadata.uid, found]] : []
     }),
   )

@@ -6,6 +6,7 @@
 import type { Instant } from './brand.ts'
 import type { Ids } from './port/ids.ts'
 import { randomSecret } from './random-text.ts'
+import type { TenantSpec } from './schema/resource.ts'
 import { type Seal, type SealKey, seal, unseal } from './seal.ts'
 import type { Tenant, WebhookSecret } from './tenant.ts'
 import {
@@ -27,6 +28,36 @@ export function isWebhookSecret(text: string): boolean {
 /** Makes a webhook secret. It does not begin with `whsec_`, after which libraries of Standard Webhooks expect base64. */
 export function newWebhookSecret(brand: string, ids: Ids): string {
   return `${brand}_webhook_${randomSecret(ids)}`
+}
+
+/** Where a tenant's webhook secret stands that is brought along. */
+export type WebhookSecretReference = NonNullable<TenantSpec['webhookSecretRef']>
+
+export type ReferencedSecret = { readonly secret: string } | { readonly fault: string }
+
+/** The values of a Secret, as manifests and clusters have them. */
+export interface SecretValues {
+  /** Base64. */
+  readonly data?: Readonly<Record<string, string>>
+  /** As it is; goes before `data` of the same key. */
+  readonly stringData?: Readonly<Record<string, string>>
+}
+
+/** The webhook secret that a reference leads to, given the Secret there; or why there is nothing to be had, and what to do. */
+export function referencedSecret(
+  { namespace, name, key }: WebhookSecretReference,
+  secret: SecretValues | undefined,
+): ReferencedSecret {
+  const fault = (message: string) => ({
+    fault: `webhookSecretRef leads to ${namespace}/${name}/${key}, but ${message}`,
+  })
+  if (secret === undefined) return fault('there is no such Secret: declare it')
+  const text = ownValue(secret.stringData, key)
+  const encoded = ownValue(secret.data, key)
+  if (text === undefined && encoded === undefined) return fault('the Secret has no such key: add it')
+  const value = text ?? decoded(encoded ?? '')
+  if (value === undefined) return fault('its data is no base64: encode it, or use stringData')
+  return isWebhookSecret(value) ? { secret: value } : fault(`its value is not ${WEBHOOK_SECRET_FORM}: give it another`)
 }
 
 /** Whose webhook secret is sealed, and with what. */
@@ -95,4 +126,16 @@ export function secretsOf(
 
 function sealOf({ incarnation, key }: WebhookSeal): Seal {
   return { name: `webhook secret of ${incarnation}`, key }
+}
+
+/** A key may have the name of something that every object has. */
+function ownValue(values: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
+  return values !== undefined && Object.hasOwn(values, key) ? values[key] : undefined
+}
+
+/** Line ends may be anywhere in it, as in a cluster. */
+function decoded(base64: string): string | undefined {
+  const text = base64.replace(/[\r\n]/g, '')
+  const isBase64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)
+  return isBase64 ? Buffer.from(text, 'base64').toString('utf8') : undefined
 }

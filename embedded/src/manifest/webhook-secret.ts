@@ -9,15 +9,16 @@ import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, TenantResource, Uid } from '@platen/contract/resource.ts'
-import type { TenantSpec, Written } from '@platen/contract/schema/resource.ts'
+import type { Written } from '@platen/contract/schema/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import { WEBHOOK_ROTATIONS_KEPT_MAX, WEBHOOK_SECRET_FILES_AT_ONCE } from '@platen/contract/webhook-limit.ts'
 import {
-  isWebhookSecret,
   newWebhookSecret,
   openWebhookSecret,
+  type ReferencedSecret,
+  referencedSecret,
   sealWebhookSecret,
-  WEBHOOK_SECRET_FORM,
+  type WebhookSecretReference,
 } from '@platen/contract/webhook-secret.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import type { FoundSecret, FoundSecrets } from '@platen/operator/compile/tenant.ts'
@@ -104,8 +105,7 @@ export function secretFinder(options: SecretOptions): FindSecrets {
     const find = async (tenant: TenantResource): Promise<FoundSecret> => {
       const { uid } = tenant.metadata
       const { webhookSecretRef } = tenant.spec
-      if (webhookSecretRef !== undefined)
-        return sealReferenced(referencedSecret(webhookSecretRef, secrets), uid, options)
+      if (webhookSecretRef !== undefined) return sealReferenced(referencedIn(secrets, webhookSecretRef), uid, options)
       const next = identities[labelOf(tenant)]?.nextSecret
       const known = next === undefined ? read.get(uid) : undefined
       if (known !== undefined) return { current: known }
@@ -128,9 +128,7 @@ export function secretFinder(options: SecretOptions): FindSecrets {
   }
 }
 
-type SecretValue = { readonly secret: string } | { readonly fault: string }
-
-function sealReferenced(value: SecretValue, uid: Uid, { sealKey }: SecretOptions): FoundSecret {
+function sealReferenced(value: ReferencedSecret, uid: Uid, { sealKey }: SecretOptions): FoundSecret {
   return 'fault' in value ? value : { current: sealWebhookSecret(value.secret, { incarnation: uid, key: sealKey }) }
 }
 
@@ -181,32 +179,7 @@ export function secretsIn(documents: readonly ManifestDocument[]): Secrets {
   return new Map(documents.flatMap(({ place, written }) => (written.kind === 'Secret' ? [[place, written]] : [])))
 }
 
-/** What a reference leads to, or why there is nothing to be had, and what to do. */
-export function referencedSecret(
-  { namespace, name, key }: NonNullable<TenantSpec['webhookSecretRef']>,
-  secrets: Secrets,
-): SecretValue {
-  const fault = (message: string) => ({
-    fault: `webhookSecretRef leads to ${namespace}/${name}/${key}, but ${message}`,
-  })
-  const secret = secrets.get(`Secret ${namespace}/${name}`)
-  if (secret === undefined) return fault('there is no such Secret: declare it')
-  const text = ownValue(secret.stringData, key)
-  const encoded = ownValue(secret.data, key)
-  if (text === undefined && encoded === undefined) return fault('the Secret has no such key: add it')
-  const value = text ?? decoded(encoded ?? '')
-  if (value === undefined) return fault('its data is no base64: encode it, or use stringData')
-  return isWebhookSecret(value) ? { secret: value } : fault(`its value is not ${WEBHOOK_SECRET_FORM}: give it another`)
-}
-
-/** A key may have the name of something that every object has. */
-function ownValue(values: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
-  return values !== undefined && Object.hasOwn(values, key) ? values[key] : undefined
-}
-
-/** Line ends may be anywhere in it, as in a cluster. */
-function decoded(base64: string): string | undefined {
-  const text = base64.replace(/[\r\n]/g, '')
-  const isBase64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)
-  return isBase64 ? Buffer.from(text, 'base64').toString('utf8') : undefined
+/** What a reference leads to among them, or why there is nothing to be had, and what to do. */
+export function referencedIn(secrets: Secrets, reference: WebhookSecretReference): ReferencedSecret {
+  return referencedSecret(reference, secrets.get(`Secret ${reference.namespace}/${reference.name}`))
 }
