@@ -25,6 +25,8 @@ export interface NamespacedMetadata extends Metadata {
 export const ROTATE_ANNOTATION = 'platen.dev/rotate-webhook-secret'
 /** Where it stands in a manifest, as a JSON pointer. */
 export const ROTATE_POINTER = `/metadata/annotations/${ROTATE_ANNOTATION.replace('/', '~1')}`
+/** The annotation of an ApiKey by which a new key is asked for, likewise; in a cluster only. */
+export const ROTATE_KEY_ANNOTATION = 'platen.dev/rotate'
 
 export interface TenantMetadata extends Metadata {
   /** The time by which a new webhook secret is asked for, in an annotation; absent = never. */
@@ -105,6 +107,7 @@ export const CONDITION_REASONS = {
   JavaScriptNotInPlan: 'The plan has no page JavaScript: html renders of this template run none.',
   EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
   SecretMissing: 'The API key or webhook secret of this resource cannot be read; one published earlier stays in force.',
+  SecretTaken: "Somebody else's Secret has the name in `secretName`, or that of the tenant's webhook secret.",
   RotationPutOff: 'As many webhook secrets sign as may; the newest one does when the overlap of one of them has ended.',
 } as const
 export type ConditionReason = keyof typeof CONDITION_REASONS

@@ -11,9 +11,20 @@ export type ApiKeyOutcome = Outcome<ApiKeyResource, readonly ApiKey[]>
 
 /** What a look for the key behind `secretName` came to. */
 export type FoundKey =
-  | { readonly hash: KeyHash; readonly replaced?: ReplacedKey }
-  /** Why it cannot be had, and what to do. */
-  | { readonly fault: string }
+  | KeysInForce
+  | {
+      /** Why it cannot be had, and what to do. */
+      readonly fault: string
+      /** Absent: its Secret is gone, or does not hold it. */
+      readonly reason?: 'SecretTaken'
+      /** What stays in force meanwhile, where that is known otherwise; absent: what was published. */
+      readonly kept?: KeysInForce
+    }
+
+export interface KeysInForce {
+  readonly hash: KeyHash
+  readonly replaced?: ReplacedKey
+}
 
 /** The key before the last rotation. */
 export interface ReplacedKey {
@@ -67,19 +78,14 @@ interface Look {
 function lookAt({ metadata, spec }: ApiKeyResource, { foundKeys, previous, now }: ApiKeyInput): Look {
   if (spec.sha256 !== undefined) return { hash: broughtHash(spec.sha256), findings: [] }
   const found = foundKeys.get(metadata.uid)
-  if (found !== undefined && 'hash' in found) {
-    const { hash, replaced } = found
-    return { hash, ...(replaced !== undefined && now < replaced.until && { replaced }), findings: [] }
-  }
-  const [current, last] = previous.get(metadata.uid)?.settings ?? []
-  const isOver = last?.expiresAt === undefined || last.expiresAt <= now
+  if (found !== undefined && 'hash' in found) return { ...at(found, now), findings: [] }
+  const kept = found?.kept ?? published(previous.get(metadata.uid)?.settings)
   return {
-    ...(current !== undefined && { hash: current.hash }),
-    ...(last?.expiresAt !== undefined && !isOver && { replaced: { hash: last.hash, until: last.expiresAt } }),
+    ...(kept !== undefined && at(kept, now)),
     findings: [
       fails(
         'Ready',
-        'SecretMissing',
+        found?.reason ?? 'SecretMissing',
         found?.fault ?? `the key in secret ${metadata.namespace}/${spec.secretName} cannot be read`,
       ),
     ],
@@ -90,12 +96,23 @@ function lookAt({ metadata, spec }: ApiKeyResource, { foundKeys, previous, now }
 export function hashesAskedFor({ metadata, spec }: ApiKeyResource, foundKeys: FoundKeys): readonly KeyHash[] {
   if (spec.sha256 !== undefined) return [broughtHash(spec.sha256)]
   const found = foundKeys.get(metadata.uid)
-  return found === undefined || 'fault' in found ? [] : [found.hash, ...(found.replaced ? [found.replaced.hash] : [])]
+  const known = found !== undefined && 'fault' in found ? found.kept : found
+  return known === undefined ? [] : [known.hash, ...(known.replaced ? [known.replaced.hash] : [])]
 }
 
 /** The schema has seen to its form. */
 function broughtHash(sha256: string): KeyHash {
   return sha256.slice('sha256:'.length) as KeyHash
+}
+
+function at({ hash, replaced }: KeysInForce, now: Instant): KeysInForce {
+  return { hash, ...(replaced !== undefined && now < replaced.until && { replaced }) }
+}
+
+function published([current, last]: readonly ApiKey[] = []): KeysInForce | undefined {
+  if (current === undefined) return undefined
+  const until = last?.expiresAt
+  return { hash: current.hash, ...(last && until !== undefined && { replaced: { hash: last.hash, until } }) }
 }
 
 function claimHash(resource: ApiKeyResource, hash: KeyHash | undefined, claims: Map<KeyHash, ApiKeyResource>): Finding {

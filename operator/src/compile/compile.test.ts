@@ -267,6 +267,22 @@ describe('a key', () => {
       expect(condition(result, rotatedKey, 'Ready')).toMatchObject({ reason: 'SecretMissing', message: 'it is gone' })
     })
 
+    test('keeps those that whoever looked knows of, whatever was published', () => {
+      const rotatedKey = keyOf()
+      const kept = { hash: last, replaced: { hash: current, until: 1000 } }
+      const previous = compiled([...platform, rotatedKey], { foundKeys: found(rotatedKey), now: 0 })
+      const foundKeys = new Map([
+        [rotatedKey.metadata.uid, { fault: 'it is another’s', reason: 'SecretTaken' as const, kept }],
+      ])
+      expect(keysOf(rotatedKey, { foundKeys, previous, now: 999 })).toEqual({ [last]: undefined, [current]: 1000 })
+      expect(keysOf(rotatedKey, { foundKeys, now: 1000 })).toEqual({ [last]: undefined })
+      const result = compiled([...platform, rotatedKey], { foundKeys })
+      expect(condition(result, rotatedKey, 'Ready')).toMatchObject({
+        reason: 'SecretTaken',
+        message: 'it is another’s',
+      })
+    })
+
     test('loses it to an older ApiKey that has the same', () => {
       const older = anApiKeyResource({
         metadata: { name: 'older', createdAt: -1 },

@@ -86,6 +86,11 @@ describe('a secret', () => {
     expect(ready(result)).toMatchObject({ status: 'False', reason: 'SecretMissing', message })
   })
 
+  test('whose place somebody else has taken is told so', () => {
+    const result = compiled({ found: { fault: 'it is another’s', reason: 'SecretTaken' } })
+    expect(ready(result)).toMatchObject({ reason: 'SecretTaken', message: 'it is another’s; webhooks wait until then' })
+  })
+
   test('that is missing now stays in force, overlaps and all, and is whole again when it is back', () => {
     const rotated = compiled({ found: { current: 'sealed B' }, now: 0, previous: first })
     const missing = compiled({ found: { fault: 'it is gone' }, now: 5, previous: rotated })

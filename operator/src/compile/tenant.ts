@@ -46,8 +46,12 @@ export type FoundSecret =
       /** The one it has just replaced: it was in force where nothing else is known of before. */
       readonly replaced?: string
     }
-  /** Why there is none, and what to do. */
-  | { readonly fault: string }
+  | {
+      /** Why there is none, and what to do. */
+      readonly fault: string
+      /** Absent: it is gone, or no sound one. */
+      readonly reason?: 'SecretTaken'
+    }
 
 /** By the Tenant's uid. */
 export type FoundSecrets = ReadonlyMap<Uid, FoundSecret>
@@ -119,16 +123,18 @@ interface Signing {
 function rotateSecrets(before: readonly WebhookSecret[], found: FoundSecret | undefined, now: Instant): Signing {
   const secrets = inForce(before, now)
   if (found === undefined) return { secrets, findings: [] }
-  if ('fault' in found) return { secrets, findings: [secretMissing(found.fault, secrets)] }
+  if ('fault' in found) return { secrets, findings: [secretMissing(found, secrets)] }
   const last = secrets.length === 0 && found.replaced !== undefined ? [{ sealed: found.replaced }] : secrets
   const next = rotated(last, found.current, now)
   return next === undefined ? { secrets, findings: [putOff(secrets)] } : { secrets: next, findings: [] }
 }
 
-function secretMissing(fault: string, secrets: readonly WebhookSecret[]): Finding {
+type Fault = Extract<FoundSecret, { readonly fault: string }>
+
+function secretMissing({ fault, reason }: Fault, secrets: readonly WebhookSecret[]): Finding {
   const meanwhile =
     secrets.length === 0 ? 'webhooks wait until then' : 'the one published earlier stays in force until then'
-  return fails('Ready', 'SecretMissing', `${fault}; ${meanwhile}`)
+  return fails('Ready', reason ?? 'SecretMissing', `${fault}; ${meanwhile}`)
 }
 
 function putOff(secrets: readonly WebhookSecret[]): Finding {
