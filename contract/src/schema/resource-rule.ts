@@ -69,10 +69,16 @@ function tenantRules({ webhooks }: TenantSpec): readonly ErrorDetail[] {
       `/spec/webhooks/allowCidrs/${at}`,
       'must be the first address of a block and its prefix length, as 10.0.0.0/8 or fd00::/8',
       {
-        isBroken: parseCidr(cidr) === undefined,
+        isBroken: !isBlock(cidr),
       },
     ),
   )
+}
+
+/** Without blocks of IPv4 spelt as IPv6: connections are held against those of IPv4, so these would allow nothing. */
+function isBlock(text: string): boolean {
+  const cidr = parseCidr(text)
+  return cidr !== undefined && !(cidr.bits === 128 && cidr.value >> 32n === 0xffffn)
 }
 
 function templateRules({ name }: Written['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
