@@ -1,13 +1,16 @@
 /**
- * The manifests of the four kinds, and of the ConfigMaps and Secrets that may stand beside them. Unknown fields are refused, as a
- * misspelt limit that is silently ignored is a limit nobody has. Limits carry no defaults: `compile` applies those of `tenant.ts`.
+ * The manifests of the four kinds, and of the ConfigMaps and Secrets that may stand beside them. What a spec may hold is defined in
+ * `crds`, and made into `../crd`. Unknown fields are refused, as a misspelt limit that is silently ignored is a limit
+ * nobody has. Limits carry no defaults: `compile` applies those of `tenant.ts`.
  */
 import type { FromSchema } from 'json-schema-to-ts'
 import type { JsonObject } from '../brand.ts'
+import { type ApiKeySpec, apiKeySpecSchema } from '../crd/api-key.ts'
+import { type PlanSpec, planSpecSchema } from '../crd/plan.ts'
+import { type TemplateSpec as DefinedTemplateSpec, templateSpecSchema } from '../crd/template.ts'
+import { type TenantSpec, tenantSpecSchema } from '../crd/tenant.ts'
 import type { ErrorDetail } from '../error.ts'
-import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../limit.ts'
-import { ENGINES } from '../render.ts'
-import { renderOptionsSchema, TEMPLATE_CODE_PATTERN } from './render-request.ts'
+import { renderOptionsSchema } from './render-request.ts'
 import { brokenRules } from './resource-rule.ts'
 import { compileValidator } from './validator.ts'
 
@@ -16,205 +19,41 @@ const API_VERSION = 'platen.dev/v1alpha1'
 /** The kinds of `API_VERSION`. */
 export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
 
-const RATE_MAX = 1_000_000
-const QUOTA_MAX = 1_000_000_000_000
-
-const LABEL = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'
-const SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'
-
-/** A name of Kubernetes' stricter kind: what tenants and namespaces have. */
-const labelName = { type: 'string', maxLength: 63, pattern: LABEL } as const
-const subdomainName = { type: 'string', maxLength: 253, pattern: SUBDOMAIN } as const
-/** A key of a ConfigMap or Secret. */
-const dataKey = { type: 'string', maxLength: 253, pattern: '^[-._a-zA-Z0-9]+$' } as const
-const text = { type: 'string', maxLength: 500 } as const
-const rate = { type: 'integer', minimum: 0, maximum: RATE_MAX } as const
-
-const limits = {
-  htmlEngineEnabled: { type: 'boolean' },
-  htmlEngineRenderMultiplier: { type: 'integer', minimum: 1, maximum: 1000 },
-  htmlRateLimitPerMinute: rate,
-  rateLimitPerMinute: rate,
-  syncRateLimitPerMinute: rate,
-  asyncRateLimitPerMinute: rate,
-  renderLimitMonthly: { type: 'integer', minimum: 0, maximum: QUOTA_MAX },
-  renderTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 120 },
-  retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },
-  asyncFairShare: { type: 'integer', minimum: 1, maximum: 10_000 },
-  javascriptEnabled: { type: 'boolean' },
-} as const
-
-const planSpec = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { displayName: text, ...limits },
-} as const
-
-const tenantSpec = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['planRef'],
-  properties: {
-    planRef: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['name'],
-      properties: { name: subdomainName },
-    },
-    displayName: text,
-    suspended: { type: 'boolean' },
-    suspendedReason: text,
-    overrides: { type: 'object', additionalProperties: false, minProperties: 1, properties: limits },
-    namespaces: { type: 'array', maxItems: 64, uniqueItems: true, items: labelName },
-    storage: {
-      type: 'object',
-      additionalProperties: false,
-      properties: {
-        bucket: { type: 'string', pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' },
-        prefix: {
-          type: 'string',
-          maxLength: 256,
-          // Names joined by slashes that every artifact store can hold (`isArtifactAddress`), and a slash at the end.
-          pattern: '^([A-Za-z0-9_-][A-Za-z0-9._-]*/)+$',
-        },
-      },
-    },
-    webhooks: {
-      type: 'object',
-      additionalProperties: false,
-      properties: {
-        allowCidrs: { type: 'array', maxItems: 32, uniqueItems: true, items: { type: 'string', maxLength: 43 } },
-      },
-    },
-    webhookSecretRef: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['namespace', 'name', 'key'],
-      properties: { namespace: labelName, name: subdomainName, key: dataKey },
-    },
-    deletionPolicy: { type: 'string', enum: ['Retain', 'Delete'] },
-  },
-} as const
-
-const tenantRef = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name'],
-  properties: { name: labelName },
-} as const
-
-const configMapKeyRef = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name', 'key'],
-  properties: { name: subdomainName, key: dataKey },
-} as const
-
-const source = {
-  type: 'object',
-  additionalProperties: false,
-  minProperties: 1,
-  maxProperties: 1,
-  properties: {
-    inline: { type: 'string', minLength: 1, maxLength: TEMPLATE_SOURCE_BYTES_MAX },
-    configMapKeyRef,
-  },
-} as const
-
-/** A file beside the sources, which call it `asset:<name>`. */
-const asset = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name'],
-  properties: {
-    name: { type: 'string', maxLength: 63, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' },
-    inline: {
-      type: 'string',
-      minLength: 4,
-      maxLength: TEMPLATE_SOURCE_BYTES_MAX,
-      pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
-    },
-    configMapKeyRef,
-  },
-} as const
-
-const font = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['family', 'asset'],
-  properties: {
-    family: { type: 'string', minLength: 1, maxLength: 100 },
-    weight: { type: 'integer', minimum: 1, maximum: 1000 },
-    style: { type: 'string', enum: ['normal', 'italic'] },
-    asset: asset.properties.name,
-  },
+/** Names of Kubernetes' stricter kind, as tenants and namespaces have, and of the other. It checks those of resources by itself. */
+const labelName = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const
+const subdomainName = {
+  type: 'string',
+  maxLength: 253,
+  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
 } as const
 
 const { filename: _filename, ...templateOptions } = renderOptionsSchema.properties
 
-const templateSpec = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['tenantRef'],
-  properties: {
-    tenantRef,
-    code: { type: 'string', maxLength: TEMPLATE_CODE_CHARS_MAX, pattern: TEMPLATE_CODE_PATTERN },
-    name: { type: 'string', minLength: 1, maxLength: 200 },
-    version: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-    published: { type: 'boolean' },
-    engine: { type: 'string', enum: ENGINES },
-    variablesSchema: { type: 'object' },
-    reactPdf: { type: 'object', additionalProperties: false, required: ['source'], properties: { source } },
-    html: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['template'],
-      properties: { template: source, header: source, footer: source, javascript: { type: 'boolean' } },
-    },
-    options: { type: 'object', additionalProperties: false, properties: templateOptions },
-    // BCP 47; whether it is one, a rule says.
-    locale: { type: 'string', minLength: 2, maxLength: 35, pattern: '^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$' },
-    assets: { type: 'array', maxItems: 64, items: asset },
-    fonts: { type: 'array', maxItems: 64, items: font },
-    egress: {
-      type: 'object',
-      additionalProperties: false,
-      properties: { allowedHosts: { type: 'array', maxItems: 32, uniqueItems: true, items: subdomainName } },
-    },
-    sampleData: { type: 'object' },
-  },
-} as const
+/** The options of a request but for the name of the file. A definition for Kubernetes cannot say what is a text or a mapping. */
+const optionsSchema = { type: 'object', additionalProperties: false, properties: templateOptions } as const
 
-const apiKeySpec = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['tenantRef'],
-  properties: {
-    tenantRef,
-    environment: { type: 'string', enum: ['live', 'test'] },
-    secretName: subdomainName,
-    sha256: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
-    description: text,
-    // The pattern leaves out what RFC 3339 allows and JavaScript cannot read: lower case, spaces, leap seconds.
-    expiresAt: { type: 'string', format: 'date-time', pattern: '^[0-9-]{10}T[0-9:]{6}[0-5][0-9][0-9.:Z+-]*$' },
-    suspended: { type: 'boolean' },
-    overlapHours: { type: 'integer', minimum: 0, maximum: 720 },
-  },
+const templateSpec = {
+  ...templateSpecSchema,
+  properties: { ...templateSpecSchema.properties, options: optionsSchema },
 } as const
 
 /** What `spec` of each kind may hold. */
-export const SPEC_SCHEMAS = { Plan: planSpec, Tenant: tenantSpec, Template: templateSpec, ApiKey: apiKeySpec } as const
+export const SPEC_SCHEMAS = {
+  Plan: planSpecSchema,
+  Tenant: tenantSpecSchema,
+  Template: templateSpec,
+  ApiKey: apiKeySpecSchema,
+} as const
 
-export type PlanSpec = FromSchema<typeof planSpec>
-export type TenantSpec = FromSchema<typeof tenantSpec>
-export type ApiKeySpec = FromSchema<typeof apiKeySpec>
-/** A text, or where it stands; exactly one. */
-export type SourceSpec = FromSchema<typeof source>
-/** Free-form objects are JSON: they came out of a manifest. */
-export type TemplateSpec = Omit<FromSchema<typeof templateSpec>, 'variablesSchema' | 'sampleData'> & {
-  readonly variablesSchema?: JsonObject
-  readonly sampleData?: JsonObject
+export type { ApiKeySpec, ApiKeyStatus } from '../crd/api-key.ts'
+export type { PlanSpec, PlanStatus } from '../crd/plan.ts'
+export type { TemplateStatus } from '../crd/template.ts'
+export type { TenantSpec, TenantStatus } from '../crd/tenant.ts'
+export type TemplateSpec = Omit<DefinedTemplateSpec, 'options'> & {
+  readonly options?: FromSchema<typeof optionsSchema>
 }
+/** A text, or where it stands; exactly one. */
+export type SourceSpec = NonNullable<TemplateSpec['reactPdf']>['source']
 
 const strings = { type: 'object', additionalProperties: { type: 'string' } } as const
 
@@ -234,11 +73,11 @@ const SHAPES = {
   Plan: resourceShape(
     'Plan',
     { ...clusterMetadata, properties: { ...clusterMetadata.properties, name: subdomainName } },
-    planSpec,
+    planSpecSchema,
   ),
-  Tenant: resourceShape('Tenant', clusterMetadata, tenantSpec),
+  Tenant: resourceShape('Tenant', clusterMetadata, tenantSpecSchema),
   Template: resourceShape('Template', namespacedMetadata, templateSpec),
-  ApiKey: resourceShape('ApiKey', namespacedMetadata, apiKeySpec),
+  ApiKey: resourceShape('ApiKey', namespacedMetadata, apiKeySpecSchema),
   ConfigMap: coreShape('ConfigMap', { data: strings, binaryData: strings, immutable: { type: 'boolean' } }),
   Secret: coreShape('Secret', {
     data: strings,
