@@ -1,0 +1,114 @@
+/** ApiKeys that are taken, and ApiKeys that are refused. */
+import { CONSTANT, type Row, refused, taken } from './row.ts'
+
+const tenantRef = { name: 'acme' }
+const key = { tenantRef, secretName: 'ci-key' }
+const sha256 = `sha256:${'0a'.repeat(32)}`
+
+export const API_KEY_ROWS: readonly Row[] = [
+  taken('that is generated', key),
+  taken('that is brought along', { tenantRef, sha256 }),
+  taken('with everything', {
+    ...key,
+    environment: 'test',
+    description: 'CI',
+    expiresAt: '2027-01-31T23:59:59.5+01:00',
+    suspended: true,
+    overlapHours: 0,
+  }),
+  refused(
+    'that comes from nowhere',
+    { tenantRef },
+    { field: 'spec', says: 'needs secretName (a key is generated) or sha256 (you bring one), and not both' },
+  ),
+  refused(
+    'that comes from two places',
+    { ...key, sha256 },
+    { field: 'spec', says: 'needs secretName (a key is generated) or sha256 (you bring one), and not both' },
+  ),
+  refused('without a tenant', { secretName: 'ci-key' }, { field: 'spec.tenantRef', says: 'Required value' }),
+  refused(
+    'of another environment',
+    { ...key, environment: 'prod' },
+    { field: 'spec.environment', says: 'Unsupported value' },
+  ),
+  refused(
+    'with a hash in capitals',
+    { tenantRef, sha256: sha256.toUpperCase() },
+    { field: 'spec.sha256', says: 'should match' },
+  ),
+  refused(
+    'with a hash that is too long',
+    { tenantRef, sha256: `${sha256}0` },
+    { field: 'spec.sha256', says: 'should match' },
+  ),
+  refused(
+    'with a key for a hash',
+    { tenantRef, sha256: `service_live_${'a'.repeat(33)}` },
+    { field: 'spec.sha256', says: 'should match' },
+  ),
+  refused(
+    'with a Secret by no name',
+    { tenantRef, secretName: 'CI key' },
+    { field: 'spec.secretName', says: 'should match' },
+  ),
+  refused('that expires some day', { ...key, expiresAt: 'soon' }, { field: 'spec.expiresAt', says: 'date-time' }),
+  refused(
+    'that expires on a day',
+    { ...key, expiresAt: '2027-01-31' },
+    { field: 'spec.expiresAt', says: 'should match' },
+  ),
+  refused(
+    'that expires on no day',
+    { ...key, expiresAt: '2027-02-30T00:00:00Z' },
+    { field: 'spec.expiresAt', says: 'date-time' },
+  ),
+  refused(
+    'that expires in a leap second',
+    { ...key, expiresAt: '2026-12-31T23:59:60Z' },
+    { field: 'spec.expiresAt', says: 'should match' },
+  ),
+  refused(
+    'that lives on for a month and an hour',
+    { ...key, overlapHours: 721 },
+    { field: 'spec.overlapHours', says: 'less than or equal to 720' },
+  ),
+  refused(
+    'that goes to another tenant',
+    { ...key, tenantRef: { name: 'globex' } },
+    { field: 'spec.tenantRef.name', says: CONSTANT, before: key },
+  ),
+  taken('that goes to the environment it is in', { ...key, environment: 'live' }, { before: key }),
+  refused(
+    'that goes to another environment',
+    { ...key, environment: 'test' },
+    { field: 'spec.environment', says: CONSTANT, before: key },
+  ),
+  refused('whose environment goes', key, {
+    field: 'spec.environment',
+    says: CONSTANT,
+    before: { ...key, environment: 'test' },
+  }),
+  refused(
+    'that goes to another Secret',
+    { ...key, secretName: 'another' },
+    { field: 'spec.secretName', says: CONSTANT, before: key },
+  ),
+  refused(
+    'that becomes another one',
+    { tenantRef, sha256: `sha256:${'1b'.repeat(32)}` },
+    { field: 'spec.sha256', says: CONSTANT, before: { tenantRef, sha256 } },
+  ),
+  refused(
+    'that is no longer generated',
+    { tenantRef, sha256 },
+    { field: 'spec.secretName', also: 'spec.sha256', says: CONSTANT, before: key },
+  ),
+  refused('that is generated from now on', key, {
+    field: 'spec.secretName',
+    also: 'spec.sha256',
+    says: CONSTANT,
+    before: { tenantRef, sha256 },
+  }),
+  taken('that is suspended', { ...key, suspended: true, description: 'x', overlapHours: 1 }, { before: key }),
+]
