@@ -11,6 +11,7 @@ import type { RedisConnection } from './connect.ts'
 import { type Copy, openCopy } from './directory/copy.ts'
 import { directoryScript, readMeta, waitForSteps } from './directory/layout.ts'
 import type { Step } from './directory/step.ts'
+import { openTurns } from './directory/turn.ts'
 
 export interface RedisDirectoryOptions {
   readonly redis: RedisConnection
@@ -37,7 +38,10 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   const copy = openCopy(options)
   const closing = new AbortController()
   const link: Link = { isConnected: true, reason: undefined, confirmedAt: clock.monotonic(), readers: 1 }
-  const look = inTurn(looker(options, copy, link))
+  const takeLook = looker(options, copy, link)
+  const inTurn = openTurns()
+  // One at a time: two would each take the other's settings for old ones.
+  const look: Look = (steps, lookSignal) => inTurn((turnSignal) => takeLook(steps, turnSignal), lookSignal)
   await look([], signal).catch((err: unknown) => {
     signal.throwIfAborted()
     lose(link, options.log, err)
@@ -92,16 +96,6 @@ function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, lin
     link.isConnected = true
     if (link.reason === undefined) link.confirmedAt = clock.monotonic()
     await report(signal)
-  }
-}
-
-/** One look at a time: two would each take the other's settings for old ones. */
-function inTurn(look: Look): Look {
-  let last: Promise<unknown> = Promise.resolve()
-  return (steps, signal) => {
-    const next = last.then(() => look(steps, signal))
-    last = next.catch(() => undefined)
-    return next
   }
 }
 
