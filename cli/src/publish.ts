@@ -4,7 +4,8 @@
  * does there, so that nobody's mistake holds up the others; that something was refused is told, and by the exit code too.
  */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { Fenced, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
+import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
+import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { S3Unfit } from '@platen/adapters/s3/installation.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
 import { firstOf } from '@platen/contract/bell.ts'
@@ -93,7 +94,7 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
   const publish = async (snapshot: Review['compiled']['snapshot'], signal: AbortSignal) => {
     const differences = publisher.differences(snapshot)
     const isNew = differences.length > 0 || publisher.revision() === 0
-    if (isNew) await publisher.publish({ ...snapshot, revision: publisher.revision() + 1 }, signal)
+    if (isNew) await publisher.publish({ ...snapshot, revision: publisher.nextRevision() }, signal)
     if (reviewed === undefined) return
     print(
       spellDifferences(differences, reviewed.compiled)

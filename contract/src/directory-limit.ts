@@ -22,6 +22,9 @@ export const DIRECTORY_WAIT_MS = SECOND_MS
 export const DIRECTORY_REPORT_MS = 2 * SECOND_MS
 export const DIRECTORY_REPORTED_MS = 10 * SECOND_MS
 
+/** Revisions whose marks a publisher remembers: a reader that says one of them is known to enforce it. At 20 changes a second, a minute's. */
+export const DIRECTORY_LINEAGE_MAX = 1200
+
 /** How long a revision lower than that in force has to stand to be believed: a watching publisher has mended by then what a replica that lagged has lost. */
 export const DIRECTORY_DOUBT_MS = 15 * SECOND_MS
 

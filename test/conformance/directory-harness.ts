@@ -128,6 +128,19 @@ export function atCall(connection: RedisConnection, number: number, happen: () =
   }
 }
 
+/** A connection whose call of that number is made, and whose answer never comes. */
+export function deafAt(connection: RedisConnection, number: number): RedisConnection {
+  let calls = 0
+  return {
+    ...connection,
+    async call(command, signal) {
+      const answer = await connection.call(command, signal)
+      if (calls++ === number) throw new Unavailable('no answer')
+      return answer
+    },
+  }
+}
+
 /** What calls wait for while it is closed. */
 export interface Gate {
   open(): void
@@ -138,11 +151,17 @@ export interface Gate {
 /** A gate that is open. */
 export function gate(): Gate {
   let way = Promise.withResolvers<void>()
+  let isOpen = true
   way.resolve()
   return {
-    open: () => way.resolve(),
+    open() {
+      isOpen = true
+      way.resolve()
+    },
     close() {
-      way = Promise.withResolvers()
+      // Who waits at a closed gate waits on.
+      if (isOpen) way = Promise.withResolvers()
+      isOpen = false
     },
     passed: () => way.promise,
   }

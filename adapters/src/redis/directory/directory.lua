@@ -1,5 +1,6 @@
 -- The settings of all tenants, as one publisher writes them and many processes follow.
--- KEYS  1 meta: schema, epoch, revision, mark (names this revision and no other), entry (its place in the log)
+-- KEYS  1 meta: schema, epoch, revision, mark (names this revision and no other), entry (its place in the log), since (when
+--         account of the readers began: those who are there report again and again, and so are known a while later)
 --       2-4 tenants, keys, templates: name -> value, as JSON      5 log of the last revisions, with what each has changed
 --       6 readers: process -> what it enforces      7-9 what was staged to replace 2-4
 -- All are in one hash slot.
@@ -11,8 +12,14 @@ local function meta(name)
   return redis.call('HGET', META, name)
 end
 
+-- 0 also where it is damaged. What is below is told to the last digit by cjson.
+local function number(name)
+  local value = tonumber(meta(name)) or 0
+  return value < 1e14 and value or 0
+end
+
 local function epoch()
-  return tonumber(meta('epoch') or 0)
+  return number('epoch')
 end
 
 -- From here on the revision counts.
@@ -40,7 +47,10 @@ function operations.claim()
   local claimed = request.epoch or epoch() + 1
   if claimed < epoch() then return {kind = 'fenced', epoch = epoch()} end
   redis.call('HSET', META, 'epoch', claimed)
-  return {kind = 'claimed', epoch = claimed}
+  redis.call('HSETNX', META, 'since', now)
+  local standing = {kind = 'claimed', epoch = claimed, now = now}
+  standing.schema, standing.revision, standing.mark = number('schema'), number('revision'), meta('mark') or nil
+  return standing
 end
 
 function operations.change()
@@ -62,7 +72,7 @@ end
 function operations.replace()
   local refused = refusal()
   if refused then return refused end
-  if tonumber(meta('revision') or 0) > request.revision then return {kind = 'stale'} end
+  if number('revision') > request.revision then return {kind = 'stale'} end
   for kind, count in pairs(request.counts) do
     if redis.call('HLEN', STAGED[kind]) ~= count then return {kind = 'incomplete'} end
   end
@@ -92,7 +102,7 @@ function operations.readers()
       redis.call('HDEL', READERS, flat[i])
     end
   end
-  return {count = #reports, reports = reports}
+  return {count = #reports, reports = reports, epoch = epoch(), knownMs = now - (tonumber(meta('since')) or now)}
 end
 
 -- Answers how many do so.

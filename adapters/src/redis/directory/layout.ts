@@ -44,7 +44,7 @@ export async function readMeta(redis: RedisConnection, signal: AbortSignal): Pro
   const names = ['schema', 'revision', 'mark', 'entry'] as const
   const [schema, revision, mark, entry] = await redis.call((client) => client.hmget(META_KEY, ...names), signal)
   if (!mark || !entry) return undefined
-  return { schema: Number(schema), revision: Number(revision), mark, entry }
+  return { schema: Number(schema), revision: Number(revision) || 0, mark, entry }
 }
 
 export interface Field {

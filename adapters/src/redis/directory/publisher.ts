@@ -1,29 +1,23 @@
 /**
- * The writing side of the directory in Redis. A small change is one script; anything larger is staged piece by piece, which nobody
- * sees, and one script then puts it in the place of all there was: so Redis never stands still for long, and readers see each
- * revision whole or not at all. Of several publishers the one with the highest epoch may write, and the others are told so.
+ * The writing side of the directory in Redis: so that Redis never stands still for long, and readers see each revision whole or not at
+ * all. Of several publishers the one with the highest epoch may write, and the others are told so. Calls at once are done one after
+ * the other.
  */
 
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import {
-  DIRECTORY_CHANGE_BYTES_MAX,
-  DIRECTORY_CHANGES_KEPT_MAX,
-  DIRECTORY_FIELDS_PER_CALL,
-  DIRECTORY_LOADS_MAX,
-  DIRECTORY_REPORTED_MS,
-  DIRECTORY_STAGED_MS,
-} from '@platen/contract/directory-limit.ts'
+import { DIRECTORY_REPORTED_MS } from '@platen/contract/directory-limit.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Limits, TenantId } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from '../connect.ts'
 import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
-import { directoryScript, hashKey, readMeta, SCHEMA, scanFields } from './layout.ts'
+import { directoryScript, readMeta, SCHEMA, scanFields } from './layout.ts'
 import { type Change, changesBetween, type Difference, differencesIn } from './publish/difference.ts'
-import type { Changes } from './step.ts'
-import { KINDS, type Kind, type Values, valueWriter } from './value.ts'
+import { type Enforcement, enforcementOf, type Lineage, openLineage } from './publish/lineage.ts'
+import { claim, fencedBy, type Published, type Standing, write } from './publish/write.ts'
+import { openTurns } from './turn.ts'
+import { type Values, valueWriter } from './value.ts'
 
 export interface PublisherOptions {
   readonly redis: RedisConnection
@@ -36,105 +30,144 @@ export interface RedisPublisher extends DirectoryPublisher {
   readonly epoch: number
   /** Of what is published, be it by somebody else before; 0 = nothing. */
   revision(): number
+  /**
+   * The number for what is published next: above all that are known. Where none is, it is the time in milliseconds, and so above
+   * whatever was published before Redis was emptied, which readers may still hold.
+   */
+  nextRevision(): number
   /** What of a snapshot is not published as it is. */
   differences(snapshot: DirectorySnapshot): readonly Difference[]
   /** Publishes once more what was published last, where Redis holds it no longer. Answers whether it had to. Throws as `publish` does. */
   repair(signal: AbortSignal): Promise<boolean>
-  /** How many processes there are that have said which revision they enforce, and how many of them enforce the last. */
+  /** How far what was published has come. Throws `Fenced`, or `Unavailable`. */
+  enforced(signal: AbortSignal): Promise<Enforcement>
+  /** How many processes there are that have said which revision they enforce, and how many of them enforce the last. Throws as `enforced` does. */
   readers(signal: AbortSignal): Promise<{ readonly all: number; readonly enforcing: number }>
 }
 
-/** Another publisher has taken over: what this one holds may be out of date. */
-export class Fenced extends Error {
-  override readonly name = 'Fenced'
-}
-
 /**
- * Takes the right to publish. `publish` throws `RangeError` for a revision that is not newer, `Fenced`, or `Unavailable`: then it is
- * not known whether the revision counts, and the next `publish` or `repair` finds out.
+ * Takes the right to publish. `publish` throws `RangeError` for a revision that is not above all that were published or tried,
+ * `Fenced`, or `Unavailable`: then it is not known whether the revision counts, and the next `publish` or `repair` finds out.
  */
 export async function openRedisPublisher(
   { redis, ids, epoch: asked }: PublisherOptions,
   signal: AbortSignal,
 ): Promise<RedisPublisher> {
   const script = directoryScript(redis)
-  const epoch = await claim(script, asked, signal)
+  const { epoch, now } = await claim(script, asked, signal)
   // Nobody else writes from here on, so what is read in pieces is one revision.
-  let last = await readPublished(redis, signal)
+  const writer = openWriter({ redis, ids, script, epoch, found: await readPublished(redis, signal) })
+  const inTurn = openTurns()
   const valuesOf = valueWriter()
-
-  const put = async (values: Values, revision: number, putSignal: AbortSignal) => {
-    const mark = Buffer.from(ids.random(MARK_BYTES)).toString('hex')
-    const published = { values, mark, revision }
-    const write = { script, redis, epoch, last, published }
-    if (!(await writeChange(write, putSignal))) await replaceAll(write, putSignal)
-    last = published
+  const nextRevision = () => (writer.highest() === 0 ? now : writer.highest() + 1)
+  /** Under its own number, unless a higher one stands there: readers would take it for one that has lagged. */
+  const putAgain = ({ revision: standing }: Standing, putSignal: AbortSignal, changes?: readonly Change[]) => {
+    const { values, revision } = writer.last()
+    return writer.put({ values, revision: standing > revision ? nextRevision() : revision, changes }, putSignal)
+  }
+  const enforced = async (enforcedSignal: AbortSignal) => {
+    const request = { operation: 'readers', reportedMs: DIRECTORY_REPORTED_MS }
+    // The script answers with what readers have reported through it.
+    const { reports, epoch: theirs, knownMs } = (await script({ keys: [], request }, enforcedSignal)) as ReadersAnswer
+    if (theirs > epoch) throw fencedBy(theirs, epoch)
+    const marks = Object.values(reports).map(({ mark }) => mark)
+    const { lineage } = writer
+    return {
+      ...enforcementOf(marks, { lineage, last: writer.last().revision }),
+      isCertain: knownMs >= DIRECTORY_REPORTED_MS,
+    }
   }
   return {
     epoch,
-    revision: () => last.revision,
-    differences: (snapshot) => differencesIn(changesBetween(last.values, valuesOf(snapshot))),
-    async publish(snapshot: DirectorySnapshot, publishSignal) {
-      const { revision } = snapshot
-      if (!(revision > last.revision)) throw new RangeError(`revision ${revision} is not newer than ${last.revision}`)
-      await claim(script, epoch, publishSignal)
-      const values = valuesOf(snapshot)
-      await writeLimits(redis, { revision, limits: changedLimits(snapshot, last.values, values) }, publishSignal)
-      await put(values, revision, publishSignal)
-    },
-    async repair(repairSignal) {
-      const meta = await readMeta(redis, repairSignal)
-      if (last.mark === undefined || meta?.mark === last.mark) return false
-      await claim(script, epoch, repairSignal)
-      await put(last.values, last.revision, repairSignal)
-      return true
-    },
+    revision: () => writer.last().revision,
+    nextRevision,
+    differences: (snapshot) => differencesIn(changesBetween(writer.last().values, valuesOf(snapshot))),
+    publish: (snapshot, publishSignal) =>
+      inTurn(async (turnSignal) => {
+        await writer.hold(turnSignal)
+        const { revision } = snapshot
+        if (!(revision > writer.highest()))
+          throw new RangeError(`revision ${revision} is not newer than ${writer.highest()}`)
+        const { values: before } = writer.last()
+        const values = valuesOf(snapshot)
+        const changes = changesBetween(before, values)
+        await writeLimits(redis, { revision, limits: limitsIn(changes, { snapshot, before }) }, turnSignal)
+        await writer.put({ values, revision, changes }, turnSignal)
+      }, publishSignal),
+    repair: (repairSignal) =>
+      inTurn(async (turnSignal) => {
+        const standing = await writer.hold(turnSignal)
+        const { mark } = writer.last()
+        if (mark === undefined || standing.mark === mark) return false
+        await putAgain(standing, turnSignal)
+        return true
+      }, repairSignal),
+    enforced,
     async readers(readersSignal) {
-      const request = { operation: 'readers', reportedMs: DIRECTORY_REPORTED_MS }
-      // The script answers with what readers have reported through it.
-      const { reports } = (await script({ keys: [], request }, readersSignal)) as ReadersAnswer
-      const all = Object.values(reports)
-      const isEnforcing = ({ mark, revision }: Report) => mark === last.mark || revision > last.revision
-      return { all: all.length, enforcing: all.filter(isEnforcing).length }
+      const { all, behind } = await enforced(readersSignal)
+      return { all, enforcing: all - behind }
     },
   }
-}
-
-const MARK_BYTES = 16
-
-interface Published {
-  readonly values: Values
-  /** Absent where nothing was published. */
-  readonly mark?: string
-  readonly revision: number
-}
-
-interface Report {
-  readonly mark: string
-  readonly revision: number
 }
 
 interface ReadersAnswer {
   /** Lua has one empty table for lists and objects. */
-  readonly reports: Readonly<Record<string, Report>>
+  readonly reports: Readonly<Record<string, { readonly mark: string }>>
+  readonly epoch: number
+  /** For how long account of them has been kept. */
+  readonly knownMs: number
 }
 
-type WriteAnswer =
-  | { readonly kind: 'published' | 'stale' | 'incomplete' }
-  | { readonly kind: 'fenced'; readonly epoch: number }
+const MARK_BYTES = 16
 
-/** Also makes the epoch known again to a Redis that has lost it. */
-async function claim(script: Script['run'], epoch: number | undefined, signal: AbortSignal): Promise<number> {
-  const answer = (await script({ keys: [], request: { operation: 'claim', epoch } }, signal)) as {
-    readonly kind: 'claimed' | 'fenced'
-    readonly epoch: number
+interface WriterOptions extends PublisherOptions {
+  readonly script: Script['run']
+  readonly epoch: number
+  readonly found: Published
+}
+
+/** What one publisher knows of the revisions there are. Each call begins when the one before is done. */
+interface Writer {
+  readonly lineage: Lineage
+  /** What is published, as far as is known. */
+  last(): Published
+  /** The highest number that is known to have been published, or tried. */
+  highest(): number
+  /** Takes the right to write once more, finds out whether what was tried last counts, and tells what stands in Redis. */
+  hold(signal: AbortSignal): Promise<Standing>
+  /** Publishes under a mark of its own. `changes` is what makes what stands there these values; absent = all is written. */
+  put(next: Published & Pick<Parameters<typeof write>[0], 'changes'>, signal: AbortSignal): Promise<void>
+}
+
+function openWriter({ redis, ids, script, epoch, found }: WriterOptions): Writer {
+  const lineage = openLineage()
+  let last = found
+  // What Redis has not confirmed.
+  let tried: Published | undefined
+  let highest = found.revision
+  const { mark: foundMark, revision } = found
+  if (foundMark !== undefined) lineage.add({ mark: foundMark, revision })
+  return {
+    lineage,
+    last: () => last,
+    highest: () => highest,
+    async hold(signal) {
+      const standing = await claim(script, epoch, signal)
+      if (tried !== undefined && tried.mark === standing.mark) last = tried
+      tried = undefined
+      highest = Math.max(highest, standing.revision)
+      return standing
+    },
+    async put({ changes, ...settings }, signal) {
+      const next = { ...settings, mark: Buffer.from(ids.random(MARK_BYTES)).toString('hex') }
+      highest = Math.max(highest, next.revision)
+      tried = next
+      // A reader that has it proves that it counts, whatever becomes of the answer.
+      lineage.add(next)
+      await write({ script, redis, epoch, last, next, changes }, signal)
+      last = next
+    },
   }
-  if (answer.kind === 'fenced') throw fenced(answer.epoch, epoch)
-  return answer.epoch
-}
-
-function fenced(theirs: number, ours: number | undefined): Fenced {
-  return new Fenced(`another publisher has taken over: its epoch is ${theirs}, and this one's is ${ours}`)
 }
 
 async function readPublished(redis: RedisConnection, signal: AbortSignal): Promise<Published> {
@@ -152,98 +185,15 @@ async function readPublished(redis: RedisConnection, signal: AbortSignal): Promi
   return { values, revision: meta.revision, mark: meta.mark }
 }
 
-interface Write {
-  readonly script: Script['run']
-  readonly redis: RedisConnection
-  readonly epoch: number
-  readonly last: Published
-  readonly published: Published
-}
-
-/** Publishes the difference; answers false where it is too large, or Redis does not hold what it was made from. */
-async function writeChange({ script, epoch, last, published }: Write, signal: AbortSignal): Promise<boolean> {
-  const changes = spell(changesBetween(last.values, published.values))
-  if (last.mark === undefined || changes === undefined) return false
-  const { mark, revision } = published
-  const named = { schema: SCHEMA, epoch, mark, revision, after: last.mark }
-  const request = { operation: 'change', ...named, changes, kept: DIRECTORY_CHANGES_KEPT_MAX }
-  // The script answers in these words.
-  const answer = (await script({ keys: [], request }, signal)) as WriteAnswer
-  if (answer.kind === 'fenced') throw fenced(answer.epoch, epoch)
-  return answer.kind === 'published'
-}
-
-/** What is to be written and taken away, as JSON; undefined where it is too large for one call. */
-function spell(changes: readonly Change[]): string | undefined {
-  const spelled: { [kind in Kind]?: Record<string, string | null> } = {}
-  let bytes = 0
-  for (const { kind, name, text } of changes) {
-    bytes += Buffer.byteLength(name) + Buffer.byteLength(text ?? '')
-    if (bytes > DIRECTORY_CHANGE_BYTES_MAX) return undefined
-    spelled[kind] ??= {}
-    spelled[kind][name] = text
-  }
-  return JSON.stringify(spelled satisfies Changes)
-}
-
-/** Stages all, then puts it in the place of what is there. */
-async function replaceAll({ script, redis, epoch, published }: Write, signal: AbortSignal): Promise<void> {
-  const { values, mark = '', revision } = published
-  const counts = Object.fromEntries(KINDS.map((kind) => [kind, values[kind].size]))
-  const request = { operation: 'replace', schema: SCHEMA, epoch, mark, revision, counts }
-  const keys = KINDS.map((kind) => hashKey(kind, mark))
-  for (let tries = 0; tries < DIRECTORY_LOADS_MAX; tries++) {
-    for (const kind of KINDS) await stage(redis, { key: hashKey(kind, mark), values: values[kind] }, signal)
-    // The script answers in these words.
-    const answer = (await script({ keys, request }, signal)) as WriteAnswer
-    switch (answer.kind) {
-      case 'published':
-        return
-      case 'fenced':
-        throw fenced(answer.epoch, epoch)
-      case 'stale':
-        throw new RangeError(`a revision newer than ${revision} is published`)
-      case 'incomplete':
-        // Redis was emptied meanwhile.
-        continue
-    }
-  }
-  throw new Unavailable('Redis lost what was staged before it could be published')
-}
-
-/** Writes a hash that nobody reads yet, and that goes by itself if nobody ever will. */
-async function stage(
-  redis: RedisConnection,
-  { key, values }: { readonly key: string; readonly values: ReadonlyMap<string, string> },
-  signal: AbortSignal,
-): Promise<void> {
-  for (const piece of pieces(values)) {
-    await redis.call((client) => client.hset(key, ...piece), signal)
-    await redis.call((client) => client.pexpire(key, DIRECTORY_STAGED_MS), signal)
-  }
-}
-
-/** Names and values in turn, as much as goes into one call. */
-function* pieces(values: ReadonlyMap<string, string>): Generator<readonly string[]> {
-  let piece: string[] = []
-  let chars = 0
-  for (const [name, text] of values) {
-    piece.push(name, text)
-    chars += text.length
-    if (piece.length < 2 * DIRECTORY_FIELDS_PER_CALL && chars < DIRECTORY_CHANGE_BYTES_MAX) continue
-    yield piece
-    piece = []
-    chars = 0
-  }
-  if (piece.length > 0) yield piece
-}
-
-/** The limits, by account, that are not those published last. */
-function changedLimits({ tenants }: DirectorySnapshot, before: Values, after: Values): ReadonlyMap<string, Limits> {
+/** The limits, by account, that are not those published before. */
+function limitsIn(
+  changes: readonly Change[],
+  { snapshot, before }: { readonly snapshot: DirectorySnapshot; readonly before: Values },
+): ReadonlyMap<string, Limits> {
   const changed = new Map<string, Limits>()
-  for (const { kind, name } of changesBetween(before, after)) {
+  for (const { kind, name } of changes) {
     // The name is a tenant's id if it is the name of a tenant.
-    const tenant = kind === 'tenants' ? tenants.get(name as TenantId) : undefined
+    const tenant = kind === 'tenants' ? snapshot.tenants.get(name as TenantId) : undefined
     if (tenant === undefined) continue
     // Canonical JSON of equal limits is the same text, wherever it stands.
     const isSame = before.tenants.get(name)?.includes(`"limits":${canonicalJson(tenant.limits)}`) === true

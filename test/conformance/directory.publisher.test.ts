@@ -1,0 +1,198 @@
+/** What the publisher of the directory in Redis promises to who waits for what it has published, whatever Redis forgets. */
+import { randomInt } from 'node:crypto'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
+import { DIRECTORY_REPORT_MS, DIRECTORY_REPORTED_MS } from '@platen/contract/directory-limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { expect, test } from 'vitest'
+import { NOON } from '../fixture/build.ts'
+import { aPublisher, aReader, behind, deafAt, gate, LARGE, ofAccounts } from './directory-harness.ts'
+import { describeOnRedis } from './redis-harness.ts'
+
+const META = 'platen:{directory}:meta'
+const FEW = [1, 2, 3]
+const ALL = Array.from({ length: 12 }, (_, i) => LARGE + i)
+
+describeOnRedis('the publisher of the directory in Redis', (redis) => {
+  test('takes no reader for one of its own that has the number of a revision and another mark', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    await (await aPublisher(connection)).publish(ofAccounts(1000, FEW), signal)
+    const [clock, slow] = [manualClock(NOON), gate()]
+    await using reader = await aReader(behind(connection, slow), { clock, reader: 'one' })
+    await connection.call((client) => client.flushall(), signal)
+    await clock.advance(DIRECTORY_REPORT_MS)
+    await reader.refresh(signal)
+    slow.close()
+    const publisher = await aPublisher(connection)
+    for (const revision of [1, 1000, 1001]) {
+      await publisher.publish(ofAccounts(revision, [9]), signal)
+      expect(await publisher.enforced(signal)).toMatchObject({ all: 1, behind: 1, revision: 0 })
+      expect(await publisher.readers(signal)).toEqual({ all: 1, enforcing: 0 })
+    }
+    slow.open()
+    await reader.refresh(signal)
+    expect(reader.current()).toStrictEqual(ofAccounts(1001, [9]))
+    expect(await publisher.enforced(signal)).toMatchObject({ all: 1, behind: 0, revision: 1001 })
+  })
+
+  test('numbers what it publishes into an empty Redis above all that readers may still hold', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const one = await aPublisher(connection)
+    const first = one.nextRevision()
+    await one.publish(ofAccounts(first, FEW), signal)
+    expect(one.nextRevision()).toBe(first + 1)
+    await one.publish(ofAccounts(first + 1, FEW), signal)
+    await using reader = await aReader(connection, { clock: manualClock(NOON), reader: 'one' })
+    await connection.call((client) => client.flushall(), signal)
+
+    const two = await aPublisher(connection)
+    const second = two.nextRevision()
+    await two.publish(ofAccounts(second, [9]), signal)
+    // Its clock stands still: it waits for nothing.
+    await reader.refresh(signal)
+    expect(reader.current()).toStrictEqual(ofAccounts(second, [9]))
+    expect((await two.enforced(signal)).revision).toBe(second)
+    expect((await aPublisher(connection)).revision()).toBe(second)
+  })
+
+  test.for([1, 1_795_000_000_000, 99_999_999_999_998])(
+    'keeps the number %d to the last digit',
+    async (revision, { signal }) => {
+      await using harness = await redis.harness((connection) => connection)
+      const connection = await harness.open()
+      const publisher = await aPublisher(connection)
+      await using reader = await aReader(connection, { reader: 'one' })
+      for (const next of [revision, revision + 1]) {
+        await publisher.publish(ofAccounts(next, FEW), signal)
+        await reader.refresh(signal)
+        expect(reader.current().revision).toBe(next)
+        expect((await publisher.enforced(signal)).revision).toBe(next)
+        expect((await aPublisher(connection, publisher.epoch)).nextRevision()).toBe(next + 1)
+      }
+    },
+  )
+
+  test('says of no revision that all enforce it while one of them does not', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    await using stack = new AsyncDisposableStack()
+    const gates = ['one', 'two', 'three'].map((name) => ({ name, slow: gate() }))
+    const readers = await Promise.all(
+      gates.map(({ name, slow }) => aReader(behind(connection, slow), { reader: name })),
+    )
+    for (const reader of readers) stack.use(reader)
+    stack.defer(() => {
+      for (const { slow } of gates) slow.open()
+    })
+    let publisher = await aPublisher(connection)
+    let isEverBehind = false
+    for (let revision = 1; revision <= 150; revision++) {
+      for (const { slow } of gates) slow[randomInt(3) === 0 ? 'open' : 'close']()
+      if (randomInt(10) === 0) publisher = await aPublisher(connection)
+      await publisher.publish(ofAccounts(revision, randomInt(20) === 0 ? ALL : [revision]), signal)
+      const enforced = await publisher.enforced(signal)
+      const held = readers.map((reader) => reader.current().revision)
+      expect(enforced.all).toBe(3)
+      expect(Math.min(...held)).toBeGreaterThanOrEqual(enforced.revision)
+      expect(enforced.behind).toBeGreaterThanOrEqual(held.filter((each) => each < revision).length)
+      isEverBehind ||= enforced.behind > 0
+    }
+    expect(isEverBehind).toBe(true)
+    for (const { slow } of gates) slow.open()
+    await Promise.all(readers.map((reader) => reader.refresh(signal)))
+    expect(await publisher.enforced(signal)).toMatchObject({ all: 3, behind: 0, revision: 150 })
+  })
+
+  test('says that it is not certain until readers have had the time to tell an emptied Redis of themselves', async ({
+    signal,
+  }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const publisher = await aPublisher(connection)
+    await publisher.publish(ofAccounts(1, FEW), signal)
+    expect(await publisher.enforced(signal)).toEqual({ all: 0, behind: 0, revision: 1, isCertain: false })
+    // As if it had been asked so much later.
+    const later = async () => {
+      const since = Number(await connection.call((client) => client.hget(META, 'since'), signal))
+      await connection.call((client) => client.hset(META, { since: since - DIRECTORY_REPORTED_MS }), signal)
+    }
+    await later()
+    expect(await publisher.enforced(signal)).toEqual({ all: 0, behind: 0, revision: 1, isCertain: true })
+    await connection.call((client) => client.flushall(), signal)
+    expect((await publisher.enforced(signal)).isCertain).toBe(false)
+    await publisher.repair(signal)
+    expect((await publisher.enforced(signal)).isCertain).toBe(false)
+    await later()
+    expect((await publisher.enforced(signal)).isCertain).toBe(true)
+  })
+
+  test.for([
+    ['a small change', [1, 2, 4]],
+    ['all that there is', ALL],
+  ] as const)('finds out what has become of %s whose answer it has not had', async ([, accounts], { signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const found = new Set<number>()
+    // The first five calls are those of its opening.
+    for (let calls = 5; ; calls++) {
+      await connection.call((client) => client.flushall(), signal)
+      await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
+      await using reader = await aReader(connection)
+      const publisher = await aPublisher(deafAt(connection, calls))
+      const outcome = await publisher.publish(ofAccounts(2, accounts), signal).catch((error: unknown) => error)
+      if (outcome === undefined) break
+      expect(outcome).toBeInstanceOf(Unavailable)
+      expect(await publisher.repair(signal)).toBe(false)
+      found.add(publisher.revision())
+      await reader.refresh(signal)
+      expect(reader.current()).toStrictEqual(publisher.revision() === 1 ? ofAccounts(1, FEW) : ofAccounts(2, accounts))
+      const next = publisher.nextRevision()
+      await publisher.publish(ofAccounts(next, [7]), signal)
+      await reader.refresh(signal)
+      expect(reader.current()).toStrictEqual(ofAccounts(next, [7]))
+    }
+    expect([...found]).toEqual([1, 2])
+  })
+
+  test('is believed at once where one that is late has published into an emptied Redis', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const late = await aPublisher(connection)
+    const publisher = await aPublisher(connection)
+    await publisher.publish(ofAccounts(5, FEW), signal)
+    await using reader = await aReader(connection, { clock: manualClock(NOON), reader: 'one' })
+    await connection.call((client) => client.flushall(), signal)
+    await late.publish(ofAccounts(9, [9]), signal)
+    await reader.refresh(signal)
+    expect(reader.current()).toStrictEqual(ofAccounts(9, [9]))
+    expect(await publisher.enforced(signal)).toMatchObject({ all: 1, behind: 1, revision: 0 })
+
+    await expect(publisher.publish(ofAccounts(6, FEW), signal)).rejects.toThrow('revision 6 is not newer than 9')
+    expect(await publisher.repair(signal)).toBe(true)
+    await reader.refresh(signal)
+    expect(reader.current()).toStrictEqual(ofAccounts(10, FEW))
+    expect(await publisher.enforced(signal)).toMatchObject({ behind: 0, revision: 10 })
+    await expect(late.enforced(signal)).rejects.toThrow(Fenced)
+    await expect(late.repair(signal)).rejects.toThrow(Fenced)
+  })
+
+  test('does one thing after the other, and nothing that nobody waits for any more', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const publisher = await aPublisher(connection)
+    const gone = new AbortController()
+    const all = [1, 2, 3, 4, 5, 6].map((revision) => publisher.publish(ofAccounts(revision, [revision]), signal))
+    const abandoned = publisher.publish(ofAccounts(7, ALL), gone.signal)
+    const repaired = publisher.repair(signal)
+    const last = publisher.publish(ofAccounts(8, FEW), signal)
+    gone.abort(new Error('nobody waits'))
+    await expect(abandoned).rejects.toThrow('nobody waits')
+    await Promise.all([...all, last])
+    expect(await repaired).toBe(false)
+    await using reader = await aReader(connection)
+    expect(reader.current()).toStrictEqual(ofAccounts(8, FEW))
+    expect(publisher.revision()).toBe(8)
+  })
+})
