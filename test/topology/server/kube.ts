@@ -72,6 +72,8 @@ export interface KubeRequest {
   readonly body?: unknown
   /** Of the body: which kind of patch it is. JSON if absent. */
   readonly type?: string
+  /** How it is to be answered. JSON of everything if absent. */
+  readonly accept?: string
   readonly as?: string
 }
 
@@ -84,6 +86,7 @@ export interface KubeAnswer {
 /** May do everything. */
 export const ADMIN = 'admin'
 
+const JSON_TYPE = 'application/json'
 const HOST = '127.0.0.1'
 const NAME = 'kube.example.test'
 
@@ -250,9 +253,9 @@ function isListed({ status }: KubeAnswer): boolean {
 }
 
 function requestOf({ port, ca, tokens }: Access & { port: number }, call: KubeRequest): Promise<KubeAnswer> {
-  const { method = 'GET', path, body, type = 'application/json', as = ADMIN } = call
+  const { method = 'GET', path, body, type = JSON_TYPE, accept = JSON_TYPE, as = ADMIN } = call
   const { promise, resolve, reject } = Promise.withResolvers<KubeAnswer>()
-  const headers = { authorization: `Bearer ${tokenOf(tokens, as)}`, 'content-type': type, accept: 'application/json' }
+  const headers = { authorization: `Bearer ${tokenOf(tokens, as)}`, 'content-type': type, accept }
   const request = requestSecurely({ host: HOST, port, ca, method, path, headers, agent: false })
   request.once('error', reject)
   request.once('response', (response) => {

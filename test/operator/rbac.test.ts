@@ -1,0 +1,174 @@
+/** Who may do what, by the roles in `rbac`, tried by real requests. None of them changes anything: they are dry runs. */
+import { join } from 'node:path'
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ROOT } from '../architecture/source-tree.ts'
+import { DEFINITION_FILES } from '../crd/definition.ts'
+import { type KubeAnswer, type KubeRequest, type KubeServer, startKube } from '../topology/server/kube.ts'
+import { eventually } from '../topology/service.ts'
+import { MAY, MAY_NOT, OPERATORS, OTHERS, PERSONAS, TEAM } from './persona.ts'
+
+let kube: KubeServer
+beforeAll(async () => {
+  kube = await startKube({ personas: Object.values(PERSONAS) })
+  for (const namespace of [OPERATORS, TEAM, OTHERS]) await kubectl('create', 'namespace', namespace)
+  await kube.apply([...DEFINITION_FILES, join(ROOT, 'rbac/operator.yaml'), join(ROOT, 'rbac/team.yaml')])
+  await kubectl('create', 'clusterrolebinding', 'platform', '--clusterrole=platen-platform-admin', '--group=platform')
+  for (const role of ['editor', 'viewer']) {
+    const bound = [`--clusterrole=platen-tenant-${role}`, `--group=acme-${role}s`, `--namespace=${TEAM}`]
+    await kubectl('create', 'rolebinding', role, ...bound)
+  }
+  for (const [plural, { isCluster = false }] of Object.entries(RESOURCES)) {
+    for (const namespace of isCluster ? [TEAM] : [OPERATORS, TEAM, OTHERS, 'default']) {
+      const target = parse(`create ${plural} in ${namespace}`)
+      const made = await kube.request({ method: 'POST', path: target.all, body: manifestOf(target, 'one') })
+      expect(made).toMatchObject({ status: 201 })
+    }
+  }
+  // The API server learns of roles a moment after they are applied, each with all of its rules; the operator has two.
+  for (const [persona, action] of [...new Map(cases(MAY)), ['operator', 'get plans'] as const]) {
+    await eventually(() => attempt(persona, action), isGranted)
+  }
+})
+afterAll(() => kube[Symbol.asyncDispose]())
+
+function cases(table: typeof MAY): readonly (readonly [PersonaName, string])[] {
+  // Its keys are personas.
+  return Object.entries(table).flatMap(([persona, actions]) =>
+    actions.map((action) => [persona as PersonaName, action] as const),
+  )
+}
+
+describe('by the roles that come with it', () => {
+  test.for(cases(MAY))('the %s may %s', async ([persona, action]) => {
+    expect((await attempt(persona, action)).body).not.toMatchObject({ kind: 'Status', status: 'Failure' })
+  })
+
+  test.for(cases(MAY_NOT))('the %s may not %s', async ([persona, action]) => {
+    expect(await attempt(persona, action)).toMatchObject({ status: 403, body: { reason: 'Forbidden' } })
+    // It is refused for who asks, not for what is asked.
+    expect((await kube.request(await requestOf(action))).body).not.toMatchObject({ kind: 'Status', status: 'Failure' })
+  })
+
+  test('the operator sees which ConfigMaps there are without seeing what is in them', async () => {
+    const accept = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
+    const { all: path } = parse('list configmaps everywhere')
+    const { body } = await kube.request({ path, accept, as: PERSONAS.operator.name })
+    expect(JSON.stringify(body)).toContain(TEAM)
+    expect(JSON.stringify(body)).not.toContain('"data"')
+  })
+
+  test.for([
+    ['edit', 'platen-tenant-editor'],
+    ['admin', 'platen-tenant-editor'],
+    ['view', 'platen-tenant-viewer'],
+  ] as const)('whoever has the role %s has %s', async ([role, added]) => {
+    // A controller, which is not here, adds to a role those with the labels it asks for.
+    const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
+    const { body } = await kube.request({ path: `${path}/${role}` })
+    const asked = JSON.stringify(body['aggregationRule'])
+    const [label = ''] = /rbac\.authorization\.k8s\.io\/aggregate-to-[a-z]+/.exec(asked) ?? []
+    expect(label).toContain(role)
+    const found = await kube.request({ path: `${path}?labelSelector=${encodeURIComponent(`${label}=true`)}` })
+    expect(JSON.stringify(found.body)).toContain(`"name":"${added}"`)
+  })
+})
+
+async function kubectl(...args: readonly string[]): Promise<void> {
+  expect(await kube.kubectl(args)).toMatchObject({ code: 0 })
+}
+
+type PersonaName = keyof typeof PERSONAS
+
+async function attempt(persona: PersonaName, action: string): Promise<KubeAnswer> {
+  return kube.request({ ...(await requestOf(action)), as: PERSONAS[persona].name })
+}
+
+function isGranted({ status }: KubeAnswer): boolean {
+  return status < 300
+}
+
+interface Resource {
+  readonly api: string
+  readonly kind: string
+  readonly isCluster?: boolean
+  readonly fields: (namespace: string) => JsonObject
+}
+
+const PLATEN = 'platen.dev/v1alpha1'
+const RBAC = 'rbac.authorization.k8s.io/v1'
+const tenantRef = { name: 'acme' }
+const html = { template: { inline: '<p>' } }
+const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }
+const RESOURCES: Readonly<Record<string, Resource>> = {
+  plans: { api: PLATEN, kind: 'Plan', isCluster: true, fields: () => ({ spec: {} }) },
+  tenants: { api: PLATEN, kind: 'Tenant', isCluster: true, fields: () => ({ spec: { planRef: { name: 'starter' } } }) },
+  templates: { api: PLATEN, kind: 'Template', fields: () => ({ spec: { tenantRef, html } }) },
+  apikeys: { api: PLATEN, kind: 'ApiKey', fields: () => ({ spec: { tenantRef, secretName: 'ci-key' } }) },
+  secrets: { api: 'v1', kind: 'Secret', fields: () => ({ stringData: { key: 'x' } }) },
+  configmaps: { api: 'v1', kind: 'ConfigMap', fields: () => ({ data: { key: 'x' } }) },
+  events: { api: 'v1', kind: 'Event', fields: (namespace) => ({ involvedObject: { namespace } }) },
+  pods: { api: 'v1', kind: 'Pod', fields: () => ({ spec: { containers: [{ name: 'a', image: 'a' }] } }) },
+  leases: { api: 'coordination.k8s.io/v1', kind: 'Lease', fields: () => ({ spec: {} }) },
+  rolebindings: { api: RBAC, kind: 'RoleBinding', fields: () => ({ roleRef }) },
+  clusterroles: { api: RBAC, kind: 'ClusterRole', isCluster: true, fields: () => ({ rules: [] }) },
+}
+
+interface Target {
+  readonly resource: Resource
+  /** Of all of them, and of the one that there is in every namespace. */
+  readonly all: string
+  readonly one: string
+  readonly namespace: string
+  readonly isStatus: boolean
+}
+
+/** `patch templates/status in team-globex`. */
+function parse(action: string): Target & { readonly verb: string } {
+  const pattern = /^(\w+) (\w+)(\/status)?(?: in (\S+)| (everywhere))?$/
+  const [, verb = '', plural = '', sub = '', namespace = TEAM, everywhere] = pattern.exec(action) ?? []
+  const resource = RESOURCES[plural]
+  if (resource === undefined) throw new Error(`it is not known how to ${action}`)
+  const { api, isCluster = false } = resource
+  const place = isCluster || everywhere ? '' : `/namespaces/${namespace}`
+  const all = `${api === 'v1' ? '/api' : '/apis'}/${api}${place}/${plural}`
+  return { verb, resource, all, one: `${all}/one${sub}`, namespace, isStatus: sub !== '' }
+}
+
+/** An action as a request; one that would change something is a dry run. */
+async function requestOf(action: string): Promise<KubeRequest> {
+  const { verb, ...target } = parse(action)
+  const { all, one, isStatus } = target
+  const changed = isStatus ? { status: { observedGeneration: 1 } } : { metadata: { annotations: { a: 'b' } } }
+  switch (verb) {
+    case 'get':
+      return { path: one }
+    case 'list':
+      return { path: all }
+    case 'watch':
+      return { path: `${all}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dnobody` }
+    case 'create':
+      return { method: 'POST', path: `${all}?dryRun=All`, body: manifestOf(target, 'another') }
+    case 'update':
+      // As it is: a new version has to name the one it is of.
+      return { method: 'PUT', path: `${one}?dryRun=All`, body: (await kube.request({ path: one })).body }
+    case 'patch':
+      return { method: 'PATCH', path: `${one}?dryRun=All`, type: 'application/merge-patch+json', body: changed }
+    case 'apply': {
+      const body = { ...manifestOf(target, 'one'), ...(isStatus && changed) }
+      const path = `${one}?dryRun=All&fieldManager=test&force=true`
+      return { method: 'PATCH', path, type: 'application/apply-patch+yaml', body }
+    }
+    case 'delete':
+      return { method: 'DELETE', path: `${one}?dryRun=All` }
+    case 'clear':
+      return { method: 'DELETE', path: `${all}?dryRun=All` }
+    default:
+      throw new Error(`it is not known how to ${action}`)
+  }
+}
+
+function manifestOf({ resource, namespace }: Target, name: string): JsonObject {
+  const { api, kind, isCluster = false, fields } = resource
+  return { apiVersion: api, kind, metadata: { name, ...(!isCluster && { namespace }) }, ...fields(namespace) }
+}
