@@ -95,30 +95,32 @@ describe('the code', () => {
     expect(imports.filter(({ specifier }) => STARTERS.includes(specifier))).toEqual([])
   })
 
-  describe.for(['contract/src/limit.ts', 'contract/src/webhook-limit.ts', 'contract/src/directory-limit.ts'])(
-    '%s',
-    (place) => {
-      test('says of every limit why it has its value', () => {
-        const lines = readText(place).split('\n')
-        const isLimit = (line: string | undefined) => line?.startsWith('export const ') === true
-        const bare = lines.filter((line, at) => {
-          // Limits that belong together stand in consecutive lines under one comment.
-          const first = lines.findLastIndex((other, above) => above < at && !isLimit(other))
-          return isLimit(line) && lines[first]?.trimEnd().endsWith('*/') !== true
-        })
-        expect(bare).toEqual([])
+  describe.for([
+    'contract/src/limit.ts',
+    'contract/src/webhook-limit.ts',
+    'contract/src/directory-limit.ts',
+    'contract/src/operator-limit.ts',
+  ])('%s', (place) => {
+    test('says of every limit why it has its value', () => {
+      const lines = readText(place).split('\n')
+      const isLimit = (line: string | undefined) => line?.startsWith('export const ') === true
+      const bare = lines.filter((line, at) => {
+        // Limits that belong together stand in consecutive lines under one comment.
+        const first = lines.findLastIndex((other, above) => above < at && !isLimit(other))
+        return isLimit(line) && lines[first]?.trimEnd().endsWith('*/') !== true
       })
+      expect(bare).toEqual([])
+    })
 
-      test('keeps every limit it names', () => {
-        const limits = [...readText(place).matchAll(/^export const (\w+)/gm)].map(([, name]) => name ?? '')
-        const text = sources
-          .filter((file) => file !== place)
-          .map(readText)
-          .join('\n')
-        expect(limits.filter((name) => !text.includes(name))).toEqual([])
-      })
-    },
-  )
+    test('keeps every limit it names', () => {
+      const limits = [...readText(place).matchAll(/^export const (\w+)/gm)].map(([, name]) => name ?? '')
+      const text = sources
+        .filter((file) => file !== place)
+        .map(readText)
+        .join('\n')
+      expect(limits.filter((name) => !text.includes(name))).toEqual([])
+    })
+  })
 })
 
 describe('a port', () => {

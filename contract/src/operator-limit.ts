@@ -47,3 +47,17 @@ export const WATCH_BACK_OFF: BackOff = { msMin: 250, msMax: 30 * SECOND_MS }
 
 /** Watches in a row that the API server refuses before all is listed anew: it may have lost what was seen of it. */
 export const WATCHES_REFUSED_MAX = 5
+
+/**
+ * A lease of which nothing has changed for this long has run out; how long its holder may hold it without having renewed it, and how
+ * often it is renewed and asked for. As all of Kubernetes has it: the difference of the first two is what clocks and requests may need.
+ */
+export const LEASE_MS = 15 * SECOND_MS
+export const LEASE_HELD_MS_MAX = 10 * SECOND_MS
+export const LEASE_RETRY_MS = 2 * SECOND_MS
+
+/** How much later it is asked for at most, as a share of the wait, so that those who wait do not ask together. */
+export const LEASE_JITTER_MAX = 0.2
+
+/** How long giving it back may take: it runs out by itself, only later. */
+export const LEASE_RELEASE_MS_MAX = 3 * SECOND_MS

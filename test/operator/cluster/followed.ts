@@ -33,10 +33,12 @@ export interface FollowedOptions {
   readonly clock?: Clock
   /** Throws at what cannot be read. */
   readonly check?: (spec: unknown) => void
+  /** Throws at what it does not want to be told. */
+  readonly hear?: (change: Change<Seen>) => void
 }
 
 /** Begins to follow. */
-export function follow({ access, path, idleMs, clock = hurriedClock(), check }: FollowedOptions): Followed {
+export function follow({ access, path, idleMs, clock = hurriedClock(), check, hear }: FollowedOptions): Followed {
   const counts = { lists: 0, watches: 0, unread: 0 }
   const changes: Change<Seen>[] = []
   const told = new Map<string, string>()
@@ -61,6 +63,7 @@ export function follow({ access, path, idleMs, clock = hurriedClock(), check }: 
       return { name: keyOf(metadata), resourceVersion: metadata.resourceVersion }
     },
     onChange(change) {
+      hear?.(change)
       changes.push(change)
       if (change.after === undefined) told.delete(change.key)
       else told.set(change.key, change.after.resourceVersion)

@@ -135,6 +135,25 @@ describe('an informer', () => {
     await isCurrent(informer)
   })
 
+  test('tells again what could not be told, of a list and of a watch', async () => {
+    let deaf = 2
+    const hear = ({ key }: { readonly key: string }) => {
+      if (key === 'b' && deaf-- > 0) throw new Error('not now')
+    }
+    for (const name of ['a', 'b']) api.write(name, 1)
+    const informer = await followed({ hear })
+    expect(api.asked.slice(0, 3)).toEqual(['list', 'list', 'list'])
+    deaf = 2
+    for (const name of ['c', 'b', 'd']) api.write(name, 2)
+    await isCurrent(informer)
+    expect(listsAsked()).toBe(3)
+    expect(informer.changes.slice(-3).map(({ key, before }) => [key, before !== undefined])).toEqual([
+      ['c', false],
+      ['b', true],
+      ['d', false],
+    ])
+  })
+
   test('that is closed before it has all objects says so to who waits for them', async () => {
     api.next('list', () => undefined)
     const informer = follow({ access: api.access, path: PATH })

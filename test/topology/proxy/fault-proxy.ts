@@ -23,6 +23,8 @@ export interface Held {
 export type Disturbance =
   /** Answers come so much later. */
   | { readonly kind: 'slow'; readonly ms: number }
+  /** Nothing passes on any connection, and none is lost, until something else is said. */
+  | { readonly kind: 'stall' }
   /** Requests are answered with these bytes, and the connection closes. */
   | { readonly kind: 'refuse'; readonly answer: string }
   /** Once: the answer to the next request that the pattern fits is lost, or half of that request, and the connection with it. */
@@ -30,7 +32,7 @@ export type Disturbance =
 
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
-  /** Where the server is. Before it is said, connections are refused. */
+  /** Where the server is. Before it is said, or at 0, connections are refused. */
   towards(port: number): void
   /** Resolves when the next message is at the point. Rejects with the signal's reason, and stops nothing then. */
   hold(point: Point, signal: AbortSignal): Promise<Held>
@@ -46,6 +48,8 @@ interface State {
   upstream: number
   armed: Armed | undefined
   disturbance: Disturbance | undefined
+  /** Until a stall is over. */
+  stalled: PromiseWithResolvers<void> | undefined
 }
 
 interface Armed {
@@ -62,7 +66,7 @@ export function refusalOfS3(status: string, code: string): string {
 
 /** Begins to listen. */
 export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
-  const state: State = { protocol, upstream: 0, armed: undefined, disturbance: undefined }
+  const state: State = { protocol, upstream: 0, armed: undefined, disturbance: undefined, stalled: undefined }
   const lines = new Set<Line>()
   const server = createServer((socket) => {
     if (state.upstream === 0) return void socket.destroy()
@@ -90,6 +94,8 @@ export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
     },
     disturb(disturbance) {
       state.disturbance = disturbance
+      state.stalled?.resolve()
+      state.stalled = disturbance?.kind === 'stall' ? Promise.withResolvers() : undefined
     },
     reset() {
       for (const line of lines) line.reset()
@@ -152,6 +158,7 @@ class Line {
   }
 
   async #passRequest(message: Buffer): Promise<void> {
+    await this.#state.stalled?.promise
     const { disturbance, armed } = this.#state
     const { text, answeredBy } = this.#requests.describe(message)
     if (disturbance?.kind === 'refuse') return void this.#client.end(disturbance.answer)
@@ -176,6 +183,7 @@ class Line {
   }
 
   async #passAnswer(message: Buffer): Promise<void> {
+    await this.#state.stalled?.promise
     const key = this.#answers.describe(message).answeredBy
     const awaited = this.#awaited.get(key)
     this.#awaited.delete(key)

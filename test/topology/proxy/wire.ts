@@ -1,9 +1,10 @@
 /**
  * What passes between the service and its servers, message by message. Kafka says how long each is. Of Redis and S3 one piece as it
- * came is taken for one: commands and the heads of requests are small and written whole.
+ * came is taken for one: commands and the heads of requests are small and written whole. What is encrypted, as with Kubernetes, has no
+ * messages to be seen.
  */
 
-export type Protocol = 'kafka' | 'redis' | 's3'
+export type Protocol = 'kafka' | 'redis' | 's3' | 'kubernetes'
 
 export interface Description {
   /** For patterns, one character a byte: `kafka:0 …` with the number of the API for a request of Kafka, else as it is. */

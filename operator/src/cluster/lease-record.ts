@@ -1,0 +1,48 @@
+/** What stands in a Lease of Kubernetes. Pure. */
+import type { Instant } from '@platen/contract/brand.ts'
+import { LEASE_MS } from '@platen/contract/operator-limit.ts'
+import { isRecord, type KubeObject } from './object.ts'
+
+export interface LeaseSpec {
+  /** Empty when nobody holds it. */
+  readonly holderIdentity: string
+  readonly leaseDurationSeconds: number
+  readonly acquireTime: string
+  readonly renewTime: string
+  /** How often it has changed hands; the epoch of its holder. */
+  readonly leaseTransitions: number
+}
+
+/** What is missing, or of another kind, is as in a lease that nobody has ever held. */
+export function specOf({ spec }: KubeObject): Pick<LeaseSpec, 'holderIdentity' | 'leaseTransitions'> {
+  const { holderIdentity, leaseTransitions } = isRecord(spec) ? spec : {}
+  return {
+    holderIdentity: typeof holderIdentity === 'string' ? holderIdentity : '',
+    leaseTransitions: typeof leaseTransitions === 'number' ? leaseTransitions : 0,
+  }
+}
+
+export function takenSpec(holderIdentity: string, leaseTransitions: number, now: Instant): LeaseSpec {
+  const time = microTime(now)
+  return {
+    holderIdentity,
+    leaseDurationSeconds: LEASE_MS / 1000,
+    acquireTime: time,
+    renewTime: time,
+    leaseTransitions,
+  }
+}
+
+export function renewedSpec(spec: LeaseSpec, now: Instant): LeaseSpec {
+  return { ...spec, renewTime: microTime(now) }
+}
+
+/** Kubernetes wants a duration above 0 even here. */
+export function releasedSpec(spec: LeaseSpec, now: Instant): LeaseSpec {
+  return { ...renewedSpec(spec, now), holderIdentity: '', leaseDurationSeconds: 1 }
+}
+
+/** RFC 3339 with the six digits that Kubernetes wants of a `MicroTime`. */
+function microTime(now: Instant): string {
+  return new Date(now).toISOString().replace('Z', '000Z')
+}

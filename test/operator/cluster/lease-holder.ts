@@ -1,0 +1,28 @@
+/** A process that takes a lease: it says so, and from then on ten times a second whether it holds it. */
+import { setInterval } from 'node:timers/promises'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { loadAccess } from '@platen/operator/cluster/access.ts'
+import { openClusterClient } from '@platen/operator/cluster/client.ts'
+import { acquireLease } from '@platen/operator/cluster/lease.ts'
+
+const [kubeconfig = '', name = ''] = process.argv.slice(2)
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const silent = () => undefined
+const clock = systemClock()
+const lease = await acquireLease(
+  {
+    client: openClusterClient({ access: await loadAccess(kubeconfig), clock, meter: { requested: silent } }),
+    namespace: 'default',
+    name,
+    identity: `process-${process.pid}`,
+    floor: async () => 0,
+    clock,
+    ids: systemIds(),
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    meter: { leading: silent },
+  },
+  new AbortController().signal,
+)
+say(`taken ${lease.epoch}`)
+for await (const _ of setInterval(100)) say(lease.isHeld() ? 'held' : 'lost')
