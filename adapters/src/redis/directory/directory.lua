@@ -49,7 +49,9 @@ function operations.claim()
   redis.call('HSET', META, 'epoch', claimed)
   redis.call('HSETNX', META, 'since', now)
   local standing = {kind = 'claimed', epoch = claimed, now = now}
-  standing.schema, standing.revision, standing.mark = number('schema'), number('revision'), meta('mark') or nil
+  standing.schema, standing.revision = number('schema'), number('revision')
+  -- Without its place in the log readers do not take it.
+  standing.mark = meta('entry') and meta('mark') or nil
   return standing
 end
 

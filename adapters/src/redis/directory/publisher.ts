@@ -14,8 +14,9 @@ import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
 import { directoryScript, readMeta, SCHEMA, scanFields } from './layout.ts'
 import { type Change, changesBetween, type Difference, differencesIn } from './publish/difference.ts'
-import { type Enforcement, enforcementOf, type Lineage, openLineage } from './publish/lineage.ts'
-import { claim, fencedBy, type Published, type Standing, write } from './publish/write.ts'
+import { type Enforcement, enforcementOf } from './publish/lineage.ts'
+import { claim, fencedBy, type Published } from './publish/write.ts'
+import { openWriter, type Writer } from './publish/writer.ts'
 import { openTurns } from './turn.ts'
 import { type Values, valueWriter } from './value.ts'
 
@@ -56,31 +57,15 @@ export async function openRedisPublisher(
   const script = directoryScript(redis)
   const { epoch, now } = await claim(script, asked, signal)
   // Nobody else writes from here on, so what is read in pieces is one revision.
-  const writer = openWriter({ redis, ids, script, epoch, found: await readPublished(redis, signal) })
+  const found = await readPublished(redis, signal)
+  const writer = openWriter({ redis, ids, script, epoch, found, now })
   const inTurn = openTurns()
   const valuesOf = valueWriter()
-  const nextRevision = () => (writer.highest() === 0 ? now : writer.highest() + 1)
-  /** Under its own number, unless a higher one stands there: readers would take it for one that has lagged. */
-  const putAgain = ({ revision: standing }: Standing, putSignal: AbortSignal, changes?: readonly Change[]) => {
-    const { values, revision } = writer.last()
-    return writer.put({ values, revision: standing > revision ? nextRevision() : revision, changes }, putSignal)
-  }
-  const enforced = async (enforcedSignal: AbortSignal) => {
-    const request = { operation: 'readers', reportedMs: DIRECTORY_REPORTED_MS }
-    // The script answers with what readers have reported through it.
-    const { reports, epoch: theirs, knownMs } = (await script({ keys: [], request }, enforcedSignal)) as ReadersAnswer
-    if (theirs > epoch) throw fencedBy(theirs, epoch)
-    const marks = Object.values(reports).map(({ mark }) => mark)
-    const { lineage } = writer
-    return {
-      ...enforcementOf(marks, { lineage, last: writer.last().revision }),
-      isCertain: knownMs >= DIRECTORY_REPORTED_MS,
-    }
-  }
+  const enforced = enforcedOn(script, { epoch, writer })
   return {
     epoch,
     revision: () => writer.last().revision,
-    nextRevision,
+    nextRevision: () => writer.nextRevision(),
     differences: (snapshot) => differencesIn(changesBetween(writer.last().values, valuesOf(snapshot))),
     publish: (snapshot, publishSignal) =>
       inTurn(async (turnSignal) => {
@@ -99,7 +84,7 @@ export async function openRedisPublisher(
         const standing = await writer.hold(turnSignal)
         const { mark } = writer.last()
         if (mark === undefined || standing.mark === mark) return false
-        await putAgain(standing, turnSignal)
+        await writer.putAgain({ standing }, turnSignal)
         return true
       }, repairSignal),
     enforced,
@@ -110,64 +95,30 @@ export async function openRedisPublisher(
   }
 }
 
+function enforcedOn(
+  script: Script['run'],
+  { epoch, writer }: { readonly epoch: number; readonly writer: Writer },
+): RedisPublisher['enforced'] {
+  return async (signal) => {
+    const request = { operation: 'readers', reportedMs: DIRECTORY_REPORTED_MS }
+    // The script answers with what readers have reported through it.
+    const { reports, epoch: theirs, knownMs } = (await script({ keys: [], request }, signal)) as ReadersAnswer
+    if (theirs > epoch) throw fencedBy(theirs, epoch)
+    const marks = Object.values(reports).map(({ mark }) => mark)
+    const { revision: last } = writer.last()
+    return {
+      ...enforcementOf(marks, { lineage: writer.lineage, last }),
+      isCertain: knownMs >= DIRECTORY_REPORTED_MS,
+    }
+  }
+}
+
 interface ReadersAnswer {
   /** Lua has one empty table for lists and objects. */
   readonly reports: Readonly<Record<string, { readonly mark: string }>>
   readonly epoch: number
   /** For how long account of them has been kept. */
   readonly knownMs: number
-}
-
-const MARK_BYTES = 16
-
-interface WriterOptions extends PublisherOptions {
-  readonly script: Script['run']
-  readonly epoch: number
-  readonly found: Published
-}
-
-/** What one publisher knows of the revisions there are. Each call begins when the one before is done. */
-interface Writer {
-  readonly lineage: Lineage
-  /** What is published, as far as is known. */
-  last(): Published
-  /** The highest number that is known to have been published, or tried. */
-  highest(): number
-  /** Takes the right to write once more, finds out whether what was tried last counts, and tells what stands in Redis. */
-  hold(signal: AbortSignal): Promise<Standing>
-  /** Publishes under a mark of its own. `changes` is what makes what stands there these values; absent = all is written. */
-  put(next: Published & Pick<Parameters<typeof write>[0], 'changes'>, signal: AbortSignal): Promise<void>
-}
-
-function openWriter({ redis, ids, script, epoch, found }: WriterOptions): Writer {
-  const lineage = openLineage()
-  let last = found
-  // What Redis has not confirmed.
-  let tried: Published | undefined
-  let highest = found.revision
-  const { mark: foundMark, revision } = found
-  if (foundMark !== undefined) lineage.add({ mark: foundMark, revision })
-  return {
-    lineage,
-    last: () => last,
-    highest: () => highest,
-    async hold(signal) {
-      const standing = await claim(script, epoch, signal)
-      if (tried !== undefined && tried.mark === standing.mark) last = tried
-      tried = undefined
-      highest = Math.max(highest, standing.revision)
-      return standing
-    },
-    async put({ changes, ...settings }, signal) {
-      const next = { ...settings, mark: Buffer.from(ids.random(MARK_BYTES)).toString('hex') }
-      highest = Math.max(highest, next.revision)
-      tried = next
-      // A reader that has it proves that it counts, whatever becomes of the answer.
-      lineage.add(next)
-      await write({ script, redis, epoch, last, next, changes }, signal)
-      last = next
-    },
-  }
 }
 
 async function readPublished(redis: RedisConnection, signal: AbortSignal): Promise<Published> {

@@ -12,8 +12,6 @@ export interface Revision {
 /** The revisions of one publisher. */
 export interface Lineage {
   add(revision: Revision): void
-  /** Forgets all but this one, where it is not certain any more what readers took with the others. */
-  beginAnew(revision: Revision): void
   /** The number of the revision with that mark; undefined where it is none of these, or too long ago. */
   revisionOf(mark: string): number | undefined
 }
@@ -37,10 +35,6 @@ export function openLineage(): Lineage {
       revisions.set(mark, revision)
       const [oldest] = revisions.keys()
       if (oldest !== undefined && revisions.size > DIRECTORY_LINEAGE_MAX) revisions.delete(oldest)
-    },
-    beginAnew({ mark, revision }) {
-      revisions.clear()
-      revisions.set(mark, revision)
     },
     revisionOf: (mark) => revisions.get(mark),
   }
