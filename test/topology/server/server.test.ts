@@ -121,6 +121,24 @@ describe.skipIf(!hasServers(OPERATOR_SERVERS))('a Kubernetes API', () => {
     await expect(kube.kubectl([], { as: 'mallory' })).rejects.toThrow('was not told of mallory')
   })
 
+  test('answers 410 when what it is asked of is forgotten', async () => {
+    await using kube = await startKube({ flags: ['--watch-cache=false'] })
+    const path = '/api/v1/namespaces/default/configmaps'
+    const add = (name: string) => kube.request({ method: 'POST', path, body: { metadata: { name } } })
+    await add('one')
+    await add('two')
+    const { body } = await kube.request({ path: `${path}?limit=1` })
+    const { continue: rest = '', resourceVersion = '' } = { ...Object(body['metadata']) }
+    // The last revision is kept.
+    await add('three')
+    await add('four')
+    await kube.etcd.compact()
+    const listed = await kube.request({ path: `${path}?limit=1&continue=${encodeURIComponent(rest)}` })
+    expect(listed).toMatchObject({ status: 410, body: { reason: 'Expired' } })
+    const watched = await kube.request({ path: `${path}?watch=true&timeoutSeconds=5&resourceVersion=${resourceVersion}` })
+    expect(watched).toMatchObject({ status: 200, body: { type: 'ERROR', object: { code: 410 } } })
+  })
+
   test('serves what is defined as soon as it is applied, and has it when it starts again after a kill', async () => {
     await using kube = await startKube()
     const file = join(kube.folder, 'press.yaml')
