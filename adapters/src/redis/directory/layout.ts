@@ -71,6 +71,34 @@ export async function* scanFields(redis: RedisConnection, signal: AbortSignal): 
   }
 }
 
+/** Fields by their names, in pieces; null where there is none. */
+export async function* readFields(
+  redis: RedisConnection,
+  { kind, names }: { readonly kind: Kind; readonly names: Iterable<string> },
+  signal: AbortSignal,
+): AsyncGenerator<readonly [name: string, text: string | null]> {
+  for (const piece of piecesOf(names)) {
+    const texts = await redis.call((client) => client.hmget(hashKey(kind), ...piece), signal)
+    for (const [i, name] of piece.entries()) yield [name, texts[i] ?? null]
+  }
+}
+
+function* piecesOf(names: Iterable<string>): Generator<readonly string[]> {
+  let piece: string[] = []
+  for (const name of names) {
+    piece.push(name)
+    if (piece.length < DIRECTORY_FIELDS_PER_CALL) continue
+    yield piece
+    piece = []
+  }
+  if (piece.length > 0) yield piece
+}
+
+/** How many fields there are of a kind. */
+export function countFields(redis: RedisConnection, kind: Kind, signal: AbortSignal): Promise<number> {
+  return redis.call((client) => client.hlen(hashKey(kind)), signal)
+}
+
 /** The steps after a place in the log, as far as they are kept. */
 export async function readSteps(redis: RedisConnection, after: string, signal: AbortSignal): Promise<readonly Step[]> {
   const entries = await redis.call((client) => client.xrange(LOG_KEY, `(${after}`, '+'), signal)

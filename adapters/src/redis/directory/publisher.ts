@@ -13,6 +13,7 @@ import type { RedisConnection } from '../connect.ts'
 import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
 import { directoryScript, readMeta, SCHEMA, scanFields } from './layout.ts'
+import { changesTo, findSuspects, type Suspects } from './publish/audit.ts'
 import { type Change, changesBetween, type Difference, differencesIn } from './publish/difference.ts'
 import { type Enforcement, enforcementOf } from './publish/lineage.ts'
 import { claim, fencedBy, type Published } from './publish/write.ts'
@@ -40,6 +41,12 @@ export interface RedisPublisher extends DirectoryPublisher {
   differences(snapshot: DirectorySnapshot): readonly Difference[]
   /** Publishes once more what was published last, where Redis holds it no longer. Answers whether it had to. Throws as `publish` does. */
   repair(signal: AbortSignal): Promise<boolean>
+  /**
+   * Reads all that stands in Redis, and publishes once more what is not as it was published last, all of it or nothing; readers that
+   * took what was damaged take what is good. Answers what that was: `added` = was lost, `removed` = was nobody's. Holds up no other
+   * call while it reads. Throws as `publish` does.
+   */
+  audit(signal: AbortSignal): Promise<readonly Difference[]>
   /** How far what was published has come. Throws `Fenced`, or `Unavailable`. */
   enforced(signal: AbortSignal): Promise<Enforcement>
   /** How many processes there are that have said which revision they enforce, and how many of them enforce the last. Throws as `enforced` does. */
@@ -87,12 +94,34 @@ export async function openRedisPublisher(
         await writer.putAgain({ standing }, turnSignal)
         return true
       }, repairSignal),
+    async audit(auditSignal) {
+      const suspects = await findSuspects(redis, () => writer.last().values, auditSignal)
+      return inTurn((turnSignal) => mend(redis, { writer, suspects }, turnSignal), auditSignal)
+    },
     enforced,
     async readers(readersSignal) {
       const { all, behind } = await enforced(readersSignal)
       return { all, enforcing: all - behind }
     },
   }
+}
+
+/** The second half of an audit. */
+async function mend(
+  redis: RedisConnection,
+  { writer, suspects }: { readonly writer: Writer; readonly suspects: Suspects },
+  signal: AbortSignal,
+): Promise<readonly Difference[]> {
+  const standing = await writer.hold(signal)
+  const { values, mark, revision } = writer.last()
+  if (mark === undefined) return []
+  const changes = await changesTo(values, { redis, suspects }, signal)
+  const isKnown = standing.mark === mark && standing.revision === revision && standing.schema === SCHEMA
+  if (isKnown && changes.length === 0) return []
+  await writer.putAgain({ standing, changes }, signal)
+  // A reader whose mark is older may have taken what was damaged.
+  if (changes.length > 0) writer.lineage.keepLast()
+  return differencesIn(changes)
 }
 
 function enforcedOn(

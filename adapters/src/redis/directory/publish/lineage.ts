@@ -12,6 +12,8 @@ export interface Revision {
 /** The revisions of one publisher. */
 export interface Lineage {
   add(revision: Revision): void
+  /** Forgets all but the last, where it is not certain any more what readers took with the others. */
+  keepLast(): void
   /** The number of the revision with that mark; undefined where it is none of these, or too long ago. */
   revisionOf(mark: string): number | undefined
 }
@@ -35,6 +37,9 @@ export function openLineage(): Lineage {
       revisions.set(mark, revision)
       const [oldest] = revisions.keys()
       if (oldest !== undefined && revisions.size > DIRECTORY_LINEAGE_MAX) revisions.delete(oldest)
+    },
+    keepLast() {
+      for (const mark of [...revisions.keys()].slice(0, -1)) revisions.delete(mark)
     },
     revisionOf: (mark) => revisions.get(mark),
   }
