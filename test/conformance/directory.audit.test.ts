@@ -52,6 +52,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
     expect(await publisher.enforced(signal)).toMatchObject({ behind: 0, revision: 1 })
     const slow = gate()
     await using late = await aReader(behind(connection, slow), { reader: 'late' })
+    using _ = { [Symbol.dispose]: () => slow.open() }
     slow.close()
     expect(await publisher.audit(signal)).toEqual([
       { kind: 'tenants', name: 'tenant-7', change: 'changed' },

@@ -1,6 +1,7 @@
 /** What the publisher of the directory in Redis promises to who waits for what it has published, whatever Redis forgets. */
 import { randomInt } from 'node:crypto'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import { DIRECTORY_REPORT_MS, DIRECTORY_REPORTED_MS } from '@platen/contract/directory-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -20,6 +21,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     await (await aPublisher(connection)).publish(ofAccounts(1000, FEW), signal)
     const [clock, slow] = [manualClock(NOON), gate()]
     await using reader = await aReader(behind(connection, slow), { clock, reader: 'one' })
+    using _ = { [Symbol.dispose]: () => slow.open() }
     await connection.call((client) => client.flushall(), signal)
     await clock.advance(DIRECTORY_REPORT_MS)
     await reader.refresh(signal)
@@ -194,5 +196,42 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     await using reader = await aReader(connection)
     expect(reader.current()).toStrictEqual(ofAccounts(8, FEW))
     expect(publisher.revision()).toBe(8)
+  })
+
+  test('knows as settings what others have published, and tells what of it is damaged', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const damaged: string[] = []
+    const onDamage = (kind: string, name: string) => damaged.push(`${kind} ${name}`)
+    const first = await aPublisher(connection)
+    expect(first.published(onDamage)).toStrictEqual(ofAccounts(0, []))
+    const snapshot = ofAccounts(3, [...FEW, LARGE])
+    await first.publish(snapshot, signal)
+    const second = await aPublisher(connection)
+    expect(second.published(onDamage)).toStrictEqual(snapshot)
+    expect(second.differences(second.published(onDamage))).toEqual([])
+    expect(damaged).toEqual([])
+
+    await connection.call((client) => client.hset('platen:{directory}:tenants', { 'tenant-2': '{}' }), signal)
+    await connection.call((client) => client.hset('platen:{directory}:keys', { stray: 'x' }), signal)
+    const third = await aPublisher(connection)
+    const { tenants, keys, templates } = third.published(onDamage)
+    expect([...tenants.keys()].sort()).toEqual(['tenant-1', 'tenant-1000', 'tenant-3'])
+    expect({ keys, templates }).toStrictEqual({ keys: snapshot.keys, templates: snapshot.templates })
+    expect(damaged.sort()).toEqual(['keys stray', 'tenants tenant-2'])
+    await third.publish({ ...snapshot, revision: 4 }, signal)
+    expect(third.published(onDamage)).toStrictEqual({ ...snapshot, revision: 4 })
+  })
+
+  test('goes above the epoch that Redis knows, and below it none publishes', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    expect(await readEpoch(connection, signal)).toBe(0)
+    await aPublisher(connection, 7)
+    expect(await readEpoch(connection, signal)).toBe(7)
+    await expect(aPublisher(connection, 6)).rejects.toThrow(Fenced)
+    expect((await aPublisher(connection)).epoch).toBe(8)
+    await connection.call((client) => client.hset(META, { epoch: 'damaged' }), signal)
+    expect(await readEpoch(connection, signal)).toBe(0)
   })
 })

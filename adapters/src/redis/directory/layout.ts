@@ -47,6 +47,11 @@ export async function readMeta(redis: RedisConnection, signal: AbortSignal): Pro
   return { schema: Number(schema), revision: Number(revision) || 0, mark, entry }
 }
 
+/** The epoch below which nobody may publish; 0 = none is known, as after Redis was emptied. */
+export async function readEpoch(redis: RedisConnection, signal: AbortSignal): Promise<number> {
+  return Number(await redis.call((client) => client.hget(META_KEY, 'epoch'), signal)) || 0
+}
+
 export interface Field {
   readonly kind: Kind
   readonly name: string

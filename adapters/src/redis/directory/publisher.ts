@@ -12,6 +12,7 @@ import type { Limits, TenantId } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from '../connect.ts'
 import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
+import { EMPTY, openDraft } from './draft.ts'
 import { directoryScript, readMeta, SCHEMA, scanFields } from './layout.ts'
 import { changesTo, findSuspects, type Suspects } from './publish/audit.ts'
 import { type Change, changesBetween, type Difference, differencesIn } from './publish/difference.ts'
@@ -19,7 +20,7 @@ import { type Enforcement, enforcementOf } from './publish/lineage.ts'
 import { claim, fencedBy, type Published } from './publish/write.ts'
 import { openWriter, type Writer } from './publish/writer.ts'
 import { openTurns } from './turn.ts'
-import { type Values, valueWriter } from './value.ts'
+import { KINDS, type Kind, type Values, valueReader, valueWriter } from './value.ts'
 
 export interface PublisherOptions {
   readonly redis: RedisConnection
@@ -37,6 +38,8 @@ export interface RedisPublisher extends DirectoryPublisher {
    * whatever was published before Redis was emptied, which readers may still hold.
    */
   nextRevision(): number
+  /** All of it as settings, whoever published it. A value that is not of its shape is left out, and told by its name. */
+  published(onDamage: (kind: Kind, name: string) => void): DirectorySnapshot
   /** What of a snapshot is not published as it is. */
   differences(snapshot: DirectorySnapshot): readonly Difference[]
   /** Publishes once more what was published last, where Redis holds it no longer. Answers whether it had to. Throws as `publish` does. */
@@ -73,6 +76,7 @@ export async function openRedisPublisher(
     epoch,
     revision: () => writer.last().revision,
     nextRevision: () => writer.nextRevision(),
+    published: (onDamage) => settingsIn(writer.last(), onDamage),
     differences: (snapshot) => differencesIn(changesBetween(writer.last().values, valuesOf(snapshot))),
     publish: (snapshot, publishSignal) =>
       inTurn(async (turnSignal) => {
@@ -104,6 +108,12 @@ export async function openRedisPublisher(
       return { all, enforcing: all - behind }
     },
   }
+}
+
+function settingsIn({ values, revision }: Published, onDamage: (kind: Kind, name: string) => void): DirectorySnapshot {
+  const draft = openDraft({ base: EMPTY, lastGood: EMPTY, read: valueReader(), onDamage })
+  for (const kind of KINDS) for (const [name, text] of values[kind]) draft.set(kind, name, text)
+  return draft.finish(revision)
 }
 
 /** The second half of an audit. */
