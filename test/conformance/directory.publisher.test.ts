@@ -7,7 +7,7 @@ import { DIRECTORY_REPORT_MS, DIRECTORY_REPORTED_MS } from '@platen/contract/dir
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
 import { NOON } from '../fixture/build.ts'
-import { aPublisher, aReader, behind, deafAt, gate, LARGE, ofAccounts } from './directory-harness.ts'
+import { aPublisher, aReader, atCall, behind, deafAt, gate, LARGE, ofAccounts } from './directory-harness.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
 const META = 'platen:{directory}:meta'
@@ -105,6 +105,27 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     for (const { slow } of gates) slow.open()
     await Promise.all(readers.map((reader) => reader.refresh(signal)))
     expect(await publisher.enforced(signal)).toMatchObject({ all: 3, behind: 0, revision: 150 })
+  })
+
+  test('waits for a reader that has begun to load, or is loaded by it', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const publisher = await aPublisher(connection)
+    await publisher.publish(ofAccounts(1, FEW), signal)
+    const waited = new Set<boolean>()
+    for (let calls = 0, hasHappened = true; hasHappened; calls++) {
+      hasHappened = false
+      let enforced = 0
+      const disturbed = atCall(connection, calls, async () => {
+        hasHappened = true
+        await publisher.publish(ofAccounts(publisher.nextRevision(), [calls]), signal)
+        enforced = (await publisher.enforced(signal)).revision
+      })
+      await using reader = await aReader(disturbed, { reader: 'one' })
+      expect(reader.current().revision).toBeGreaterThanOrEqual(enforced)
+      if (hasHappened) waited.add(enforced < publisher.revision())
+    }
+    expect([...waited]).toEqual([false, true])
   })
 
   test('says that it is not certain until readers have had the time to tell an emptied Redis of themselves', async ({

@@ -91,6 +91,8 @@ function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, lin
     reported = { mark, at: clock.monotonic() }
   }
   return async (steps, signal) => {
+    // Before it loads anything: what is published after this waits for it, and what was published before, it loads.
+    if (reported === undefined) await report(signal)
     copy.take(steps)
     link.reason = await copy.update(await readMeta(redis, signal), signal)
     link.isConnected = true
