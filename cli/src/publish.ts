@@ -188,8 +188,9 @@ async function keepPublished(keeping: Keeping, signal: AbortSignal): Promise<voi
   while (!signal.aborted) {
     const isChanged = await watch.changed(signal).catch(() => false)
     try {
-      if (isChanged || isFailing) await publish(signal)
+      // First, as it finds out which number the next revision has to be above.
       if (await publisher.repair(signal)) print(`published revision ${publisher.revision()} again: Redis had lost it\n`)
+      if (isChanged || isFailing) await publish(signal)
       isFailing = false
     } catch (error) {
       if (signal.aborted) return
