@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../topology/service.ts'
@@ -216,6 +217,17 @@ describe('a watch', () => {
     api.write('b', 1)
     await isCurrent(informer)
     expect({ logged: informer.logged, asked: api.asked }).toEqual({ logged: [], asked: ['list', 'watch 2', 'watch 2'] })
+  })
+
+  test('that is heard of now and then is not taken for dead', async () => {
+    const informer = await followed({ idleMs: 1500 })
+    for (let bookmarks = 0; bookmarks < 12; bookmarks++) {
+      await sleep(250)
+      api.bookmark()
+    }
+    api.write('a', 1)
+    await isCurrent(informer)
+    expect(informer.counts.watches).toBe(1)
   })
 
   test('that has fallen too far behind begins with a list, which tells of what has vanished', async () => {
