@@ -1,15 +1,6 @@
 import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { describe, expect, test } from 'vitest'
-import {
-  environmentReader,
-  hashOfKey,
-  keyIdOf,
-  keyPrefix,
-  newApiKey,
-  readHash,
-  shownPartOf,
-  spellHash,
-} from './api-key.ts'
+import { environmentReader, hashOfKey, keyIdOf, keyPrefix, newApiKey, readHash, shownPartOf } from './api-key.ts'
 import type { Environment } from './tenant.ts'
 
 const ENVIRONMENTS: readonly Environment[] = ['live', 'test']
@@ -41,12 +32,11 @@ describe('of a key', () => {
   const key = `acme_live_${'abcdefg'.repeat(6)}`
   const hash = hashOfKey(key)
 
-  test('the hash is spelled with its kind, and read again', () => {
-    expect(spellHash(hash)).toMatch(/^sha256:[0-9a-f]{64}$/)
-    expect(readHash(spellHash(hash))).toBe(hash)
+  test('the hash is read as it is written', () => {
+    expect(readHash(hash)).toBe(hash)
   })
 
-  test.for(['', hash, `sha256:${hash.toUpperCase()}`, `sha256:${hash}0`, `sha512:${hash}`, `sha256:${hash}\n`])(
+  test.for(['', hash.toUpperCase(), `${hash}0`, hash.slice(1), `sha256:${hash}`, `${hash}\n`])(
     '%j is no hash',
     (text) => {
       expect(readHash(text)).toBeUndefined()

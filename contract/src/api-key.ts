@@ -51,14 +51,8 @@ export function shownPartOf(key: string, prefix: string): string {
   return key.slice(0, prefix.length + SHOWN_CHARS)
 }
 
-/** A hash as resources spell it: `sha256:<hex>`. */
-export function spellHash(hash: KeyHash): string {
-  return `sha256:${hash}`
-}
-
-/** The reverse of `spellHash`; undefined where the text is no such hash. */
+/** The hash that a text is; undefined where it is none. */
 export function readHash(text: string): KeyHash | undefined {
-  const [, hash] = /^sha256:([0-9a-f]{64})$/.exec(text) ?? []
-  // Its form was just seen.
-  return hash as KeyHash | undefined
+  // Its form has just been seen.
+  return /^[0-9a-f]{64}$/.test(text) ? (text as KeyHash) : undefined
 }

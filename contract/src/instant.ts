@@ -5,10 +5,11 @@ export const INSTANT_FORM = 'a time of RFC 3339, as 2027-01-31T23:59:59Z'
 
 /**
  * The time of RFC 3339 that a text says, to the millisecond; undefined where it says none. Without what the RFC allows and
- * JavaScript cannot read: lower case, spaces, leap seconds. `new Date(…).toISOString()` of the answer reads as the same time.
+ * JavaScript cannot read: lower case, spaces, leap seconds; and without parts of a nanosecond, so that no text is long.
+ * `new Date(…).toISOString()` of the answer reads as the same time.
  */
 export function readInstant(text: string): Instant | undefined {
-  const [, day] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
+  const [, day] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
   const at = Date.parse(text)
   if (day === undefined || Number.isNaN(at)) return undefined
   // JavaScript takes February 30 for March 2.

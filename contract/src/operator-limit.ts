@@ -61,3 +61,31 @@ export const LEASE_JITTER_MAX = 0.2
 
 /** How long giving it back may take: it runs out by itself, only later. */
 export const LEASE_RELEASE_MS_MAX = 3 * SECOND_MS
+
+/** How long it takes until settings that could not be published are tried again, where nothing else is to be published. */
+export const PUBLISH_RETRY_MS = SECOND_MS
+
+/** How long the publication waits for something to do before it looks at the clock again: a timer goes no further than 24 days. */
+export const PUBLICATION_REST_MS_MAX = 3600 * SECOND_MS
+
+/** How often it is asked which revision every process enforces while somebody waits for one; the longer they have waited, the less. */
+export const ENFORCED_ASK_MS = 25
+export const ENFORCED_ASK_MS_MAX = SECOND_MS
+
+/** How long a status waits to tell that its resource is enforced as well: most are in this time, and one write tells both. */
+export const ENFORCED_SOON_MS = 250
+
+/** How long a resource that is removed may wait for processes that still enforce it: one that cannot be reached is not counted by then. */
+export const REVOKED_MS_MAX = 15 * SECOND_MS
+
+/** How much later a status is written that counts resources: of a thousand that come at once it tells in a few writes. */
+export const COUNTED_AFTER_MS = SECOND_MS
+
+/** Resources that are looked at at once: each waits for the API server most of the time, and their changes are published together. */
+export const RECONCILE_WORKERS = 16
+
+/** How long what is in hand has to end when the operator is to stop. */
+export const RECONCILE_DRAIN_MS = 20 * SECOND_MS
+
+/** How often all that was published is held against what Redis holds: whoever changes something there by hand is found out by then. */
+export const DIRECTORY_AUDIT_MS = 60 * SECOND_MS

@@ -108,6 +108,10 @@ export const CONDITION_REASONS = {
   EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
   SecretMissing: 'The API key or webhook secret of this resource cannot be read; one published earlier stays in force.',
   SecretTaken: "Somebody else's Secret has the name in `secretName`, or that of the tenant's webhook secret.",
+  Published: 'The settings of this generation stand in Redis.',
+  RedisUnavailable: 'Redis cannot be reached; the settings published last stay in force until it can.',
+  Propagated: 'Every API process that is connected enforces this generation.',
+  Waiting: 'Some API process does not enforce this generation yet.',
   RotationPutOff: 'As many webhook secrets sign as may; the newest one does when the overlap of one of them has ended.',
 } as const
 export type ConditionReason = keyof typeof CONDITION_REASONS

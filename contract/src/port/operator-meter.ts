@@ -18,6 +18,8 @@ export interface OperatorMeter {
   relisted(kind: string): void
   /** A watch of a kind was opened. */
   watched(kind: string): void
+  /** So much of what we wrote, in Redis or in Secrets, was changed by somebody else, and was put right. */
+  repaired(kind: string, count: number): void
   /** An object of a kind was met that cannot be read. */
   unread(kind: string): void
 }

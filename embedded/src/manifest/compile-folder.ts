@@ -1,5 +1,5 @@
 /** What the documents of a folder come to: the publish checks of their templates, then the same `compile` as in a cluster. */
-import { TEMPLATE_CHECK_MS_MAX, TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
+import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
@@ -8,13 +8,11 @@ import { type Compiled, compile, type Previous } from '@platen/operator/compile/
 import type { ConfigMaps } from '@platen/operator/compile/source.ts'
 import { type CheckAnswers, type CheckFault, type CheckRequest, checksOf } from '@platen/operator/compile/template.ts'
 import type { FoundSecrets } from '@platen/operator/compile/tenant.ts'
+import { answerCheck, type PublishCheck } from '@platen/operator/publish/answer-check.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
 
 /** The bucket of manifests, templates and, unless a tenant says otherwise, PDFs. */
 export const SERVICE_BUCKET = 'platen'
-
-/** The renderer's publish check. A rejection is a fault of the template, and asked again at the next change. */
-export type PublishCheck = (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
 
 export interface FolderInput {
   readonly documents: readonly ManifestDocument[]
@@ -62,7 +60,7 @@ export function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps
 /** The answer to every request, a few asked at a time; `settled` are those that need not be asked again. */
 async function answerChecks(
   requests: ReadonlyMap<string, CheckRequest>,
-  { known, check, clock }: Pick<FolderInput, 'known' | 'check' | 'clock'>,
+  { known, ...ports }: Pick<FolderInput, 'known' | 'check' | 'clock'>,
   signal: AbortSignal,
 ): Promise<{ answers: CheckAnswers; settled: CheckAnswers }> {
   const answers = new Map<string, readonly CheckFault[]>()
@@ -71,25 +69,12 @@ async function answerChecks(
   const ask = async () => {
     // All askers draw from the one iterator, so each request is asked once.
     for (const [key, request] of waiting) {
-      try {
-        const faults =
-          known.get(key) ?? (await check(request, AbortSignal.any([signal, clock.timeout(TEMPLATE_CHECK_MS_MAX)])))
-        settled.set(key, faults)
-        answers.set(key, faults)
-      } catch (cause) {
-        signal.throwIfAborted()
-        answers.set(key, [uncheckable(request, cause)])
-      }
+      const faults = known.get(key)
+      const answer = faults ? { faults, isSettled: true } : await answerCheck(request, ports, signal)
+      answers.set(key, answer.faults)
+      if (answer.isSettled) settled.set(key, answer.faults)
     }
   }
   await Promise.all(Array.from({ length: TEMPLATE_CHECKS_AT_ONCE }, ask))
   return { answers, settled }
-}
-
-function uncheckable({ source }: CheckRequest, cause: unknown): CheckFault {
-  const message = cause instanceof Error ? cause.message : 'it failed'
-  return {
-    engine: source.reactPdf === undefined ? 'html' : 'react_pdf',
-    message: `it could not be checked: ${message}`,
-  }
 }

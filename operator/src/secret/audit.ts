@@ -1,0 +1,54 @@
+/**
+ * Nobody watches Secrets, since who may watch them may read them all. So each that counts is read again from time to time, slowly, and
+ * whoever changed or removed one is found out within the round.
+ */
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { SECRET_AUDIT_READS_PER_SECOND_MAX } from '@platen/contract/secret-limit.ts'
+import type { SecretPlace } from './held-secret.ts'
+import type { SeenSecret } from './write-secret.ts'
+
+const PAUSE_MS = 1000 / SECRET_AUDIT_READS_PER_SECOND_MAX
+
+export interface AuditOptions<Owner> {
+  /** Whoever has a Secret; asked for at the start of each round, and read bit by bit until its end. */
+  readonly owners: () => Iterable<Owner>
+  /** How it was seen when it was settled last; undefined where its owner is gone. */
+  readonly seen: (owner: Owner) => SeenSecret | undefined
+  /** The Secret is another than was seen: to be settled again. Told in each round until it is. */
+  readonly onChange: (owner: Owner) => void
+  /** One could not be read; the next is. */
+  readonly onError: (owner: Owner, error: unknown) => void
+  /** How it is now. */
+  readonly look: (place: SecretPlace, signal: AbortSignal) => Promise<SeenSecret>
+  readonly clock: Pick<Clock, 'sleep'>
+}
+
+/** Goes round until it is aborted, and rejects with the signal's reason then. */
+export async function auditSecrets<Owner>(options: AuditOptions<Owner>, signal: AbortSignal): Promise<never> {
+  const { owners, clock } = options
+  for (;;) {
+    // A round of none takes its time as well.
+    await clock.sleep(PAUSE_MS, signal)
+    for (const owner of owners()) {
+      await check(owner, options, signal)
+      await clock.sleep(PAUSE_MS, signal)
+    }
+  }
+}
+
+async function check<Owner>(
+  owner: Owner,
+  { look, seen, onChange, onError }: AuditOptions<Owner>,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = seen(owner)
+  if (before === undefined) return
+  try {
+    const { resourceVersion } = await look(before.place, signal)
+    // What was settled while it was read is known better than by this.
+    if (seen(owner) === before && resourceVersion !== before.resourceVersion) onChange(owner)
+  } catch (error) {
+    signal.throwIfAborted()
+    onError(owner, error)
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * The life of a key, whatever is done to it and whenever the operator dies: after a decision, after the Secret is written, after the
+ * hashes are published, or not at all. It starts again from what etcd holds alone, the Secret and the status.
+ */
+import assert from 'node:assert/strict'
+import { seededIds } from '@platen/adapters/memory/ids.ts'
+import { hashOfKey, keyIdOf, newApiKey } from '@platen/contract/api-key.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import type { KeyHash } from '@platen/contract/tenant.ts'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { anApiKeyResource, aWrittenSecret } from '../../../test/fixture/resource.ts'
+import type { FoundKey, KeysInForce } from '../compile/api-key.ts'
+import { decideKey, type KeyStatus } from './decide-key.ts'
+import type { HeldSecret } from './held-secret.ts'
+
+const HOUR = 3_600_000
+
+/** How far the operator comes before it dies. */
+const STEPS = ['decided', 'written', 'published', 'told'] as const
+type Step = (typeof STEPS)[number]
+
+/** What others do to the Secret. */
+const DEEDS = ['delete', 'edit key', 'edit both', 'edit the rest', 'back up', 'restore'] as const
+
+type Change =
+  | { readonly what: 'settle'; readonly until: Step }
+  | { readonly what: 'rotate'; readonly overlapHours: number }
+  | { readonly what: 'wait'; readonly hours: number }
+  | { readonly what: (typeof DEEDS)[number] }
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom(...STEPS).map((until) => ({ what: 'settle', until }) as const) },
+  { weight: 2, arbitrary: fc.nat(3).map((overlapHours) => ({ what: 'rotate', overlapHours }) as const) },
+  { weight: 2, arbitrary: fc.nat(3).map((hours) => ({ what: 'wait', hours }) as const) },
+  { weight: 4, arbitrary: fc.constantFrom(...DEEDS).map((what) => ({ what }) as const) },
+)
+
+/** What is known of the key, as it should be. */
+interface Truth {
+  readonly keys?: KeysInForce
+  /** The rotation served last. */
+  readonly served?: Instant
+}
+
+/** The world, and what should be true in it. */
+interface World {
+  now: Instant
+  asked: Instant | undefined
+  overlapHours: number
+  secret: HeldSecret | undefined
+  /** A copy somebody took of it, when the status told of all there is in it. */
+  backup: HeldSecret | undefined
+  status: KeyStatus
+  truth: Truth
+  /** What of the truth survives the loss of the Secret: what the status told last. */
+  told: Truth
+  readonly made: Set<KeyHash>
+}
+
+const ids = seededIds('life')
+
+test('the hashes in force are those that should be, whoever dies when and whatever is done to the Secret', () => {
+  fc.assert(
+    fc.property(fc.array(change, { minLength: 1, maxLength: 40 }), (changes) => {
+      const world: World = {
+        now: 0,
+        asked: undefined,
+        overlapHours: 1,
+        secret: undefined,
+        backup: undefined,
+        status: {},
+        truth: {},
+        told: {},
+        made: new Set(),
+      }
+      for (const each of changes) apply(world, each)
+      settle(world, 'told')
+      settle(world, 'told')
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+function apply(world: World, { what, ...how }: Change): void {
+  switch (what) {
+    case 'settle':
+      return settle(world, 'until' in how ? how.until : 'told')
+    case 'rotate':
+      world.asked = (world.asked ?? 0) + 1
+      world.overlapHours = 'overlapHours' in how ? how.overlapHours : 0
+      return undefined
+    case 'wait':
+      world.now += 'hours' in how ? how.hours * HOUR : 0
+      return undefined
+    case 'delete':
+      world.secret = undefined
+      world.truth = world.told
+      return undefined
+    case 'edit key':
+      return edit(world, { key: 'edited' })
+    case 'edit both':
+      // Before the status tells of a key there is nothing to tell a whole forgery by.
+      return isTold(world) ? edit(world, { key: 'edited', sha256: hashOfKey('edited') }) : undefined
+    case 'edit the rest':
+      return edit(world, { keyId: 'edited', tenant: 'edited' })
+    case 'back up':
+      world.backup = isTold(world) ? world.secret : world.backup
+      return undefined
+    case 'restore':
+      if (world.backup !== undefined) world.truth = world.told
+      world.secret = world.backup ?? world.secret
+      return undefined
+  }
+}
+
+function edit(world: World, data: Readonly<Record<string, string>>): void {
+  const { secret } = world
+  if (secret !== undefined) world.secret = { ...secret, data: { ...secret.data, ...data } }
+}
+
+function isTold({ truth, told }: World): boolean {
+  return truth === told
+}
+
+/** One run of the operator, which looks at the Secret and the status alone. */
+function settle(world: World, until: Step): void {
+  const { now, status, secret, asked, truth } = world
+  const resource = anApiKeyResource({ spec: { secretName: 'ci-key', overlapHours: world.overlapHours } })
+  const verdict = decideKey({
+    resource,
+    secret,
+    status,
+    asked: asked === undefined ? undefined : { at: asked, text: new Date(asked).toISOString() },
+    now,
+    brand: 'acme',
+    makeKey: () => newApiKey('acme', 'live', ids),
+  })
+  const isDue = truth.keys === undefined || (asked !== undefined && asked !== truth.served)
+  expect(verdict.isNew).toBe(isDue)
+  const next = isDue ? renewed(world, verdict.found) : truth
+  if (until === 'decided') return
+  world.truth = next
+  if (verdict.write !== undefined) world.secret = aWrittenSecret(secret, verdict.write)
+  if (until === 'written') return
+  check(world, verdict.found)
+  if (until === 'published') return
+  world.told = next
+  world.status = verdict.status
+}
+
+/** What is true when a key has become due, and which it is was left to chance. */
+function renewed({ truth, asked, now, overlapHours, made }: World, found: FoundKey): Truth {
+  assert('hash' in found, 'a key that is due is made')
+  expect(made).not.toContain(found.hash)
+  made.add(found.hash)
+  const replaced = truth.keys && overlapHours > 0 && { hash: truth.keys.hash, until: now + overlapHours * HOUR }
+  return {
+    keys: { hash: found.hash, ...(replaced && { replaced }) },
+    ...(asked !== undefined && { served: asked }),
+  }
+}
+
+function check({ truth, now, secret }: World, found: FoundKey): void {
+  assert(truth.keys !== undefined, 'there is a key once it was asked for')
+  const { hash, replaced } = truth.keys
+  const keys = { hash, ...(replaced !== undefined && now < replaced.until && { replaced }) }
+  const { key, ...rest } = secret?.data ?? {}
+  if (key === undefined || hashOfKey(key) !== hash) {
+    expect(found).toEqual({ fault: expect.any(String), kept: keys })
+  } else expect(found).toEqual(keys)
+  if (secret === undefined) return
+  expect(rest).toEqual({
+    keyId: keyIdOf(hash),
+    sha256: hash,
+    tenant: 'acme',
+    ...(keys.replaced && { previousSha256: keys.replaced.hash }),
+  })
+}

@@ -1,0 +1,73 @@
+/** Brings a Secret to what was decided about it, and only if it is still the one that was looked at. */
+import { SECRET_TRIES_MAX } from '@platen/contract/secret-limit.ts'
+import type { ClusterClient } from '../cluster/client.ts'
+import { ClusterError } from '../cluster/error.ts'
+import type { KubeObject } from '../cluster/object.ts'
+import { pathOf } from '../cluster/path.ts'
+import { type HeldSecret, heldSecret, newBody, patchBody, type SecretPlace, type WantedSecret } from './held-secret.ts'
+
+/** What Secrets need of the cluster. None is ever listed or watched. */
+export type SecretClient = Pick<ClusterClient, 'get' | 'create' | 'mergePatch'>
+
+/** A state of a Secret, for the audit to tell whether it has another by now. */
+export interface SeenSecret {
+  readonly place: SecretPlace
+  /** Absent where there was none. */
+  readonly resourceVersion?: string
+}
+
+/** Where a Secret is in the API server; without a name, where one is made. */
+export function pathOfSecret(place: Partial<SecretPlace>): string {
+  return pathOf({ group: '', version: 'v1', plural: 'secrets', ...place })
+}
+
+/**
+ * Looks at a Secret, decides, and writes what was decided, whole or not at all. Where somebody else writes at the same moment
+ * all of it is done again, as what stands there now may decide otherwise; after `SECRET_TRIES_MAX` times it throws.
+ */
+export async function settleSecret<Verdict extends { readonly write?: WantedSecret }>(
+  { place, client }: { readonly place: SecretPlace; readonly client: SecretClient },
+  decide: (held: HeldSecret | undefined) => Verdict,
+  signal: AbortSignal,
+): Promise<{ readonly verdict: Verdict; readonly seen: SeenSecret }> {
+  for (let attempt = 1; ; attempt++) {
+    const stored = await client.get(pathOfSecret(place), signal)
+    const held = stored && heldSecret(stored)
+    const verdict = decide(held)
+    if (verdict.write === undefined) return { verdict, seen: seenOf(place, stored) }
+    try {
+      const written = await write({ place, client, held, wanted: verdict.write }, signal)
+      return { verdict, seen: seenOf(place, written) }
+    } catch (cause) {
+      if (!isOvertaken(cause) || attempt === SECRET_TRIES_MAX) throw cause
+    }
+  }
+}
+
+/** Looks at a Secret, for the audit. */
+export async function seeSecret(client: SecretClient, place: SecretPlace, signal: AbortSignal): Promise<SeenSecret> {
+  return seenOf(place, await client.get(pathOfSecret(place), signal))
+}
+
+interface Writing {
+  readonly place: SecretPlace
+  readonly client: SecretClient
+  readonly held: HeldSecret | undefined
+  readonly wanted: WantedSecret
+}
+
+function write({ place, client, held, wanted }: Writing, signal: AbortSignal): Promise<KubeObject> {
+  return held === undefined
+    ? client.create(pathOfSecret({ namespace: place.namespace }), newBody(place, wanted), signal)
+    : client.mergePatch(pathOfSecret(place), patchBody(held, wanted), signal)
+}
+
+/** What is remembered of a Secret that was read. */
+export function seenOf(place: SecretPlace, stored: KubeObject | undefined): SeenSecret {
+  return { place, ...(stored !== undefined && { resourceVersion: stored.metadata.resourceVersion }) }
+}
+
+/** Another was made, changed or removed in the meantime. */
+function isOvertaken(cause: unknown): boolean {
+  return cause instanceof ClusterError && (cause.status === 409 || cause.status === 404)
+}

@@ -1,0 +1,99 @@
+/** The station of the operator that keeps Secrets, on a real API server, and the hands of everybody else in the same Secrets. */
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { hashOfKey } from '@platen/contract/api-key.ts'
+import type { KeyHash } from '@platen/contract/tenant.ts'
+import { loadAccess } from '@platen/operator/cluster/access.ts'
+import { openClusterClient } from '@platen/operator/cluster/client.ts'
+import { isKubeObject, type KubeObject } from '@platen/operator/cluster/object.ts'
+import type { WebhookSecretPorts } from '@platen/operator/secret/settle-webhook-secret.ts'
+import { pathOfSecret } from '@platen/operator/secret/write-secret.ts'
+import { type KubeServer, startKube } from '../../topology/server/kube.ts'
+
+export const NAMESPACE = 'team-acme'
+const OPERATOR_NAMESPACE = 'platen-system'
+const OPERATOR = 'operator'
+
+/** A Secret as anybody reads it. */
+export interface ReadSecret {
+  readonly object: KubeObject
+  /** Decoded. */
+  readonly data: Readonly<Record<string, string>>
+  readonly hash: KeyHash
+}
+
+export interface Vault extends AsyncDisposable {
+  readonly kube: KubeServer
+  /** What the operator has, and no right that it does not need. Its clock stands still. */
+  readonly ports: WebhookSecretPorts & { readonly clock: ReturnType<typeof manualClock> }
+  read(name: string, namespace?: string): Promise<ReadSecret | undefined>
+  /** Merges into the `data` of a Secret, as whoever has the right to; null removes. */
+  edit(name: string, data: Readonly<Record<string, string | null>>): Promise<void>
+  remove(name: string): Promise<void>
+}
+
+export async function openVault(): Promise<Vault> {
+  const stack = new AsyncDisposableStack()
+  const kube = stack.use(await startKube({ personas: [{ name: OPERATOR }] }))
+  for (const [path, body] of rights()) await ask(kube, { method: 'POST', path, body })
+  const client = stack.use(
+    openClusterClient({
+      access: await loadAccess(await kube.kubeconfig(OPERATOR)),
+      clock: systemClock(),
+      meter: { requested: () => undefined },
+    }),
+  )
+  const ports = {
+    client,
+    clock: manualClock(),
+    ids: systemIds(),
+    brand: 'service',
+    sealKey: Buffer.alloc(32, 7),
+    namespace: OPERATOR_NAMESPACE,
+  }
+  const pathOf = (name: string, namespace = NAMESPACE) => pathOfSecret({ namespace, name })
+  return {
+    kube,
+    ports,
+    async read(name, namespace) {
+      const { status, body } = await kube.request({ path: pathOf(name, namespace) })
+      return status === 404 ? undefined : readSecret(body)
+    },
+    async edit(name, data) {
+      const encoded = Object.entries(data).map(([key, text]) => [key, text && Buffer.from(text).toString('base64')])
+      const patch = { data: Object.fromEntries(encoded) }
+      await ask(kube, { method: 'PATCH', path: pathOf(name), body: patch, type: 'application/merge-patch+json' })
+    },
+    async remove(name) {
+      await kube.request({ method: 'DELETE', path: pathOf(name) })
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** Asks as an admin, and throws where that is refused. */
+export async function ask(kube: KubeServer, call: Parameters<KubeServer['request']>[0]): Promise<void> {
+  const { status, body } = await kube.request(call)
+  if (status >= 400) throw new Error(`${call.path}: ${status} ${String(body['message'])}`)
+}
+
+function readSecret(body: Readonly<Record<string, unknown>>): ReadSecret {
+  if (!isKubeObject(body)) throw new Error('the API server answers with no object')
+  const entries = Object.entries(body['data'] ?? {})
+  const data = Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))
+  return { object: body, data, hash: hashOfKey(data['key'] ?? '') }
+}
+
+/** The namespaces, and what the operator may do with Secrets. */
+function rights(): readonly (readonly [path: string, body: object])[] {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch'] }]
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: OPERATOR }
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: OPERATOR }]
+  return [
+    ...[NAMESPACE, OPERATOR_NAMESPACE].map((name) => ['/api/v1/namespaces', { metadata: { name } }] as const),
+    [`${rbac}/clusterroles`, { metadata: { name: OPERATOR }, rules }],
+    [`${rbac}/clusterrolebindings`, { metadata: { name: OPERATOR }, roleRef, subjects }],
+  ]
+}
