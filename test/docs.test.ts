@@ -33,6 +33,7 @@ import {
   TEMPLATE_SOURCE_BYTES_MAX,
 } from '@platen/contract/limit.ts'
 import { SETTINGS } from '@platen/embedded/config.ts'
+import { SETTINGS as OPERATOR_SETTINGS } from '@platen/operator/config.ts'
 import { SETTINGS as RENDERER_SETTINGS } from '@platen/renderer/config.ts'
 import { SETTINGS as WEBHOOKS_SETTINGS } from '@platen/webhooks/config.ts'
 import { expect, test } from 'vitest'
@@ -57,6 +58,7 @@ test('docs/cluster.md lists every setting of every process', async () => {
     'api-settings': own(API_SETTINGS),
     'renderer-settings': own(RENDERER_SETTINGS),
     'webhooks-settings': own(WEBHOOKS_SETTINGS),
+    'operator-settings': own(OPERATOR_SETTINGS),
     connections: settingsTable(CONNECTION_SETTINGS),
   }
   await expect(documentWith('docs/cluster.md', made)).toMatchFileSnapshot('../docs/cluster.md')

@@ -51,7 +51,10 @@ export const IMPORT_TABLE: readonly Row[] = [
     packages: [],
   },
 
-  { from: 'operator/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'operator/src/main.ts', mayImport: [CONTRACT, ADAPTERS, 'renderer/src/engine/thread-pool.ts'] },
+  { from: 'operator/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
+  { from: 'operator/src/leader/recovery.ts', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'operator/src/reconcile/status.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'operator/src/compilation', mayImport: [CONTRACT], builtins: PURE },
   { from: 'operator/src/compile', mayImport: [CONTRACT, PUBLISH_CHECK], builtins: PURE },
   { from: 'operator/src', mayImport: [CONTRACT, PUBLISH_CHECK] },

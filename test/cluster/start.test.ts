@@ -16,7 +16,7 @@ import { type RedisServer, startRedis } from '../topology/server/redis.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { connectTo, sharedKafka } from './harness.ts'
 
-type Name = Exclude<Deployable, 'publish'>
+type Name = Exclude<Deployable, 'publish' | 'operator'>
 type Settings = Readonly<Record<string, string>>
 
 const ROOT = new URL('../..', import.meta.url).pathname

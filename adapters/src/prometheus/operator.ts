@@ -30,6 +30,9 @@ interface Counted {
   readonly lease: string
 }
 
+/** What is put right: all that was published, parts of it, and what stands in the cluster. */
+const REPAIRED = ['directory', 'tenants', 'keys', 'templates', 'secrets']
+
 /** How the API server is asked. */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -59,6 +62,11 @@ function clusterMeter(registry: Registry, { kinds, lease }: Counted): Omit<Opera
   const relists = counter('platen_operator_relists_total', 'How often all objects of a kind were listed.', ['kind'])
   const watches = counter('platen_operator_watches_total', 'Watches of a kind that were opened.', ['kind'])
   const unread = counter('platen_operator_unreadable_objects_total', 'Objects met that could not be read.', ['kind'])
+  const repairs = counter(
+    'platen_operator_repairs_total',
+    'What somebody else had changed of what was written, in Redis or in Secrets, and was put right.',
+    ['kind'],
+  )
   const master = new Gauge({
     name: 'leader_election_master_status',
     help: '1 while this process holds the lease, else 0.',
@@ -67,12 +75,14 @@ function clusterMeter(registry: Registry, { kinds, lease }: Counted): Omit<Opera
   })
   for (const method of METHODS) for (const code of ['200', '<error>']) requests.inc({ code, method }, 0)
   for (const perKind of [relists, watches, unread]) for (const kind of kinds) perKind.inc({ kind }, 0)
+  for (const kind of REPAIRED) repairs.inc({ kind }, 0)
   master.set({ name: lease }, 0)
   return {
     requested: (method, code) => requests.inc({ code, method }),
     leading: (isHeld) => master.set({ name: lease }, isHeld ? 1 : 0),
     relisted: (kind) => relists.inc({ kind }),
     watched: (kind) => watches.inc({ kind }),
+    repaired: (kind, count) => repairs.inc({ kind }, count),
     unread: (kind) => unread.inc({ kind }),
   }
 }

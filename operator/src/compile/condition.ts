@@ -29,13 +29,18 @@ export function conditionsOf(
   const failed = needed.find(({ isTrue }) => !isTrue)
   const ready = failed === undefined ? holds('Ready', 'Ready') : fails('Ready', failed.reason, failed.message)
   const findings = [ready, ...needed.filter(({ type }) => type !== 'Ready'), ...told]
-  return findings.map(({ type, isTrue, reason, message }) => ({
+  return findings.map((finding) => tell(finding, resource))
+}
+
+/** A finding, as it is told of the generation of a resource. */
+export function tell({ type, isTrue, reason, message }: Finding, { metadata }: Resource): Condition {
+  return {
     type,
     status: isTrue ? 'True' : 'False',
     reason,
     message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX),
-    observedGeneration: resource.metadata.generation,
-  }))
+    observedGeneration: metadata.generation,
+  }
 }
 
 /** The place of a resource as people say it: `Template team-acme/invoice`. */

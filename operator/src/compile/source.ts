@@ -9,9 +9,17 @@ import { sha256 } from './digest.ts'
 /** What ConfigMaps hold, by `namespace/name`; `binaryData` in base64. */
 export type ConfigMaps = ReadonlyMap<string, ConfigMapContent>
 
-interface ConfigMapContent {
+export interface ConfigMapContent {
   readonly data?: Readonly<Record<string, string>>
   readonly binaryData?: Readonly<Record<string, string>>
+}
+
+/** The ConfigMaps a template takes something from, as `namespace/name`, each once. */
+export function configMapNamesOf({ metadata, spec }: TemplateResource): readonly string[] {
+  const { reactPdf, html, assets = [] } = spec
+  const sources = [reactPdf?.source, html?.template, html?.header, html?.footer, ...assets]
+  const names = sources.flatMap((source) => source?.configMapKeyRef?.name ?? [])
+  return [...new Set(names)].map((name) => `${metadata.namespace}/${name}`)
 }
 
 /** A template's own texts and files, wherever they were written. */

@@ -19,6 +19,8 @@ export interface ClusterOptions {
   readonly manifestsDir: string
   /** Where generated keys and identities are kept. */
   readonly dataDir: string
+  /** A Kubernetes API whose resources are published, by this many operators; absent = `manifestsDir` is, by `platen publish`. */
+  readonly kube?: { readonly kubeconfig: string; readonly namespace: string; readonly operators: number }
   /** The ports of the API processes, as many as there are to be; 0 takes a free one. */
   readonly apiPorts: readonly number[]
   /** The engines there is a renderer of. */
@@ -48,7 +50,7 @@ export interface Cluster extends AsyncDisposable {
   readonly eventKey: Uint8Array
   /** How its processes reach what they stand on. */
   readonly connections: Readonly<Record<string, string>>
-  /** The processes of one deployable, or `publish`. */
+  /** The processes of one deployable, or of `publish`. */
   processes(name: Deployable): readonly ServerProcess[]
   /** What all of its processes have written, as far as it was looked at before they were started again. */
   readonly log: () => string
@@ -59,7 +61,7 @@ export interface Cluster extends AsyncDisposable {
   readonly start: () => Promise<void>
 }
 
-export type Deployable = 'publish' | 'api' | 'renderer' | 'webhooks'
+export type Deployable = 'publish' | 'operator' | 'api' | 'renderer' | 'webhooks'
 
 /** Starts a cluster; resolves when its manifests are published and every process is ready. Throws with the log of what does not start. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -77,15 +79,16 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const connections = connectionsTo({ redis, s3, broker, topicPrefix })
   const secrets = makeSecrets()
   const recipes = recipesOf(options, { ...connections, ...secrets, ...options.settings })
-  // First the settings: a renderer that knew none would render for tenants that are suspended.
-  const publish = [await owned(startServer(recipes.publish))]
   const start = (all: readonly Recipe[]) => Promise.all(all.map((recipe) => owned(startServer(recipe))))
+  // First the settings: a renderer that knew none would render for tenants that are suspended.
+  const publish = await start(recipes.publish)
+  const operator = await start(recipes.operator)
   const [api, renderer, webhooks] = await Promise.all([
     start(recipes.api),
     start(recipes.renderer),
     start(recipes.webhooks),
   ])
-  const groups: Readonly<Record<Deployable, readonly ServerProcess[]>> = { publish, api, renderer, webhooks }
+  const groups: Readonly<Record<Deployable, readonly ServerProcess[]>> = { publish, operator, api, renderer, webhooks }
   const all = Object.values(groups).flat()
   const rest = [...api, ...renderer, ...webhooks]
   const whole = stack.move()
@@ -105,7 +108,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     },
     kill: async () => void (await Promise.all(all.map((each) => each.kill()))),
     async start() {
-      for (const each of publish) await each.start()
+      for (const each of [...publish, ...operator]) await each.start()
       await Promise.all(rest.map((each) => each.start()))
     },
     [Symbol.asyncDispose]: () => whole.disposeAsync(),
@@ -160,14 +163,16 @@ function makeSecrets() {
 }
 
 interface Recipes {
-  readonly publish: Recipe
+  readonly publish: readonly Recipe[]
+  readonly operator: readonly Recipe[]
   readonly api: readonly Recipe[]
   readonly renderer: readonly Recipe[]
   readonly webhooks: readonly Recipe[]
 }
 
 function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>>): Recipes {
-  const { apiPorts, engines, renderers = 1, webhooks = 1, manifestsDir, dataDir, settingsOf = () => ({}) } = options
+  const { apiPorts, engines, renderers = 1, webhooks = 1, manifestsDir, dataDir, kube } = options
+  const { settingsOf = () => ({}) } = options
   const deployable = (name: Deployable, own: Readonly<Record<string, string>>): Recipe =>
     recipeOf(name, () => ({ ...own, ...settingsOf(name) }))
   const publish: Recipe = {
@@ -180,8 +185,12 @@ function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>
       }),
     isReady: async (_place, _signal, log) => /^watching /m.test(log()),
   }
+  const access = kube && { PLATEN_KUBECONFIG: kube.kubeconfig, PLATEN_NAMESPACE: kube.namespace }
   return {
-    publish,
+    publish: kube === undefined ? [publish] : [],
+    operator: Array.from({ length: kube?.operators ?? 0 }, (_, at) =>
+      deployable('operator', { ...env, ...access, PLATEN_INSTANCE: `operator-${at}` }),
+    ),
     api: apiPorts.map((port) => ({
       ...deployable('api', { ...env, PLATEN_ENGINES: engines.join(',') }),
       ...(port !== 0 && { port }),

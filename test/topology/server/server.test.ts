@@ -135,7 +135,9 @@ describe.skipIf(!hasServers(OPERATOR_SERVERS))('a Kubernetes API', () => {
     await kube.etcd.compact()
     const listed = await kube.request({ path: `${path}?limit=1&continue=${encodeURIComponent(rest)}` })
     expect(listed).toMatchObject({ status: 410, body: { reason: 'Expired' } })
-    const watched = await kube.request({ path: `${path}?watch=true&timeoutSeconds=5&resourceVersion=${resourceVersion}` })
+    const watched = await kube.request({
+      path: `${path}?watch=true&timeoutSeconds=5&resourceVersion=${resourceVersion}`,
+    })
     expect(watched).toMatchObject({ status: 200, body: { type: 'ERROR', object: { code: 410 } } })
   })
 

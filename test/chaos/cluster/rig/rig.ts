@@ -128,7 +128,7 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
       broker: kafka.broker,
       redis,
       s3,
-      settingsOf: (name) => (name === 'publish' ? {} : settingsOf(name)),
+      settingsOf: (name) => (name === 'publish' || name === 'operator' ? {} : settingsOf(name)),
     }),
   )
   const owned = stack.move()

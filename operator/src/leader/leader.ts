@@ -1,0 +1,235 @@
+/** What the one operator does that holds the lease: it publishes what is declared, and sees to it that it stays so. */
+import { once } from 'node:events'
+import { DIRECTORY_REPAIR_MS } from '@platen/contract/directory-limit.ts'
+import {
+  DIRECTORY_AUDIT_MS,
+  PUBLISH_RETRY_MS,
+  RECONCILE_DRAIN_MS,
+  RECONCILE_WORKERS,
+} from '@platen/contract/operator-limit.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { Uid } from '@platen/contract/resource.ts'
+import type { SealKey } from '@platen/contract/seal.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import type { ClusterClient } from '../cluster/client.ts'
+import { openCompilation } from '../compilation/compilation.ts'
+import type { FoundKey } from '../compile/api-key.ts'
+import type { FoundSecret } from '../compile/tenant.ts'
+import type { PublishCheck } from '../publish/answer-check.ts'
+import { eventRecorder } from '../reconcile/event.ts'
+import type { Inventory } from '../reconcile/inventory.ts'
+import { type Enforced, Propagation } from '../reconcile/propagation.ts'
+import { Publication, type PublicationOptions } from '../reconcile/publication.ts'
+import { Reconciler, type Station } from '../reconcile/reconciler.ts'
+import { WorkQueue } from '../reconcile/work-queue.ts'
+import { runWorkers } from '../reconcile/worker.ts'
+import { auditSecrets } from '../secret/audit.ts'
+import type { SecretPlace } from '../secret/held-secret.ts'
+import { seeSecret } from '../secret/write-secret.ts'
+import { apiKeyStation } from '../station/api-key.ts'
+import { SecretWatch } from '../station/secret-watch.ts'
+import { templateStation } from '../station/template.ts'
+import { TemplateSources } from '../station/template-source.ts'
+import { tenantStation } from '../station/tenant.ts'
+import { recover } from './recovery.ts'
+
+/** The one who publishes, with the epoch of the lease. */
+export type Publisher = PublicationOptions['publisher'] & {
+  /** What stood in Redis when it was opened; told of what of it cannot be read. */
+  readonly published: (onDamage: (kind: string, name: string) => void) => DirectorySnapshot
+  readonly enforced: (signal: AbortSignal) => Promise<Enforced>
+  /** Puts right what somebody has changed in Redis; answers what. */
+  readonly audit: (signal: AbortSignal) => Promise<readonly { readonly kind: string }[]>
+}
+
+export interface LeaderPorts {
+  readonly client: ClusterClient
+  readonly publisher: Publisher
+  readonly artifacts: ArtifactStore
+  readonly check: PublishCheck
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly meter: OperatorMeter
+}
+
+export interface LeaderSettings {
+  /** The operator's own, where webhook secrets stand. */
+  readonly namespace: string
+  /** Opens the prefix of generated keys and secrets. */
+  readonly brand: string
+  /** The name of this process. */
+  readonly instance: string
+  /** Seals webhook secrets wherever they go. */
+  readonly sealKey: SealKey
+  /** Where template sources go, and the PDFs of tenants that name no bucket. */
+  readonly serviceBucket: string
+}
+
+/** Whoever is told of what changes in the inventory. */
+export type Subscriber = Pick<Reconciler, 'take'> & { readonly takeConfigMap: (name: string) => void }
+
+export interface LeaderOptions extends LeaderSettings {
+  readonly ports: LeaderPorts
+  readonly inventory: Inventory
+  /** Tells of changes from then on. */
+  readonly subscribe: (subscriber: Subscriber) => void
+}
+
+/**
+ * Reconciles until `stop` aborts, and ends what it has in hand then. Throws what no retry mends, such as that another publisher has taken
+ * over; and the reason of `lost` where that aborts.
+ */
+export async function lead(
+  options: LeaderOptions,
+  { stop, lost }: { stop: AbortSignal; lost: AbortSignal },
+): Promise<void> {
+  const { ports, inventory } = options
+  const { publisher, clock, log } = ports
+  const work = assemble(options)
+  const failed = new AbortController()
+  const running = AbortSignal.any([lost, failed.signal])
+  options.subscribe({ take: (change) => work.reconciler.take(change), takeConfigMap: work.takeConfigMap })
+  await begin(work.reconciler, { clock, log }, AbortSignal.any([stop, running]))
+  log.info({ revision: publisher.revision(), resources: inventory.all().length }, 'operator leads')
+  const over = new AbortController()
+  const background = AbortSignal.any([running, over.signal])
+  const tasks = [
+    work.publication.run(background),
+    work.propagation.run(background),
+    keepInRedis(options, background),
+    auditSecrets(work.audit, background).catch(() => undefined),
+    runWorkers({ ...work.workers, clock, log }, running),
+  ]
+  for (const task of tasks) task.catch((error: unknown) => failed.abort(error))
+  await Promise.race([aborted(stop), aborted(running)])
+  // What does not end in time is looked at by whoever leads next.
+  await Promise.race([work.workers.queue.close(), clock.sleep(RECONCILE_DRAIN_MS, running).catch(() => undefined)])
+  over.abort()
+  await Promise.allSettled(tasks)
+  running.throwIfAborted()
+}
+
+/** Puts all its parts together. */
+function assemble(options: LeaderOptions) {
+  const { ports, inventory, serviceBucket } = options
+  const { client, publisher, clock, ids, log, meter } = ports
+  const foundKeys = new Map<Uid, FoundKey>()
+  const webhookSecrets = new Map<Uid, FoundSecret>()
+  const versionOf = (configMap: string) => inventory.versionOf(configMap)
+  const sources = new TemplateSources({ ...ports, versionOf, serviceBucket })
+  const { configMaps, checks } = sources
+  // The name of a key is its hash.
+  const published = publisher.published((kind, name) => log.error({ kind, name }, 'what is published cannot be read'))
+  const previous = recover({ declared: inventory.all(), published, serviceBucket })
+  const facts = { configMaps, checks, foundKeys, webhookSecrets }
+  const compilation = openCompilation({ facts, previous, serviceBucket, defaults: DEFAULT_LIMITS })
+  const watch = new SecretWatch({ log, onRepair: () => meter.repaired('secrets', 1) })
+  const secretPorts = { ...options, client, clock, ids }
+  const nothing: Station = { prepare: async () => ({ known: {} }), recall: () => ({}), forget: () => undefined }
+  const queues = countedQueue(options)
+  const publication: Publication = new Publication({
+    compilation,
+    publisher,
+    clock,
+    onChanged: (uids) => reconciler.tellAgain(uids),
+  })
+  const propagation = new Propagation({ ask: (signal) => publisher.enforced(signal), clock, log })
+  const reconciler: Reconciler = new Reconciler({
+    inventory,
+    compilation,
+    publication,
+    propagation,
+    queue: queues.queue,
+    client,
+    clock,
+    record: eventRecorder({ ...options, client, clock, ids, log }),
+    stations: {
+      Plan: nothing,
+      Tenant: tenantStation({ ports: secretPorts, webhookSecrets, previous: previous.tenants, watch }),
+      Template: templateStation(sources),
+      ApiKey: apiKeyStation({ ports: secretPorts, foundKeys, watch }),
+    },
+  })
+  return {
+    reconciler,
+    publication,
+    propagation,
+    workers: { ...queues, reconcile: (key: string, signal: AbortSignal) => reconciler.reconcile(key, signal) },
+    takeConfigMap: (name: string) => reconciler.prepareAgain(sources.usersOf(name)),
+    audit: {
+      clock,
+      look: (place: SecretPlace, signal: AbortSignal) => seeSecret(client, place, signal),
+      owners: () => watch.owners(),
+      seen: (uid: Uid) => watch.seen(uid),
+      onChange: (uid: Uid) => reconciler.prepareAgain([uid]),
+      onError: (uid: Uid, err: unknown) => log.debug({ err, uid }, 'secret could not be looked at'),
+    },
+  }
+}
+
+/** A queue, and what counts it and its workers. */
+function countedQueue({ ports: { clock, ids, meter } }: LeaderOptions) {
+  const workers = RECONCILE_WORKERS
+  const controller = meter.controller('platen', { workers, look: () => queue.state() })
+  const queue: WorkQueue = new WorkQueue({ clock, ids, meter: controller })
+  return { queue, workers, meter: controller }
+}
+
+/** What is published at the beginning has to be, before anything is looked at: until Redis can be reached nothing else is of use. */
+async function begin(
+  reconciler: Reconciler,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    try {
+      await reconciler.begin(signal)
+      return
+    } catch (err) {
+      if (signal.aborted) return
+      if (!(err instanceof Unavailable)) throw err
+      log.warn({ err }, 'settings could not be published')
+      await clock.sleep(PUBLISH_RETRY_MS, signal).catch(() => undefined)
+    }
+  }
+}
+
+/** Sees to it that Redis holds what was published, until the signal aborts. Throws what is no `Unavailable`. */
+async function keepInRedis(
+  { ports: { publisher, clock, log, meter } }: LeaderOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  let auditedAt = clock.monotonic()
+  while (!signal.aborted) {
+    try {
+      await clock.sleep(DIRECTORY_REPAIR_MS, signal)
+      if (await publisher.repair(signal)) {
+        log.warn({ revision: publisher.revision() }, 'settings published again, Redis had lost them')
+        meter.repaired('directory', 1)
+      }
+      if (clock.monotonic() - auditedAt < DIRECTORY_AUDIT_MS) continue
+      auditedAt = clock.monotonic()
+      const repaired = await publisher.audit(signal)
+      if (repaired.length === 0) continue
+      log.warn({ count: repaired.length }, 'settings put right, somebody had changed them in Redis')
+      for (const { kind } of repaired) meter.repaired(kind, 1)
+    } catch (err) {
+      if (signal.aborted) return
+      if (!(err instanceof Unavailable)) throw err
+      log.debug({ err }, 'settings could not be looked at')
+    }
+  }
+}
+
+/** Resolves when the signal aborts. */
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await once(signal, 'abort')
+}

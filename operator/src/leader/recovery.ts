@@ -1,0 +1,58 @@
+/** What was in force when an operator begins, by what Redis holds and by what the statuses tell. Pure. */
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
+import { DEFAULT_LIMITS, type Limits, type Template, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import type { CompilationOptions } from '../compilation/state.ts'
+import { codeOf } from '../compile/source.ts'
+import { storageOf } from '../compile/tenant.ts'
+import type { Declared } from '../reconcile/declared.ts'
+import type { Status } from '../reconcile/status.ts'
+
+interface Found {
+  readonly declared: readonly Declared[]
+  /** What Redis holds; empty where it was emptied. */
+  readonly published: DirectorySnapshot
+  readonly serviceBucket: string
+}
+
+/** Keys are left out: their hashes are found in statuses and Secrets, and plans: what tenants had of them they have. */
+export function recover({ declared, published, serviceBucket }: Found): CompilationOptions['previous'] {
+  const tenants = new Map<Uid, { readonly settings: Tenant }>()
+  const templates = new Map<Uid, { readonly settings: Template }>()
+  for (const { resource, status } of declared) {
+    const { uid } = resource.metadata
+    // We wrote it, or the API server has held it against its schema.
+    const told = JSON.parse(status) as Status
+    if (resource.kind === 'Tenant') {
+      const settings = publishedTenant(resource, published) ?? toldTenant(resource, told, serviceBucket)
+      if (settings !== undefined) tenants.set(uid, { settings })
+    }
+    if (resource.kind === 'Template') {
+      const settings = publishedTemplate(resource, published)
+      if (settings !== undefined && settings.digest === told.digest) templates.set(uid, { settings })
+    }
+  }
+  return { plans: new Map(), tenants, templates, apiKeys: new Map() }
+}
+
+function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySnapshot): Tenant | undefined {
+  const tenant = tenants.get(metadata.name as TenantId)
+  return tenant?.incarnation === metadata.uid ? tenant : undefined
+}
+
+/** Its limits outlive its plan, and Redis. */
+function toldTenant(
+  resource: TenantResource,
+  { effective, published }: Status,
+  serviceBucket: string,
+): Tenant | undefined {
+  if (effective === undefined || published === undefined) return undefined
+  const limits: Limits = { ...DEFAULT_LIMITS, ...effective }
+  const { name, uid } = resource.metadata
+  const storage = storageOf(resource, serviceBucket)
+  return { id: name as TenantId, incarnation: uid, limits, suspended: resource.spec.suspended ?? false, storage }
+}
+
+function publishedTemplate(resource: TemplateResource, { templates }: DirectorySnapshot): Template | undefined {
+  return templates.get(resource.spec.tenantRef.name as TenantId)?.get(codeOf(resource))
+}

@@ -1,0 +1,82 @@
+/** The operator: it follows what is declared from its start on, and reconciles while it holds the lease. */
+import { abortable } from '@platen/contract/bell.ts'
+import { acquireLease, type HeldLease } from '../cluster/lease.ts'
+import { type Inventory, openInventory } from '../reconcile/inventory.ts'
+import { type LeaderPorts, type LeaderSettings, lead, type Publisher, type Subscriber } from './leader.ts'
+
+export interface OperatorOptions {
+  readonly ports: Omit<LeaderPorts, 'publisher'>
+  readonly settings: LeaderSettings
+  /** Takes the right to publish with an epoch. */
+  readonly openPublisher: (epoch: number, signal: AbortSignal) => Promise<Publisher>
+  /** The highest epoch that anything was published with. */
+  readonly readEpoch: (signal: AbortSignal) => Promise<number>
+}
+
+export interface Operator extends AsyncDisposable {
+  readonly inventory: Pick<Inventory, 'synced' | 'silentMs'>
+  /** Whether everything that is declared has been read: only then can it take over at once. */
+  readonly isReady: () => boolean
+  /** Waits for the lease, and leads until `stop` aborts. Throws as `lead` does, and when the lease is lost. */
+  readonly run: (stop: AbortSignal) => Promise<void>
+}
+
+/** The name of the lease. */
+export const LEASE = 'platen-operator'
+
+/** Begins to follow what is declared. */
+export function openOperator({ ports, settings, openPublisher, readEpoch }: OperatorOptions): Operator {
+  let subscriber: Subscriber | undefined
+  const inventory = openInventory({
+    ...ports,
+    onChange: (change) => subscriber?.take(change),
+    onConfigMap: (name) => subscriber?.takeConfigMap(name),
+  })
+  // Whoever waits for it is told.
+  inventory.synced.catch(() => undefined)
+  const leadWith = async (lease: HeldLease, stop: AbortSignal) => {
+    const publisher = await openPublisher(lease.epoch, AbortSignal.any([stop, lease.lost]))
+    const client = heldClient(ports.client, lease)
+    const subscribe = (next: Subscriber) => {
+      subscriber = next
+    }
+    await lead(
+      { ...settings, ports: { ...ports, client, publisher }, inventory, subscribe },
+      { stop, lost: lease.lost },
+    )
+  }
+  return {
+    inventory,
+    isReady: () => inventory.silentMs() !== undefined,
+    async run(stop) {
+      await abortable(inventory.synced, stop)
+      const floor = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
+      const { namespace, instance } = settings
+      await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity: instance, floor }, stop)
+      await leadWith(lease, stop)
+    },
+    [Symbol.asyncDispose]: () => inventory[Symbol.asyncDispose](),
+  }
+}
+
+/** Writes nothing once the lease may be another's. */
+function heldClient(client: LeaderPorts['client'], { isHeld, lost }: HeldLease): LeaderPorts['client'] {
+  const held = <Arguments extends readonly unknown[], Answer>(
+    call: (...given: Arguments) => Promise<Answer>,
+  ): ((...given: Arguments) => Promise<Answer>) => {
+    return async (...given) => {
+      if (!isHeld()) throw lost.reason ?? new Error('the lease is held no more')
+      return call(...given)
+    }
+  }
+  const { create, replace, apply, mergePatch, remove } = client
+  return {
+    ...client,
+    create: held(create),
+    replace: held(replace),
+    apply: held(apply),
+    mergePatch: held(mergePatch),
+    remove: held(remove),
+    [Symbol.dispose]: () => client[Symbol.dispose](),
+  }
+}

@@ -1,0 +1,63 @@
+/** The composition root of an operator: what is declared from the API server, its settings into Redis, its sources into the artifact store. */
+import { openProbes } from '@platen/adapters/http/probe-server.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { operatorMeter } from '@platen/adapters/prometheus/operator.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
+import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
+import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
+import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
+import { unknownSettings } from '@platen/adapters/setting/setting.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { openLog } from '@platen/adapters/system/log.ts'
+import { runUntilStopped } from '@platen/adapters/system/run.ts'
+import { PROCESS_START_MS_MAX } from '@platen/contract/limit.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { loadAccess } from './cluster/access.ts'
+import { openClusterClient } from './cluster/client.ts'
+import { readConfig, SETTINGS } from './config.ts'
+import { LEASE, openOperator } from './leader/service.ts'
+import { FOLLOWED_KINDS } from './reconcile/inventory.ts'
+
+if (import.meta.main) await runUntilStopped(serve)
+
+/** Reconciles until `stop` aborts; resolves when what is in hand has ended and the lease is given back. */
+async function serve(stop: AbortSignal): Promise<void> {
+  const config = readConfig(process.env)
+  await using stack = new AsyncDisposableStack()
+  const [clock, ids, log] = [systemClock(), systemIds(), openLog(config.logLevel)]
+  const unknown = unknownSettings(process.env, SETTINGS)
+  if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
+  const starting = AbortSignal.any([stop, clock.timeout(PROCESS_START_MS_MAX)])
+  const metrics = openMetrics({ isRead: true, deployable: 'operator' })
+  const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE })
+  const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
+  const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))
+  const redis = stack.use(
+    await connectRedis({ ...config.redis, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, starting),
+  )
+  gaugeRedis(metrics, redis.pulse)
+  const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
+  const threads = stack.use(openThreadPool({ size: 1, clock }))
+  const operator = stack.use(
+    openOperator({
+      ports: {
+        client,
+        artifacts,
+        clock,
+        ids,
+        log,
+        meter,
+        check: (check, signal) => threads.run({ kind: 'check', check }, signal),
+      },
+      settings: { ...config, serviceBucket: config.s3.home.bucket },
+      openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch }, signal),
+      readEpoch: (signal) => readEpoch(redis, signal),
+    }),
+  )
+  using _ = probes.serving({ isReady: () => ({ ready: operator.isReady(), detail: {} }), isAlive: () => true })
+  log.info({}, 'operator follows')
+  await operator.run(stop)
+}

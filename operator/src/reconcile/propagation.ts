@@ -1,0 +1,84 @@
+/** Which revision every API process enforces, for those who wait for one. Asked only while somebody waits. */
+import { type Bell, bell } from '@platen/contract/bell.ts'
+import { ENFORCED_ASK_MS, ENFORCED_ASK_MS_MAX } from '@platen/contract/operator-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+
+/** How far the processes are that said so lately. */
+export interface Enforced {
+  readonly all: number
+  /** How many of them do not enforce the last revision. */
+  readonly behind: number
+  /** What each of them enforces at least; the last revision where there are none. */
+  readonly revision: number
+  /** Is it known of each? */
+  readonly isCertain: boolean
+}
+
+export interface PropagationOptions {
+  readonly ask: (signal: AbortSignal) => Promise<Enforced>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export class Propagation {
+  readonly #options: PropagationOptions
+  readonly #woken: Bell = bell()
+  readonly #waiting = new Map<string, { readonly revision: number; readonly told: () => void }>()
+  #last: Enforced = { all: 0, behind: 0, revision: 0, isCertain: false }
+
+  constructor(options: PropagationOptions) {
+    this.#options = options
+  }
+
+  /** As it was when it was last asked for. */
+  get last(): Enforced {
+    return this.#last
+  }
+
+  /** Does every process enforce a revision, as far as is known? */
+  has(revision: number): boolean {
+    return this.#last.isCertain && this.#last.revision >= revision
+  }
+
+  /** Tells once, after this, that every process enforces a revision. Who waits under a name already no longer waits for what it did. */
+  whenEnforced(name: string, revision: number, told: () => void): void {
+    this.#waiting.set(name, { revision, told })
+    this.#woken.ring()
+  }
+
+  /** Asks and tells until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    let waitMs = ENFORCED_ASK_MS
+    while (!signal.aborted) {
+      try {
+        if (this.#waiting.size === 0) {
+          waitMs = ENFORCED_ASK_MS
+          await this.#woken.rung(signal)
+          continue
+        }
+        const hasTold = await this.#ask(signal)
+        waitMs = hasTold ? ENFORCED_ASK_MS : Math.min(waitMs * 1.1, ENFORCED_ASK_MS_MAX)
+        await clock.sleep(waitMs, signal)
+      } catch {
+        // It was aborted, and the loop sees that.
+      }
+    }
+  }
+
+  /** Answers whether somebody was told. */
+  async #ask(signal: AbortSignal): Promise<boolean> {
+    const { ask, log } = this.#options
+    try {
+      this.#last = await ask(signal)
+    } catch (err) {
+      if (!signal.aborted) log.debug({ err }, 'enforced revision unknown')
+      return false
+    }
+    const told = [...this.#waiting].filter(([, { revision }]) => this.has(revision))
+    for (const [name] of told) this.#waiting.delete(name)
+    for (const [, { told: tell }] of told) tell()
+    return told.length > 0
+  }
+}

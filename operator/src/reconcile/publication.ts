@@ -1,0 +1,143 @@
+/**
+ * The one way from resources to Redis. Changes that come while a revision is being published are compiled and published together as
+ * the next one, so that a change waits for two calls at the most and ten thousand of them take few.
+ */
+import { type Bell, bell, firstOf } from '@platen/contract/bell.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import { PUBLICATION_REST_MS_MAX, PUBLISH_RETRY_MS } from '@platen/contract/operator-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { Uid } from '@platen/contract/resource.ts'
+import type { Change, Compilation } from '../compilation/compilation.ts'
+
+export interface PublicationOptions {
+  readonly compilation: Compilation
+  readonly publisher: DirectoryPublisher & {
+    readonly revision: () => number
+    /** Publishes again what Redis has lost; answers whether it had to. */
+    readonly repair: (signal: AbortSignal) => Promise<boolean>
+    /** What the next revision is to be numbered. */
+    readonly nextRevision: () => number
+    /** What of a snapshot is not published as it is. */
+    readonly differences: (snapshot: DirectorySnapshot) => readonly unknown[]
+  }
+  /** Told who else has come to something else by a change. */
+  readonly onChanged: (uids: ReadonlySet<Uid>) => void
+  readonly clock: Clock
+}
+
+/** When the settings of a resource came into force. */
+export interface InForceSince {
+  readonly revision: number
+  readonly at: Instant
+}
+
+interface Submission {
+  readonly change: Change
+  readonly published: PromiseWithResolvers<void>
+}
+
+export class Publication {
+  readonly #options: PublicationOptions
+  readonly #woken: Bell = bell()
+  #waiting: Submission[] = []
+  /** Whose settings are compiled and not published. */
+  readonly #behind = new Set<Uid>()
+  readonly #since = new Map<Uid, InForceSince>()
+  #last: InForceSince = { revision: 0, at: 0 }
+
+  constructor(options: PublicationOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Takes all there is at the beginning, and publishes it where it is not what is published. Throws `Unavailable`, and may be called
+   * again then.
+   */
+  async begin(changes: readonly Change[], signal: AbortSignal): Promise<void> {
+    const { compilation, publisher, clock } = this.#options
+    const { resettled } = compilation.update(changes, clock.now())
+    for (const uid of resettled) this.#behind.add(uid)
+    this.#last = { revision: publisher.revision(), at: clock.now() }
+    const isPublished = publisher.revision() > 0 && publisher.differences(this.#snapshot()).length === 0
+    if (isPublished) this.#behind.clear()
+    else await this.#publish(signal)
+  }
+
+  /**
+   * Compiles a change, and publishes what comes of it. Resolves when what is in force is what was compiled. Throws `Unavailable` where it
+   * could not be published: it will be with whatever comes next.
+   */
+  submit(change: Change): Promise<void> {
+    const submission = { change, published: Promise.withResolvers<void>() }
+    this.#waiting.push(submission)
+    this.#woken.ring()
+    return submission.published.promise
+  }
+
+  /** Since when what a resource came to is in force. */
+  since(uid: Uid): InForceSince {
+    return this.#since.get(uid) ?? this.#last
+  }
+
+  /** Publishes what is submitted and what is due, until the signal aborts. Throws what is no `Unavailable`. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (this.#waiting.length === 0) await this.#rest(signal)
+      if (!signal.aborted) await this.#turn(signal)
+    }
+  }
+
+  /** Until something is submitted or due, or what could not be published is to be tried again. */
+  async #rest(signal: AbortSignal): Promise<void> {
+    const { compilation, clock } = this.#options
+    const dueInMs = (compilation.due() ?? Number.POSITIVE_INFINITY) - clock.now()
+    const waitMs = Math.min(dueInMs, this.#behind.size > 0 ? PUBLISH_RETRY_MS : PUBLICATION_REST_MS_MAX)
+    if (waitMs <= 0) return
+    const wake = (until: AbortSignal) => this.#woken.rung(until)
+    await firstOf([wake, (until) => clock.sleep(waitMs, until)], signal).catch(() => undefined)
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { compilation, clock, onChanged } = this.#options
+    const taken = this.#waiting
+    this.#waiting = []
+    const { changed, resettled } = compilation.update(
+      taken.map(({ change }) => change),
+      clock.now(),
+    )
+    for (const uid of resettled) this.#behind.add(uid)
+    try {
+      if (this.#behind.size > 0) await this.#publish(signal)
+      for (const { change } of taken) this.#since.set(change.uid, this.#last)
+      for (const { published } of taken) published.resolve()
+    } catch (error) {
+      for (const { published } of taken) published.reject(error)
+      if (!(error instanceof Unavailable)) throw error
+    }
+    const own = new Set(taken.map(({ change }) => change.uid))
+    onChanged(changed.difference(own))
+  }
+
+  async #publish(signal: AbortSignal): Promise<void> {
+    const { publisher, clock } = this.#options
+    const snapshot = this.#snapshot()
+    try {
+      await publisher.publish(snapshot, signal)
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause
+      // Somebody else's revision, who had no right to it, stands above all that are known here.
+      await publisher.repair(signal)
+      throw new Unavailable('what stands in Redis is not what was published', { cause })
+    }
+    this.#last = { revision: snapshot.revision, at: clock.now() }
+    for (const uid of this.#behind) this.#since.set(uid, this.#last)
+    this.#behind.clear()
+  }
+
+  #snapshot(): DirectorySnapshot {
+    const { compilation, publisher } = this.#options
+    return { ...compilation.content(), revision: publisher.nextRevision() }
+  }
+}

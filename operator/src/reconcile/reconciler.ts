@@ -1,0 +1,291 @@
+/**
+ * What is done for one resource, whatever has become of it: its finalizer is put on, what it needs is seen to, its settings are
+ * published, and its status says how far that has come. Looked at again, it comes to the same.
+ */
+import { abortable, firstOf } from '@platen/contract/bell.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { COUNTED_AFTER_MS, ENFORCED_SOON_MS, REVOKED_MS_MAX } from '@platen/contract/operator-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { Resource, Uid } from '@platen/contract/resource.ts'
+import type { Kind } from '@platen/contract/schema/resource.ts'
+import type { ClusterClient } from '../cluster/client.ts'
+import { ClusterError } from '../cluster/error.ts'
+import type { Compilation } from '../compilation/compilation.ts'
+import { API_VERSION, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
+import type { RecordTransition } from './event.ts'
+import type { DeclaredChange, Inventory } from './inventory.ts'
+import type { Propagation } from './propagation.ts'
+import type { Publication } from './publication.ts'
+import { type Progress, type Status, statusOf } from './status.ts'
+import type { WorkQueue } from './work-queue.ts'
+
+/** What one kind needs before its resources are compiled. */
+export interface Station {
+  /** Sees to it. Answers what the status is to tell of it, and when to look again. May be done twice. */
+  readonly prepare: (declared: Declared, status: Status, signal: AbortSignal) => Promise<Prepared>
+  /** What a status tells of what was seen to before; undefined where it has to be seen to anew. Waits for nothing. */
+  readonly recall: (declared: Declared, status: Status) => Known | undefined
+  /** The resource is gone. */
+  readonly forget: (resource: Resource) => void
+}
+
+export type Known = Readonly<Record<string, unknown>>
+
+export interface Prepared {
+  readonly known: Known
+  readonly again?: Instant
+}
+
+export interface ReconcilerOptions {
+  readonly inventory: Pick<Inventory, 'get' | 'all'>
+  readonly compilation: Pick<Compilation, 'outcomeOf' | 'tenantsOf' | 'dependentsOf'>
+  readonly publication: Pick<Publication, 'begin' | 'submit' | 'since'>
+  readonly propagation: Pick<Propagation, 'last' | 'has' | 'whenEnforced'>
+  readonly stations: Readonly<Record<Kind, Station>>
+  readonly queue: Pick<WorkQueue, 'add' | 'addAfter'>
+  readonly client: Pick<ClusterClient, 'apply'>
+  readonly record: RecordTransition
+  readonly clock: Clock
+}
+
+/** Of finalizers, and of statuses. */
+const MANAGER = 'platen-operator'
+const STATUS_MANAGER = 'platen-operator-status'
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions
+  /** What is compiled under a key. */
+  readonly #compiled = new Map<string, Resource>()
+  /** Of which something else is declared, or may have to be seen to, than when it was prepared last. */
+  readonly #dirty = new Set<string>()
+  readonly #againAt = new Map<string, Instant>()
+  readonly #known = new Map<string, Known>()
+  /** Statuses that were written and not yet read back. */
+  readonly #written = new Map<string, string>()
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options
+  }
+
+  /** Compiles and publishes all there is, and has each of them looked at. Throws as `Publication.begin` does. */
+  async begin(signal: AbortSignal): Promise<void> {
+    const { inventory, publication, stations, queue } = this.#options
+    const declared = inventory.all().filter(({ isDeleting }) => !isDeleting)
+    for (const each of declared) {
+      const key = keyOfResource(each.resource)
+      const known = stations[each.resource.kind].recall(each, this.#statusOf(each))
+      if (known === undefined) this.#dirty.add(key)
+      else this.#known.set(key, known)
+      this.#compiled.set(key, each.resource)
+    }
+    await publication.begin(
+      declared.map(({ resource }) => ({ uid: resource.metadata.uid, resource })),
+      signal,
+    )
+    for (const { resource } of inventory.all()) queue.add(keyOfResource(resource), 'resync')
+  }
+
+  /** For the inventory. */
+  take({ key, priority, after, isDeclaration }: DeclaredChange): void {
+    if (isDeclaration) this.#dirty.add(key)
+    else if (after !== undefined && spell(after.status) === this.#written.get(key)) {
+      this.#written.delete(key)
+      return
+    }
+    this.#options.queue.add(key, priority)
+  }
+
+  /** Has resources seen to again whose surroundings have changed. */
+  prepareAgain(uids: Iterable<Uid>): void {
+    for (const key of this.#keysOf(uids)) {
+      this.#dirty.add(key)
+      this.#options.queue.add(key)
+    }
+  }
+
+  /** Has resources looked at that have come to something else. */
+  tellAgain(uids: Iterable<Uid>): void {
+    for (const key of this.#keysOf(uids)) this.#options.queue.add(key, 'resync')
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<{ readonly requeueAfterMs: number } | undefined> {
+    const { inventory, clock } = this.#options
+    const declared = inventory.get(key)
+    const last = this.#compiled.get(key)
+    const isOther = last?.metadata.uid !== declared?.resource.metadata.uid
+    if (last !== undefined && (isOther || declared?.isDeleting === true)) await this.#withdraw(key, last)
+    if (declared === undefined) return undefined
+    if (declared.isDeleting) return this.#release(key, declared, signal)
+    const again = this.#againAt.get(key)
+    if (this.#dirty.has(key) || (again !== undefined && again <= clock.now())) await this.#settle(key, declared, signal)
+    await this.#tell(key, declared, signal)
+    const next = this.#againAt.get(key)
+    return next === undefined ? undefined : { requeueAfterMs: Math.max(0, next - clock.now()) }
+  }
+
+  async #settle(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
+    const { publication, stations } = this.#options
+    const { resource } = declared
+    // What changes from here on is seen to in another look.
+    this.#dirty.delete(key)
+    try {
+      if (hasFinalizer(resource) && !declared.finalizers.includes(FINALIZER))
+        await this.#apply(declared, { finalizers: [FINALIZER] }, signal)
+      const { known, again } = await stations[resource.kind].prepare(declared, this.#statusOf(declared), signal)
+      this.#known.set(key, known)
+      if (again === undefined) this.#againAt.delete(key)
+      else this.#againAt.set(key, again)
+      const before = this.#compiled.get(key)
+      this.#compiled.set(key, resource)
+      await publication.submit({ uid: resource.metadata.uid, resource })
+      this.#count(before, resource)
+    } catch (error) {
+      this.#dirty.add(key)
+      if (error instanceof Unavailable)
+        await this.#write(key, declared, { progress: { step: 'unpublished', message: error.message }, signal })
+      throw error
+    }
+  }
+
+  /** Nothing of it is in force from here on. */
+  async #withdraw(key: string, resource: Resource): Promise<void> {
+    const { publication, stations } = this.#options
+    await publication.submit({ uid: resource.metadata.uid })
+    stations[resource.kind].forget(resource)
+    for (const map of [this.#compiled, this.#known, this.#written, this.#againAt]) map.delete(key)
+    this.#count(resource, undefined)
+  }
+
+  /** Lets it go, once no process enforces it any more, or one that does takes too long. */
+  async #release(key: string, declared: Declared, signal: AbortSignal) {
+    const { publication, propagation, queue, clock } = this.#options
+    this.#dirty.delete(key)
+    if (!declared.finalizers.includes(FINALIZER)) return undefined
+    const { revision, at } = publication.since(declared.resource.metadata.uid)
+    if (!propagation.has(revision) && clock.now() - at < REVOKED_MS_MAX) {
+      propagation.whenEnforced(key, revision, () => queue.add(key))
+      return { requeueAfterMs: REVOKED_MS_MAX }
+    }
+    await this.#apply(declared, {}, signal)
+    return undefined
+  }
+
+  /** Writes how far it has come, where the status does not say so already. */
+  async #tell(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
+    const { publication, propagation, queue, clock } = this.#options
+    const since = publication.since(declared.resource.metadata.uid)
+    if (!propagation.has(since.revision)) {
+      const enforced = Promise.withResolvers<void>()
+      let isLate = false
+      propagation.whenEnforced(key, since.revision, () => (isLate ? queue.add(key) : enforced.resolve()))
+      const soon = (until: AbortSignal) => clock.sleep(ENFORCED_SOON_MS, until)
+      await firstOf([(until) => abortable(enforced.promise, until), soon], signal)
+      isLate = true
+    }
+    const step = propagation.has(since.revision) ? 'enforced' : 'published'
+    await this.#write(key, declared, { progress: { step, since, enforced: propagation.last }, signal })
+  }
+
+  async #write(
+    key: string,
+    declared: Declared,
+    { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { compilation, client, record, clock } = this.#options
+    const outcome = compilation.outcomeOf(declared.resource.metadata.uid)
+    if (outcome === undefined) return
+    const before = this.#statusOf(declared)
+    const known = { ...this.#known.get(key), ...this.#counts(declared.resource) }
+    const status = statusOf({ outcome, progress, known, before, now: clock.now() })
+    const text = canonicalJson(status)
+    if (text === canonicalJson(before)) return
+    const { kind, metadata } = declared.resource
+    const object = { apiVersion: API_VERSION, kind, metadata: identityOf(metadata), status }
+    this.#written.set(key, text)
+    try {
+      await client.apply(placeOf(declared.resource, 'status'), { object, manager: STATUS_MANAGER }, signal)
+    } catch (error) {
+      // It is not known what it says now.
+      this.#written.delete(key)
+      if (isGone(error)) return
+      throw error
+    }
+    await record(declared.resource, { before, after: status }, signal)
+  }
+
+  async #apply(declared: Declared, metadata: object, signal: AbortSignal): Promise<void> {
+    const { kind } = declared.resource
+    const object = {
+      apiVersion: API_VERSION,
+      kind,
+      metadata: { ...identityOf(declared.resource.metadata), ...metadata },
+    }
+    await this.#options.client
+      .apply(placeOf(declared.resource), { object, manager: MANAGER }, signal)
+      .catch((error: unknown) => {
+        if (!isGone(error)) throw error
+      })
+  }
+
+  #statusOf(declared: Declared): Status {
+    const text = this.#written.get(keyOfResource(declared.resource)) ?? declared.status
+    // We wrote it, or the API server has held it against its schema.
+    return JSON.parse(text) as Status
+  }
+
+  #counts(resource: Resource): Known {
+    const { compilation } = this.#options
+    const { name } = resource.metadata
+    if (resource.kind === 'Plan') return { tenants: compilation.tenantsOf(name).size }
+    if (resource.kind !== 'Tenant') return {}
+    const kinds = [...compilation.dependentsOf(name)].map((uid) => compilation.outcomeOf(uid)?.resource.kind)
+    const templates = kinds.filter((kind) => kind === 'Template').length
+    return { templates, apiKeys: kinds.length - templates }
+  }
+
+  /** Has those looked at, a little later, whose status counts a resource. */
+  #count(before: Resource | undefined, after: Resource | undefined): void {
+    const names = [before, after].map((resource) => resource && counterOf(resource))
+    if (names[0] === names[1]) return
+    for (const name of names) if (name !== undefined) this.#options.queue.addAfter(name, COUNTED_AFTER_MS)
+  }
+
+  #keysOf(uids: Iterable<Uid>): readonly string[] {
+    const { compilation } = this.#options
+    const resources = Array.from(uids, (uid) => compilation.outcomeOf(uid)?.resource)
+    return resources.flatMap((resource) => (resource === undefined ? [] : [keyOfResource(resource)]))
+  }
+}
+
+function hasFinalizer({ kind }: Resource): boolean {
+  return kind === 'Tenant' || kind === 'ApiKey'
+}
+
+/** Whose status tells how many such resources there are. */
+function counterOf(resource: Resource): string | undefined {
+  switch (resource.kind) {
+    case 'Plan':
+      return undefined
+    case 'Tenant':
+      return `Plan ${resource.spec.planRef.name}`
+    case 'Template':
+    case 'ApiKey':
+      return `Tenant ${resource.spec.tenantRef.name}`
+  }
+}
+
+/** With the uid, so that nothing is written to another object of the name, nor one made where there is none any more. */
+function identityOf(metadata: Resource['metadata']): object {
+  const { name, uid } = metadata
+  return { name, uid, ...('namespace' in metadata && { namespace: metadata.namespace }) }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ClusterError && error.status === 404
+}
+
+function spell(json: string): string {
+  return canonicalJson(JSON.parse(json))
+}

@@ -1,0 +1,101 @@
+/** What is written into the status of a resource. Pure. */
+import type { Instant } from '@platen/contract/brand.ts'
+import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
+import type { Condition, ConditionReason, Resource } from '@platen/contract/resource.ts'
+import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
+import type { Template, Tenant } from '@platen/contract/tenant.ts'
+import { type Finding, fails, holds, tell } from '../compile/condition.ts'
+import type { Outcome } from '../compile/outcome.ts'
+import type { Enforced } from './propagation.ts'
+import type { InForceSince } from './publication.ts'
+
+/** How far the settings of a resource have come. */
+export type Progress =
+  /** Redis has them not; why. */
+  | { readonly step: 'unpublished'; readonly message: string }
+  | { readonly step: 'published'; readonly since: InForceSince; readonly enforced: Enforced }
+  | { readonly step: 'enforced'; readonly since: InForceSince; readonly enforced: Enforced }
+
+export interface StatusInput {
+  readonly outcome: Outcome<Resource, unknown>
+  readonly progress: Progress
+  /** What is known of a resource besides what it came to: counts, names of Secrets. */
+  readonly known: Readonly<Record<string, unknown>>
+  readonly before: Status
+  readonly now: Instant
+}
+
+/** What the status of any resource may say. */
+export type Status = PlanStatus & TenantStatus & TemplateStatus & ApiKeyStatus
+
+/** What its kind has of it. */
+export function statusOf({ outcome, progress, known, before, now }: StatusInput): Status {
+  return {
+    observedGeneration: outcome.resource.metadata.generation,
+    ...settingsTold(outcome, progress, before),
+    ...known,
+    conditions: conditionsOf(outcome, progress).map((condition) => dated(condition, before, now)),
+  }
+}
+
+/** Tells since when a condition has been as it is. */
+function dated(condition: Condition, { conditions = [] }: Status, now: Instant) {
+  const last = conditions.find(({ type, status }) => type === condition.type && status === condition.status)
+  return { ...condition, lastTransitionTime: last?.lastTransitionTime ?? secondsOf(now) }
+}
+
+/** As Kubernetes writes times. */
+export function secondsOf(at: Instant): string {
+  return `${new Date(at).toISOString().slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}Z`
+}
+
+/** Reasons of not being ready that keep no setting of this generation from being in force. */
+const TOLERATED: ReadonlySet<ConditionReason> = new Set(['SecretMissing', 'SecretTaken', 'RotationPutOff'])
+
+function conditionsOf({ resource, conditions }: Outcome<Resource, unknown>, progress: Progress): readonly Condition[] {
+  const ready = conditions.find(({ type }) => type === 'Ready')
+  const isHeldBack = ready?.status === 'False' && !TOLERATED.has(ready.reason)
+  const findings = isHeldBack
+    ? [fails('Published', ready.reason, ready.message), fails('Propagated', ready.reason, ready.message)]
+    : progressFindings(progress)
+  return [...conditions, ...findings.map((finding) => tell(finding, resource))]
+}
+
+function progressFindings(progress: Progress): readonly Finding[] {
+  if (progress.step === 'unpublished')
+    return (['Published', 'Propagated'] as const).map((type) => fails(type, 'RedisUnavailable', progress.message))
+  const { all, behind } = progress.enforced
+  const published = holds('Published', 'Published')
+  if (progress.step === 'published')
+    return [
+      published,
+      fails('Propagated', 'Waiting', `${all - behind} of ${all} API processes enforce the last revision`),
+    ]
+  return [published, holds('Propagated', 'Propagated', all === 0 ? 'no API process is connected' : '')]
+}
+
+function settingsTold(
+  { resource, settings }: Outcome<Resource, unknown>,
+  progress: Progress,
+  { published }: Status,
+): object {
+  if (settings === undefined) return {}
+  switch (resource.kind) {
+    case 'Plan':
+    case 'ApiKey':
+      return {}
+    case 'Tenant': {
+      // What a Tenant comes to.
+      const { limits } = settings as Tenant
+      const digest = sha256(canonicalJson(settings))
+      const since = progress.step === 'unpublished' ? undefined : progress.since
+      const isSame = published?.digest === digest
+      const now = since && { revision: since.revision, digest, at: secondsOf(since.at) }
+      return { effective: limits, ...(isSame || !now ? published && { published } : { published: now }) }
+    }
+    case 'Template': {
+      const { digest, version } = settings as Template
+      return { digest, version }
+    }
+  }
+}

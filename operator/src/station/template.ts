@@ -1,0 +1,25 @@
+/** What a Template needs before it is compiled; see `template-source.ts`. */
+import type { TemplateResource } from '@platen/contract/resource.ts'
+import type { Declared } from '../reconcile/declared.ts'
+import type { Station } from '../reconcile/reconciler.ts'
+import type { TemplateSources } from './template-source.ts'
+
+export function templateStation(sources: TemplateSources): Station {
+  return {
+    async prepare(declared, status, signal) {
+      await sources.settle(templateIn(declared), status, signal)
+      return { known: {} }
+    },
+    recall(declared, status) {
+      sources.recall(templateIn(declared), status)
+      // Whether its sources stand in the artifact store, no status tells.
+      return undefined
+    },
+    forget: ({ metadata }) => sources.forget(metadata.uid),
+  }
+}
+
+function templateIn({ resource }: Declared): TemplateResource {
+  if (resource.kind !== 'Template') throw new TypeError('this is the station of Templates')
+  return resource
+}

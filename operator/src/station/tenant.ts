@@ -1,0 +1,47 @@
+/** What a Tenant needs before it is compiled: what its webhooks are signed with. */
+import { ROTATE_ANNOTATION, type TenantResource, type Uid } from '@platen/contract/resource.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
+import type { InForce } from '../compile/outcome.ts'
+import type { FoundSecret } from '../compile/tenant.ts'
+import type { Declared } from '../reconcile/declared.ts'
+import type { Station } from '../reconcile/reconciler.ts'
+import { settleWebhookSecret, type WebhookSecretPorts } from '../secret/settle-webhook-secret.ts'
+import { annotationsOf, isAsTold, type SecretWatch } from './secret-watch.ts'
+
+export interface TenantStationOptions {
+  readonly ports: WebhookSecretPorts
+  /** For compiling. */
+  readonly webhookSecrets: Map<Uid, FoundSecret>
+  /** What was in force at the beginning. */
+  readonly previous: InForce<Tenant>
+  readonly watch: SecretWatch
+}
+
+export function tenantStation({ ports, webhookSecrets, previous, watch }: TenantStationOptions): Station {
+  return {
+    async prepare(declared, status, signal) {
+      const resource = tenantIn(declared)
+      const annotations = annotationsOf(declared, ROTATE_ANNOTATION)
+      const settled = await settleWebhookSecret({ resource, annotations, status }, ports, signal)
+      webhookSecrets.set(resource.metadata.uid, settled.found)
+      watch.settled(resource, settled)
+      return { known: { ...settled.status }, ...(settled.again && { again: settled.again }) }
+    },
+    recall(declared, { webhookSecret, ...status }) {
+      const resource = tenantIn(declared)
+      const { webhookSecrets: secrets = [] } = previous.get(resource.metadata.uid)?.settings ?? {}
+      if (webhookSecret === undefined || secrets.length !== 1 || !isAsTold(declared, status)) return undefined
+      watch.recalled(resource, webhookSecret)
+      return { webhookSecret, ...(status.rotation !== undefined && { rotation: status.rotation }) }
+    },
+    forget({ metadata }) {
+      webhookSecrets.delete(metadata.uid)
+      watch.forget(metadata.uid)
+    },
+  }
+}
+
+function tenantIn({ resource }: Declared): TenantResource {
+  if (resource.kind !== 'Tenant') throw new TypeError('this is the station of Tenants')
+  return resource
+}
