@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
@@ -84,6 +85,14 @@ export async function aCluster(options: TestClusterOptions): Promise<TestCluster
 /** Connects to a Kafka that asks for nothing. */
 export function connectTo(broker: string, signal: AbortSignal): Promise<KafkaConnection> {
   return connectKafka({ brokers: [broker], clientId: 'test' }, { clock: systemClock(), log: openLog('error') }, signal)
+}
+
+const REDIS_CALL_MS_MAX = 5000
+
+/** A connection of the test's own to the Redis of a cluster; the caller closes it. */
+export function redisOf({ redis }: Pick<Cluster, 'redis'>, signal: AbortSignal): Promise<RedisConnection> {
+  const place = { kind: 'server', address: redis } as const
+  return connectRedis({ place, callMsMax: REDIS_CALL_MS_MAX, clock: systemClock() }, signal)
 }
 
 /** Every manifest in S3. */

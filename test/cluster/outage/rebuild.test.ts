@@ -3,22 +3,19 @@
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ended, eventually, reaches, render, statusOf, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, manifestsIn, type TestCluster } from '../harness.ts'
+import { aCluster, aTenant, manifestsIn, redisOf, type TestCluster } from '../harness.ts'
 
 const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
 const PATIENT_LIVE = `service_live_${'P'.repeat(43)}`
 const LETTER = { template: 'letter', data: {} }
 const ENDLESS = { template: 'letter', data: { isEndless: true } }
 const QUOTA = 20
-const CALL_MS_MAX = 5000
 
 let cluster: TestCluster
 beforeAll(async () => {
@@ -31,14 +28,6 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-/** A connection of the test's own; the caller closes it. */
-function connect(signal: AbortSignal): Promise<RedisConnection> {
-  return connectRedis(
-    { place: { kind: 'server', address: cluster.redis }, callMsMax: CALL_MS_MAX, clock: systemClock() },
-    signal,
-  )
-}
-
 test('what was charged counts again after Redis was emptied, to the unit', async ({ signal }) => {
   const service = cluster.at(0)
   const ids = await Promise.all(Array.from({ length: 12 }, () => submit(service, COUNTED_LIVE, LETTER)))
@@ -46,7 +35,7 @@ test('what was charged counts again after Redis was emptied, to the unit', async
   for (let i = 0; i < 3; i += 1) expect((await render(service, COUNTED_LIVE, LETTER)).status).toBe(200)
   const used = { charged: 15, reserved: 0 }
   const [manifest] = await manifestsIn(cluster, signal)
-  await using redis = await connect(signal)
+  await using redis = await redisOf(cluster, signal)
   const usage = () => redisLimiter(redis).usage(manifest?.render.account ?? '', monthOf(Date.now()), signal)
   const isUsed = (found: object) => isDeepStrictEqual(found, used)
   await eventually(usage, isUsed)
@@ -74,7 +63,7 @@ test('a render that was running in the Redis that came back, and has ended, ends
   await rm(file, { recursive: true })
   await cp(kept, file, { recursive: true })
   await cluster.redis.start()
-  await using redis = await connect(signal)
+  await using redis = await redisOf(cluster, signal)
   // The service has given it out.
   const shown = () => redisRenderLedger(redis).find(id as RenderId, signal)
   await eventually(shown, (view) => view?.state.status === 'failed')
