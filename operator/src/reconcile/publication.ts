@@ -45,7 +45,9 @@ export class Publication {
   /** Whose settings are compiled and not published. */
   readonly #behind = new Set<Uid>()
   readonly #since = new Map<Uid, InForceSince>()
-  #last: InForceSince = { revision: 0, at: 0 }
+  /** Of what was in force at the beginning, and of what was published last. */
+  #begun: InForceSince = { revision: 0, at: 0 }
+  #last = this.#begun
 
   constructor(options: PublicationOptions) {
     this.#options = options
@@ -63,6 +65,8 @@ export class Publication {
     const isPublished = publisher.revision() > 0 && publisher.differences(this.#snapshot()).length === 0
     if (isPublished) this.#behind.clear()
     else await this.#publish(signal)
+    this.#begun = this.#last
+    this.#since.clear()
   }
 
   /**
@@ -78,14 +82,19 @@ export class Publication {
 
   /** Since when what a resource came to is in force. */
   since(uid: Uid): InForceSince {
-    return this.#since.get(uid) ?? this.#last
+    return this.#since.get(uid) ?? this.#begun
   }
 
-  /** Publishes what is submitted and what is due, until the signal aborts. Throws what is no `Unavailable`. */
+  /** Publishes what is submitted and what is due, until the signal aborts. Throws what is no `Unavailable`. Nobody waits any more then. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      if (this.#waiting.length === 0) await this.#rest(signal)
-      if (!signal.aborted) await this.#turn(signal)
+    try {
+      while (!signal.aborted) {
+        if (this.#waiting.length === 0) await this.#rest(signal)
+        if (!signal.aborted) await this.#turn(signal)
+      }
+    } finally {
+      for (const { published } of this.#waiting) published.reject(new Unavailable('nothing is published any more'))
+      this.#waiting = []
     }
   }
 

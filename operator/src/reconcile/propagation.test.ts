@@ -1,0 +1,95 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { expect, test } from 'vitest'
+import { type Enforced, Propagation } from './propagation.ts'
+
+const nothing = () => undefined
+const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+const NONE: Enforced = { all: 0, behind: 0, revision: 0, isCertain: false }
+
+/** A propagation that is told what a test says. */
+async function following(answers: () => Enforced | Error) {
+  const clock = manualClock()
+  let asked = 0
+  const propagation = new Propagation({
+    async ask() {
+      asked++
+      const answer = answers()
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    clock,
+    log: SILENT,
+  })
+  const over = new AbortController()
+  const running = propagation.run(over.signal)
+  const told: string[] = []
+  await clock.advance(0)
+  return {
+    clock,
+    propagation,
+    told,
+    asked: () => asked,
+    wait: (name: string, revision: number) => propagation.whenEnforced(name, revision, () => told.push(name)),
+    async [Symbol.asyncDispose]() {
+      over.abort()
+      await running
+    },
+  }
+}
+
+test('nobody is asked while nobody waits', async () => {
+  await using all = await following(() => NONE)
+  await all.clock.advance(60_000)
+  expect(all.asked()).toBe(0)
+})
+
+test('each is told once, when every process enforces what it waits for', async () => {
+  let now: Enforced = { all: 3, behind: 1, revision: 6, isCertain: true }
+  await using all = await following(() => now)
+  all.wait('seven', 7)
+  all.wait('six', 6)
+  await all.clock.advance(100)
+  expect(all.told).toEqual(['six'])
+  expect([all.propagation.has(6), all.propagation.has(7)]).toEqual([true, false])
+  now = { all: 3, behind: 0, revision: 9, isCertain: true }
+  await all.clock.advance(1000)
+  expect(all.told).toEqual(['six', 'seven'])
+  const asked = all.asked()
+  await all.clock.advance(60_000)
+  expect(all.asked()).toBe(asked)
+})
+
+test('what is not certain counts for nothing', async () => {
+  let now: Enforced = { all: 0, behind: 0, revision: 7, isCertain: false }
+  await using all = await following(() => now)
+  all.wait('seven', 7)
+  await all.clock.advance(5000)
+  expect([all.told, all.propagation.has(7)]).toEqual([[], false])
+  now = { ...now, isCertain: true }
+  await all.clock.advance(5000)
+  expect(all.told).toEqual(['seven'])
+})
+
+test('whoever waits for something newer under the same name waits for that alone', async () => {
+  let now: Enforced = { all: 1, behind: 1, revision: 6, isCertain: true }
+  await using all = await following(() => now)
+  all.wait('tenant', 7)
+  all.wait('tenant', 8)
+  now = { ...now, revision: 7 }
+  await all.clock.advance(5000)
+  expect(all.told).toEqual([])
+  now = { ...now, revision: 8 }
+  await all.clock.advance(5000)
+  expect(all.told).toEqual(['tenant'])
+})
+
+test('an answer that cannot be had is asked for again, and less and less often', async () => {
+  let now: Enforced | Error = new Error('Redis is away')
+  await using all = await following(() => now)
+  all.wait('seven', 7)
+  await all.clock.advance(60_000)
+  expect(all.asked()).toBeLessThan(120)
+  now = { all: 1, behind: 0, revision: 7, isCertain: true }
+  await all.clock.advance(1000)
+  expect(all.told).toEqual(['seven'])
+})

@@ -1,0 +1,143 @@
+import type { Condition, Resource } from '@platen/contract/resource.ts'
+import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import { describe, expect, test } from 'vitest'
+import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
+import { conditionsOf, fails, holds } from '../compile/condition.ts'
+import type { Outcome } from '../compile/outcome.ts'
+import type { Enforced } from './propagation.ts'
+import { type Progress, type Status, statusOf } from './status.ts'
+
+const NOON = Date.UTC(2026, 10, 22, 12)
+const ALL: Enforced = { all: 2, behind: 0, revision: 9, isCertain: true }
+const since = { revision: 7, at: NOON }
+const ENFORCED: Progress = { step: 'enforced', since, enforced: ALL }
+
+const resource = aTenantResource({ metadata: { generation: 3 } })
+const SETTINGS: Tenant = {
+  id: 'acme' as TenantId,
+  incarnation: resource.metadata.uid,
+  limits: DEFAULT_LIMITS,
+  suspended: false,
+  storage: { bucket: 'platen', prefix: 'acme/' },
+}
+const GOOD: Outcome<Resource, unknown> = {
+  resource,
+  conditions: conditionsOf(resource, { needed: [holds('PlanResolved', 'PlanResolved')] }),
+  settings: SETTINGS,
+}
+
+interface Given {
+  readonly outcome?: Outcome<Resource, unknown>
+  readonly progress?: Progress
+  readonly known?: Readonly<Record<string, unknown>>
+  readonly before?: Status
+  readonly now?: number
+}
+
+function told({ outcome = GOOD, progress = ENFORCED, known = {}, before = {}, now = NOON }: Given = {}): Status {
+  return statusOf({ outcome, progress, known, before, now })
+}
+
+function condition(status: Status, type: Condition['type']) {
+  return status.conditions?.find((candidate) => candidate.type === type)
+}
+
+describe('a status', () => {
+  test('is of a generation, in each of its conditions', () => {
+    const { observedGeneration, conditions = [] } = told()
+    expect([observedGeneration, ...conditions.map((each) => each.observedGeneration)]).toEqual([3, 3, 3, 3, 3])
+  })
+
+  test('tells since when a condition has been so, and not since when it is for another reason', () => {
+    const first = told()
+    const later = told({ before: first, now: NOON + 60_000 })
+    expect(later).toEqual(first)
+    const outcome = {
+      ...GOOD,
+      conditions: conditionsOf(resource, { needed: [fails('PlanResolved', 'PlanNotFound', '')] }),
+    }
+    const broken = told({ outcome, before: later, now: NOON + 60_000 })
+    expect(condition(broken, 'Ready')).toMatchObject({ status: 'False', lastTransitionTime: '2026-11-22T12:01:00Z' })
+    const again = {
+      ...GOOD,
+      conditions: conditionsOf(resource, { needed: [fails('PlanResolved', 'PlanNotReady', '')] }),
+    }
+    const differently = told({ outcome: again, before: broken, now: NOON + 120_000 })
+    expect(condition(differently, 'Ready')).toMatchObject({
+      reason: 'PlanNotReady',
+      lastTransitionTime: '2026-11-22T12:01:00Z',
+    })
+  })
+
+  test('of a tenant tells the limits in force, and when these settings came there', () => {
+    const first = told()
+    expect(first.effective).toEqual(DEFAULT_LIMITS)
+    expect(first.published).toMatchObject({ revision: 7, at: '2026-11-22T12:00:00Z' })
+    const later: Progress = { ...ENFORCED, since: { revision: 8, at: NOON + 60_000 } }
+    expect(told({ before: first, progress: later }).published).toEqual(first.published)
+    const other = { ...GOOD, settings: { ...SETTINGS, suspended: true } }
+    expect(told({ outcome: other, before: first, progress: later }).published).toMatchObject({ revision: 8 })
+  })
+
+  test('of a plan tells no settings', () => {
+    const plan = aPlanResource()
+    const outcome = { resource: plan, conditions: conditionsOf(plan, { needed: [] }), settings: DEFAULT_LIMITS }
+    expect(told({ outcome, known: { tenants: 4 } })).toMatchObject({ tenants: 4 })
+    expect(Object.keys(told({ outcome }))).toEqual(['observedGeneration', 'conditions'])
+  })
+})
+
+describe('how far settings have come', () => {
+  test.for([
+    ['every process enforces them', ENFORCED, ['True', 'Published', ''], ['True', 'Propagated', '']],
+    [
+      'there is no process',
+      { ...ENFORCED, enforced: { ...ALL, all: 0 } },
+      ['True', 'Published', ''],
+      ['True', 'Propagated', 'no API process is connected'],
+    ],
+    [
+      'one is behind',
+      { step: 'published', since, enforced: { ...ALL, behind: 1 } },
+      ['True', 'Published', ''],
+      ['False', 'Waiting', '1 of 2 API processes enforce the last revision'],
+    ],
+    [
+      'Redis is away',
+      { step: 'unpublished', message: 'Redis is away' },
+      ['False', 'RedisUnavailable', 'Redis is away'],
+      ['False', 'RedisUnavailable', 'Redis is away'],
+    ],
+  ] as const)('is told where %s', ([, progress, published, propagated]) => {
+    const status = told({ progress })
+    const of = (type: Condition['type']) => {
+      const { status: holdsNow, reason, message } = condition(status, type) ?? {}
+      return [holdsNow, reason, message]
+    }
+    expect([of('Published'), of('Propagated')]).toEqual([published, propagated])
+  })
+
+  test('is nowhere for a generation that is held back, whatever is in force of an older one', () => {
+    const outcome = {
+      ...GOOD,
+      conditions: conditionsOf(resource, { needed: [fails('PlanResolved', 'PlanNotFound', 'there is no Plan')] }),
+    }
+    const status = told({ outcome })
+    for (const type of ['Published', 'Propagated'] as const)
+      expect(condition(status, type)).toMatchObject({
+        status: 'False',
+        reason: 'PlanNotFound',
+        message: 'there is no Plan',
+      })
+    expect(status.effective).toEqual(DEFAULT_LIMITS)
+  })
+
+  test('is told of settings whose secret alone is missing', () => {
+    const outcome = {
+      ...GOOD,
+      conditions: conditionsOf(resource, { needed: [fails('Ready', 'SecretMissing', 'it is gone')] }),
+    }
+    expect(condition(told({ outcome }), 'Ready')).toMatchObject({ status: 'False' })
+    expect(condition(told({ outcome }), 'Propagated')).toMatchObject({ status: 'True' })
+  })
+})
