@@ -22,6 +22,7 @@ const RENDERING = ['puppeteer', 'puppeteer-core', 'react', '@react-pdf/renderer'
 const IMAGES = [
   { name: 'api', present: ['fastify', 'kafkajs', 'ioredis'], absent: [...RENDERING, ...TOOLS] },
   { name: 'renderer', present: ['puppeteer-core', '@react-pdf/renderer', 'kafkajs'], absent: ['fastify', ...TOOLS] },
+  { name: 'operator', present: ['@kubernetes/client-node', 'quickjs-emscripten-core'], absent: ['fastify', ...TOOLS] },
   { name: 'webhooks', present: ['kafkajs', 'undici'], absent: ['fastify', ...RENDERING, ...TOOLS] },
 ]
 
@@ -87,7 +88,7 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
 test('nothing of the tests, the examples or a folder of data reaches the builder', () => {
   const kept = files.filter((file) => !isIgnored(file))
   const outside = kept.filter(
-    (file) => !/^((contract|adapters|api|renderer|webhooks)\/|(package(-lock)?\.json|\.npmrc)$)/.test(file),
+    (file) => !/^((contract|adapters|api|operator|renderer|webhooks)\/|(package(-lock)?\.json|\.npmrc)$)/.test(file),
   )
   expect(outside).toEqual([])
   expect(kept.filter((file) => file.endsWith('.test.ts'))).toEqual([])
