@@ -17,7 +17,7 @@ export interface Operator extends AsyncDisposable {
   readonly inventory: Pick<Inventory, 'synced' | 'silentMs'>
   /** Whether everything that is declared has been read: only then can it take over at once. */
   readonly isReady: () => boolean
-  /** Waits for the lease, and leads until `stop` aborts. Throws as `lead` does, and when the lease is lost. */
+  /** Waits for the lease, and leads; resolves once `stop` aborts. Throws as `lead` does, and when the lease is lost. */
   readonly run: (stop: AbortSignal) => Promise<void>
 }
 
@@ -49,11 +49,16 @@ export function openOperator({ ports, settings, openPublisher, readEpoch }: Oper
     inventory,
     isReady: () => inventory.silentMs() !== undefined,
     async run(stop) {
-      await abortable(inventory.synced, stop)
-      const floor = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
-      const { namespace, instance } = settings
-      await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity: instance, floor }, stop)
-      await leadWith(lease, stop)
+      try {
+        await abortable(inventory.synced, stop)
+        const floor = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
+        const { namespace, instance } = settings
+        await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity: instance, floor }, stop)
+        await leadWith(lease, stop)
+      } catch (error) {
+        // Most operators are stopped while they wait for the lease, and nothing is wrong with that.
+        if (!stop.aborted || error !== stop.reason) throw error
+      }
     },
     [Symbol.asyncDispose]: () => inventory[Symbol.asyncDispose](),
   }
