@@ -1,18 +1,12 @@
 /** What `make cluster` runs, as people have it: it says where everything is, serves, and leaves nothing behind. */
-import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
-import { membersOf, treeOf } from '../soak/process-tree.ts'
-import { spawnService } from '../topology/embedded.ts'
-import { freePorts } from '../topology/server/free-port.ts'
+import { ROOT } from '../architecture/source-tree.ts'
+import { startMade } from '../topology/cluster/made.ts'
 import { eventually } from '../topology/service.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
-const MAIN = join(ROOT, 'test/topology/cluster/main.ts')
 
 let folder: string
 beforeEach(async () => {
@@ -20,38 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
 
-/** A cluster on the examples, whose folders are all below `folder`. */
-async function start(signal: AbortSignal) {
-  const port = await freePorts(2)
-  const child = spawnService(
-    {
-      PLATEN_PORT: `${port}`,
-      PLATEN_DATA_DIR: join(folder, 'data'),
-      PLATEN_MANIFESTS_DIR: join(ROOT, 'examples'),
-      PLATEN_CHROMIUM: 'none',
-      TMPDIR: folder,
-    },
-    [MAIN],
-  )
-  // The guards of its processes end those when this ends it.
-  signal.addEventListener('abort', () => child.kill('SIGKILL'))
-  const exited = once(child, 'exit').then(([code]) => code as number | null)
-  let err = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text
-  })
-  const lines: string[] = []
-  for await (const line of createInterface({ input: child.stdout })) {
-    lines.push(line)
-    if (line.startsWith('ready ')) break
-  }
-  if (!lines.at(-1)?.startsWith('ready ')) throw new Error(`it did not start:\n${err}`)
-  const below = treeOf(child.pid ?? 0)
-  const groups = new Set(below.map(({ group }) => group))
-  // That of this process is that of the test, too.
-  for (const { pid, group } of below) if (pid === child.pid) groups.delete(group)
-  return { child, port, lines, exited, left: async () => membersOf(groups).map(({ command }) => command) }
-}
+const start = (signal: AbortSignal) => startMade({ what: 'cluster', folder, env: { PLATEN_CHROMIUM: 'none' } }, signal)
 
 test('says where everything is, renders by each API process, and leaves no process behind', async ({ signal }) => {
   const { child, port, lines, exited, left } = await start(signal)
