@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster check test servers bench soak chaos pictures
+.PHONY: help run cluster kube check test servers bench soak chaos pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -25,6 +25,12 @@ cluster: node_modules/.package-lock.json ## start every process of a cluster on 
 	@renderer/install-chromium.sh
 	@$(NODE) test/topology/server/install.ts
 	@exec $(NODE) test/topology/cluster/main.ts
+
+kube: node_modules/.package-lock.json ## start the same under a Kubernetes API with operators, and no resource yet
+	@renderer/install-chromium.sh
+	@openssl version >/dev/null 2>&1 || .ci/apt-install openssl
+	@$(NODE) test/topology/server/install.ts
+	@exec $(NODE) test/topology/cluster/main.ts kube
 
 check: node_modules/.package-lock.json ## check formatting, lint and types
 	npm run --silent check

@@ -1,52 +1,60 @@
 /**
- * What `make cluster` runs: the cluster topology on this machine, on two API processes, until SIGTERM or Ctrl-C. It says where everything
- * is, and last that it is ready. Nothing of it outlasts this process but the data folder, with the generated keys and identities.
+ * What `make cluster` and `make kube` run: the cluster topology on this machine, on two API processes, until SIGTERM or Ctrl-C; `kube`
+ * with a Kubernetes API and two operators in the place of `platen publish`. It says where everything is, and last that it is ready.
+ * Nothing of it outlasts this process but, without Kubernetes, the data folder, with the generated keys and identities.
  */
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { ENGINES } from '@platen/contract/render.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
-import { SERVICE_BUCKET, startCluster } from './cluster.ts'
+import { findBinary } from '../server/binary.ts'
+import { ADMIN, type KubeServer } from '../server/kube.ts'
+import { type Cluster, type ClusterOptions, SERVICE_BUCKET, startCluster } from './cluster.ts'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from './kube.ts'
 
 const PORT_DEFAULT = 8080
+/** One leads, the other is ready to. */
+const OPERATORS = 2
 
-if (import.meta.main) process.exit(await main(process.env))
+if (import.meta.main) process.exit(await main(process.env, { hasKube: process.argv[2] === 'kube' }))
 
-async function main(env: NodeJS.ProcessEnv): Promise<number> {
+async function main(env: NodeJS.ProcessEnv, { hasKube }: { readonly hasKube: boolean }): Promise<number> {
   const stop = Promise.withResolvers<void>()
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => stop.resolve())
-  const port = Number(env['PLATEN_PORT'] || PORT_DEFAULT)
-  const manifestsDir = resolve(env['PLATEN_MANIFESTS_DIR'] || 'examples')
-  const dataDir = join(resolve(env['PLATEN_DATA_DIR'] || 'data'), 'cluster')
-  const chromium = env['PLATEN_CHROMIUM']
-  const hasBrowser = chromium !== 'none' && (await findChromium({ configured: chromium })) !== undefined
-  if (!hasBrowser) say('no chromium, and so no renderer of html: renderer/install-chromium.sh installs it')
-  const starting = startCluster({
-    settings: settingsIn(env),
-    manifestsDir,
-    dataDir,
-    apiPorts: [port, port === 0 ? 0 : port + 1],
-    engines: hasBrowser ? ENGINES : ['react_pdf'],
-  })
-  const cluster = await starting.catch((error: unknown) => {
+  await using stack = new AsyncDisposableStack()
+  const start = async () => {
+    const kube = hasKube ? stack.use(await startInstalledKube()) : undefined
+    const options = { ...(await optionsIn(env)), ...(kube && { kube: await accessTo(kube) }) }
+    const cluster = stack.use(await startCluster(options))
+    for (const line of placesOf(cluster)) say(line)
+    for (const line of await (kube ? waysInto(kube, env) : keysIn(options.dataDir))) say(line)
+    say(`ready ${cluster.urls[0]}`)
+    return cluster
+  }
+  const cluster = await start().catch((error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   })
   if (cluster === undefined) return 1
-  const { redis, s3, broker, urls, connections } = cluster
-  say(`redis ${redis.url}`)
-  say(`kafka ${broker}`)
-  say(`s3 ${s3.endpoint}`)
-  say(
-    `  bucket ${SERVICE_BUCKET}, key ${connections['AWS_ACCESS_KEY_ID']}, secret ${connections['AWS_SECRET_ACCESS_KEY']}`,
-  )
-  const keys = join(dataDir, 'keys')
-  if (existsSync(keys)) say(`  api keys in ${keys}`)
-  say(`  second api process at ${urls[1]}`)
-  say(`ready ${urls[0]}`)
   await stop.promise
-  const code = await cluster.stop()
-  await cluster[Symbol.asyncDispose]()
-  return code ?? 1
+  return (await cluster.stop()) ?? 1
+}
+
+async function optionsIn(env: NodeJS.ProcessEnv): Promise<ClusterOptions> {
+  const port = Number(env['PLATEN_PORT'] || PORT_DEFAULT)
+  const chromium = env['PLATEN_CHROMIUM']
+  const hasBrowser = chromium !== 'none' && (await findChromium({ configured: chromium })) !== undefined
+  if (!hasBrowser) say('no chromium, and so no renderer of html: renderer/install-chromium.sh installs it')
+  return {
+    settings: settingsIn(env),
+    manifestsDir: resolve(env['PLATEN_MANIFESTS_DIR'] || 'examples'),
+    dataDir: join(resolve(env['PLATEN_DATA_DIR'] || 'data'), 'cluster'),
+    apiPorts: [port, port === 0 ? 0 : port + 1],
+    engines: hasBrowser ? ENGINES : ['react_pdf'],
+  }
+}
+
+async function accessTo(kube: KubeServer): Promise<NonNullable<ClusterOptions['kube']>> {
+  return { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), namespace: OPERATOR_NAMESPACE, operators: OPERATORS }
 }
 
 /** The settings of this process, but for those that the cluster has of its own. */
@@ -57,6 +65,30 @@ function settingsIn(env: NodeJS.ProcessEnv): Record<string, string> {
       name.startsWith('PLATEN_') && !own.test(name) ? [[name, value]] : [],
     ),
   )
+}
+
+function placesOf({ redis, s3, broker, urls, connections }: Cluster): readonly string[] {
+  return [
+    `redis ${redis.url}`,
+    `kafka ${broker}`,
+    `s3 ${s3.endpoint}`,
+    `  bucket ${SERVICE_BUCKET}, key ${connections['AWS_ACCESS_KEY_ID']}, secret ${connections['AWS_SECRET_ACCESS_KEY']}`,
+    `  second api process at ${urls[1]}`,
+  ]
+}
+
+function keysIn(dataDir: string): readonly string[] {
+  const keys = join(dataDir, 'keys')
+  return existsSync(keys) ? [`  api keys in ${keys}`] : []
+}
+
+/** What to type before `kubectl` is used; it may do everything. */
+async function waysInto(kube: KubeServer, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+  const kubectl = findBinary('kubectl', env)
+  return [
+    ...(kubectl && kubectl.from !== 'PATH' ? [`export PATH="$PATH:${dirname(kubectl.path)}"`] : []),
+    `export KUBECONFIG=${await kube.kubeconfig(ADMIN)}`,
+  ]
 }
 
 function say(line: string): void {
