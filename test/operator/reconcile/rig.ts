@@ -7,18 +7,13 @@ import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { stringify } from 'yaml'
-import { ROOT } from '../../architecture/source-tree.ts'
-import { DEFINITION_FILES } from '../../crd/definition.ts'
 import { type Cluster, type ClusterOptions, startCluster } from '../../topology/cluster/cluster.ts'
-import { type KubeServer, startKube } from '../../topology/server/kube.ts'
-import { eventually } from '../../topology/service.ts'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'
+import type { KubeServer } from '../../topology/server/kube.ts'
 
 const nothing = () => undefined
 const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** As `rbac/operator.yaml` has it. */
-export const NAMESPACE = 'platen'
-const OPERATOR = `system:serviceaccount:${NAMESPACE}:platen-operator`
 /** Where the resources of tests are. */
 export const TEAM = 'team-acme'
 
@@ -60,13 +55,8 @@ export async function startRig({
   cluster: options = {},
 }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
-  const kube = stack.use(await startKube({ personas: [{ name: OPERATOR }], flags: kubeFlags }))
-  for (const namespace of [NAMESPACE, TEAM]) await kube.kubectl(['create', 'namespace', namespace])
-  await kube.apply([...DEFINITION_FILES, join(ROOT, 'rbac/operator.yaml')])
-  await eventually(
-    () => kube.request({ path: '/apis/platen.dev/v1alpha1/plans', as: OPERATOR }),
-    ({ status }) => status === 200,
-  )
+  const kube = stack.use(await startInstalledKube(kubeFlags))
+  await kube.kubectl(['create', 'namespace', TEAM])
   const dataDir = await mkdtemp(join(tmpdir(), 'platen-rig-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const cluster = stack.use(
@@ -80,7 +70,7 @@ export async function startRig({
       // Nobody asks for one.
       broker: '127.0.0.1:1',
       ...options,
-      kube: { kubeconfig: await kube.kubeconfig(OPERATOR), namespace: NAMESPACE, operators },
+      kube: { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), namespace: OPERATOR_NAMESPACE, operators },
     }),
   )
   const clock = systemClock()
