@@ -53,6 +53,11 @@ export class Publication {
     this.#options = options
   }
 
+  /** Is nothing published, or nothing left of what was? */
+  isEmpty(): boolean {
+    return this.#options.publisher.revision() === 0
+  }
+
   /**
    * Takes all there is at the beginning, and publishes it where it is not what is published. Throws `Unavailable`, and may be called
    * again then.

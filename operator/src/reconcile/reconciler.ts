@@ -5,7 +5,13 @@
 import { abortable, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { COUNTED_AFTER_MS, ENFORCED_SOON_MS, REVOKED_MS_MAX } from '@platen/contract/operator-limit.ts'
+import {
+  COUNTED_AFTER_MS,
+  ENFORCED_SOON_MS,
+  RECONCILE_MS_MAX,
+  RECONCILE_WORKERS,
+  REVOKED_MS_MAX,
+} from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
@@ -41,7 +47,7 @@ export interface Prepared {
 export interface ReconcilerOptions {
   readonly inventory: Pick<Inventory, 'get' | 'all'>
   readonly compilation: Pick<Compilation, 'outcomeOf' | 'tenantsOf' | 'dependentsOf'>
-  readonly publication: Pick<Publication, 'begin' | 'submit' | 'since'>
+  readonly publication: Pick<Publication, 'begin' | 'isEmpty' | 'submit' | 'since'>
   readonly propagation: Pick<Propagation, 'last' | 'has' | 'whenEnforced'>
   readonly stations: Readonly<Record<Kind, Station>>
   readonly queue: Pick<WorkQueue, 'add' | 'addAfter'>
@@ -80,11 +86,32 @@ export class Reconciler {
       else this.#known.set(key, known)
       this.#compiled.set(key, each.resource)
     }
+    if (publication.isEmpty()) await this.#restore(declared, signal)
     await publication.begin(
       declared.map(({ resource }) => ({ uid: resource.metadata.uid, resource })),
       signal,
     )
     for (const { resource } of inventory.all()) queue.add(keyOfResource(resource), 'resync')
+  }
+
+  /**
+   * Sees to all that were in force and are to be seen to anew. Nothing is left of what was published, and processes still enforce it:
+   * what is published next takes from them whatever it does not have. One that cannot be seen to now is looked at in its turn.
+   */
+  async #restore(declared: readonly Declared[], signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    const waiting = declared
+      .filter((each) => this.#dirty.has(keyOfResource(each.resource)))
+      .filter((each) => this.#statusOf(each).observedGeneration !== undefined)
+      .values()
+    const work = async () => {
+      for (const each of waiting) {
+        const limited = AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)])
+        await this.#prepare(keyOfResource(each.resource), each, limited).catch(() => undefined)
+      }
+    }
+    await Promise.all(Array.from({ length: RECONCILE_WORKERS }, work))
+    signal.throwIfAborted()
   }
 
   /** For the inventory. */
@@ -126,17 +153,10 @@ export class Reconciler {
   }
 
   async #settle(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
-    const { publication, stations } = this.#options
+    const { publication } = this.#options
     const { resource } = declared
-    // What changes from here on is seen to in another look.
-    this.#dirty.delete(key)
     try {
-      if (hasFinalizer(resource) && !declared.finalizers.includes(FINALIZER))
-        await this.#apply(declared, { finalizers: [FINALIZER] }, signal)
-      const { known, again } = await stations[resource.kind].prepare(declared, this.#statusOf(declared), signal)
-      this.#known.set(key, known)
-      if (again === undefined) this.#againAt.delete(key)
-      else this.#againAt.set(key, again)
+      await this.#prepare(key, declared, signal)
       const before = this.#compiled.get(key)
       this.#compiled.set(key, resource)
       await publication.submit({ uid: resource.metadata.uid, resource })
@@ -145,6 +165,24 @@ export class Reconciler {
       this.#dirty.add(key)
       if (error instanceof Unavailable)
         await this.#write(key, declared, { progress: { step: 'unpublished', message: error.message }, signal })
+      throw error
+    }
+  }
+
+  async #prepare(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
+    const { resource } = declared
+    // What changes from here on is seen to in another look.
+    this.#dirty.delete(key)
+    try {
+      if (hasFinalizer(resource) && !declared.finalizers.includes(FINALIZER))
+        await this.#apply(declared, { finalizers: [FINALIZER] }, signal)
+      const station = this.#options.stations[resource.kind]
+      const { known, again } = await station.prepare(declared, this.#statusOf(declared), signal)
+      this.#known.set(key, known)
+      if (again === undefined) this.#againAt.delete(key)
+      else this.#againAt.set(key, again)
+    } catch (error) {
+      this.#dirty.add(key)
       throw error
     }
   }

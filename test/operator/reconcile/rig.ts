@@ -2,20 +2,27 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connectRedis } from '@platen/adapters/redis/connect.ts'
+import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { Condition, ConditionReason, ConditionType } from '@platen/contract/resource.ts'
+import type { ApiKey, Template, Tenant } from '@platen/contract/tenant.ts'
+import { isRecord } from '@platen/operator/cluster/object.ts'
+import { pathOf } from '@platen/operator/cluster/path.ts'
 import { stringify } from 'yaml'
 import { type Cluster, type ClusterOptions, startCluster } from '../../topology/cluster/cluster.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'
 import type { KubeServer } from '../../topology/server/kube.ts'
+import { eventually } from '../../topology/service.ts'
 
 const nothing = () => undefined
 const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /** Where the resources of tests are. */
 export const TEAM = 'team-acme'
+/** Another namespace, which no tenant lists unless a test says so. */
+export const OTHERS = 'team-globex'
 
 export interface Rig extends AsyncDisposable {
   readonly kube: KubeServer
@@ -25,20 +32,42 @@ export interface Rig extends AsyncDisposable {
   /** Runs kubectl. Throws with its words. */
   readonly kubectl: (...args: readonly string[]) => Promise<string>
   readonly get: (kind: string, name: string, namespace?: string) => Promise<Found>
+  /**
+   * Waits until a resource, such as `tenant/acme`, has conditions of its generation with these reasons. Answers their messages. Throws
+   * where one of them is True that has not its own name for a reason, or the other way round.
+   */
+  readonly says: (place: string, reasons: Reasons, namespace?: string) => Promise<Readonly<Record<string, string>>>
   /** What processes enforce that follow Redis. */
   readonly directory: () => DirectorySnapshot
+  /** The same of one tenant. */
+  readonly published: (tenant: string) => Published
+  /** Waits until that is as wanted. */
+  readonly publishes: (tenant: string, isWanted: (published: Published) => boolean) => Promise<Published>
+  /** What a process would know of one tenant that begins now. */
+  readonly stored: (tenant: string) => Promise<Published>
+  /** Redis itself. */
+  readonly redis: RedisConnection
+}
+
+/** By the type of a condition. */
+export type Reasons = Readonly<Partial<Record<ConditionType, ConditionReason>>>
+
+export interface Published {
+  readonly tenant: Tenant | undefined
+  readonly keys: readonly ApiKey[]
+  readonly templates: readonly Template[]
 }
 
 /** A resource as the API server has it. */
 export interface Found {
-  readonly metadata: { readonly uid: string; readonly generation: number; readonly finalizers?: readonly string[] }
+  readonly metadata: {
+    readonly uid: string
+    readonly generation: number
+    readonly resourceVersion: string
+    readonly finalizers?: readonly string[]
+  }
   readonly status?: Readonly<Record<string, unknown>> & {
-    readonly conditions?: readonly {
-      readonly type: string
-      readonly status: string
-      readonly reason: string
-      readonly message: string
-    }[]
+    readonly conditions?: readonly (Condition & { readonly lastTransitionTime: string })[]
   }
 }
 
@@ -56,7 +85,7 @@ export async function startRig({
 }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
   const kube = stack.use(await startInstalledKube(kubeFlags))
-  await kube.kubectl(['create', 'namespace', TEAM])
+  for (const namespace of [TEAM, OTHERS]) await kube.kubectl(['create', 'namespace', namespace])
   const dataDir = await mkdtemp(join(tmpdir(), 'platen-rig-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const cluster = stack.use(
@@ -91,6 +120,7 @@ export async function startRig({
     if (code !== 0) throw new Error(stderr)
     return stdout
   }
+  const published = (tenant: string) => publishedOf(directory.current(), tenant)
   const owned = stack.move()
   return {
     kube,
@@ -101,11 +131,53 @@ export async function startRig({
       const { code, stderr } = await kube.kubectl(['apply', '-f', '-'], { stdin })
       if (code !== 0) throw new Error(stderr)
     },
-    async get(kind, name, namespace = TEAM) {
-      // Nothing is asked of it that is not looked at.
-      return JSON.parse(await kubectl('get', kind, name, `--namespace=${namespace}`, '--output=json')) as Found
-    },
+    get: (kind, name, namespace) => findIn(kube, `${kind}/${name}`, namespace),
+    says: (place, reasons, namespace) => says(() => findIn(kube, place, namespace), reasons),
     directory: () => directory.current(),
+    published,
+    publishes: (tenant, isWanted) => eventually(async () => published(tenant), isWanted),
+    async stored(tenant) {
+      await using stored = await openRedisDirectory({ redis, clock, log: SILENT }, never)
+      return publishedOf(stored.current(), tenant)
+    },
+    redis,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Throws where there is none. */
+async function findIn(kube: KubeServer, place: string, namespace = TEAM): Promise<Found> {
+  const [kind, name = ''] = place.split('/')
+  const home = kind === 'plan' || kind === 'tenant' ? {} : { namespace }
+  const path = pathOf({ group: 'platen.dev', version: 'v1alpha1', plural: `${kind}s`, ...home, name })
+  const { status, body } = await kube.request({ path })
+  if (status !== 200 || !isRecord(body['metadata'])) throw new Error(`there is no ${place}: ${status}`)
+  // Nothing is asked of it that is not looked at.
+  return body as unknown as Found
+}
+
+async function says(find: () => Promise<Found>, reasons: Reasons): Promise<Readonly<Record<string, string>>> {
+  const wanted = Object.entries(reasons)
+  const { metadata, status } = await eventually(find, (found) =>
+    wanted.every(([type, reason]) => conditionIn(found, type)?.reason === reason),
+  )
+  const conditions = status?.conditions ?? []
+  const odd = conditions.filter(({ type, reason, status: holds }) => (type === reason) !== (holds === 'True'))
+  if (odd.length > 0) throw new Error(`${JSON.stringify(odd)} of ${metadata.uid} contradict themselves`)
+  return Object.fromEntries(conditions.map(({ type, message }) => [type, message]))
+}
+
+function conditionIn({ metadata, status }: Found, wanted: string): Condition | undefined {
+  return status?.conditions?.find(
+    ({ type, observedGeneration }) => type === wanted && observedGeneration === metadata.generation,
+  )
+}
+
+function publishedOf({ tenants, keys, templates }: DirectorySnapshot, name: string): Published {
+  const tenant = [...tenants.values()].find(({ id }) => id === name)
+  return {
+    tenant,
+    keys: [...keys.values()].filter((key) => key.tenant === name),
+    templates: [...templates].flatMap(([id, codes]) => (id === name ? [...codes.values()] : [])),
   }
 }

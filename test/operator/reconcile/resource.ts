@@ -1,0 +1,53 @@
+/** Resources as people apply them. A test names what it is about, and takes the rest as it comes. */
+import { API_VERSION } from '@platen/operator/reconcile/declared.ts'
+import { TEAM } from './rig.ts'
+
+export interface Applied {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object }
+  readonly spec: Readonly<Record<string, unknown>>
+}
+
+type Spec = Applied['spec']
+
+export function aPlan(name: string, spec: Spec = {}): Applied {
+  return { apiVersion: API_VERSION, kind: 'Plan', metadata: { name }, spec }
+}
+
+/** Of `PLAN`, for the team's namespace. */
+export function aTenant(name: string, spec: Spec = {}): Applied {
+  const given = { planRef: { name: PLAN }, namespaces: [TEAM], ...spec }
+  return { apiVersion: API_VERSION, kind: 'Tenant', metadata: { name }, spec: given }
+}
+
+/** With an html source, where it is given no other. */
+export function aTemplate(name: string, tenant: string, spec: Spec = {}): Applied {
+  const source = 'html' in spec || 'reactPdf' in spec ? {} : { html: { template: { inline: '<h1>{{ number }}</h1>' } } }
+  return { ...inTeam('Template', name), spec: { tenantRef: { name: tenant }, ...source, ...spec } }
+}
+
+/** Generated into the Secret `<name>-key`, where it is not brought along. */
+export function anApiKey(name: string, tenant: string, spec: Spec = {}): Applied {
+  const source = 'sha256' in spec || 'secretName' in spec ? {} : { secretName: `${name}-key` }
+  return { ...inTeam('ApiKey', name), spec: { tenantRef: { name: tenant }, ...source, ...spec } }
+}
+
+export function aConfigMap(name: string, data: Readonly<Record<string, string>>): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: TEAM }, data }
+}
+
+export function inNamespace(resource: Applied, namespace: string): Applied {
+  return { ...resource, metadata: { ...resource.metadata, namespace } }
+}
+
+export function annotated(resource: Applied, annotations: Readonly<Record<string, string>>): Applied {
+  return { ...resource, metadata: { ...resource.metadata, annotations } }
+}
+
+/** The plan of tenants that say nothing of one: it has html. */
+export const PLAN = 'basic'
+
+function inTeam(kind: string, name: string): Pick<Applied, 'apiVersion' | 'kind' | 'metadata'> {
+  return { apiVersion: API_VERSION, kind, metadata: { name, namespace: TEAM } }
+}
