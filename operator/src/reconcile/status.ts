@@ -50,7 +50,12 @@ export function secondsOf(at: Instant): string {
 }
 
 /** Reasons of not being ready that keep no setting of this generation from being in force. */
-const TOLERATED: ReadonlySet<ConditionReason> = new Set(['SecretMissing', 'SecretTaken', 'RotationPutOff'])
+const TOLERATED: ReadonlySet<ConditionReason> = new Set([
+  'SecretMissing',
+  'SecretTaken',
+  'RotationPutOff',
+  'EngineNotInPlan',
+])
 
 function conditionsOf({ resource, conditions }: Outcome<Resource, unknown>, progress: Progress): readonly Condition[] {
   const ready = conditions.find(({ type }) => type === 'Ready')
