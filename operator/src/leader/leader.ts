@@ -105,7 +105,7 @@ export async function lead(
     work.propagation.run(background),
     keepInRedis(options, background),
     auditSecrets(work.audit, background).catch(() => undefined),
-    runWorkers({ ...work.workers, clock, log }, running),
+    runWorkers({ ...work.workers, clock, log }, background),
   ]
   for (const task of tasks) task.catch((error: unknown) => failed.abort(error))
   await Promise.race([aborted(stop), aborted(running)])

@@ -24,6 +24,8 @@ export interface Operator extends AsyncDisposable {
 /** The name of the lease. */
 export const LEASE = 'platen-operator'
 
+const IDENTITY_BYTES = 8
+
 /** Begins to follow what is declared. */
 export function openOperator({ ports, settings, openPublisher, readEpoch }: OperatorOptions): Operator {
   let subscriber: Subscriber | undefined
@@ -52,8 +54,10 @@ export function openOperator({ ports, settings, openPublisher, readEpoch }: Oper
       try {
         await abortable(inventory.synced, stop)
         const floor = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
-        const { namespace, instance } = settings
-        await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity: instance, floor }, stop)
+        // A process that is started again has the name of the one before it, which may only stand still.
+        const identity = `${settings.instance}_${Buffer.from(ports.ids.random(IDENTITY_BYTES)).toString('hex')}`
+        const { namespace } = settings
+        await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity, floor }, stop)
         await leadWith(lease, stop)
       } catch (error) {
         // Most operators are stopped while they wait for the lease, and nothing is wrong with that.
