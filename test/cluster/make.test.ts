@@ -17,7 +17,8 @@ afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
 const start = (signal: AbortSignal) => startMade({ what: 'cluster', folder, env: { PLATEN_CHROMIUM: 'none' } }, signal)
 
 test('says where everything is, renders by each API process, and leaves no process behind', async ({ signal }) => {
-  const { child, port, lines, exited, left } = await start(signal)
+  await using made = await start(signal)
+  const { child, port, lines, exited, left } = made
   const places = lines.filter((line) => /^(redis|kafka|s3|ready) /.test(line))
   expect(places).toEqual([
     expect.stringMatching(/^redis redis:\/\/127\.0\.0\.1:\d+$/),
@@ -46,7 +47,8 @@ test('says where everything is, renders by each API process, and leaves no proce
 })
 
 test('leaves no process behind when it is killed itself', async ({ signal }) => {
-  const { child, exited, left } = await start(signal)
+  await using made = await start(signal)
+  const { child, exited, left } = made
   child.kill('SIGKILL')
   expect(await exited).toBeNull()
   expect(await eventually(left, (commands) => commands.length === 0)).toEqual([])

@@ -1,4 +1,4 @@
-/** What `make cluster` and `make kube` run, as a test starts it: everything it makes is below one folder, and it goes with the test. */
+/** What `make cluster` and `make kube` run, as a test starts it: everything it makes is below one folder. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -8,7 +8,8 @@ import { membersOf, treeOf } from '../../soak/process-tree.ts'
 import { spawnService } from '../embedded.ts'
 import { freePorts } from '../server/free-port.ts'
 
-export interface Made {
+/** Disposing of it kills it. */
+export interface Made extends AsyncDisposable {
   readonly child: ChildProcess
   /** That of the first API process; the second one's follows it. */
   readonly port: number
@@ -17,7 +18,7 @@ export interface Made {
   /** Its exit code, once it has gone. */
   readonly exited: Promise<number | null>
   /** What still runs of the processes it had started when it was ready, by their commands. */
-  left(): Promise<readonly string[]>
+  readonly left: () => Promise<readonly string[]>
 }
 
 export interface MadeOptions {
@@ -40,9 +41,15 @@ export async function startMade({ what, folder, env = {} }: MadeOptions, signal:
     },
     [join(ROOT, 'test/topology/cluster/main.ts'), what],
   )
-  // The guards of its processes end those when this ends it.
-  signal.addEventListener('abort', () => child.kill('SIGKILL'))
   const exited = once(child, 'exit').then(([code]) => code as number | null)
+  await using stack = new AsyncDisposableStack()
+  // The guards of its processes end those when this ends it.
+  const kill = () => void child.kill('SIGKILL')
+  signal.addEventListener('abort', kill, { once: true })
+  stack.defer(async () => {
+    kill()
+    await exited
+  })
   let err = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text
@@ -57,5 +64,13 @@ export async function startMade({ what, folder, env = {} }: MadeOptions, signal:
   const groups = new Set(below.map(({ group }) => group))
   // That of this process is that of the test, too.
   for (const { pid, group } of below) if (pid === child.pid) groups.delete(group)
-  return { child, port, lines, exited, left: async () => membersOf(groups).map(({ command }) => command) }
+  const owned = stack.move()
+  return {
+    child,
+    port,
+    lines,
+    exited,
+    left: async () => membersOf(groups).map(({ command }) => command),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
 }
