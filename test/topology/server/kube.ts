@@ -99,7 +99,8 @@ const NAME = 'kube.example.test'
 export async function startKube({ personas = [], flags = [] }: KubeOptions = {}): Promise<KubeServer> {
   // Looked for before anything is started.
   const [path, kubectl] = [binaryOf('kube-apiserver'), binaryOf('kubectl')]
-  const certificate = aCertificate({ name: NAME, address: HOST })
+  // Whoever runs it by hand may leave it up for long.
+  const certificate = aCertificate({ name: NAME, address: HOST, days: 365 })
   const known = [{ name: ADMIN, groups: ['system:masters'] }, ...personas]
   const tokens = new Map(known.map(({ name }) => [name, randomBytes(16).toString('hex')]))
   const ask = (port: number, call: KubeRequest) => requestOf({ port, ca: certificate.cert, tokens }, call)
