@@ -22,7 +22,7 @@ import { openCompilation } from '../compilation/compilation.ts'
 import type { FoundKey } from '../compile/api-key.ts'
 import type { FoundSecret } from '../compile/tenant.ts'
 import type { PublishCheck } from '../publish/answer-check.ts'
-import { eventRecorder } from '../reconcile/event.ts'
+import { openEvents } from '../reconcile/event.ts'
 import type { Inventory } from '../reconcile/inventory.ts'
 import { type Enforced, Propagation } from '../reconcile/propagation.ts'
 import { Publication, type PublicationOptions } from '../reconcile/publication.ts'
@@ -149,7 +149,7 @@ function assemble(options: LeaderOptions) {
     queue: queues.queue,
     client,
     clock,
-    record: eventRecorder({ ...options, client, clock, ids, log }),
+    events: openEvents({ ...options, client, clock, ids, log }),
     stations: {
       Plan: nothing,
       Tenant: tenantStation({ ports: secretPorts, webhookSecrets, previous: previous.tenants, watch }),

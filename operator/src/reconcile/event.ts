@@ -1,4 +1,5 @@
-/** Events, for `kubectl describe`: one each time a resource becomes ready, ceases to be, or is not for another reason. */
+/** Events, for `kubectl describe`: one each time a resource becomes ready, ceases to be, or is not for another reason, and where it asks in vain. */
+import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -17,47 +18,90 @@ export interface EventOptions {
   readonly instance: string
 }
 
-/** Records what became of a resource from one status to the next. One that cannot be recorded is left out: the status says the same. */
-export type RecordTransition = (
-  resource: Resource,
-  statuses: { readonly before: Status; readonly after: Status },
-  signal: AbortSignal,
-) => Promise<void>
+/** One that cannot be recorded is left out: the status, or the log, says the same. */
+export interface Events {
+  /** Records what became of a resource from one status to the next. */
+  readonly transition: (
+    resource: Resource,
+    statuses: { readonly before: Status; readonly after: Status },
+    signal: AbortSignal,
+  ) => Promise<void>
+  /** Records that something of a resource asks for nothing. In the same words it is there once, for as long as events are kept. */
+  readonly warning: (resource: Resource, warning: Warning, signal: AbortSignal) => Promise<void>
+}
+
+export interface Warning {
+  /** In CamelCase. */
+  readonly reason: string
+  readonly message: string
+}
 
 /** Where events of what is in no namespace stand. */
 const CLUSTER_NAMESPACE = 'default'
 
-export function eventRecorder({ client, clock, ids, log, instance }: EventOptions): RecordTransition {
-  return async (resource, { before, after }, signal) => {
-    const [last, ready] = [readyIn(before), readyIn(after)]
-    if (ready === undefined || (last?.status === ready.status && last.reason === ready.reason)) return
-    const { kind, metadata } = resource
-    const namespace = 'namespace' in metadata ? metadata.namespace : CLUSTER_NAMESPACE
-    const at = secondsOf(clock.now())
-    const event = {
-      apiVersion: 'v1',
-      kind: 'Event',
-      metadata: { namespace, name: `${metadata.name.slice(0, 200)}.${Buffer.from(ids.random(8)).toString('hex')}` },
-      involvedObject: {
-        apiVersion: API_VERSION,
-        kind,
-        name: metadata.name,
-        uid: metadata.uid,
-        ...('namespace' in metadata && { namespace }),
-      },
-      type: ready.status === 'True' ? 'Normal' : 'Warning',
-      reason: ready.reason,
-      message: ready.message,
-      source: { component: 'platen-operator' },
-      reportingComponent: 'platen-operator',
-      reportingInstance: instance,
-      firstTimestamp: at,
-      lastTimestamp: at,
-      count: 1,
-    }
+export function openEvents(options: EventOptions): Events {
+  const { client, ids, log } = options
+  const record = async (resource: Resource, event: Told, signal: AbortSignal) => {
+    const namespace = namespaceOf(resource)
     const path = pathOf({ group: '', version: 'v1', plural: 'events', namespace })
-    await client.create(path, event, signal).catch((err: unknown) => log.debug({ err, kind }, 'event lost'))
+    const { kind } = resource
+    await client
+      .create(path, eventOf(resource, event, options), signal)
+      .catch((err: unknown) => log.debug({ err, kind }, 'event lost'))
   }
+  return {
+    async transition(resource, { before, after }, signal) {
+      const [last, ready] = [readyIn(before), readyIn(after)]
+      if (ready === undefined || (last?.status === ready.status && last.reason === ready.reason)) return
+      const { status, reason, message } = ready
+      const type = status === 'True' ? 'Normal' : 'Warning'
+      const id = Buffer.from(ids.random(8)).toString('hex')
+      await record(resource, { type, reason, message, id }, signal)
+    },
+    async warning(resource, { reason, message }, signal) {
+      // Whoever looks again makes it under the same name, and is refused.
+      const id = sha256(canonicalJson([resource.metadata.uid, reason, message])).slice(0, 16)
+      await record(resource, { type: 'Warning', reason, message, id }, signal)
+    },
+  }
+}
+
+interface Told extends Warning {
+  readonly type: 'Normal' | 'Warning'
+  /** Of the events of a resource. */
+  readonly id: string
+}
+
+function eventOf(
+  resource: Resource,
+  { id, ...told }: Told,
+  { clock, instance }: Pick<EventOptions, 'clock' | 'instance'>,
+): object {
+  const { kind, metadata } = resource
+  const at = secondsOf(clock.now())
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { namespace: namespaceOf(resource), name: `${metadata.name.slice(0, 200)}.${id}` },
+    involvedObject: {
+      apiVersion: API_VERSION,
+      kind,
+      name: metadata.name,
+      uid: metadata.uid,
+      ...('namespace' in metadata && { namespace: metadata.namespace }),
+    },
+    ...told,
+    source: { component: 'platen-operator' },
+    reportingComponent: 'platen-operator',
+    reportingInstance: instance,
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
+  }
+}
+
+function namespaceOf({ metadata }: Resource): string {
+  return 'namespace' in metadata ? metadata.namespace : CLUSTER_NAMESPACE
 }
 
 function readyIn({ conditions = [] }: Status) {

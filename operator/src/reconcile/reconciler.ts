@@ -20,7 +20,7 @@ import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
 import { API_VERSION, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
-import type { RecordTransition } from './event.ts'
+import type { Events, Warning } from './event.ts'
 import type { DeclaredChange, Inventory } from './inventory.ts'
 import type { Propagation } from './propagation.ts'
 import type { Publication } from './publication.ts'
@@ -42,6 +42,8 @@ export type Known = Readonly<Record<string, unknown>>
 export interface Prepared {
   readonly known: Known
   readonly again?: Instant
+  /** What of the resource asks for nothing, though it should. */
+  readonly warning?: Warning
 }
 
 export interface ReconcilerOptions {
@@ -52,7 +54,7 @@ export interface ReconcilerOptions {
   readonly stations: Readonly<Record<Kind, Station>>
   readonly queue: Pick<WorkQueue, 'add' | 'addAfter'>
   readonly client: Pick<ClusterClient, 'apply'>
-  readonly record: RecordTransition
+  readonly events: Events
   readonly clock: Clock
 }
 
@@ -176,11 +178,13 @@ export class Reconciler {
     try {
       if (hasFinalizer(resource) && !declared.finalizers.includes(FINALIZER))
         await this.#apply(declared, { finalizers: [FINALIZER] }, signal)
-      const station = this.#options.stations[resource.kind]
-      const { known, again } = await station.prepare(declared, this.#statusOf(declared), signal)
+      const { stations, events } = this.#options
+      const station = stations[resource.kind]
+      const { known, again, warning } = await station.prepare(declared, this.#statusOf(declared), signal)
       this.#known.set(key, known)
       if (again === undefined) this.#againAt.delete(key)
       else this.#againAt.set(key, again)
+      if (warning !== undefined) await events.warning(resource, warning, signal)
     } catch (error) {
       this.#dirty.add(key)
       throw error
@@ -231,7 +235,7 @@ export class Reconciler {
     declared: Declared,
     { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
   ): Promise<void> {
-    const { compilation, client, record, clock } = this.#options
+    const { compilation, client, events, clock } = this.#options
     const outcome = compilation.outcomeOf(declared.resource.metadata.uid)
     if (outcome === undefined) return
     const before = this.#statusOf(declared)
@@ -250,7 +254,7 @@ export class Reconciler {
       if (isGone(error)) return
       throw error
     }
-    await record(declared.resource, { before, after: status }, signal)
+    await events.transition(declared.resource, { before, after: status }, signal)
   }
 
   async #apply(declared: Declared, metadata: object, signal: AbortSignal): Promise<void> {

@@ -25,8 +25,12 @@ export function apiKeyStation({ ports, foundKeys, watch }: ApiKeyStationOptions)
       const annotations = annotationsOf(declared, ROTATE_KEY_ANNOTATION)
       const settled = await settleKey({ resource, annotations, status }, ports, signal)
       foundKeys.set(uid, settled.found)
-      watch.settled(resource, settled)
-      return { known: { ...settled.status, ...expiryOf(resource) }, ...(settled.again && { again: settled.again }) }
+      const told = watch.settled(resource, settled)
+      return {
+        known: { ...settled.status, ...expiryOf(resource) },
+        ...told,
+        ...(settled.again && { again: settled.again }),
+      }
     },
     recall(declared, status) {
       const resource = keyIn(declared)

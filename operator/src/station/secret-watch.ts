@@ -3,6 +3,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import { labelOf } from '../compile/condition.ts'
 import { type Declared, FINALIZER } from '../reconcile/declared.ts'
+import type { Prepared } from '../reconcile/reconciler.ts'
 import type { Status } from '../reconcile/status.ts'
 import type { SecretPlace } from '../secret/held-secret.ts'
 import type { SeenSecret } from '../secret/write-secret.ts'
@@ -28,7 +29,8 @@ export class SecretWatch {
     this.#options = options
   }
 
-  settled(resource: Resource, { seen, isNew, repaired, ignored }: SettledSecret): void {
+  /** Answers what of the annotations asks for nothing. */
+  settled(resource: Resource, { seen, isNew, repaired, ignored }: SettledSecret): Pick<Prepared, 'warning'> {
     const { log, onRepair } = this.#options
     const told = { resource: labelOf(resource), stands: `${seen.place.namespace}/${seen.place.name}` }
     this.#seen.set(resource.metadata.uid, seen)
@@ -37,7 +39,7 @@ export class SecretWatch {
       log.warn({ ...told, fields: repaired }, 'secret put right')
       onRepair()
     }
-    if (ignored !== undefined) log.warn({ ...told, reason: ignored }, 'rotation ignored')
+    return ignored === undefined ? {} : { warning: { reason: 'RotationIgnored', message: ignored } }
   }
 
   /** Its status tells of it, and nobody has looked at it since. */

@@ -24,8 +24,8 @@ export function tenantStation({ ports, webhookSecrets, previous, watch }: Tenant
       const annotations = annotationsOf(declared, ROTATE_ANNOTATION)
       const settled = await settleWebhookSecret({ resource, annotations, status }, ports, signal)
       webhookSecrets.set(resource.metadata.uid, settled.found)
-      watch.settled(resource, settled)
-      return { known: { ...settled.status }, ...(settled.again && { again: settled.again }) }
+      const told = watch.settled(resource, settled)
+      return { known: { ...settled.status }, ...told, ...(settled.again && { again: settled.again }) }
     },
     recall(declared, { webhookSecret, ...status }) {
       const resource = tenantIn(declared)
