@@ -35,6 +35,8 @@ export interface Declared {
   readonly finalizers: readonly string[]
   /** `status`, as JSON: a text takes a fraction of the memory. */
   readonly status: string
+  /** The state it was read in. */
+  readonly resourceVersion: string
 }
 
 /** Reads one object of a kind. Its spec is of its schema: the API server takes nothing else. */
@@ -47,6 +49,7 @@ export function readDeclared(kind: Kind, { metadata, spec, status }: KubeObject)
     isDeleting: deletionTimestamp !== undefined,
     finalizers,
     status: JSON.stringify(isRecord(status) ? status : {}),
+    resourceVersion: metadata.resourceVersion,
   }
 }
 

@@ -24,7 +24,7 @@ import type { Events, Warning } from './event.ts'
 import type { DeclaredChange, Inventory } from './inventory.ts'
 import type { Propagation } from './propagation.ts'
 import type { Publication } from './publication.ts'
-import { type Progress, type Status, statusOf } from './status.ts'
+import { type Progress, patchOf, type Status, statusOf } from './status.ts'
 import type { WorkQueue } from './work-queue.ts'
 
 /** What one kind needs before its resources are compiled. */
@@ -53,14 +53,19 @@ export interface ReconcilerOptions {
   readonly propagation: Pick<Propagation, 'last' | 'has' | 'whenEnforced'>
   readonly stations: Readonly<Record<Kind, Station>>
   readonly queue: Pick<WorkQueue, 'add' | 'addAfter'>
-  readonly client: Pick<ClusterClient, 'apply'>
+  readonly client: Pick<ClusterClient, 'apply' | 'mergePatch'>
   readonly events: Events
   readonly clock: Clock
 }
 
-/** Of finalizers, and of statuses. */
+/** Whose finalizers are. */
 const MANAGER = 'platen-operator'
-const STATUS_MANAGER = 'platen-operator-status'
+
+interface Written {
+  readonly text: string
+  /** The state it brought about; absent as long as that is not known. */
+  resourceVersion?: string
+}
 
 export class Reconciler {
   readonly #options: ReconcilerOptions
@@ -71,7 +76,7 @@ export class Reconciler {
   readonly #againAt = new Map<string, Instant>()
   readonly #known = new Map<string, Known>()
   /** Statuses that were written and not yet read back. */
-  readonly #written = new Map<string, string>()
+  readonly #written = new Map<string, Written>()
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
@@ -119,9 +124,10 @@ export class Reconciler {
   /** For the inventory. */
   take({ key, priority, after, isDeclaration }: DeclaredChange): void {
     if (isDeclaration) this.#dirty.add(key)
-    else if (after !== undefined && spell(after.status) === this.#written.get(key)) {
+    const written = this.#written.get(key)
+    if (written !== undefined && after !== undefined && isReadBack(after, written)) {
       this.#written.delete(key)
-      return
+      if (!isDeclaration && spell(after.status) === written.text) return
     }
     this.#options.queue.add(key, priority)
   }
@@ -241,13 +247,13 @@ export class Reconciler {
     const before = this.#statusOf(declared)
     const known = { ...this.#known.get(key), ...this.#counts(declared.resource) }
     const status = statusOf({ outcome, progress, known, before, now: clock.now() })
-    const text = canonicalJson(status)
-    if (text === canonicalJson(before)) return
-    const { kind, metadata } = declared.resource
-    const object = { apiVersion: API_VERSION, kind, metadata: identityOf(metadata), status }
-    this.#written.set(key, text)
+    const written: Written = { text: canonicalJson(status) }
+    if (written.text === canonicalJson(before)) return
+    const patch = { metadata: identityOf(declared.resource.metadata), status: patchOf(before, status) }
+    this.#written.set(key, written)
     try {
-      await client.apply(placeOf(declared.resource, 'status'), { object, manager: STATUS_MANAGER }, signal)
+      const { metadata } = await client.mergePatch(placeOf(declared.resource, 'status'), patch, signal)
+      written.resourceVersion = metadata.resourceVersion
     } catch (error) {
       // It is not known what it says now.
       this.#written.delete(key)
@@ -272,7 +278,7 @@ export class Reconciler {
   }
 
   #statusOf(declared: Declared): Status {
-    const text = this.#written.get(keyOfResource(declared.resource)) ?? declared.status
+    const text = this.#written.get(keyOfResource(declared.resource))?.text ?? declared.status
     // We wrote it, or the API server has held it against its schema.
     return JSON.parse(text) as Status
   }
@@ -299,6 +305,12 @@ export class Reconciler {
     const resources = Array.from(uids, (uid) => compilation.outcomeOf(uid)?.resource)
     return resources.flatMap((resource) => (resource === undefined ? [] : [keyOfResource(resource)]))
   }
+}
+
+/** Is what was read what was written, or of later? */
+function isReadBack({ status, resourceVersion }: Declared, written: Written): boolean {
+  if (spell(status) === written.text) return true
+  return written.resourceVersion !== undefined && BigInt(resourceVersion) >= BigInt(written.resourceVersion)
 }
 
 function hasFinalizer({ kind }: Resource): boolean {

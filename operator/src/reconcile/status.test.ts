@@ -1,11 +1,13 @@
 import type { Condition, Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
+import { isRecord } from '../cluster/object.ts'
 import { conditionsOf, fails, holds } from '../compile/condition.ts'
 import type { Outcome } from '../compile/outcome.ts'
 import type { Enforced } from './propagation.ts'
-import { type Progress, type Status, statusOf } from './status.ts'
+import { type Progress, patchOf, type Status, statusOf } from './status.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
 const ALL: Enforced = { all: 2, behind: 0, revision: 9, isCertain: true }
@@ -141,3 +143,41 @@ describe('how far settings have come', () => {
     expect(condition(told({ outcome }), 'Propagated')).toMatchObject({ status: 'True' })
   })
 })
+
+const { status } = fc.letrec((tie) => ({
+  status: fc.dictionary(
+    fc.string({ maxLength: 2 }),
+    fc.oneof({ maxDepth: 3 }, fc.integer(), fc.array(fc.integer()), tie('status')),
+    {
+      maxKeys: 4,
+      noNullPrototype: true,
+    },
+  ),
+}))
+
+test('a patch makes one status of another, whatever that was', () => {
+  fc.assert(
+    fc.property(status, status, (before, after) => {
+      expect(merged(before, patchOf(Object(before), Object(after)))).toEqual(after)
+    }),
+  )
+})
+
+test('what others have added is taken away again', () => {
+  const before = { templates: 7, effective: { retentionDays: 30, renderLimitMonthly: 1 } }
+  expect(patchOf(before, { effective: { retentionDays: 30 } })).toEqual({
+    effective: { retentionDays: 30, renderLimitMonthly: null },
+    templates: null,
+  })
+})
+
+/** As RFC 7396 has it. */
+function merged(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch
+  const result = new Map(Object.entries(isRecord(target) ? target : {}))
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) result.delete(name)
+    else result.set(name, merged(result.get(name), value))
+  }
+  return Object.fromEntries(result)
+}

@@ -4,6 +4,7 @@ import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { Condition, ConditionReason, Resource } from '@platen/contract/resource.ts'
 import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
+import { isRecord } from '../cluster/object.ts'
 import { type Finding, fails, holds, tell } from '../compile/condition.ts'
 import type { Outcome } from '../compile/outcome.ts'
 import type { Enforced } from './propagation.ts'
@@ -36,6 +37,20 @@ export function statusOf({ outcome, progress, known, before, now }: StatusInput)
     ...known,
     conditions: conditionsOf(outcome, progress).map((condition) => dated(condition, before, now)),
   }
+}
+
+/**
+ * The merge patch that makes one status of another, whoever wrote what of it: to apply ours would leave what others have added, such as
+ * a limit where there is none.
+ */
+export function patchOf(before: object, after: object): object {
+  const values = new Map<string, unknown>(Object.entries(before))
+  const gone = [...values.keys()].filter((name) => !Object.hasOwn(after, name)).map((name) => [name, null] as const)
+  const others = Object.entries(after).map(([name, value]: [string, unknown]) => {
+    const last = values.get(name)
+    return [name, isRecord(value) && isRecord(last) ? patchOf(last, value) : value] as const
+  })
+  return Object.fromEntries([...others, ...gone])
 }
 
 /** Tells since when a condition has been as it is. */

@@ -14,6 +14,7 @@ import { stringify } from 'yaml'
 import { type Cluster, type ClusterOptions, startCluster } from '../../topology/cluster/cluster.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'
 import type { KubeServer } from '../../topology/server/kube.ts'
+import type { ServerProcess } from '../../topology/server/process.ts'
 import { eventually } from '../../topology/service.ts'
 
 const nothing = () => undefined
@@ -37,6 +38,8 @@ export interface Rig extends AsyncDisposable {
    * where one of them is True that has not its own name for a reason, or the other way round.
    */
   readonly says: (place: string, reasons: Reasons, namespace?: string) => Promise<Readonly<Record<string, string>>>
+  /** Waits until an operator leads and has looked at all there is. Answers what it has counted so far. */
+  readonly rested: () => Promise<Counts>
   /** What processes enforce that follow Redis. */
   readonly directory: () => DirectorySnapshot
   /** The same of one tenant. */
@@ -47,6 +50,13 @@ export interface Rig extends AsyncDisposable {
   readonly stored: (tenant: string) => Promise<Published>
   /** Redis itself. */
   readonly redis: RedisConnection
+}
+
+/** What an operator has counted, by name and labels as they are scraped. */
+export interface Counts {
+  readonly operator: ServerProcess
+  /** The sum of all of a name whose labels have all of these parts, such as `method="PATCH"`. */
+  readonly sum: (name: string, ...labels: readonly string[]) => number
 }
 
 /** By the type of a condition. */
@@ -133,6 +143,17 @@ export async function startRig({
     },
     get: (kind, name, namespace) => findIn(kube, `${kind}/${name}`, namespace),
     says: (place, reasons, namespace) => says(() => findIn(kube, place, namespace), reasons),
+    async rested() {
+      const declared = await Promise.all(
+        KINDS.map((kind) => kube.request({ path: pathOf({ ...GROUP, plural: kind }) })),
+      )
+      const all = declared.flatMap(({ body }) => body['items']).length
+      const looks = () => Promise.all(cluster.processes('operator').map(countsOf))
+      const isRested = (counts: Counts | undefined) => counts !== undefined && hasRested(counts, all)
+      const counts = (await eventually(looks, (each) => each.some(isRested))).find(isRested)
+      if (counts === undefined) throw new Error('no operator leads')
+      return counts
+    },
     directory: () => directory.current(),
     published,
     publishes: (tenant, isWanted) => eventually(async () => published(tenant), isWanted),
@@ -145,11 +166,14 @@ export async function startRig({
   }
 }
 
+const GROUP = { group: 'platen.dev', version: 'v1alpha1' }
+const KINDS = ['plans', 'tenants', 'templates', 'apikeys']
+
 /** Throws where there is none. */
 async function findIn(kube: KubeServer, place: string, namespace = TEAM): Promise<Found> {
   const [kind, name = ''] = place.split('/')
   const home = kind === 'plan' || kind === 'tenant' ? {} : { namespace }
-  const path = pathOf({ group: 'platen.dev', version: 'v1alpha1', plural: `${kind}s`, ...home, name })
+  const path = pathOf({ ...GROUP, plural: `${kind}s`, ...home, name })
   const { status, body } = await kube.request({ path })
   if (status !== 200 || !isRecord(body['metadata'])) throw new Error(`there is no ${place}: ${status}`)
   // Nothing is asked of it that is not looked at.
@@ -180,4 +204,28 @@ function publishedOf({ tenants, keys, templates }: DirectorySnapshot, name: stri
     keys: [...keys.values()].filter((key) => key.tenant === name),
     templates: [...templates].flatMap(([id, codes]) => (id === name ? [...codes.values()] : [])),
   }
+}
+
+/** Nothing where it is not to be asked. */
+async function countsOf(operator: ServerProcess): Promise<Counts | undefined> {
+  const [, port] = operator.ports
+  const scraped = await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(SCRAPE_MS_MAX) })
+    .then((answer) => answer.text())
+    .catch(() => '')
+  if (scraped === '') return undefined
+  const lines = scraped.split('\n').map((line) => /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [])
+  return {
+    operator,
+    sum: (name, ...labels) =>
+      lines
+        .filter(([, is, has = '']) => is === name && labels.every((label) => has.includes(label)))
+        .reduce((sum, [, , , value]) => sum + Number(value), 0),
+  }
+}
+
+const SCRAPE_MS_MAX = 5000
+
+function hasRested({ sum }: Counts, all: number): boolean {
+  const isIdle = sum('workqueue_depth') === 0 && sum('controller_runtime_active_workers') === 0
+  return sum('leader_election_master_status') === 1 && sum('controller_runtime_reconcile_total') >= all && isIdle
 }

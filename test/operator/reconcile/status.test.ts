@@ -1,0 +1,172 @@
+/** When a status is written, and when it is left alone. */
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../topology/service.ts'
+import { anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
+import { type Found, type Rig, startRig } from './rig.ts'
+
+let rig: Rig
+beforeAll(async () => {
+  rig = await startRig()
+})
+afterAll(() => rig[Symbol.asyncDispose]())
+
+const PLACES = [`plan/${PLAN}`, 'tenant/quiet', 'template/quiet', 'apikey/quiet']
+const foundAt = (place: string) => {
+  const [kind = '', name = ''] = place.split('/')
+  return rig.get(kind, name)
+}
+const versions = async () => Promise.all(PLACES.map(async (place) => (await foundAt(place)).metadata.resourceVersion))
+
+/** Of one resource, the oldest first. */
+async function eventsOf(place: string): Promise<readonly string[]> {
+  const { uid } = (await foundAt(place)).metadata
+  const selector = `--field-selector=involvedObject.uid=${uid}`
+  const list = await rig.kubectl('get', 'events', '--all-namespaces', selector, '--output=json')
+  // As kubectl writes lists of events.
+  const { items } = JSON.parse(list) as {
+    items: { type: string; reason: string; metadata: { resourceVersion: string } }[]
+  }
+  const sorted = items.toSorted(
+    (one, other) => Number(one.metadata.resourceVersion) - Number(other.metadata.resourceVersion),
+  )
+  return sorted.map(({ type, reason }) => `${type} ${reason}`)
+}
+
+test('nothing is written where nothing has changed', async () => {
+  const tenant = aTenant('quiet', { displayName: 'Quiet Ltd' })
+  await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), tenant)
+  await rig.apply(aTemplate('quiet', 'quiet'), anApiKey('quiet', 'quiet'))
+  for (const place of PLACES) await rig.says(place, { Ready: 'Ready', Propagated: 'Propagated' })
+  await eventually(
+    () => foundAt('tenant/quiet'),
+    ({ status }) => status?.['templates'] === 1 && status['apiKeys'] === 1,
+  )
+  await eventually(
+    () => foundAt(`plan/${PLAN}`),
+    ({ status }) => status?.['tenants'] === 1,
+  )
+  const before = await versions()
+  const hasWrittenNothing = async () => {
+    const { sum } = await rig.rested()
+    expect(sum('rest_client_requests_total', 'method="PATCH"')).toBe(0)
+    expect(await versions()).toEqual(before)
+  }
+  await rig.rested()
+  await rig.cluster.stop()
+  await rig.cluster.start()
+  await hasWrittenNothing()
+  await rig.cluster.kill()
+  await rig.cluster.start()
+  await hasWrittenNothing()
+})
+
+test('what others write to a resource is none of its business, but for its status', async () => {
+  const place = 'tenant/visited'
+  await rig.apply(aTenant('visited'))
+  await rig.says(place, { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.rested()
+  const [before, { sum: counted }] = [await foundAt(place), await rig.rested()]
+  const patches = counted('rest_client_requests_total', 'method="PATCH"')
+  await rig.kubectl('annotate', 'tenant', 'visited', 'example.test/by=hand')
+  await rig.kubectl('label', 'tenant', 'visited', 'example.test/by=hand')
+  // One that comes later is seen later.
+  await rig.apply(aTenant('visited-next'))
+  await rig.says('tenant/visited-next', { Ready: 'Ready', Propagated: 'Propagated' })
+  const { status } = await foundAt(place)
+  expect(status).toEqual(before.status)
+  expect(patches).toBeGreaterThan(0)
+
+  const edit = (patch: object) =>
+    rig.kubectl(
+      'patch',
+      'tenant',
+      'visited',
+      '--subresource=status',
+      '--type=merge',
+      `--patch=${JSON.stringify(patch)}`,
+    )
+  const isUndone = () =>
+    eventually(
+      () => foundAt(place),
+      (found) => isDeepStrictEqual(found.status, before.status),
+    )
+  await edit({ status: { templates: 7, effective: { renderLimitMonthly: 1 } } })
+  await isUndone()
+  const conditions = before.status?.conditions?.map((condition) => ({ ...condition, message: 'all is well' }))
+  await edit({ status: { conditions } })
+  await isUndone()
+  // When it was written first is lost with it.
+  const told = (found: Found) => found.status?.conditions?.map(({ lastTransitionTime: _, ...condition }) => condition)
+  const isToldAnew = () =>
+    eventually(
+      () => foundAt(place),
+      (found) => isDeepStrictEqual(told(found), told(before)),
+    )
+  await edit({ status: { conditions: conditions?.filter(({ type }) => type === 'Ready') } })
+  await isToldAnew()
+  await edit({ status: null })
+  await isToldAnew()
+  expect((await foundAt(place)).status?.['effective']).toEqual(before.status?.['effective'])
+})
+
+test('a status that was edited while nobody followed is put right', async () => {
+  await rig.apply(aTenant('meanwhile'))
+  await rig.says('tenant/meanwhile', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.rested()
+  const before = await foundAt('tenant/meanwhile')
+  const patch = JSON.stringify({ status: { observedGeneration: 9, effective: { renderLimitMonthly: 1 } } })
+  const edit = ['patch', 'tenant', 'meanwhile', '--subresource=status', '--type=merge', `--patch=${patch}`]
+  await rig.cluster.stop()
+  await rig.kubectl(...edit)
+  await rig.cluster.start()
+  await eventually(
+    () => foundAt('tenant/meanwhile'),
+    ({ status }) => isDeepStrictEqual(status, before.status),
+  )
+})
+
+test('an event is recorded when a resource becomes ready or ceases to be, and at no other time', async () => {
+  await rig.apply(anApiKey('moody', 'moody'))
+  await rig.says('apikey/moody', { Ready: 'TenantNotFound' })
+  await rig.apply(aTenant('moody'))
+  await rig.says('apikey/moody', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.apply(anApiKey('moody', 'moody', { secretName: 'moody-key', description: 'said anew' }))
+  await rig.says('apikey/moody', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.cluster.kill()
+  await rig.cluster.start()
+  await rig.rested()
+  await rig.apply(aTenant('moody', { namespaces: [] }))
+  await rig.says('apikey/moody', { Ready: 'NamespaceNotAllowed' })
+  const events = await eventually(
+    () => eventsOf('apikey/moody'),
+    (all) => all.length >= 3,
+  )
+  expect(events).toEqual(['Warning TenantNotFound', 'Normal Ready', 'Warning NamespaceNotAllowed'])
+})
+
+test('every generation is told of, and only what is in force is called ready', async () => {
+  await rig.apply(aTenant('busy'))
+  await rig.says('tenant/busy', { Ready: 'Ready' })
+  for (const retentionDays of [1, 2, 3]) {
+    await rig.apply(aTenant('busy', { overrides: { retentionDays } }))
+    await rig.says('tenant/busy', { Ready: 'Ready', Published: 'Published', Propagated: 'Propagated' })
+    const { metadata, status } = await rig.get('tenant', 'busy')
+    expect(status).toMatchObject({ observedGeneration: metadata.generation, effective: { retentionDays } })
+    expect(status?.conditions?.every((each) => each.observedGeneration === metadata.generation)).toBe(true)
+    expect(
+      (await rig.publishes('busy', ({ tenant }) => tenant?.limits.retentionDays === retentionDays)).tenant,
+    ).toBeDefined()
+  }
+})
+
+test('a rotation that is asked for by no time is refused in an event', async () => {
+  const place = 'apikey/muddled'
+  await rig.apply(aTenant('muddled'), annotated(anApiKey('muddled', 'muddled'), { 'platen.dev/rotate': 'now' }))
+  await rig.says(place, { Ready: 'Ready' })
+  const events = await eventually(
+    () => eventsOf(place),
+    (all) => all.some((event) => event.startsWith('Warning')),
+  )
+  expect(events).toContain('Warning RotationIgnored')
+})
