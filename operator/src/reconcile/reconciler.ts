@@ -149,6 +149,8 @@ export class Reconciler {
     const { inventory, clock } = this.#options
     const declared = inventory.get(key)
     const last = this.#compiled.get(key)
+    // One of the same name that comes from here on is seen to in another look.
+    if (declared === undefined || declared.isDeleting) this.#dirty.delete(key)
     const isOther = last?.metadata.uid !== declared?.resource.metadata.uid
     if (last !== undefined && (isOther || declared?.isDeleting === true)) await this.#withdraw(key, last)
     if (declared === undefined) return undefined
@@ -209,7 +211,6 @@ export class Reconciler {
   /** Lets it go, once no process enforces it any more, or one that does takes too long. */
   async #release(key: string, declared: Declared, signal: AbortSignal) {
     const { publication, propagation, queue, clock } = this.#options
-    this.#dirty.delete(key)
     if (!declared.finalizers.includes(FINALIZER)) return undefined
     const { revision, at } = publication.since(declared.resource.metadata.uid)
     if (!propagation.has(revision) && clock.now() - at < REVOKED_MS_MAX) {
