@@ -1,0 +1,201 @@
+/** Keys and webhook secrets: made, rotated and kept to their Secrets. */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hashOfKey } from '@platen/contract/api-key.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openClocks } from '../../chaos/cluster/rig/clock.ts'
+import { eventually } from '../../topology/service.ts'
+import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
+import { NAMESPACE, type Rig, startRig, TEAM } from './rig.ts'
+
+let rig: Rig
+let folder: string
+let clocks: Awaited<ReturnType<typeof openClocks>>
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-clocks-'))
+  clocks = await openClocks(folder)
+  rig = await startRig({
+    cluster: { settings: { PLATEN_LOG_LEVEL: 'debug' }, settingsOf: () => clocks.settingsOf('operator') },
+  })
+  await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), aTenant('acme'), aTemplate('invoice', 'acme'))
+  await rig.says('tenant/acme', { Ready: 'Ready' })
+})
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+
+/** Every raw value that was ever seen in a Secret. */
+const raw = new Set<string>()
+
+async function secretIn(namespace: string, name: string): Promise<Readonly<Record<string, string>>> {
+  const { status, body } = await rig.kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/${name}` })
+  if (status !== 200) throw new Error(`there is no Secret ${namespace}/${name}: ${status}`)
+  const entries = Object.entries(body['data'] ?? {})
+  const data = Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))
+  for (const name of ['key', 'secret', 'previousSecret']) if (data[name] !== undefined) raw.add(data[name])
+  return data
+}
+
+const hashesOf = (tenant: string) => rig.published(tenant).keys.map(({ hash }) => hash)
+const rotate = (name: string, at: string) =>
+  rig.kubectl('annotate', 'apikey', name, `--namespace=${TEAM}`, '--overwrite', `platen.dev/rotate=${at}`)
+const isServed = (name: string, at: string) =>
+  eventually(
+    () => rig.get('apikey', name),
+    ({ status }) => status?.['rotation'] === at,
+  )
+
+test('a key is made into its Secret, and known by its hash everywhere else', async () => {
+  await rig.apply(anApiKey('made', 'acme', { environment: 'test' }))
+  await rig.says('apikey/made', { Ready: 'Ready' })
+  const { key = '', keyId, sha256, tenant } = await secretIn(TEAM, 'made-key')
+  expect(key).toMatch(/^service_test_[0-9A-Za-z]{33,128}$/)
+  expect({ sha256, keyId, tenant }).toEqual({
+    sha256: hashOfKey(key),
+    keyId: hashOfKey(key).slice(0, 12),
+    tenant: 'acme',
+  })
+  await rig.publishes('acme', () => hashesOf('acme').includes(hashOfKey(key)))
+  const { status } = await rig.get('apikey', 'made')
+  expect(status).toMatchObject({ keyId, sha256 })
+  expect(key.startsWith(String(status?.['prefix']))).toBe(true)
+})
+
+test('a rotation without an overlap ends the key before it at once', async () => {
+  await rig.apply(anApiKey('brisk', 'acme', { overlapHours: 0 }))
+  await rig.says('apikey/brisk', { Ready: 'Ready' })
+  const { key: first = '' } = await secretIn(TEAM, 'brisk-key')
+  await rotate('brisk', '2026-01-01T00:00:00Z')
+  const { status } = await isServed('brisk', '2026-01-01T00:00:00Z')
+  expect(status).not.toHaveProperty('previous')
+  const { key: second = '', previousSha256 } = await secretIn(TEAM, 'brisk-key')
+  expect([second === first, previousSha256]).toEqual([false, undefined])
+  await rig.publishes('acme', () => hashesOf('acme').includes(hashOfKey(second)))
+  expect(hashesOf('acme')).not.toContain(hashOfKey(first))
+  // What was served is not served again.
+  await rig.cluster.stop()
+  await rig.cluster.start()
+  await rig.rested()
+  expect((await secretIn(TEAM, 'brisk-key'))['key']).toBe(second)
+})
+
+test('a key that was rotated lives on for its overlap, and no longer', async ({ skip }) => {
+  const { shift } = clocks
+  if (shift === undefined) return skip('libfaketime is not installed')
+  await rig.apply(anApiKey('gentle', 'acme', { overlapHours: 1 }))
+  await rig.says('apikey/gentle', { Ready: 'Ready' })
+  const { key: first = '' } = await secretIn(TEAM, 'gentle-key')
+  await rotate('gentle', '2026-01-01T00:00:00Z')
+  const { status } = await isServed('gentle', '2026-01-01T00:00:00Z')
+  expect(status).toMatchObject({ previous: { sha256: hashOfKey(first) } })
+  const { key: second = '', previousSha256 } = await secretIn(TEAM, 'gentle-key')
+  expect(previousSha256).toBe(hashOfKey(first))
+  const both = await rig.publishes('acme', () => hashesOf('acme').includes(hashOfKey(second)))
+  // The API ends it to the second, whatever becomes of the operator.
+  const last = both.keys.find(({ hash }) => hash === hashOfKey(first))
+  expect(new Date(last?.expiresAt ?? 0).toISOString()).toBe(Object(status?.['previous']).until)
+  await shift('operator', 3700)
+  // What waits for a time asks the clock when something happens.
+  await rig.apply(anApiKey('gentle', 'acme', { overlapHours: 1, description: 'an hour later' }))
+  await rig.publishes('acme', () => !hashesOf('acme').includes(hashOfKey(first)))
+  expect(hashesOf('acme')).toContain(hashOfKey(second))
+  await eventually(
+    () => secretIn(TEAM, 'gentle-key'),
+    (data) => data['previousSha256'] === undefined,
+  )
+  expect((await rig.get('apikey', 'gentle')).status).not.toHaveProperty('previous')
+})
+
+test('a webhook secret is made, sealed, and rotated', async () => {
+  const { webhookSecrets: before = [] } = rig.published('acme').tenant ?? {}
+  const { secret: first } = await secretIn(NAMESPACE, 'acme-webhook')
+  expect([before.length, typeof first]).toEqual([1, 'string'])
+  const at = '2026-02-02T00:00:00Z'
+  await rig.kubectl('annotate', 'tenant', 'acme', `platen.dev/rotate-webhook-secret=${at}`)
+  await eventually(
+    () => rig.get('tenant', 'acme'),
+    ({ status }) => status?.['rotation'] === at,
+  )
+  const { secret: second, previousSecret } = await secretIn(NAMESPACE, 'acme-webhook')
+  expect([second === first, previousSecret === first]).toEqual([false, true])
+  const { tenant } = await rig.publishes('acme', (published) => published.tenant?.webhookSecrets?.length === 2)
+  expect(tenant?.webhookSecrets?.map(({ until }) => typeof until)).toEqual(
+    expect.arrayContaining(['number', 'undefined']),
+  )
+})
+
+test('a Secret that somebody has edited is found out and put right', async () => {
+  await rig.apply(anApiKey('edited', 'acme'))
+  await rig.says('apikey/edited', { Ready: 'Ready' })
+  const before = await secretIn(TEAM, 'edited-key')
+  const edit = (data: object) =>
+    rig.kubectl('patch', 'secret', 'edited-key', `--namespace=${TEAM}`, `--patch=${JSON.stringify(data)}`)
+  await edit({ stringData: { tenant: 'globex', keyId: 'x' } })
+  await eventually(
+    () => secretIn(TEAM, 'edited-key'),
+    (data) => data['tenant'] === 'acme' && data['keyId'] === before['keyId'],
+  )
+  expect((await rig.rested()).sum('platen_operator_repairs_total', 'kind="secrets"')).toBeGreaterThan(0)
+  const chosen = `service_live_${'c'.repeat(43)}`
+  await edit({ stringData: { key: chosen } })
+  const { Ready } = await rig.says('apikey/edited', { Ready: 'SecretMissing' })
+  expect(Ready).toContain('Secret team-acme/edited-key has another key than the one that was made')
+  expect(hashesOf('acme')).not.toContain(hashOfKey(chosen))
+  expect(hashesOf('acme')).toContain(before['sha256'])
+})
+
+test('raw values stand in their Secrets and nowhere else', async () => {
+  for (const name of ['made-key', 'brisk-key', 'edited-key']) await secretIn(TEAM, name)
+  await secretIn(NAMESPACE, 'acme-webhook')
+  expect(raw.size).toBeGreaterThanOrEqual(5)
+  const kinds = 'plans,tenants,templates,apikeys,events,leases,configmaps'
+  const places = {
+    log: rig.cluster.log(),
+    cluster: await rig.kubectl('get', kinds, '--all-namespaces', '--output=json', '--show-managed-fields'),
+    redis: await dumpOfRedis(),
+    s3: await dumpOfS3(),
+  }
+  // Each of them is looked at, and tells of what it should.
+  expect(places.log).toContain('secret generated')
+  expect(places.cluster).toContain('"sha256"')
+  expect(places.redis).toContain('"webhookSecrets"')
+  expect(places.s3).toContain('{{ number }}')
+  for (const [place, text] of Object.entries(places)) {
+    const found = [...raw].filter(
+      (value) => text.includes(value) || text.includes(Buffer.from(value).toString('base64')),
+    )
+    expect({ place, found: found.length }).toEqual({ place, found: 0 })
+  }
+})
+
+/** All that is kept, whatever its type. */
+async function dumpOfRedis(): Promise<string> {
+  return rig.redis.call(async (client) => {
+    const keys = await client.keys('*')
+    const values = await Promise.all(
+      keys.map(async (key) => {
+        switch (await client.type(key)) {
+          case 'hash':
+            return client.hgetall(key)
+          case 'stream':
+            return client.xrange(key, '-', '+')
+          case 'zset':
+            return client.zrange(key, '0', '-1')
+          default:
+            return client.get(key)
+        }
+      }),
+    )
+    return JSON.stringify([keys, values]).replaceAll('\\"', '"')
+  }, AbortSignal.timeout(5000))
+}
+
+/** Its objects are files. */
+async function dumpOfS3(): Promise<string> {
+  const entries = await readdir(rig.cluster.s3.folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const texts = await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'latin1')))
+  return texts.join('\n')
+}
