@@ -18,7 +18,7 @@ export interface InventoryOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
-  readonly meter: OperatorMeter
+  readonly meter: Pick<OperatorMeter, 'relisted' | 'watched' | 'unread'>
 }
 
 export interface DeclaredChange {

@@ -35,8 +35,8 @@ export interface ClusterOptions {
   readonly broker?: string
   readonly redis?: RedisServer
   readonly s3?: S3Server
-  /** Settings of one deployable alone, such as of connections that go another way. Asked whenever a process starts. */
-  readonly settingsOf?: (name: Deployable) => Readonly<Record<string, string>>
+  /** Settings of one process alone, such as of connections that go another way: of the deployable's first at 0. Asked whenever it starts. */
+  readonly settingsOf?: (name: Deployable, at: number) => Readonly<Record<string, string>>
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -173,8 +173,12 @@ interface Recipes {
 function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>>): Recipes {
   const { apiPorts, engines, renderers = 1, webhooks = 1, manifestsDir, dataDir, kube } = options
   const { settingsOf = () => ({}) } = options
-  const deployable = (name: Deployable, own: Readonly<Record<string, string>>): Recipe =>
-    recipeOf(name, () => ({ ...own, ...settingsOf(name) }))
+  const counts = new Map<Deployable, number>()
+  const deployable = (name: Deployable, own: Readonly<Record<string, string>>): Recipe => {
+    const at = counts.get(name) ?? 0
+    counts.set(name, at + 1)
+    return recipeOf(name, () => ({ ...own, ...settingsOf(name, at) }))
+  }
   const publish: Recipe = {
     name: 'publish',
     command: ({ folder }) =>
