@@ -1,0 +1,119 @@
+/**
+ * The condition Propagated is a promise: once it holds of a change, no API process enforces what was before, be it as slow as it may.
+ * Three processes, of which Redis answers one late; changes by chance, each waited for and then tried on all of them at once. The seed
+ * is printed; `SEED=` makes the same changes again.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
+import { seeded } from '../../chaos/cluster/trial/random.ts'
+import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
+import { startKafka } from '../../topology/server/kafka.ts'
+import { startRedis } from '../../topology/server/redis.ts'
+import { openResources, type Resources } from '../reconcile/resources.ts'
+import { type Rig, startRig } from '../reconcile/rig.ts'
+import { PROCESSES, questionsCount, wrongAnswers } from './answer.ts'
+import { aLane, type Lane, type Made } from './lane.ts'
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const CHANGES = 500
+const LANES = 10
+/** How late the answers of Redis are to the slow process, at most: with more, all takes longer and shows the same. */
+const LATE_MS_MAX = 150
+const SECOND_MS = 1000
+
+const stack = new AsyncDisposableStack()
+let rig: Rig
+let resources: Resources
+let slow: FaultProxy
+let mutant: Mutant | undefined
+
+beforeAll(async () => {
+  slow = stack.use(await openFaultProxy('redis'))
+  const [redis, kafka] = await Promise.all([startRedis(), startKafka()])
+  stack.use(redis)
+  stack.use(kafka)
+  slow.towards(redis.port)
+  rig = stack.use(
+    await startRig({
+      cluster: {
+        redis,
+        broker: kafka.broker,
+        apiPorts: Array.from({ length: PROCESSES }, () => 0),
+        settingsOf(name, at) {
+          if (name === 'operator') return mutantOptions(mutant)
+          // That nobody renders is seen by nobody here.
+          const engines = { PLATEN_ENGINES: 'react_pdf,html' }
+          return at === 0 ? { ...engines, PLATEN_REDIS_URL: `redis://127.0.0.1:${slow.port}` } : engines
+        },
+      },
+    }),
+  )
+  resources = stack.use(await openResources(rig.kube))
+})
+afterAll(() => stack.disposeAsync())
+
+test(`what is propagated no process is behind (seed ${seed})`, { timeout: 600 * SECOND_MS }, async ({ signal }) => {
+  const random = seeded(seed)
+  const trial = { name: 'whole', lanes: LANES, changes: CHANGES / LANES, lateMsMax: LATE_MS_MAX }
+  const told = await tryLanes({ ...trial, random, signal })
+  process.stdout.write(`seed ${seed}: ${told.changes} changes, ${told.requests} requests\n`)
+  expect(told.broken).toEqual([])
+  expect(told.changes).toBe(CHANGES)
+})
+
+test('an operator that goes by the quickest process is found out', async ({ signal }) => {
+  const [operator] = rig.cluster.processes('operator')
+  mutant = {
+    name: 'takes what the quickest process enforces for what all do',
+    file: '/adapters/src/redis/directory/publish/lineage.ts',
+    find: 'Math.min(lowest, revision), last)',
+    replace: 'Math.max(lowest, revision), 0)',
+  }
+  await operator?.stop()
+  await operator?.start()
+  const trial = { name: 'mutant', lanes: 2, changes: 10, lateMsMax: SECOND_MS }
+  const told = await tryLanes({ ...trial, random: seeded(seed), signal })
+  expect(told.broken).not.toEqual([])
+})
+
+interface Trial {
+  readonly name: string
+  readonly lanes: number
+  /** Of each lane. */
+  readonly changes: number
+  readonly lateMsMax: number
+  readonly random: () => number
+  readonly signal: AbortSignal
+}
+
+/** Makes changes in several lanes at once, and tells what was answered that was not to be. */
+async function tryLanes({ name, lanes, changes, lateMsMax, random, signal }: Trial) {
+  const told = { changes: 0, requests: 0, broken: [] as string[] }
+  const all = Array.from({ length: lanes }, (_, at) =>
+    aLane({ name: `${name}-${at}`, resources, random: seeded(Math.floor(random() * 2 ** 32)) }),
+  )
+  slow.disturb({ kind: 'slow', ms: random() * lateMsMax })
+  const runs = all.map(async (lane) => {
+    for (const made of await lane.begin()) await untilHolds(made, signal)
+    for (let count = 0; count < changes; count++) {
+      const made = await lane.change()
+      await untilHolds(made, signal)
+      told.changes++
+      told.requests += rig.cluster.urls.length * questionsCount(lane.model)
+      told.broken.push(...(await behind(lane, made)))
+      slow.disturb({ kind: 'slow', ms: random() * lateMsMax })
+    }
+  })
+  await Promise.all(runs)
+  return told
+}
+
+function untilHolds({ place, written, isRemoval }: Made, signal: AbortSignal): Promise<void> {
+  return isRemoval ? resources.untilGone(place, written, signal) : resources.untilPropagated(place, written, signal)
+}
+
+/** What each process answers that is not to be. */
+async function behind({ model }: Lane, { what }: Made): Promise<readonly string[]> {
+  const wrong = await Promise.all(rig.cluster.urls.map((url) => wrongAnswers(url, model)))
+  return wrong.flatMap((answers, at) => answers.map((answer) => `after ${what}, process ${at}: ${answer}`))
+}
