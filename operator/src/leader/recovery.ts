@@ -3,7 +3,6 @@ import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type Limits, type Template, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
 import type { CompilationOptions } from '../compilation/state.ts'
-import { codeOf } from '../compile/source.ts'
 import { storageOf } from '../compile/tenant.ts'
 import type { Declared } from '../reconcile/declared.ts'
 import type { Status } from '../reconcile/status.ts'
@@ -28,8 +27,8 @@ export function recover({ declared, published, serviceBucket }: Found): Compilat
       if (settings !== undefined) tenants.set(uid, { settings })
     }
     if (resource.kind === 'Template') {
-      const settings = publishedTemplate(resource, published)
-      if (settings !== undefined && settings.digest === told.digest) templates.set(uid, { settings })
+      const settings = publishedTemplate(resource, told, published)
+      if (settings !== undefined) templates.set(uid, { settings })
     }
   }
   return { plans: new Map(), tenants, templates, apiKeys: new Map() }
@@ -40,19 +39,30 @@ function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySna
   return tenant?.incarnation === metadata.uid ? tenant : undefined
 }
 
-/** Its limits outlive its plan, and Redis. */
+/**
+ * Its limits outlive its plan, and Redis. Its PDFs go where it asks for, if it was granted that: where they went else nobody knows
+ * any more, and it is better not served than into somebody else's folder.
+ */
 function toldTenant(
   resource: TenantResource,
-  { effective, published }: Status,
+  { effective, published, conditions = [] }: Status,
   serviceBucket: string,
 ): Tenant | undefined {
   if (effective === undefined || published === undefined) return undefined
+  const { name, uid, generation } = resource.metadata
+  const accepted = conditions.find(({ type }) => type === 'Accepted')
+  if (accepted?.status !== 'True' || accepted.observedGeneration !== generation) return undefined
   const limits: Limits = { ...DEFAULT_LIMITS, ...effective }
-  const { name, uid } = resource.metadata
   const storage = storageOf(resource, serviceBucket)
   return { id: name as TenantId, incarnation: uid, limits, suspended: resource.spec.suspended ?? false, storage }
 }
 
-function publishedTemplate(resource: TemplateResource, { templates }: DirectorySnapshot): Template | undefined {
-  return templates.get(resource.spec.tenantRef.name as TenantId)?.get(codeOf(resource))
+/** Under whichever code: it may ask for another by now that it was refused. The digest is of the code, too. */
+function publishedTemplate(
+  { spec }: TemplateResource,
+  { digest }: Status,
+  { templates }: DirectorySnapshot,
+): Template | undefined {
+  const own = templates.get(spec.tenantRef.name as TenantId)?.values() ?? []
+  return [...own].find((template) => template.digest === digest)
 }

@@ -1,0 +1,57 @@
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { Resource } from '@platen/contract/resource.ts'
+import {
+  DEFAULT_LIMITS,
+  type Template,
+  type TemplateCode,
+  type TemplateDigest,
+  type TenantId,
+} from '@platen/contract/tenant.ts'
+import { expect, test } from 'vitest'
+import { aTemplateResource, aTenantResource } from '../../../test/fixture/resource.ts'
+import type { Declared } from '../reconcile/declared.ts'
+import { recover } from './recovery.ts'
+
+const NOTHING: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
+const ACME = 'acme' as TenantId
+
+function told(resource: Resource, status: object): Declared {
+  return { resource, isDeleting: false, finalizers: [], status: JSON.stringify(status) }
+}
+
+function recovered(declared: Declared, published = NOTHING) {
+  const { tenants, templates } = recover({ declared: [declared], published, serviceBucket: 'platen' })
+  const { uid } = declared.resource.metadata
+  return { tenant: tenants.get(uid)?.settings, template: templates.get(uid)?.settings }
+}
+
+const effective = { ...DEFAULT_LIMITS, syncRateLimitPerMinute: 7 }
+const published = { revision: 1, digest: 'd', at: '2026-01-01T00:00:00Z' }
+const accepted = (status: string, observedGeneration: number) => [{ type: 'Accepted', status, observedGeneration }]
+
+test.for([
+  { name: 'are kept of the generation that was granted its storage', conditions: accepted('True', 2), isKept: true },
+  { name: 'are left where its storage was refused', conditions: accepted('False', 2), isKept: false },
+  { name: 'are left where nobody has looked at its storage yet', conditions: accepted('True', 1), isKept: false },
+])('the limits a status tells $name', ({ conditions, isKept }) => {
+  const resource = aTenantResource({ metadata: { generation: 2 }, spec: { storage: { prefix: 'taken/' } } })
+  const { tenant } = recovered(told(resource, { effective, published, conditions }))
+  expect(tenant?.limits).toEqual(isKept ? effective : undefined)
+})
+
+test('a template is known by the digest its status tells, whichever code it asks for by now', () => {
+  const [code, digest] = ['invoice' as TemplateCode, 'a'.repeat(64) as TemplateDigest]
+  const template: Template = {
+    tenant: ACME,
+    code,
+    name: 'Invoice',
+    version: 1,
+    variablesSchema: { type: 'object' },
+    digest,
+    engines: ['react_pdf'],
+  }
+  const snapshot = { ...NOTHING, templates: new Map([[ACME, new Map([[code, template]])]]) }
+  const resource = aTemplateResource({ spec: { code: 'taken' } })
+  expect(recovered(told(resource, { digest }), snapshot).template).toBe(template)
+  expect(recovered(told(resource, { digest: 'b'.repeat(64) }), snapshot).template).toBeUndefined()
+})
