@@ -14,7 +14,7 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped } from '@platen/adapters/system/run.ts'
 import { PROCESS_START_MS_MAX } from '@platen/contract/limit.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { loadAccess } from './cluster/access.ts'
 import { openClusterClient } from './cluster/client.ts'
 import { readConfig, SETTINGS } from './config.ts'
@@ -40,7 +40,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   )
   gaugeRedis(metrics, redis.pulse)
   const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
-  const threads = stack.use(openThreadPool({ size: 1, clock }))
+  const threads = stack.use(openThreadPool({ size: 1, clock, spawn: spawnCheckThread }))
   const operator = stack.use(
     openOperator({
       ports: {

@@ -3,6 +3,7 @@ import { SLOT_RECOVERY_MS_MAX } from '@platen/contract/limit.ts'
 import {
   openThreadPool,
   type RenderTask,
+  spawnCheckThread,
   type ThreadPool,
   type ThreadPoolOptions,
 } from '@platen/renderer/engine/thread-pool.ts'
@@ -105,6 +106,23 @@ describe('a task', () => {
     expect(await aPool().run({ kind: 'check', check: { source: template, assets: [] } }, NEVER)).toEqual([
       { engine: 'react_pdf', message: 'template.tsx: the template has no component as its default export' },
     ])
+  })
+})
+
+describe('a thread for checks', () => {
+  const checking = () => aPool({ spawn: spawnCheckThread })
+
+  test('checks, the first of them and those after it', async () => {
+    const pool = checking()
+    const { template } = aWork({ source: 'export default () => null' })
+    const check = { kind: 'check', check: { source: template, assets: [] } } as const
+    const first = await pool.run(check, NEVER)
+    await pool.ready(NEVER)
+    expect(await pool.run(check, NEVER)).toEqual(first)
+  })
+
+  test('renders nothing', async () => {
+    await expect(checking().run(task(), NEVER)).rejects.toThrow('this is a thread for checks')
   })
 })
 

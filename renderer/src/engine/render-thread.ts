@@ -3,30 +3,40 @@ import { Console } from 'node:console'
 import { flushCompileCache } from 'node:module'
 import { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { type MessagePort, parentPort } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
-import { openSandbox } from '../template/evaluate.ts'
+import { type Evaluate, openSandbox } from '../template/evaluate.ts'
 import { openHtmlFiller } from '../template/html/fill.ts'
 import { FilesWanted } from '../template/remote.ts'
-import { openDocumentRenderer, type RenderDocument } from './document.ts'
+import type { RenderDocument } from './document.ts'
 import type { RenderWork } from './engine.ts'
 import type { RenderTask, TaskResults, ThreadMessage, ThreadReply } from './thread-pool.ts'
 
-async function serve(port: MessagePort): Promise<void> {
+async function serve(port: MessagePort, { isForChecks }: { isForChecks: boolean }): Promise<void> {
   // react-pdf warns on the console, quoting the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
   // One for both, as there is one task at a time.
   const evaluate = await openSandbox()
   const tools: Tools = {
-    renderDocument: await openDocumentRenderer(evaluate),
+    renderDocument: isForChecks ? renderNothing : await openRenderer(evaluate),
     checkTemplate: openTemplateCheck(evaluate),
     fillHtml: openHtmlFiller(),
   }
   port.on('message', (message: ThreadMessage) => void answer(port, tools, message))
   say(port, { kind: 'loaded' })
+}
+
+/** Loads react-pdf, and only where it is used. */
+async function openRenderer(evaluate: Evaluate): Promise<RenderDocument> {
+  const { openDocumentRenderer } = await import('./document.ts')
+  return openDocumentRenderer(evaluate)
+}
+
+async function renderNothing(): Promise<never> {
+  throw new TypeError('this is a thread for checks')
 }
 
 interface Tools {
@@ -49,7 +59,8 @@ async function answer(port: MessagePort, tools: Tools, message: ThreadMessage): 
 
 /** What fails here is no template's doing, and ends the thread as one that does not start. */
 async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<void> {
-  await renderDocument(WARM_UP)
+  // A check does not come by what a document does.
+  if (renderDocument !== renderNothing) await renderDocument(WARM_UP)
   say(port, { kind: 'warm' })
   // Threads are ended, and never come to where Node would keep what it has compiled.
   flushCompileCache()
@@ -119,4 +130,4 @@ export default ({ data }) => (
 }
 
 // Last, when everything above is there.
-if (parentPort !== null) await serve(parentPort)
+if (parentPort !== null) await serve(parentPort, { isForChecks: workerData?.isForChecks === true })

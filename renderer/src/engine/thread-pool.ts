@@ -76,6 +76,11 @@ export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
   return new Threads(options)
 }
 
+/** For `spawn`: a thread that does nothing but checks. It leaves react-pdf out, which takes a hundred MiB. */
+export function spawnCheckThread(heapMibMax: number): PoolWorker {
+  return spawnThread(heapMibMax, { isForChecks: true })
+}
+
 /** Wait before a thread is started again that died before it was ready, doubled up to the second. */
 const RESTART_MS_MIN = 100
 const RESTART_MS_MAX = 10_000
@@ -133,7 +138,7 @@ class Threads implements ThreadPool {
     this.#clock = clock
     this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
     this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
-    this.#spawn = spawn ?? spawnThread
+    this.#spawn = spawn ?? ((mib) => spawnThread(mib))
     this.#presence = keepPresence(clock)
     this.#start()
   }
@@ -367,8 +372,9 @@ class Threads implements ThreadPool {
   }
 }
 
-function spawnThread(heapMibMax: number): PoolWorker {
+function spawnThread(heapMibMax: number, workerData?: { readonly isForChecks: true }): PoolWorker {
   return new Worker(new URL('./render-thread.ts', import.meta.url), {
+    workerData,
     // Nothing of the service's own environment is in a thread that runs tenants' code; `production` halves react-pdf's time.
     env: { NODE_ENV: 'production', ...compileCache() },
     // A document leaves little behind of what it fills: with room for a few of them, little of it is ever moved.
