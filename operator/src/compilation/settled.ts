@@ -1,5 +1,5 @@
 /** What the resources of one kind came to, by uid, and what of it changed. */
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { isDeepStrictEqual } from 'node:util'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import type { InForce, Outcome } from '../compile/outcome.ts'
 import { type Claim, type ClaimIndex, openClaimIndex } from './claim-index.ts'
@@ -56,13 +56,13 @@ export function openSettled<Kind extends Resource, Settings>({
       for (const outcome of news) {
         const { uid } = outcome.resource.metadata
         const before = outcomes.get(uid)
-        const settings = isEqual(before?.settings, outcome.settings) ? before?.settings : outcome.settings
+        const settings = isDeepStrictEqual(before?.settings, outcome.settings) ? before?.settings : outcome.settings
         const { settings: _settings, ...rest } = outcome
         const next = { ...rest, ...(settings !== undefined && { settings }) }
         outcomes.set(uid, next)
         inForce.set(uid, next)
         index.set(uid, claimsOf(outcome.resource, settings))
-        if (before?.settings !== settings || !isEqual(before?.conditions, outcome.conditions))
+        if (before?.settings !== settings || !isDeepStrictEqual(before?.conditions, outcome.conditions))
           replace(uid, before?.settings, settings)
       }
     },
@@ -83,9 +83,4 @@ export function openSettled<Kind extends Resource, Settings>({
       replacements.clear()
     },
   }
-}
-
-function isEqual(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  return one !== undefined && other !== undefined && canonicalJson(one) === canonicalJson(other)
 }
