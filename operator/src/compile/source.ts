@@ -33,7 +33,7 @@ export function resolveSource(
   resource: TemplateResource,
   configMaps: ConfigMaps,
 ): Resolved | { readonly refusal: Finding } {
-  const { reactPdf, html, options = {}, version = 1, name = codeOf(resource), locale } = resource.spec
+  const { reactPdf, html, options = {}, locale } = resource.spec
   const wanted = { reactPdf: reactPdf?.source, template: html?.template, header: html?.header, footer: html?.footer }
   const texts: { [Name in keyof typeof wanted]?: string } = {}
   for (const part of ['reactPdf', 'template', 'header', 'footer'] as const) {
@@ -57,9 +57,7 @@ export function resolveSource(
   return {
     assets,
     source: {
-      code: codeOf(resource),
-      name,
-      version,
+      ...titleOf(resource),
       ...(tsx !== undefined && { reactPdf: tsx }),
       ...(template !== undefined && { html: { template, ...edges, javascript: html?.javascript ?? false } }),
       options,
@@ -121,6 +119,13 @@ function bytesIn({ data = {}, binaryData = {} }: ConfigMapContent = {}, key: str
   const [text, base64] = [data, binaryData].map((values) => (Object.hasOwn(values, key) ? values[key] : undefined))
   if (base64 !== undefined) return Buffer.from(base64, 'base64')
   return text === undefined ? undefined : Buffer.from(text)
+}
+
+/** What a template is called. */
+export function titleOf(resource: TemplateResource): Pick<TemplateSource, 'code' | 'name' | 'version'> {
+  const code = codeOf(resource)
+  const { name = code, version = 1 } = resource.spec
+  return { code, name, version }
 }
 
 /** The API's `template`. */

@@ -1,4 +1,5 @@
 /** Templates in, what is listed and rendered of them out. */
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
@@ -15,7 +16,7 @@ import type {
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { canonicalJson, digestOf, sha256 } from './digest.ts'
 import type { InForce, Outcome } from './outcome.ts'
-import { type ConfigMaps, codeOf, type Resolved, resolveSource } from './source.ts'
+import { type ConfigMaps, codeOf, type Resolved, resolveSource, titleOf } from './source.ts'
 import { findTenant, type TenantsByName } from './tenant.ts'
 
 export type TemplateOutcome = Outcome<TemplateResource, Template>
@@ -129,7 +130,7 @@ function judge(resource: TemplateResource, input: TemplateInput, claims: Map<str
     : conditionsOf(resource, { needed, told: [engineAllowed] })
   if (resource.spec.published === false) return { resource, conditions }
   if ('source' in resolved && needed.every(({ isTrue }) => isTrue))
-    return { resource, conditions, resolved, settings: settingsOf(resource, resolved.source) }
+    return { resource, conditions, resolved, settings: settingsOf(resource, digestOf(resolved.source)) }
   return { resource, conditions, ...(before?.tenant === found.tenant.id && { lastGood: before }) }
 }
 
@@ -151,17 +152,18 @@ function examine(
   resolved: Resolved,
   { checks, before }: { checks: CheckAnswers; before: Template | undefined },
 ): Finding {
+  const faults = checks.get(keyOf(checkOf(resource, resolved)))
+  // Compiling a schema costs milliseconds: of all that are new at once, each is compiled when its check is there.
+  if (faults === undefined) return fails('Compiled', 'NotChecked', 'the sources were not checked yet')
   const schemaFault = faultOfSchema(schemaOf(resource), before)
   if (schemaFault !== undefined) return fails('Compiled', 'SchemaInvalid', `variablesSchema: ${schemaFault}`)
-  const faults = checks.get(keyOf(checkOf(resource, resolved)))
-  if (faults === undefined) return fails('Compiled', 'NotChecked', 'the sources were not checked yet')
   if (faults.length > 0) return fails('Compiled', 'CompileError', faults.map(({ message }) => message).join('; '))
   return holds('Compiled', 'Compiled')
 }
 
 function faultOfSchema(schema: JsonObject, before: Template | undefined): string | undefined {
-  // Compiling costs milliseconds, and of many templates few change at a time.
-  if (before !== undefined && canonicalJson(schema) === canonicalJson(before.variablesSchema)) return undefined
+  // Of many templates few change at a time.
+  if (before !== undefined && isDeepStrictEqual(schema, before.variablesSchema)) return undefined
   if (schema['type'] !== 'object') return 'needs type: object, as data is an object'
   try {
     compileVariablesSchema(schema)
@@ -187,16 +189,15 @@ function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Findi
   return holds('EngineAllowed', 'EngineAllowed')
 }
 
-function settingsOf(resource: TemplateResource, source: TemplateSource): Template {
+/** What a template comes to that is sound, with the digest of its source. */
+export function settingsOf(resource: TemplateResource, digest: TemplateDigest): Template {
   const { engine } = resource.spec
   return {
     tenant: tenantIdOf(resource),
-    code: source.code,
-    name: source.name,
-    version: source.version,
+    ...titleOf(resource),
     ...(engine !== undefined && { engine }),
     variablesSchema: schemaOf(resource),
-    digest: digestOf(source),
+    digest,
     engines: enginesOf(resource),
   }
 }

@@ -16,7 +16,7 @@ const NOTHING: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new 
 const ACME = 'acme' as TenantId
 
 function told(resource: Resource, status: object): Declared {
-  return { resource, isDeleting: false, finalizers: [], status: JSON.stringify(status) }
+  return { resource, isDeleting: false, finalizers: [], status: JSON.stringify(status), resourceVersion: '1' }
 }
 
 function recovered(declared: Declared, published = NOTHING) {
@@ -54,4 +54,31 @@ test('a template is known by the digest its status tells, whichever code it asks
   const resource = aTemplateResource({ spec: { code: 'taken' } })
   expect(recovered(told(resource, { digest }), snapshot).template).toBe(template)
   expect(recovered(told(resource, { digest: 'b'.repeat(64) }), snapshot).template).toBeUndefined()
+})
+
+test.for([
+  {
+    name: 'is what its status tells of this generation',
+    generation: 2,
+    conditions: ['Accepted', 'Compiled'],
+    isTold: true,
+  },
+  {
+    name: 'of another generation is not known any more',
+    generation: 1,
+    conditions: ['Accepted', 'Compiled'],
+    isTold: false,
+  },
+  { name: 'that does not compile now is not known any more', generation: 2, conditions: ['Accepted'], isTold: false },
+  { name: 'whose code is taken now is not known any more', generation: 2, conditions: ['Compiled'], isTold: false },
+])('a template that Redis has lost $name', ({ generation, conditions, isTold }) => {
+  const digest = 'd'.repeat(64)
+  const resource = aTemplateResource({ metadata: { generation: 2 }, spec: { version: 3 } })
+  const status = {
+    digest,
+    conditions: conditions.map((type) => ({ type, status: 'True', observedGeneration: generation })),
+  }
+  const expected = { tenant: 'acme', code: 'invoice', version: 3, digest, engines: ['react_pdf'] }
+  if (isTold) expect(recovered(told(resource, status)).template).toMatchObject(expected)
+  else expect(recovered(told(resource, status)).template).toBeUndefined()
 })

@@ -1,8 +1,16 @@
 /** What was in force when an operator begins, by what Redis holds and by what the statuses tell. Pure. */
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
-import { DEFAULT_LIMITS, type Limits, type Template, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import {
+  DEFAULT_LIMITS,
+  type Limits,
+  type Template,
+  type TemplateDigest,
+  type Tenant,
+  type TenantId,
+} from '@platen/contract/tenant.ts'
 import type { CompilationOptions } from '../compilation/state.ts'
+import { settingsOf } from '../compile/template.ts'
 import { storageOf } from '../compile/tenant.ts'
 import type { Declared } from '../reconcile/declared.ts'
 import type { Status } from '../reconcile/status.ts'
@@ -27,7 +35,7 @@ export function recover({ declared, published, serviceBucket }: Found): Compilat
       if (settings !== undefined) tenants.set(uid, { settings })
     }
     if (resource.kind === 'Template') {
-      const settings = publishedTemplate(resource, told, published)
+      const settings = publishedTemplate(resource, told, published) ?? toldTemplate(resource, told)
       if (settings !== undefined) templates.set(uid, { settings })
     }
   }
@@ -65,4 +73,15 @@ function publishedTemplate(
 ): Template | undefined {
   const own = templates.get(spec.tenantRef.name as TenantId)?.values() ?? []
   return [...own].find((template) => template.digest === digest)
+}
+
+/** Where Redis has it no more: what this generation came to, which its status tells by the digest of its source. */
+function toldTemplate(resource: TemplateResource, { digest, conditions = [] }: Status): Template | undefined {
+  const { generation } = resource.metadata
+  const holds = (type: string) =>
+    conditions.some((each) => each.type === type && each.status === 'True' && each.observedGeneration === generation)
+  // We wrote it.
+  return digest !== undefined && holds('Accepted') && holds('Compiled')
+    ? settingsOf(resource, digest as TemplateDigest)
+    : undefined
 }

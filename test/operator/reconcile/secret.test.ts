@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { hashOfKey } from '@platen/contract/api-key.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClocks } from '../../chaos/cluster/rig/clock.ts'
+import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import { eventually } from '../../topology/service.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
-import { NAMESPACE, type Rig, startRig, TEAM } from './rig.ts'
+import { type Rig, startRig, TEAM } from './rig.ts'
 
 let rig: Rig
 let folder: string
@@ -110,7 +111,7 @@ test('a key that was rotated lives on for its overlap, and no longer', async ({ 
 
 test('a webhook secret is made, sealed, and rotated', async () => {
   const { webhookSecrets: before = [] } = rig.published('acme').tenant ?? {}
-  const { secret: first } = await secretIn(NAMESPACE, 'acme-webhook')
+  const { secret: first } = await secretIn(OPERATOR_NAMESPACE, 'acme-webhook')
   expect([before.length, typeof first]).toEqual([1, 'string'])
   const at = '2026-02-02T00:00:00Z'
   await rig.kubectl('annotate', 'tenant', 'acme', `platen.dev/rotate-webhook-secret=${at}`)
@@ -118,7 +119,7 @@ test('a webhook secret is made, sealed, and rotated', async () => {
     () => rig.get('tenant', 'acme'),
     ({ status }) => status?.['rotation'] === at,
   )
-  const { secret: second, previousSecret } = await secretIn(NAMESPACE, 'acme-webhook')
+  const { secret: second, previousSecret } = await secretIn(OPERATOR_NAMESPACE, 'acme-webhook')
   expect([second === first, previousSecret === first]).toEqual([false, true])
   const { tenant } = await rig.publishes('acme', (published) => published.tenant?.webhookSecrets?.length === 2)
   expect(tenant?.webhookSecrets?.map(({ until }) => typeof until)).toEqual(
@@ -148,7 +149,7 @@ test('a Secret that somebody has edited is found out and put right', async () =>
 
 test('raw values stand in their Secrets and nowhere else', async () => {
   for (const name of ['made-key', 'brisk-key', 'edited-key']) await secretIn(TEAM, name)
-  await secretIn(NAMESPACE, 'acme-webhook')
+  await secretIn(OPERATOR_NAMESPACE, 'acme-webhook')
   expect(raw.size).toBeGreaterThanOrEqual(5)
   const kinds = 'plans,tenants,templates,apikeys,events,leases,configmaps'
   const places = {
