@@ -12,6 +12,7 @@ import { clusterAcceptance, clusterRenderers, clusterSync } from './cluster/case
 import { directory } from './cluster/directory/case.ts'
 import { fairness } from './cluster/fairness.ts'
 import { kafkaAway } from './cluster/kafka-away.ts'
+import { operator } from './cluster/operator/case.ts'
 import { projection } from './cluster/projection.ts'
 import { redisAway } from './cluster/redis-away.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
@@ -225,6 +226,7 @@ export const CASES = {
   'cluster-acceptance': clusterAcceptance,
   'cluster-renderers': clusterRenderers,
   'cluster-directory': directory,
+  operator,
   projection,
   'redis-away': redisAway,
 } as const satisfies Record<string, Case>

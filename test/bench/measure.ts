@@ -87,7 +87,7 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 /** CPU time that processes and all their descendants have used, in milliseconds; those that ended count where they were waited for. */
-function cpuMsOf(roots: readonly number[]): number {
+export function cpuMsOf(roots: readonly number[]): number {
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => statOf(Number(name)) ?? [])

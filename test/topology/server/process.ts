@@ -42,6 +42,8 @@ export interface ServerProcess extends AsyncDisposable {
   readonly ports: readonly number[]
   /** Its data and its log, removed with it. */
   readonly folder: string
+  /** Of the process as it was started last. */
+  pid(): number
   /** What it has written since it was started last. */
   log(): string
   /** Ends it as an operator would; resolves with the exit code, which is null when a signal ended it. */
@@ -112,6 +114,7 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
     port: place.port,
     ports: place.ports,
     folder: place.folder,
+    pid: () => child.pid ?? Number.NaN,
     log: () => logOf(place),
     async stop() {
       await end('SIGTERM')

@@ -1,0 +1,133 @@
+/** What an operator takes that looks after ten thousand tenants, beside what the API server and Redis take for the same by themselves. */
+import type { Figure } from '../../case.ts'
+import { quantile } from '../../measure.ts'
+import { type Estate, estateOf } from './estate.ts'
+import {
+  changePlan,
+  changeTenants,
+  countUntold,
+  idleShare,
+  rateOfStatusWrites,
+  type Started,
+  startOn,
+  startOnNothing,
+  writeRaw,
+} from './phase.ts'
+import { createAll, type Stand, startStand } from './stand.ts'
+
+const TENANTS = 10_000
+/** Statuses by which the API server's rate of writes is measured. */
+const STATUSES = 1000
+const CHANGES = 600
+const PER_SECOND = 20
+const IDLE_MS = 60_000
+
+/** With all of it a run takes half an hour, as the API server takes some hundred writes a second. */
+export async function* operator(scale: number): AsyncGenerator<Figure> {
+  await using stand = await startStand()
+  const tenants = Math.ceil(TENANTS * scale)
+  const estate = estateOf(tenants)
+  yield await settling(stand, estate)
+  yield* starting(stand)
+  yield* changing(stand, { tenants, changes: Math.ceil(CHANGES * scale) })
+  yield* planning(stand, tenants)
+}
+
+/** All is created, and an operator comes that has seen none of it. */
+async function settling(stand: Stand, { namespaces, plans, tenants, keys, templates }: Estate): Promise<Figure> {
+  await createAll(stand, namespaces)
+  const declared = [...plans, ...tenants, ...keys, ...templates]
+  const perSecond = await createAll(stand, declared)
+  const { idleMs, requests } = await startOn(stand)
+  const { POST = 0, PUT = 0, PATCH = 0 } = requests
+  const writes = POST + PUT + PATCH
+  await checkTold(stand)
+  return {
+    name: `settling ${declared.length} resources: × its writes at the rate of bare creates`,
+    detail: `${seconds(idleMs)} for ${writes} writes, ${perSecond.toFixed(0)}/s`,
+    value: idleMs / ((writes * 1000) / perSecond),
+    target: { atMost: 3 },
+  }
+}
+
+/** It starts on what it has settled before; then on the same with an empty Redis. */
+async function* starting(stand: Stand): AsyncGenerator<Figure> {
+  const revision = stand.seen.at(-1)?.revision
+  await stand.operator.stop()
+  const again = await startOn(stand)
+  yield {
+    name: 'started where all is as it is to be: statuses written',
+    detail: `${toldOf(again)}, ${again.requests['GET']} GETs`,
+    value: again.statusWrites,
+    target: { atMost: 0 },
+  }
+  const publishes = Number(stand.seen.at(-1)?.revision !== revision)
+  yield { name: 'started where all is as it is to be: publishes', detail: '', value: publishes, target: { atMost: 0 } }
+  yield memory(stand, 'the operator with all of it, MiB')
+  await stand.operator.stop()
+  const anew = await startOnNothing(stand)
+  yield {
+    name: 'started on an emptied Redis: all published ÷ started on a full one',
+    detail: `published after ${seconds(anew.publishedMs)}; ${toldOf(anew)}, ${anew.requests['GET']} GETs`,
+    value: anew.publishedMs / again.idleMs,
+    target: { atMost: 5 },
+  }
+}
+
+/** One tenant after the other, and then nothing at all. */
+async function* changing(
+  stand: Stand,
+  { tenants, changes }: { readonly tenants: number; readonly changes: number },
+): AsyncGenerator<Figure> {
+  const { seenMs, toldMs } = await changeTenants(stand, { tenants, changes, perSecond: PER_SECOND })
+  const [seen = Number.NaN, told = Number.NaN] = [seenMs, toldMs].map((all) => quantile(all, 0.99))
+  yield {
+    name: `a tenant changed, ${PER_SECOND} a second: p99 until a process has it, ms`,
+    detail: `p50 ${quantile(seenMs, 0.5).toFixed(0)} ms; Propagated p50 ${quantile(toldMs, 0.5).toFixed(0)}, p99 ${told.toFixed(0)} ms`,
+    value: seen,
+    target: { atMost: 250 },
+  }
+  await stand.operator.untilIdle()
+  yield {
+    name: 'idle, % of a core',
+    detail: `over ${seconds(IDLE_MS)}`,
+    value: 100 * (await idleShare(stand, IDLE_MS)),
+    target: { atMost: 2 },
+  }
+}
+
+/** The plan of all tenants is changed. */
+async function* planning(stand: Stand, tenants: number): AsyncGenerator<Figure> {
+  const { seenMs, toldMs } = await changePlan(stand, tenants, 20_000)
+  await checkTold(stand)
+  const rawMs = await writeRaw(stand)
+  yield memory(stand, 'the operator after every tenant changed, MiB')
+  await stand.operator.stop()
+  const perSecond = await rateOfStatusWrites(stand, Math.min(tenants, STATUSES))
+  const bareMs = rawMs + (tenants * 1000) / perSecond
+  yield {
+    name: `the plan of ${tenants} tenants changed: × raw to Redis and as many statuses`,
+    detail: `in force after ${seconds(seenMs)}, told after ${seconds(toldMs)}; ${rawMs.toFixed(0)} ms, ${perSecond.toFixed(0)}/s`,
+    value: toldMs / bareMs,
+    target: { atMost: 3 },
+  }
+}
+
+function memory({ operator: { memory: read } }: Stand, name: string): Figure {
+  const { now, highest } = read()
+  return { name, detail: `resident, highest; ${now.toFixed(0)} now`, value: highest, target: { atMost: 400 } }
+}
+
+/** Whoever leaves something out is no faster for it. */
+async function checkTold(stand: Stand): Promise<void> {
+  const untold = await countUntold(stand)
+  if (untold > 0) throw new Error(`${untold} resources are not told to have come everywhere`)
+}
+
+function toldOf({ leadingMs, idleMs }: Started): string {
+  return `leads after ${seconds(leadingMs)}, at rest after ${seconds(idleMs)}`
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}

@@ -1,0 +1,210 @@
+/** What is done to an operator that has much to look after, one thing after the other, and what each comes to. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { scanFields } from '@platen/adapters/redis/directory/layout.ts'
+import type { KubeObject } from '@platen/operator/cluster/object.ts'
+import { collectionOf } from '@platen/operator/reconcile/declared.ts'
+import { cpuMsOf } from '../../measure.ts'
+import { COMMON_PLAN, tenantOf } from './estate.ts'
+import { FOREVER, now, rateOf, type Stand } from './stand.ts'
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const PAGE_OBJECTS = 500
+const TENANTS = collectionOf('Tenant')
+const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+export interface Started {
+  readonly leadingMs: number
+  /** Until there was nothing to do. */
+  readonly idleMs: number
+  readonly statusWrites: number
+  readonly requests: Readonly<Record<string, number>>
+}
+
+/** Starts the operator on what there is. */
+export async function startOn({ operator }: Stand): Promise<Started> {
+  const begunAt = now()
+  const [leadingAt, idleAt] = await Promise.all([operator.untilLeading(), operator.untilIdle(), operator.start()])
+  const counts = await Promise.all(
+    ['GET', ...WRITES].map(async (method) => {
+      const count = await operator.count('rest_client_requests_total', `method="${method}"`)
+      return [method, count] as const
+    }),
+  )
+  const requests = Object.fromEntries(counts)
+  return {
+    leadingMs: leadingAt - begunAt,
+    idleMs: idleAt - begunAt,
+    statusWrites: requests['PATCH'] ?? Number.NaN,
+    requests,
+  }
+}
+
+/** The same, after Redis was emptied; and until all stands there again as it did. */
+export async function startOnNothing(stand: Stand): Promise<Started & { readonly publishedMs: number }> {
+  const last = stand.seen.at(-1)
+  if (last === undefined) throw new Error('there is something to lose')
+  await stand.redis.call((client) => client.flushall(), FOREVER)
+  const begunAt = now()
+  const wanted = JSON.stringify(last.counts)
+  const published = stand.untilSeen(({ at, counts }) => at > begunAt && JSON.stringify(counts) === wanted)
+  const started = await startOn(stand)
+  return { ...started, publishedMs: (await published).at - begunAt }
+}
+
+export interface Latencies {
+  /** From the call to the API server until a process that follows Redis has it, in milliseconds. */
+  readonly seenMs: readonly number[]
+  /** Until its status says so. */
+  readonly toldMs: readonly number[]
+}
+
+export interface Changes {
+  /** How many there are. */
+  readonly tenants: number
+  readonly changes: number
+  readonly perSecond: number
+}
+
+/** Changes one tenant after the other, so many a second. None is to have been changed before. */
+export async function changeTenants(
+  { client, untilSeen }: Stand,
+  { tenants, changes, perSecond }: Changes,
+): Promise<Latencies> {
+  const over = new AbortController()
+  const told = await followTold(client, over.signal)
+  const one = async (change: number): Promise<readonly [number, number]> => {
+    const name = tenantOf((change * 7919) % tenants)
+    const limit = 1000 + change
+    const begunAt = now()
+    const patch = { spec: { overrides: { syncRateLimitPerMinute: limit } } }
+    const { metadata } = await client.mergePatch(`${TENANTS}/${name}`, patch, FOREVER)
+    const seen = await untilSeen(({ limits }) =>
+      limits.some(([tenant, found]) => tenant === name && found.syncRateLimitPerMinute === limit),
+    )
+    const toldAt = await told(name, metadata.generation ?? 0)
+    return [seen.at - begunAt, toldAt - begunAt]
+  }
+  const all: Promise<readonly [number, number]>[] = []
+  for (let change = 0; change < changes; change++) {
+    all.push(one(change))
+    await sleep(SECOND_MS / perSecond)
+  }
+  const latencies = await Promise.all(all)
+  over.abort()
+  return { seenMs: latencies.map(([seen]) => seen), toldMs: latencies.map(([, at]) => at) }
+}
+
+/** Answers when the status of a tenant first said of a generation that it has come everywhere. */
+async function followTold(client: Stand['client'], signal: AbortSignal) {
+  const { resourceVersion } = await client.list(TENANTS, { limit: 1 }, signal)
+  const waiting = new Map<string, { readonly generation: number; readonly told: (at: number) => void }>()
+  const known = new Map<string, readonly [generation: number, at: number]>()
+  const follow = async () => {
+    const options = { resourceVersion, timeoutSeconds: 3600, idleMs: MINUTE_MS * 60 }
+    for await (const event of client.watch(TENANTS, options, signal)) {
+      if (event.type !== 'MODIFIED') continue
+      const { name } = event.object.metadata
+      const generation = propagatedGeneration(event.object)
+      if ((known.get(name)?.[0] ?? 0) < generation) known.set(name, [generation, now()])
+      const [wanted, at] = [waiting.get(name), known.get(name)?.[1] ?? 0]
+      if (wanted !== undefined && generation >= wanted.generation) wanted.told(at)
+    }
+  }
+  follow().catch(() => undefined)
+  return (name: string, generation: number): Promise<number> => {
+    const [found = 0, at = 0] = known.get(name) ?? []
+    if (found >= generation) return Promise.resolve(at)
+    return new Promise((told) => waiting.set(name, { generation, told }))
+  }
+}
+
+function propagatedGeneration({ status }: KubeObject): number {
+  const { conditions = [] } = (status ?? {}) as {
+    readonly conditions?: readonly {
+      readonly type: string
+      readonly status: string
+      readonly observedGeneration: number
+    }[]
+  }
+  const propagated = conditions.find(({ type, status: holds }) => type === 'Propagated' && holds === 'True')
+  return propagated?.observedGeneration ?? 0
+}
+
+export interface PlanChanged {
+  readonly seenMs: number
+  readonly toldMs: number
+}
+
+/** Changes the plan of all tenants, until each of them is told to have it. */
+export async function changePlan(stand: Stand, tenants: number, limit: number): Promise<PlanChanged> {
+  const begunAt = now()
+  const plans = collectionOf('Plan')
+  await stand.client.mergePatch(`${plans}/${COMMON_PLAN}`, { spec: { renderLimitMonthly: limit } }, FOREVER)
+  const changed = new Set<string>()
+  const seen = await stand.untilSeen(({ at, limits }) => {
+    if (at > begunAt)
+      for (const [name, { renderLimitMonthly }] of limits) if (renderLimitMonthly === limit) changed.add(name)
+    return changed.size === tenants
+  })
+  const toldAt = await stand.operator.untilIdle()
+  return { seenMs: seen.at - begunAt, toldMs: toldAt - begunAt }
+}
+
+/** How long a pipeline takes that writes the settings of all tenants as they stand. */
+export async function writeRaw({ redis }: Stand): Promise<number> {
+  const texts = new Map<string, string>()
+  for await (const fields of scanFields(redis, FOREVER))
+    for (const { kind, name, text } of fields) if (kind === 'tenants') texts.set(name, text)
+  const begunAt = now()
+  await redis.call((client) => {
+    const pipeline = client.pipeline()
+    for (const [name, text] of texts) pipeline.hset('bench', name, text)
+    return pipeline.exec()
+  }, FOREVER)
+  const elapsedMs = now() - begunAt
+  await redis.call((client) => client.del('bench'), FOREVER)
+  return elapsedMs
+}
+
+/** How many statuses the API server takes a second: those of tenants as they are, each with one other word in it. Of an operator that is stopped. */
+export async function rateOfStatusWrites({ client }: Stand, count: number): Promise<number> {
+  const tenants: KubeObject[] = []
+  let token: string | undefined
+  do {
+    const page = await client.list(TENANTS, { limit: PAGE_OBJECTS, continue: token }, FOREVER)
+    tenants.push(...page.items)
+    token = page.continue
+  } while (token !== undefined && tenants.length < count)
+  return rateOf(tenants.slice(0, count), ({ apiVersion, kind, metadata: { name }, status }) => {
+    const other = { ...(status as object), effective: { ...(status as Effective).effective, renderLimitMonthly: 7 } }
+    const object = { apiVersion, kind, metadata: { name }, status: other }
+    return client.apply(`${TENANTS}/${name}/status`, { object, manager: 'platen-operator-status' }, FOREVER)
+  })
+}
+
+interface Effective {
+  readonly effective: object
+}
+
+/** Of all resources, how many are not told to have come everywhere as they are. */
+export async function countUntold({ client }: Stand): Promise<number> {
+  let untold = 0
+  for (const kind of ['Plan', 'Tenant', 'Template', 'ApiKey'] as const) {
+    let token: string | undefined
+    do {
+      const page = await client.list(collectionOf(kind), { limit: PAGE_OBJECTS, continue: token }, FOREVER)
+      untold += page.items.filter((item) => propagatedGeneration(item) !== item.metadata.generation).length
+      token = page.continue
+    } while (token !== undefined)
+  }
+  return untold
+}
+
+/** What share of a core it takes while nothing changes. */
+export async function idleShare({ operator }: Stand, ms: number): Promise<number> {
+  const before = cpuMsOf([operator.pid()])
+  const begunAt = now()
+  await sleep(ms)
+  return (cpuMsOf([operator.pid()]) - before) / (now() - begunAt)
+}
