@@ -2,7 +2,6 @@
  * What is done for one resource, whatever has become of it: its finalizer is put on, what it needs is seen to, its settings are
  * published, and its status says how far that has come. Looked at again, it comes to the same.
  */
-import { abortable, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import {
@@ -75,6 +74,8 @@ export class Reconciler {
   readonly #dirty = new Set<string>()
   readonly #againAt = new Map<string, Instant>()
   readonly #known = new Map<string, Known>()
+  /** Whose settings are not known to be enforced, and until when, on the monotonic clock, that is not worth a write. */
+  readonly #awaited = new Map<string, { readonly revision: number; readonly until: number }>()
   /** Statuses that were written and not yet read back. */
   readonly #written = new Map<string, Written>()
 
@@ -157,9 +158,10 @@ export class Reconciler {
     if (declared.isDeleting) return this.#release(key, declared, signal)
     const again = this.#againAt.get(key)
     if (this.#dirty.has(key) || (again !== undefined && again <= clock.now())) await this.#settle(key, declared, signal)
-    await this.#tell(key, declared, signal)
-    const next = this.#againAt.get(key)
-    return next === undefined ? undefined : { requeueAfterMs: Math.max(0, next - clock.now()) }
+    const waitMs = await this.#tell(key, declared, signal)
+    const untilAgainMs = Math.max(0, (this.#againAt.get(key) ?? Number.POSITIVE_INFINITY) - clock.now())
+    const requeueAfterMs = Math.min(waitMs, untilAgainMs)
+    return requeueAfterMs === Number.POSITIVE_INFINITY ? undefined : { requeueAfterMs }
   }
 
   async #settle(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
@@ -204,7 +206,7 @@ export class Reconciler {
     const { publication, stations } = this.#options
     await publication.submit({ uid: resource.metadata.uid })
     stations[resource.kind].forget(resource)
-    for (const map of [this.#compiled, this.#known, this.#written, this.#againAt]) map.delete(key)
+    for (const map of [this.#compiled, this.#known, this.#written, this.#againAt, this.#awaited]) map.delete(key)
     this.#count(resource, undefined)
   }
 
@@ -221,20 +223,33 @@ export class Reconciler {
     return undefined
   }
 
-  /** Writes how far it has come, where the status does not say so already. */
-  async #tell(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
-    const { publication, propagation, queue, clock } = this.#options
+  /**
+   * Writes how far it has come, where the status does not say so already. Answers how soon it is to be looked at again: others are
+   * while it waits to be enforced, as one write tells that as well.
+   */
+  async #tell(key: string, declared: Declared, signal: AbortSignal): Promise<number> {
+    const { publication, propagation, queue } = this.#options
     const since = publication.since(declared.resource.metadata.uid)
-    if (!propagation.has(since.revision)) {
-      const enforced = Promise.withResolvers<void>()
-      let isLate = false
-      propagation.whenEnforced(key, since.revision, () => (isLate ? queue.add(key) : enforced.resolve()))
-      const soon = (until: AbortSignal) => clock.sleep(ENFORCED_SOON_MS, until)
-      await firstOf([(until) => abortable(enforced.promise, until), soon], signal)
-      isLate = true
+    const isEnforced = propagation.has(since.revision)
+    if (isEnforced) {
+      this.#awaited.delete(key)
+    } else {
+      propagation.whenEnforced(key, since.revision, () => queue.add(key))
+      const waitMs = this.#patienceMs(key, since.revision)
+      if (waitMs > 0) return waitMs
     }
-    const step = propagation.has(since.revision) ? 'enforced' : 'published'
+    const step = isEnforced ? 'enforced' : 'published'
     await this.#write(key, declared, { progress: { step, since, enforced: propagation.last }, signal })
+    return Number.POSITIVE_INFINITY
+  }
+
+  /** For how much longer its status waits for a revision to be enforced. */
+  #patienceMs(key: string, revision: number): number {
+    const now = this.#options.clock.monotonic()
+    const known = this.#awaited.get(key)
+    const awaited = known?.revision === revision ? known : { revision, until: now + ENFORCED_SOON_MS }
+    this.#awaited.set(key, awaited)
+    return Math.max(0, awaited.until - now)
   }
 
   async #write(
