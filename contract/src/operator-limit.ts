@@ -89,3 +89,6 @@ export const RECONCILE_DRAIN_MS = 20 * SECOND_MS
 
 /** How often all that was published is held against what Redis holds: whoever changes something there by hand is found out by then. */
 export const DIRECTORY_AUDIT_MS = 60 * SECOND_MS
+
+/** How long it takes until a template is checked again whose check came to no answer, as when the machine was too busy for it. */
+export const CHECK_AGAIN_MS = 60 * SECOND_MS

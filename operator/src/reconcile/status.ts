@@ -78,18 +78,28 @@ function conditionsOf({ resource, conditions }: Outcome<Resource, unknown>, prog
   const findings = isHeldBack
     ? [fails('Published', ready.reason, ready.message), fails('Propagated', ready.reason, ready.message)]
     : progressFindings(progress)
-  return [...conditions, ...findings.map((finding) => tell(finding, resource))]
+  const isUnpublished = !isHeldBack && progress.step === 'unpublished'
+  const own = isUnpublished
+    ? conditions.map((condition) => (condition === ready ? tell(unready(progress.message), resource) : condition))
+    : conditions
+  return [...own, ...findings.map((finding) => tell(finding, resource))]
+}
+
+/** It is in force only when it is published. */
+function unready(message: string): Finding {
+  return fails('Ready', 'RedisUnavailable', message)
 }
 
 function progressFindings(progress: Progress): readonly Finding[] {
   if (progress.step === 'unpublished')
     return (['Published', 'Propagated'] as const).map((type) => fails(type, 'RedisUnavailable', progress.message))
-  const { all, behind } = progress.enforced
+  const { all, behind, isCertain } = progress.enforced
+  const enforcing = `${all - behind} of ${all} API processes enforce the last revision`
   const published = holds('Published', 'Published')
   if (progress.step === 'published')
     return [
       published,
-      fails('Propagated', 'Waiting', `${all - behind} of ${all} API processes enforce the last revision`),
+      fails('Propagated', 'Waiting', isCertain ? enforcing : 'it is not known yet which API processes there are'),
     ]
   return [published, holds('Propagated', 'Propagated', all === 0 ? 'no API process is connected' : '')]
 }

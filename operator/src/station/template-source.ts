@@ -2,6 +2,8 @@
  * What a template needs before it is compiled: what its ConfigMaps hold, the answer of the publish check, and its sources and assets in
  * the artifact store, so that nothing is published that a renderer cannot have.
  */
+import type { Instant } from '@platen/contract/brand.ts'
+import { CHECK_AGAIN_MS } from '@platen/contract/operator-limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { TemplateResource, Uid } from '@platen/contract/resource.ts'
@@ -31,6 +33,8 @@ export class TemplateSources {
   readonly #versions = new Map<string, string>()
   readonly #usersOf = openMultimap<string, Uid>()
   readonly #used = new Map<Uid, readonly string[]>()
+  /** Checks that came to no answer. */
+  readonly #unanswered = new Set<string>()
   /** For compiling. */
   readonly configMaps = new Map<string, ConfigMapContent>()
   /** For compiling. */
@@ -53,17 +57,23 @@ export class TemplateSources {
       if (digestOf(source) === status.digest) this.#keep(resource.metadata.uid, key, [])
   }
 
-  /** Sees to all it needs. Throws `ClusterError` or `Unavailable`, or the signal's reason. */
-  async settle(resource: TemplateResource, status: TemplateStatus, signal: AbortSignal): Promise<void> {
-    const { artifacts, serviceBucket } = this.#options
+  /** Sees to all it needs; answers when to do so again, where a check came to no answer. Throws `ClusterError` or `Unavailable`, or the signal's reason. */
+  async settle(
+    resource: TemplateResource,
+    status: TemplateStatus,
+    signal: AbortSignal,
+  ): Promise<{ readonly again?: Instant }> {
+    const { artifacts, serviceBucket, clock } = this.#options
     this.#use(resource)
     for (const configMap of configMapNamesOf(resource)) await this.#fetch(configMap, signal)
     for (const [key, request] of checksOf([resource], this.configMaps)) {
       const { source, assets } = request
       const digest = digestOf(source)
-      const isKnown = this.checks.has(key)
+      const isKnown = this.checks.has(key) && !this.#unanswered.has(key)
       const isRecalled = !isKnown && isSound(resource, status) && status.digest === digest
       const answer = isKnown || isRecalled ? undefined : await answerCheck(request, this.#options, signal)
+      if (answer?.isSettled === false) this.#unanswered.add(key)
+      else this.#unanswered.delete(key)
       const faults = answer?.faults ?? this.checks.get(key) ?? []
       if (faults.length === 0) {
         const stored = {
@@ -73,7 +83,9 @@ export class TemplateSources {
         await storeSources({ artifacts, serviceBucket }, stored, signal)
       }
       this.#keep(resource.metadata.uid, key, faults)
+      if (this.#unanswered.has(key)) return { again: clock.now() + CHECK_AGAIN_MS }
     }
+    return {}
   }
 
   /** The template is gone. */
@@ -105,6 +117,7 @@ export class TemplateSources {
     this.#usersOf.delete(name, uid)
     if (this.#usersOf.get(name).size > 0) return
     this.checks.delete(name)
+    this.#unanswered.delete(name)
     this.configMaps.delete(name.slice(CONFIG_MAP.length))
     this.#versions.delete(name)
   }

@@ -7,8 +7,7 @@ import type { TemplateSources } from './template-source.ts'
 export function templateStation(sources: TemplateSources): Station {
   return {
     async prepare(declared, status, signal) {
-      await sources.settle(templateIn(declared), status, signal)
-      return { known: {} }
+      return { known: {}, ...(await sources.settle(templateIn(declared), status, signal)) }
     },
     recall(declared, status) {
       sources.recall(templateIn(declared), status)

@@ -97,7 +97,8 @@ test('what others write to a resource is none of its business, but for its statu
   await edit({ status: { conditions } })
   await isUndone()
   // When it was written first is lost with it.
-  const told = (found: Found) => found.status?.conditions?.map(({ lastTransitionTime, ...condition }) => condition)
+  const told = (found: Found) =>
+    found.status?.conditions?.map(({ lastTransitionTime: _lastTransitionTime, ...condition }) => condition)
   const isToldAnew = () =>
     eventually(
       () => foundAt(place),

@@ -1,0 +1,199 @@
+/** Two operators on one Redis: what is published stays published, whoever leads, and whatever becomes of Redis. */
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LEASE } from '@platen/operator/leader/service.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
+import type { ServerProcess } from '../../topology/server/process.ts'
+import { eventually } from '../../topology/service.ts'
+import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
+import { type Rig, startRig } from './rig.ts'
+
+let rig: Rig
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-audit-'))
+  await writeFile(join(folder, 'policy.yaml'), stringify(POLICY))
+  const kubeFlags = [`--audit-policy-file=${join(folder, 'policy.yaml')}`, `--audit-log-path=${logOfAudit()}`]
+  rig = await startRig({ operators: 2, kubeFlags })
+  await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), aTenant('acme'))
+  await rig.apply(aTemplate('invoice', 'acme'), anApiKey('ci', 'acme'))
+  for (const place of ['tenant/acme', 'template/invoice', 'apikey/ci']) await rig.says(place, { Ready: 'Ready' })
+})
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+
+/** Has written down what operators ask of Secrets. */
+const POLICY = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [
+    { level: 'Metadata', users: [OPERATOR_PERSONA], resources: [{ group: '', resources: ['secrets'] }] },
+    { level: 'None' },
+  ],
+}
+const logOfAudit = () => join(folder, 'audit.log')
+
+const SOON = () => AbortSignal.timeout(5000)
+const META = 'platen:{directory}:meta'
+const epoch = async () => Number(await rig.redis.call((client) => client.hget(META, 'epoch'), SOON()))
+const mark = () => rig.redis.call((client) => client.hget(META, 'mark'), SOON())
+
+test('a leader that stood still finds its place taken, and writes nothing more', async () => {
+  const { operator: leader } = await rig.rested()
+  const before = await epoch()
+  leader.pause()
+  // While nobody leads.
+  await rig.apply(aTenant('meanwhile'))
+  await rig.says('tenant/meanwhile', { Ready: 'Ready' })
+  const taken = await epoch()
+  expect(taken).toBeGreaterThan(before)
+  const versions = async () => (await rig.get('tenant', 'acme')).metadata.resourceVersion
+  const [published, version] = [await mark(), await versions()]
+  leader.resume()
+  // It ends by itself.
+  await eventually(
+    () => isAlive(leader),
+    (alive) => !alive,
+  )
+  expect(leader.log()).toContain('lease ended')
+  expect([await epoch(), await mark(), await versions()]).toEqual([taken, published, version])
+  await startAgain(leader)
+})
+
+test('what Redis has lost is published again, and who follows keeps its settings all the while', async () => {
+  await rig.rested()
+  const before = rig.directory()
+  const seen = new Set([before.tenants.size])
+  const watching = new AbortController()
+  const watch = (async () => {
+    for (; !watching.signal.aborted; await new Promise((resolve) => setImmediate(resolve)))
+      seen.add(rig.directory().tenants.size)
+  })()
+  const last = await mark()
+  await rig.redis.call((client) => client.flushall(), SOON())
+  await eventually(mark, (now) => now !== null && now !== last)
+  const stored = await rig.stored('acme')
+  watching.abort()
+  await watch
+  expect(stored).toEqual(rig.published('acme'))
+  expect([...seen]).toEqual([before.tenants.size])
+  expect((await rig.rested()).sum('platen_operator_repairs_total', 'kind="directory"')).toBe(1)
+})
+
+test('what cannot be published says so, and is when Redis is back', async () => {
+  await rig.rested()
+  await rig.cluster.redis.stop()
+  await rig.apply(aTenant('acme', { overrides: { retentionDays: 3 } }))
+  const reason = 'RedisUnavailable'
+  const { Ready } = await rig.says('tenant/acme', { Ready: reason, Published: reason, Propagated: reason })
+  expect(Ready).not.toBe('')
+  expect(rig.published('acme').tenant?.limits.retentionDays).toBe(30)
+  await rig.cluster.redis.start()
+  await rig.says('tenant/acme', { Ready: 'Ready', Published: 'Published', Propagated: 'Propagated' })
+  await rig.publishes('acme', ({ tenant }) => tenant?.limits.retentionDays === 3)
+})
+
+test('what somebody changes in Redis is put right, and counted', async () => {
+  const { sum: earlier } = await rig.rested()
+  const published = await rig.stored('acme')
+  const [key] = published.keys
+  await rig.redis.call(
+    (client) =>
+      client
+        .pipeline()
+        .hset('platen:{directory}:tenants', 'acme', JSON.stringify({ ...published.tenant, suspended: true }))
+        .hset('platen:{directory}:keys', 'f'.repeat(64), JSON.stringify({ ...key, hash: 'f'.repeat(64) }))
+        .hdel('platen:{directory}:templates', 'acme/invoice')
+        .exec(),
+    SOON(),
+  )
+  const repairs = async (kind: string) =>
+    (await rig.rested()).sum('platen_operator_repairs_total', `kind="${kind}"`) -
+    earlier('platen_operator_repairs_total', `kind="${kind}"`)
+  for (const kind of ['tenants', 'keys', 'templates'])
+    await patiently(
+      () => repairs(kind),
+      (count) => count === 1,
+    )
+  expect(await rig.stored('acme')).toEqual(published)
+}, 300_000)
+
+test('a leader that is killed is followed by one that writes no status where nothing has changed', async () => {
+  const { operator: leader } = await rig.rested()
+  const versions = () =>
+    Promise.all(['acme', 'meanwhile'].map(async (name) => (await rig.get('tenant', name)).metadata.resourceVersion))
+  const before = await versions()
+  const at = await epoch()
+  await leader.kill()
+  const { operator: next, sum } = await rig.rested()
+  expect(next).not.toBe(leader)
+  expect(sum('rest_client_requests_total', 'method="PATCH"')).toBe(0)
+  expect(await versions()).toEqual(before)
+  expect(await epoch()).toBeGreaterThan(at)
+  await leader.start()
+})
+
+test('the epoch does not go back where the Lease is deleted', async () => {
+  await rig.rested()
+  const before = await epoch()
+  await rig.kubectl('delete', 'lease', LEASE, `--namespace=${OPERATOR_NAMESPACE}`)
+  const lease = () =>
+    rig.kubectl('get', 'lease', LEASE, `--namespace=${OPERATOR_NAMESPACE}`, '--output=json').catch(() => '')
+  const found = await eventually(lease, (text) => text !== '')
+  // As Kubernetes writes it.
+  const { spec } = JSON.parse(found) as { spec: { leaseTransitions: number } }
+  expect(spec.leaseTransitions).toBeGreaterThanOrEqual(before)
+  await rig.apply(aTenant('after-the-lease'))
+  await rig.says('tenant/after-the-lease', { Ready: 'Ready' })
+  expect(await epoch()).toBeGreaterThanOrEqual(before)
+})
+
+test('a leader that is to stop gives its lease back', async () => {
+  // Whoever lost the Lease to the other has ended.
+  for (const operator of rig.cluster.processes('operator')) if (!(await isAlive(operator))) await startAgain(operator)
+  const { operator: leader } = await rig.rested()
+  expect(await leader.stop()).toBe(0)
+  const { operator: next } = await rig.rested()
+  expect(next).not.toBe(leader)
+  expect(leader.log()).toContain('it is given back')
+  // It did not have to wait until it ran out.
+  await rig.apply(aTenant('after-the-stop'))
+  await rig.says('tenant/after-the-stop', { Ready: 'Ready' })
+  await leader.start()
+})
+
+test('no operator lists or watches Secrets', async () => {
+  const lines = (await readFile(logOfAudit(), 'utf8')).split('\n').filter((line) => line !== '')
+  // As Kubernetes writes them.
+  const verbs = new Set(lines.map((line) => (JSON.parse(line) as { verb: string }).verb))
+  expect([...verbs].toSorted()).toEqual(['create', 'get'])
+})
+
+function isAlive({ ports: [, probes] }: ServerProcess): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${probes}/livez`, { signal: AbortSignal.timeout(5000) }).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** One that is ending answers nobody, and runs for a moment yet. */
+async function startAgain(operator: ServerProcess): Promise<void> {
+  await operator.stop()
+  await operator.start()
+}
+
+/** For what may take a minute. */
+async function patiently<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
+  for (let more = 3; more > 0; more--) {
+    const answer = await eventually(ask, isWanted).catch(() => undefined)
+    if (answer !== undefined) return answer
+  }
+  return eventually(ask, isWanted)
+}
