@@ -55,10 +55,10 @@ soak: node_modules/.package-lock.json ## render two thousand mixed documents, so
 	@renderer/install-chromium.sh
 	@exec $(NODE) test/soak/main.ts
 
-chaos: node_modules/.package-lock.json ## break what a cluster stands on in every way, and see what was promised (ROUNDS=20: the long form; ONLY=stop,s3; SEED=7)
+chaos: node_modules/.package-lock.json ## break what a cluster stands on in every way, and see what was promised (ROUNDS=20: the long form; ONLY=stop,s3 or ONLY=operator; SEED=7)
 	@$(NODE) test/topology/server/install.ts
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
-	@exec $(NODE) test/chaos/cluster/main.ts
+	@exec $(NODE) $(if $(filter operator,$(ONLY)),node_modules/vitest/vitest.mjs run test/operator/chaos,test/chaos/cluster/main.ts)
 
 # By preview, as an author would make them, and with poppler's pdftoppm.
 pictures: node_modules/.package-lock.json ## make the pictures of the README anew, from the examples

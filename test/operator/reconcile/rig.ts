@@ -84,6 +84,8 @@ export interface Found {
 export interface RigOptions {
   readonly operators?: number
   readonly kubeFlags?: readonly string[]
+  /** Done when there is a Kubernetes API, and before anything else. */
+  readonly prepare?: (kube: KubeServer) => Promise<void>
   /** What runs beside the operators; nothing if absent. */
   readonly cluster?: Partial<ClusterOptions>
 }
@@ -91,10 +93,12 @@ export interface RigOptions {
 export async function startRig({
   operators = 1,
   kubeFlags = [],
+  prepare = async () => undefined,
   cluster: options = {},
 }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
   const kube = stack.use(await startInstalledKube(kubeFlags))
+  await prepare(kube)
   for (const namespace of [TEAM, OTHERS]) await kube.kubectl(['create', 'namespace', namespace])
   const dataDir = await mkdtemp(join(tmpdir(), 'platen-rig-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))

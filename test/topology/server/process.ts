@@ -52,6 +52,8 @@ export interface ServerProcess extends AsyncDisposable {
   kill(): Promise<void>
   /** Starts it again on the same port and data; resolves when it serves. */
   start(): Promise<void>
+  /** Has it not ended, be it by itself? */
+  isRunning(): boolean
   /** It keeps its connections and answers nobody. */
   pause(): void
   resume(): void
@@ -125,6 +127,7 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
       if (isRunning(child)) throw new Error(`${recipe.name} runs already`)
       child = await run(recipe, place)
     },
+    isRunning: () => isRunning(child),
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     async [Symbol.asyncDispose]() {

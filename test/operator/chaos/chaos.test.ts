@@ -1,0 +1,75 @@
+/**
+ * Operators under faults, held against a model: random sequences of what people declare, while operators are killed, stopped and cut
+ * off, Redis is emptied and the API server restarted. When all is quiet, what is in force is what `compile` makes of what etcd holds.
+ * The seed is printed; `SEED=` makes the same sequences again (not their timing, which is the machine's), and `ROUNDS=` more of them.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { shuffled } from '../../chaos/cluster/series.ts'
+import { seeded } from '../../chaos/cluster/trial/random.ts'
+import { eventually } from '../../topology/service.ts'
+import { FAULTS, type Fault } from './fault.ts'
+import { faultsIn } from './judge.ts'
+import { measureRevocations, type Revocations } from './revocation.ts'
+import { type ChaosRig, startChaosRig } from './rig.ts'
+import { lineOf, openRounds, summaryOf } from './round.ts'
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const rounds = Number(process.env['ROUNDS'] ?? FAULTS.length)
+/** In each round: three hundred in as many rounds as there are faults. */
+const SEQUENCES = Math.ceil(300 / FAULTS.length)
+const REVOKED_MS_MAX = 2000
+const SECOND_MS = 1000
+
+const stack = new AsyncDisposableStack()
+let rig: ChaosRig
+let revocations: Revocations
+beforeAll(async () => {
+  rig = stack.use(await startChaosRig())
+  revocations = stack.use(measureRevocations({ settings: () => rig.rig.directory(), ask: rig.ask }))
+})
+afterAll(() => stack.disposeAsync())
+
+test(`what is in force is what is declared, whatever befalls (seed ${seed})`, {
+  timeout: rounds * 120 * SECOND_MS,
+}, async ({ signal }) => {
+  const random = seeded(seed)
+  const run = openRounds({ rig, revocations, seed, sequences: SEQUENCES })
+  try {
+    for (let round = 0, faults: readonly Fault[] = []; round < rounds; round++) {
+      if (faults.length === 0) faults = shuffled(FAULTS, random)
+      const [fault, ...others] = faults
+      faults = others
+      if (fault !== undefined) process.stdout.write(`${lineOf(await run.round(fault, signal))}\n`)
+    }
+  } finally {
+    process.stdout.write(`seed ${seed}: ${run.sequences()} sequences; ${summaryOf(revocations)}\n`)
+  }
+  expect(run.sequences()).toBe(rounds * SEQUENCES)
+  expect(revocations.measured.filter(({ ms }) => ms > REVOKED_MS_MAX)).toEqual([])
+})
+
+test('an operator that forgets the tenants of a plan is found out', async ({ signal }) => {
+  await rig.mutate({
+    name: 'compiles a plan without its tenants',
+    file: '/operator/src/compilation/compilation.ts',
+    find: 'for (const name of names) for (const uid of relations.tenantsOf(name)) uids.add(uid)',
+    replace: '',
+  })
+  await rig.led(signal)
+  const [plan, tenant] = [
+    { kind: 'Plan', name: 'forgetful' },
+    { kind: 'Tenant', name: 'forgotten' },
+  ] as const
+  const { resources } = rig
+  let renderLimitMonthly = 1
+  await resources.untilPropagated(plan, await resources.create(plan, { renderLimitMonthly }), signal)
+  const spec = { planRef: { name: plan.name } }
+  await resources.untilPropagated(tenant, await resources.create(tenant, spec), signal)
+  const change = async () => {
+    renderLimitMonthly++
+    await resources.untilPropagated(plan, await resources.patch(plan, { renderLimitMonthly }), signal)
+    return await faultsIn(rig)
+  }
+  // A tenant that is looked at for another reason has what it is to have.
+  await eventually(change, (faults) => faults.join().includes(`tenant ${tenant.name} is`))
+})

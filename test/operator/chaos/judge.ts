@@ -1,0 +1,185 @@
+/**
+ * Whether all that is declared has come to what it has to: what processes enforce is what `compile` makes of what etcd holds, every source
+ * stands in the artifact store, every generation is told of, and nothing waits to be removed.
+ *
+ * Of a resource that is wrong the last good settings stay in force, and which those are is history. Etcd holds it of a tenant's limits,
+ * which its status tells, and of a template by the digest in its status; of a tenant's storage and webhook secrets Redis alone. Those
+ * are given to `compile` as they were found. What must never have been good shows by its marks.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { templateKey } from '@platen/contract/render.ts'
+import type { Uid } from '@platen/contract/resource.ts'
+import type { Kind } from '@platen/contract/schema/resource.ts'
+import { DEFAULT_LIMITS, type KeyHash, type Template, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import type { KubeObject } from '@platen/operator/cluster/object.ts'
+import type { FoundKey } from '@platen/operator/compile/api-key.ts'
+import { compile, NOTHING } from '@platen/operator/compile/compile.ts'
+import { labelOf } from '@platen/operator/compile/condition.ts'
+import type { ConfigMapContent } from '@platen/operator/compile/source.ts'
+import { checksOf } from '@platen/operator/compile/template.ts'
+import { storageOf } from '@platen/operator/compile/tenant.ts'
+import { collectionOf, type Declared, PLURALS, readDeclared } from '@platen/operator/reconcile/declared.ts'
+import type { Status } from '@platen/operator/reconcile/status.ts'
+import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import { eventually } from '../../topology/service.ts'
+import { BAD_RATE, BROKEN } from './declaration.ts'
+import type { ChaosRig } from './rig.ts'
+
+/** Resolves when all is as it has to be; throws with what is not when it never comes to that. */
+export async function untilSettled(rig: ChaosRig): Promise<void> {
+  await eventually(
+    () => faultsIn(rig),
+    (faults) => faults.length === 0,
+  )
+}
+
+/** What is not as it has to be now. */
+export async function faultsIn({ rig }: ChaosRig): Promise<readonly string[]> {
+  const objectsOf = async (path: string) => {
+    const { body } = await rig.kube.request({ path })
+    // A list has them.
+    return (body['items'] ?? []) as readonly KubeObject[]
+  }
+  // Its keys are the kinds.
+  const kinds = Object.keys(PLURALS) as readonly Kind[]
+  const lists = await Promise.all(
+    kinds.map(async (kind) => (await objectsOf(collectionOf(kind))).map((object) => readDeclared(kind, object))),
+  )
+  const declared = lists.flat()
+  const configMaps = new Map(
+    (await objectsOf('/api/v1/configmaps')).map(({ metadata, data = {} }) => [
+      `${metadata.namespace}/${metadata.name}`,
+      // The API server lets nothing but texts into it.
+      { data: data as Readonly<Record<string, string>> },
+    ]),
+  )
+  const settings = rig.directory()
+  const store = join(rig.cluster.s3.folder, 'store', SERVICE_BUCKET)
+  return [
+    ...declared.flatMap(untold),
+    ...differences(wantedOf({ declared, configMaps, settings }), settings),
+    ...overlaps(settings),
+    ...digestsIn(settings).flatMap((digest) =>
+      existsSync(join(store, templateKey(digest))) ? [] : [`the source ${digest} is not stored`],
+    ),
+  ]
+}
+
+/** What a status does not tell yet, and what waits to go. */
+function untold({ resource, status, isDeleting }: Declared): readonly string[] {
+  const { generation } = resource.metadata
+  const told = statusIn(status)
+  const { observedGeneration, conditions = [] } = told
+  const waiting = conditions.filter(({ reason }) => reason === 'Waiting' || reason === 'RedisUnavailable')
+  const old = conditions.filter((condition) => condition.observedGeneration !== generation)
+  const isTold = observedGeneration === generation && conditions.some(({ type }) => type === 'Propagated')
+  const label = labelOf(resource)
+  return [
+    ...(isDeleting ? [`${label} waits to go`] : []),
+    ...(isTold ? [] : [`${label} of generation ${generation} tells of ${observedGeneration}`]),
+    ...[...waiting, ...old].map(({ type, reason }) => `${label} has ${type} ${reason}`),
+  ]
+}
+
+function statusIn(status: string): Status {
+  // The API server has held it against its schema.
+  return JSON.parse(status) as Status
+}
+
+interface Held {
+  readonly declared: readonly Declared[]
+  readonly configMaps: ReadonlyMap<string, ConfigMapContent>
+  /** What is in force. */
+  readonly settings: DirectorySnapshot
+}
+
+/** What has to be in force. */
+function wantedOf({ declared, configMaps, settings }: Held): DirectorySnapshot {
+  const resources = declared.map(({ resource }) => resource)
+  const templates = resources.filter((resource) => resource.kind === 'Template')
+  const faults = (text: string) =>
+    text.includes(BROKEN) ? [{ engine: 'react_pdf' as const, message: 'does not compile' }] : []
+  const checks = new Map(
+    [...checksOf(templates, configMaps)].map(([key, { source }]) => [key, faults(source.reactPdf ?? '')]),
+  )
+  const foundKeys = new Map<Uid, FoundKey>()
+  for (const { resource, status } of declared) {
+    const { sha256 } = statusIn(status)
+    // The operator read it in a Secret, or made it.
+    if (resource.kind === 'ApiKey' && sha256 !== undefined)
+      foundKeys.set(resource.metadata.uid, { hash: sha256 as KeyHash })
+  }
+  const { snapshot } = compile({
+    resources,
+    configMaps,
+    foundKeys,
+    webhookSecrets: new Map(),
+    now: Date.now(),
+    checks,
+    defaults: DEFAULT_LIMITS,
+    serviceBucket: SERVICE_BUCKET,
+    previous: { ...NOTHING, ...lastGood(declared, settings) },
+  })
+  return snapshot
+}
+
+function lastGood(declared: readonly Declared[], settings: DirectorySnapshot) {
+  const tenants = new Map<Uid, { readonly settings: Tenant }>()
+  const templates = new Map<Uid, { readonly settings: Template }>()
+  for (const { resource, status } of declared) {
+    const { uid, name } = resource.metadata
+    const { effective, digest } = statusIn(status)
+    if (resource.kind === 'Tenant' && effective !== undefined) {
+      // A tenant's id is its resource's name.
+      const found = settings.tenants.get(name as TenantId)
+      const limits = { ...DEFAULT_LIMITS, ...effective }
+      const none = { id: name as TenantId, suspended: false, storage: storageOf(resource, SERVICE_BUCKET) }
+      tenants.set(uid, { settings: { ...none, ...found, incarnation: uid, limits } })
+    }
+    if (resource.kind !== 'Template') continue
+    const own = [...(settings.templates.get(resource.spec.tenantRef.name as TenantId)?.values() ?? [])]
+    const found = own.find((template) => template.digest === digest)
+    if (found !== undefined) templates.set(uid, { settings: found })
+  }
+  return { tenants, templates }
+}
+
+function differences(wanted: DirectorySnapshot, settings: DirectorySnapshot): readonly string[] {
+  const [before, after] = [entriesOf(settings), entriesOf(wanted)]
+  const names = [...new Set([...before.keys(), ...after.keys()])]
+  const unlike = names.filter((name) => before.get(name) !== after.get(name))
+  return [
+    ...unlike.map((name) => `${name} is ${before.get(name)} instead of ${after.get(name)}`),
+    ...[...before].filter(([, text]) => text.includes(`:${BAD_RATE}`)).map(([name]) => `${name} never was good`),
+  ]
+}
+
+/** Tenants whose PDFs would lie among those of others. */
+function overlaps({ tenants }: DirectorySnapshot): readonly string[] {
+  const places = Array.from(tenants.values(), ({ id, storage }) => ({
+    id,
+    place: `${storage.bucket} ${storage.prefix}`,
+  }))
+  const sorted = places.sort((one, other) => (one.place < other.place ? -1 : 1))
+  // Whatever lies in a folder follows on it.
+  return sorted.flatMap(({ id, place }, at) => {
+    const next = sorted[at + 1]
+    return next?.place.startsWith(place) === true ? [`tenants ${id} and ${next.id} have ${place}`] : []
+  })
+}
+
+function entriesOf({ tenants, keys, templates }: DirectorySnapshot): ReadonlyMap<string, string> {
+  const listed = [...templates.values()].flatMap((codes) => [...codes.values()])
+  return new Map([
+    ...Array.from(tenants, ([id, tenant]) => [`tenant ${id}`, canonicalJson(tenant)] as const),
+    ...Array.from(keys, ([hash, key]) => [`key ${hash}`, canonicalJson(key)] as const),
+    ...listed.map((template) => [`template ${template.tenant}/${template.code}`, canonicalJson(template)] as const),
+  ])
+}
+
+function digestsIn({ templates }: DirectorySnapshot) {
+  return [...templates.values()].flatMap((codes) => Array.from(codes.values(), ({ digest }) => digest))
+}

@@ -1,0 +1,157 @@
+/**
+ * Two operators that may be killed, stopped and cut off: each has a way of its own to the Kubernetes API that can be disturbed, and is
+ * started again when it has ended, as a kubelet would.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
+import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
+import type { ServerProcess } from '../../topology/server/process.ts'
+import { openResources, type Place, type Resources } from '../reconcile/resources.ts'
+import { type Rig, startRig, TEAM } from '../reconcile/rig.ts'
+
+export interface ChaosRig extends AsyncDisposable {
+  readonly rig: Rig
+  readonly resources: Resources
+  readonly operators: readonly OperatorProcess[]
+  /** The one that holds the lease; the first where nobody does. */
+  readonly leader: () => Promise<OperatorProcess>
+  /** Has operators run from now on with a guard taken out of them. */
+  readonly mutate: (mutant: Mutant) => Promise<void>
+  /** Resolves when the API server and both operators have answered; rejects where one is away. */
+  readonly ask: () => Promise<void>
+  /** FLUSHALL. */
+  readonly flush: () => Promise<void>
+  /** Resolves when an operator leads and publishes what changes. */
+  readonly led: (signal: AbortSignal) => Promise<void>
+}
+
+export interface OperatorProcess {
+  readonly process: ServerProcess
+  /** Its way to the Kubernetes API. */
+  readonly proxy: FaultProxy
+}
+
+export const OPERATORS = 2
+/** Lists neither templates nor keys of tenants that do not name it. */
+export const STRANGE_TEAM = 'team-other'
+
+/** Starts it all. */
+export async function startChaosRig(): Promise<ChaosRig> {
+  await using stack = new AsyncDisposableStack()
+  const proxies = await Promise.all(Array.from({ length: OPERATORS }, () => openFaultProxy('kubernetes')))
+  for (const proxy of proxies) stack.use(proxy)
+  const kubeconfigs: string[] = []
+  let mutant: Mutant | undefined
+  const rig = stack.use(
+    await startRig({
+      operators: OPERATORS,
+      async prepare(kube) {
+        for (const proxy of proxies) {
+          proxy.towards(kube.port)
+          kubeconfigs.push(await kube.kubeconfig(OPERATOR_PERSONA, `https://127.0.0.1:${proxy.port}`))
+        }
+      },
+      cluster: {
+        settingsOf: (name, at) =>
+          name === 'operator' ? { PLATEN_KUBECONFIG: kubeconfigs[at] ?? '', ...mutantOptions(mutant) } : {},
+      },
+    }),
+  )
+  await rig.kubectl('create', 'namespace', STRANGE_TEAM)
+  const resources = stack.use(await openResources(rig.kube))
+  const processes = rig.cluster.processes('operator')
+  stack.use(keepRunning(processes))
+  const operators = processes.map((process, at) => ({ process, proxy: proxies[at] ?? never() }))
+  const canary = await aCanary(rig, resources)
+  const owned = stack.move()
+  return {
+    rig,
+    resources,
+    operators,
+    async leader() {
+      const { body } = await rig.kube.request({
+        path: `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/platen-operator`,
+      })
+      const { holderIdentity = '' } = (body['spec'] ?? {}) as { readonly holderIdentity?: string }
+      const at = Number(/operator-(\d)/.exec(holderIdentity)?.[1] ?? 0)
+      return operators[at] ?? never()
+    },
+    async ask() {
+      const asked = processes.map(({ ports: [, probes] }) => fetch(`http://127.0.0.1:${probes}/readyz`))
+      await Promise.all([rig.kube.request({ path: '/readyz' }), ...asked])
+    },
+    async mutate(next) {
+      mutant = next
+      await Promise.all(processes.map((process) => process.stop()))
+    },
+    async flush() {
+      const redis = new Redis(rig.cluster.redis.url)
+      await redis.flushall()
+      redis.disconnect()
+    },
+    led: canary.sings,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function never(): never {
+  throw new Error('there is no such operator')
+}
+
+const LOOK_MS = 200
+
+/** Starts those again that have ended. */
+function keepRunning(processes: readonly ServerProcess[]): AsyncDisposable {
+  const over = new AbortController()
+  const keep = async (process: ServerProcess) => {
+    while (!over.signal.aborted) {
+      // One that finds no API server in time ends, and is started once more.
+      if (!process.isRunning()) await process.start().catch(() => undefined)
+      await sleep(LOOK_MS)
+    }
+  }
+  const kept = processes.map(keep)
+  return {
+    async [Symbol.asyncDispose]() {
+      over.abort()
+      await Promise.all(kept)
+    },
+  }
+}
+
+interface Canary {
+  readonly sings: ChaosRig['led']
+}
+
+const CANARY = 'canary'
+const TENANT: Place = { kind: 'Tenant', name: CANARY }
+const KEY: Place = { kind: 'ApiKey', namespace: TEAM, name: CANARY }
+const YEAR_MIN = 3000
+
+/** A tenant and a key that are changed, to see whether somebody cares: each kind is followed by itself. */
+async function aCanary({ directory }: Rig, resources: Resources): Promise<Canary> {
+  await resources.create({ kind: 'Plan', name: CANARY }, {})
+  await resources.create(TENANT, { planRef: { name: CANARY }, namespaces: [TEAM] })
+  await resources.create(KEY, { tenantRef: { name: CANARY }, sha256: `sha256:${'0'.repeat(64)}` })
+  let songs = 0
+  return {
+    async sings(signal) {
+      const suspendedReason = `song ${++songs}`
+      const expiresAt = `${YEAR_MIN + songs}-01-01T00:00:00Z`
+      const isHeard = () => {
+        const { tenants, keys } = directory()
+        const hasReason = [...tenants.values()].some((tenant) => tenant.suspendedReason === suspendedReason)
+        return hasReason && [...keys.values()].some((key) => key.expiresAt === Date.parse(expiresAt))
+      }
+      while (!isHeard()) {
+        signal.throwIfAborted()
+        // The API server may be away, too.
+        await resources.patch(TENANT, { suspendedReason }).catch(() => undefined)
+        await resources.patch(KEY, { expiresAt }).catch(() => undefined)
+        await sleep(LOOK_MS)
+      }
+    },
+  }
+}
