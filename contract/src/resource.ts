@@ -110,6 +110,8 @@ export const CONDITION_REASONS = {
   SecretTaken: "Somebody else's Secret has the name in `secretName`, or that of the tenant's webhook secret.",
   Published: 'The settings of this generation stand in Redis.',
   RedisUnavailable: 'Redis cannot be reached; the settings published last stay in force until it can.',
+  StoreUnavailable:
+    'The artifact store cannot be reached; the settings published last stay in force until the sources are there.',
   Propagated: 'Every API process that is connected enforces this generation.',
   Waiting: 'Some API process does not enforce this generation yet.',
   RotationPutOff: 'As many webhook secrets sign as may; the newest one does when the overlap of one of them has ended.',

@@ -165,20 +165,26 @@ export class Reconciler {
   }
 
   async #settle(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
-    const { publication } = this.#options
-    const { resource } = declared
+    let reason: 'StoreUnavailable' | 'RedisUnavailable' = 'StoreUnavailable'
     try {
       await this.#prepare(key, declared, signal)
-      const before = this.#compiled.get(key)
-      this.#compiled.set(key, resource)
-      await publication.submit({ uid: resource.metadata.uid, resource })
-      this.#count(before, resource)
+      reason = 'RedisUnavailable'
+      await this.#submit(key, declared)
     } catch (error) {
       this.#dirty.add(key)
-      if (error instanceof Unavailable)
-        await this.#write(key, declared, { progress: { step: 'unpublished', message: error.message }, signal })
+      if (!(error instanceof Unavailable)) throw error
+      // Who was never compiled has nothing to be told of.
+      if (!this.#compiled.has(key)) await this.#submit(key, declared)
+      await this.#write(key, declared, { progress: { step: 'unpublished', reason, message: error.message }, signal })
       throw error
     }
+  }
+
+  async #submit(key: string, { resource }: Declared): Promise<void> {
+    const before = this.#compiled.get(key)
+    this.#compiled.set(key, resource)
+    await this.#options.publication.submit({ uid: resource.metadata.uid, resource })
+    this.#count(before, resource)
   }
 
   async #prepare(key: string, declared: Declared, signal: AbortSignal): Promise<void> {

@@ -106,7 +106,7 @@ describe('how far settings have come', () => {
     ],
     [
       'Redis is away',
-      { step: 'unpublished', message: 'Redis is away' },
+      { step: 'unpublished', reason: 'RedisUnavailable', message: 'Redis is away' },
       ['False', 'RedisUnavailable', 'Redis is away'],
       ['False', 'RedisUnavailable', 'Redis is away'],
     ],

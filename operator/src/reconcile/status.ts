@@ -13,7 +13,11 @@ import type { InForceSince } from './publication.ts'
 /** How far the settings of a resource have come. */
 export type Progress =
   /** Redis has them not; why. */
-  | { readonly step: 'unpublished'; readonly message: string }
+  | {
+      readonly step: 'unpublished'
+      readonly reason: 'RedisUnavailable' | 'StoreUnavailable'
+      readonly message: string
+    }
   | { readonly step: 'published'; readonly since: InForceSince; readonly enforced: Enforced }
   | { readonly step: 'enforced'; readonly since: InForceSince; readonly enforced: Enforced }
 
@@ -78,21 +82,17 @@ function conditionsOf({ resource, conditions }: Outcome<Resource, unknown>, prog
   const findings = isHeldBack
     ? [fails('Published', ready.reason, ready.message), fails('Propagated', ready.reason, ready.message)]
     : progressFindings(progress)
-  const isUnpublished = !isHeldBack && progress.step === 'unpublished'
-  const own = isUnpublished
-    ? conditions.map((condition) => (condition === ready ? tell(unready(progress.message), resource) : condition))
-    : conditions
+  if (isHeldBack || progress.step !== 'unpublished')
+    return [...conditions, ...findings.map((finding) => tell(finding, resource))]
+  // It is in force only when it is published.
+  const unready = tell(fails('Ready', progress.reason, progress.message), resource)
+  const own = conditions.map((condition) => (condition === ready ? unready : condition))
   return [...own, ...findings.map((finding) => tell(finding, resource))]
-}
-
-/** It is in force only when it is published. */
-function unready(message: string): Finding {
-  return fails('Ready', 'RedisUnavailable', message)
 }
 
 function progressFindings(progress: Progress): readonly Finding[] {
   if (progress.step === 'unpublished')
-    return (['Published', 'Propagated'] as const).map((type) => fails(type, 'RedisUnavailable', progress.message))
+    return (['Published', 'Propagated'] as const).map((type) => fails(type, progress.reason, progress.message))
   const { all, behind, isCertain } = progress.enforced
   const enforcing = `${all - behind} of ${all} API processes enforce the last revision`
   const published = holds('Published', 'Published')

@@ -73,7 +73,9 @@ function untold({ resource, status, isDeleting }: Declared): readonly string[] {
   const { generation } = resource.metadata
   const told = statusIn(status)
   const { observedGeneration, conditions = [] } = told
-  const waiting = conditions.filter(({ reason }) => reason === 'Waiting' || reason === 'RedisUnavailable')
+  const waiting = conditions.filter(({ reason }) =>
+    ['Waiting', 'RedisUnavailable', 'StoreUnavailable'].includes(`${reason}`),
+  )
   const old = conditions.filter((condition) => condition.observedGeneration !== generation)
   const isTold = observedGeneration === generation && conditions.some(({ type }) => type === 'Propagated')
   const label = labelOf(resource)
