@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { KubeAnswer } from '../../topology/server/kube.ts'
-import type { Place } from '../reconcile/resources.ts'
-import { TEAM } from '../reconcile/rig.ts'
+import type { Place } from '../rig/resources.ts'
+import { TEAM } from '../rig/rig.ts'
 import { type ChaosRig, STRANGE_TEAM } from './rig.ts'
 
 /** One resource that there may be, and what it may say. */

@@ -74,7 +74,7 @@ function untold({ resource, status, isDeleting }: Declared): readonly string[] {
   const told = statusIn(status)
   const { observedGeneration, conditions = [] } = told
   const waiting = conditions.filter(({ reason }) =>
-    ['Waiting', 'RedisUnavailable', 'StoreUnavailable'].includes(`${reason}`),
+    ['Waiting', 'RedisUnavailable', 'StoreUnavailable'].includes(reason),
   )
   const old = conditions.filter((condition) => condition.observedGeneration !== generation)
   const isTold = observedGeneration === generation && conditions.some(({ type }) => type === 'Propagated')

@@ -8,8 +8,8 @@ import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
-import { openResources, type Place, type Resources } from '../reconcile/resources.ts'
-import { type Rig, startRig, TEAM } from '../reconcile/rig.ts'
+import { openResources, type Place, type Resources } from '../rig/resources.ts'
+import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 export interface ChaosRig extends AsyncDisposable {
   readonly rig: Rig

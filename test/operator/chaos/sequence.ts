@@ -4,7 +4,7 @@
  */
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import type { Place, Resources } from '../reconcile/resources.ts'
+import type { Place, Resources } from '../rig/resources.ts'
 import { type Chance, type Declaration, declarationsOf, putConfigMap } from './declaration.ts'
 import type { Revocation, Revocations } from './revocation.ts'
 import type { ChaosRig } from './rig.ts'

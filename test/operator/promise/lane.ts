@@ -3,8 +3,8 @@
  * API process therefore has to answer. Of several lanes each is nobody else's, so that they can be changed at once.
  */
 import { createHash } from 'node:crypto'
-import type { Place, Resources, Written } from '../reconcile/resources.ts'
-import { TEAM } from '../reconcile/rig.ts'
+import type { Place, Resources, Written } from '../rig/resources.ts'
+import { TEAM } from '../rig/rig.ts'
 
 /** What is declared of a tenant. */
 export interface TenantModel {

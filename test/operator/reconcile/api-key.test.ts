@@ -1,8 +1,8 @@
 /** What the statuses of ApiKeys say of whatever stands in their way, and which keys open the door meanwhile. */
 import { hashOfKey } from '@platen/contract/api-key.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { anApiKey, aPlan, aTenant, inNamespace, PLAN } from './resource.ts'
-import { OTHERS, type Published, type Rig, startRig, TEAM } from './rig.ts'
+import { anApiKey, aPlan, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
+import { OTHERS, type Published, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let rig: Rig
 let neighbour: Published

@@ -1,8 +1,8 @@
 /** How resources come to their end: what of them is in force goes first, and nothing of it comes back under the same name. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../topology/service.ts'
-import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
-import { type Rig, startRig, TEAM } from './rig.ts'
+import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let rig: Rig
 beforeAll(async () => {

@@ -9,8 +9,8 @@ import { stringify } from 'yaml'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { eventually } from '../../topology/service.ts'
-import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
-import { type Rig, startRig } from './rig.ts'
+import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { type Rig, startRig } from '../rig/rig.ts'
 
 let rig: Rig
 let folder: string

@@ -1,6 +1,6 @@
 /** What an operator makes of resources, on a real Kubernetes API, Redis and S3. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Rig, startRig, TEAM } from './rig.ts'
+import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let rig: Rig
 beforeAll(async () => {

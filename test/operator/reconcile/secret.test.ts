@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClocks } from '../../chaos/cluster/rig/clock.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import { eventually } from '../../topology/service.ts'
-import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
-import { type Rig, startRig, TEAM } from './rig.ts'
+import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let rig: Rig
 let folder: string

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../topology/service.ts'
-import { anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
-import { type Found, type Rig, startRig } from './rig.ts'
+import { anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { type Found, type Rig, startRig } from '../rig/rig.ts'
 
 let rig: Rig
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** What the statuses of templates say of whatever stands in their way, and what stays listed and rendered meanwhile. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { aConfigMap, aPlan, aTemplate, aTenant, inNamespace, PLAN } from './resource.ts'
-import { OTHERS, type Published, type Rig, startRig, TEAM } from './rig.ts'
+import { aConfigMap, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
+import { OTHERS, type Published, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let rig: Rig
 let neighbour: Published

@@ -2,8 +2,8 @@
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../topology/service.ts'
-import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from './resource.ts'
-import { type Published, type Rig, startRig } from './rig.ts'
+import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { type Published, type Rig, startRig } from '../rig/rig.ts'
 
 let rig: Rig
 let neighbour: Published

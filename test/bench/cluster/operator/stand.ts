@@ -7,7 +7,7 @@ import { connectRedis, type RedisConnection } from '@platen/adapters/redis/conne
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
-import { type Rig, startRig } from '../../../operator/reconcile/rig.ts'
+import { type Rig, startRig } from '../../../operator/rig/rig.ts'
 import { ADMIN } from '../../../topology/server/kube.ts'
 import type { ServerProcess } from '../../../topology/server/process.ts'
 import type { Placed } from './estate.ts'

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROOT } from '../architecture/source-tree.ts'
-import { DEFINITION_FILES } from '../crd/definition.ts'
-import { type KubeAnswer, type KubeRequest, type KubeServer, startKube } from '../topology/server/kube.ts'
-import { eventually } from '../topology/service.ts'
+import { ROOT } from '../../architecture/source-tree.ts'
+import { DEFINITION_FILES } from '../../crd/definition.ts'
+import { type KubeAnswer, type KubeRequest, type KubeServer, startKube } from '../../topology/server/kube.ts'
+import { eventually } from '../../topology/service.ts'
 import { MAY, MAY_NOT, OPERATORS, OTHERS, PERSONAS, TEAM } from './persona.ts'
 
 let kube: KubeServer
