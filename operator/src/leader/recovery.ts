@@ -13,7 +13,7 @@ import type { CompilationOptions } from '../compilation/state.ts'
 import { settingsOf } from '../compile/template.ts'
 import { storageOf } from '../compile/tenant.ts'
 import type { Declared } from '../reconcile/declared.ts'
-import type { Status } from '../reconcile/status.ts'
+import { holdsOf, type Status } from '../reconcile/status.ts'
 
 interface Found {
   readonly declared: readonly Declared[]
@@ -51,15 +51,10 @@ function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySna
  * Its limits outlive its plan, and Redis. Its PDFs go where it asks for, if it was granted that: where they went else nobody knows
  * any more, and it is better not served than into somebody else's folder.
  */
-function toldTenant(
-  resource: TenantResource,
-  { effective, published, conditions = [] }: Status,
-  serviceBucket: string,
-): Tenant | undefined {
-  if (effective === undefined || published === undefined) return undefined
+function toldTenant(resource: TenantResource, status: Status, serviceBucket: string): Tenant | undefined {
+  const { effective, published } = status
   const { name, uid, generation } = resource.metadata
-  const accepted = conditions.find(({ type }) => type === 'Accepted')
-  if (accepted?.status !== 'True' || accepted.observedGeneration !== generation) return undefined
+  if (effective === undefined || published === undefined || !holdsOf(status, 'Accepted', generation)) return undefined
   const limits: Limits = { ...DEFAULT_LIMITS, ...effective }
   const storage = storageOf(resource, serviceBucket)
   return { id: name as TenantId, incarnation: uid, limits, suspended: resource.spec.suspended ?? false, storage }
@@ -76,12 +71,10 @@ function publishedTemplate(
 }
 
 /** Where Redis has it no more: what this generation came to, which its status tells by the digest of its source. */
-function toldTemplate(resource: TemplateResource, { digest, conditions = [] }: Status): Template | undefined {
+function toldTemplate(resource: TemplateResource, status: Status): Template | undefined {
+  const { digest } = status
   const { generation } = resource.metadata
-  const holds = (type: string) =>
-    conditions.some((each) => each.type === type && each.status === 'True' && each.observedGeneration === generation)
+  const isOfNow = holdsOf(status, 'Accepted', generation) && holdsOf(status, 'Compiled', generation)
   // We wrote it.
-  return digest !== undefined && holds('Accepted') && holds('Compiled')
-    ? settingsOf(resource, digest as TemplateDigest)
-    : undefined
+  return digest !== undefined && isOfNow ? settingsOf(resource, digest as TemplateDigest) : undefined
 }

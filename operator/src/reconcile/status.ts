@@ -1,7 +1,7 @@
 /** What is written into the status of a resource. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
-import type { Condition, ConditionReason, Resource } from '@platen/contract/resource.ts'
+import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/resource.ts'
 import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
 import { isRecord } from '../cluster/object.ts'
@@ -61,6 +61,17 @@ export function patchOf(before: object, after: object): object {
 function dated(condition: Condition, { conditions = [] }: Status, now: Instant) {
   const last = conditions.find(({ type, status }) => type === condition.type && status === condition.status)
   return { ...condition, lastTransitionTime: last?.lastTransitionTime ?? secondsOf(now) }
+}
+
+/** Does a status say that a condition holds, of this generation? */
+export function holdsOf(
+  { conditions = [] }: Pick<Status, 'conditions'>,
+  type: ConditionType,
+  generation: number,
+): boolean {
+  return conditions.some(
+    (each) => each.type === type && each.status === 'True' && each.observedGeneration === generation,
+  )
 }
 
 /** As Kubernetes writes times. */

@@ -4,7 +4,7 @@ import type { Resource, Uid } from '@platen/contract/resource.ts'
 import { labelOf } from '../compile/condition.ts'
 import { type Declared, FINALIZER } from '../reconcile/declared.ts'
 import type { Prepared } from '../reconcile/reconciler.ts'
-import type { Status } from '../reconcile/status.ts'
+import { holdsOf, type Status } from '../reconcile/status.ts'
 import type { SecretPlace } from '../secret/held-secret.ts'
 import type { SeenSecret } from '../secret/write-secret.ts'
 
@@ -68,8 +68,6 @@ export function annotationsOf({ rotation }: Declared, name: string): Readonly<Re
 
 /** Is what is declared what the status tells of, with nothing left to do? */
 export function isAsTold({ resource, rotation, finalizers }: Declared, status: Status): boolean {
-  const { observedGeneration, conditions = [], rotation: served } = status
-  const isReady = conditions.some(({ type, status: holds }) => type === 'Ready' && holds === 'True')
-  const isSame = observedGeneration === resource.metadata.generation && rotation === served
-  return isReady && isSame && finalizers.includes(FINALIZER)
+  const isReady = holdsOf(status, 'Ready', resource.metadata.generation)
+  return isReady && rotation === status.rotation && finalizers.includes(FINALIZER)
 }

@@ -17,6 +17,7 @@ import { type ConfigMapContent, configMapNamesOf } from '../compile/source.ts'
 import { type CheckFault, checksOf } from '../compile/template.ts'
 import { answerCheck, type PublishCheck } from '../publish/answer-check.ts'
 import { storeSources } from '../publish/store-source.ts'
+import { holdsOf } from '../reconcile/status.ts'
 
 export interface TemplateSourceOptions {
   readonly client: Pick<ClusterClient, 'get'>
@@ -31,8 +32,15 @@ export interface TemplateSourceOptions {
 export class TemplateSources {
   readonly #options: TemplateSourceOptions
   readonly #versions = new Map<string, string>()
-  readonly #usersOf = openMultimap<string, Uid>()
-  readonly #used = new Map<Uid, readonly string[]>()
+  readonly #configMapUsers = openUsers((name) => {
+    this.configMaps.delete(name)
+    this.#versions.delete(name)
+  })
+  /** An answer goes with the last template that has it. */
+  readonly #checkUsers = openUsers((key) => {
+    this.checks.delete(key)
+    this.#unanswered.delete(key)
+  })
   /** Checks that came to no answer. */
   readonly #unanswered = new Set<string>()
   /** For compiling. */
@@ -46,13 +54,12 @@ export class TemplateSources {
 
   /** The templates that take something from a ConfigMap, be there one or not. */
   usersOf(configMap: string): ReadonlySet<Uid> {
-    return this.#usersOf.get(nameOfConfigMap(configMap))
+    return this.#configMapUsers.of(configMap)
   }
 
   /** Takes the word of a status for it that the template is sound, where it has no source elsewhere. Waits for nothing. */
   recall(resource: TemplateResource, status: TemplateStatus): void {
     if (configMapNamesOf(resource).length > 0 || !isSound(resource, status)) return
-    this.#use(resource)
     for (const [key, { source }] of checksOf([resource], this.configMaps))
       if (digestOf(source) === status.digest) this.#keep(resource.metadata.uid, key, [])
   }
@@ -64,7 +71,7 @@ export class TemplateSources {
     signal: AbortSignal,
   ): Promise<{ readonly again?: Instant }> {
     const { artifacts, serviceBucket, clock } = this.#options
-    this.#use(resource)
+    this.#configMapUsers.set(resource.metadata.uid, configMapNamesOf(resource))
     for (const configMap of configMapNamesOf(resource)) await this.#fetch(configMap, signal)
     for (const [key, request] of checksOf([resource], this.configMaps)) {
       const { source, assets } = request
@@ -90,68 +97,59 @@ export class TemplateSources {
 
   /** The template is gone. */
   forget(uid: Uid): void {
-    for (const name of this.#used.get(uid) ?? []) this.#release(name, uid)
-    this.#used.delete(uid)
+    this.#configMapUsers.set(uid, [])
+    this.#checkUsers.set(uid, [])
   }
 
-  #use(resource: TemplateResource): void {
-    const { uid } = resource.metadata
-    const names = configMapNamesOf(resource).map(nameOfConfigMap)
-    for (const name of names) this.#usersOf.add(name, uid)
-    const checks = (this.#used.get(uid) ?? []).filter((name) => !name.startsWith(CONFIG_MAP))
-    const dropped = (this.#used.get(uid) ?? []).filter((name) => !names.includes(name) && !checks.includes(name))
-    for (const name of dropped) this.#release(name, uid)
-    this.#used.set(uid, [...names, ...checks])
-  }
-
-  /** The answer is one's who has it, and goes with the last of them. */
   #keep(uid: Uid, key: string, faults: readonly CheckFault[]): void {
     this.checks.set(key, faults)
-    this.#usersOf.add(key, uid)
-    const used = this.#used.get(uid) ?? []
-    for (const name of used) if (!name.startsWith(CONFIG_MAP) && name !== key) this.#release(name, uid)
-    this.#used.set(uid, [...used.filter((name) => name.startsWith(CONFIG_MAP)), key])
-  }
-
-  #release(name: string, uid: Uid): void {
-    this.#usersOf.delete(name, uid)
-    if (this.#usersOf.get(name).size > 0) return
-    this.checks.delete(name)
-    this.#unanswered.delete(name)
-    this.configMaps.delete(name.slice(CONFIG_MAP.length))
-    this.#versions.delete(name)
+    this.#checkUsers.set(uid, [key])
   }
 
   async #fetch(configMap: string, signal: AbortSignal): Promise<void> {
-    const name = nameOfConfigMap(configMap)
     const version = this.#options.versionOf(configMap)
-    if (version !== undefined && this.#versions.get(name) === version) return
+    if (version !== undefined && this.#versions.get(configMap) === version) return
     const place = { group: '', version: 'v1', plural: 'configmaps', ...namesOf(configMap) }
     const object = await this.#options.client.get(pathOf(place), signal)
     if (object === undefined) {
       this.configMaps.delete(configMap)
-      this.#versions.delete(name)
+      this.#versions.delete(configMap)
       return
     }
     const { data, binaryData, metadata } = object
     // The API server lets nothing but texts into them.
     const texts = (value: unknown) => (isRecord(value) ? (value as Readonly<Record<string, string>>) : {})
     this.configMaps.set(configMap, { data: texts(data), binaryData: texts(binaryData) })
-    this.#versions.set(name, metadata.resourceVersion)
+    this.#versions.set(configMap, metadata.resourceVersion)
   }
 }
 
-/** Beside the keys of checks, which are of hexadecimal digits. */
-const CONFIG_MAP = 'ConfigMap '
+interface Users {
+  /** What one template has use of, in the place of what it had. */
+  readonly set: (uid: Uid, names: readonly string[]) => void
+  readonly of: (name: string) => ReadonlySet<Uid>
+}
 
-function nameOfConfigMap(configMap: string): string {
-  return `${CONFIG_MAP}${configMap}`
+/** Nobody has use of anything. Tells when nobody has any more. */
+function openUsers(onUnused: (name: string) => void): Users {
+  const users = openMultimap<string, Uid>()
+  const used = new Map<Uid, readonly string[]>()
+  return {
+    of: users.get,
+    set(uid, names) {
+      const dropped = (used.get(uid) ?? []).filter((name) => !names.includes(name))
+      for (const name of names) users.add(name, uid)
+      for (const name of dropped) {
+        users.delete(name, uid)
+        if (users.get(name).size === 0) onUnused(name)
+      }
+      if (names.length === 0) used.delete(uid)
+      else used.set(uid, names)
+    },
+  }
 }
 
 /** Was this generation found to be sound? The digest says by which sources. */
-function isSound({ metadata }: TemplateResource, { conditions = [] }: TemplateStatus): boolean {
-  return conditions.some(
-    ({ type, status, observedGeneration }) =>
-      type === 'Compiled' && status === 'True' && observedGeneration === metadata.generation,
-  )
+function isSound({ metadata }: TemplateResource, status: TemplateStatus): boolean {
+  return holdsOf(status, 'Compiled', metadata.generation)
 }
