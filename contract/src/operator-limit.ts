@@ -92,3 +92,6 @@ export const DIRECTORY_AUDIT_MS = 60 * SECOND_MS
 
 /** How long it takes until a template is checked again whose check came to no answer, as when the machine was too busy for it. */
 export const CHECK_AGAIN_MS = 60 * SECOND_MS
+
+/** How long the threads of the publish check are kept that have nothing to check: to open them takes half a second, as long as a few checks. */
+export const CHECK_THREADS_REST_MS = 30 * SECOND_MS

@@ -9,19 +9,25 @@ import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.t
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import { keepHeapSmall } from '@platen/adapters/system/heap.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped } from '@platen/adapters/system/run.ts'
 import { PROCESS_START_MS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { loadAccess } from './cluster/access.ts'
 import { openClusterClient } from './cluster/client.ts'
 import { readConfig, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
+import { type CheckThreads, openCheckThreads } from './publish/check-threads.ts'
 import { FOLLOWED_KINDS } from './reconcile/inventory.ts'
 
-if (import.meta.main) await runUntilStopped(serve)
+if (import.meta.main) {
+  keepHeapSmall()
+  await runUntilStopped(serve)
+}
 
 /** Reconciles until `stop` aborts; resolves when what is in hand has ended and the lease is given back. */
 async function serve(stop: AbortSignal): Promise<void> {
@@ -40,7 +46,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   )
   gaugeRedis(metrics, redis.pulse)
   const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
-  const threads = stack.use(openThreadPool({ size: 1, clock, spawn: spawnCheckThread }))
+  const threads = stack.use(openCheckThreads({ open: () => checkThreads(clock), clock }))
   const operator = stack.use(
     openOperator({
       ports: {
@@ -50,7 +56,7 @@ async function serve(stop: AbortSignal): Promise<void> {
         ids,
         log,
         meter,
-        check: (check, signal) => threads.run({ kind: 'check', check }, signal),
+        check: threads.check,
       },
       settings: { ...config, serviceBucket: config.s3.home.bucket },
       openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch }, signal),
@@ -60,4 +66,12 @@ async function serve(stop: AbortSignal): Promise<void> {
   using _ = probes.serving({ isReady: () => ({ ready: operator.isReady(), detail: {} }), isAlive: () => true })
   log.info({}, 'operator follows')
   await operator.run(stop)
+}
+
+function checkThreads(clock: Clock): CheckThreads {
+  const pool = openThreadPool({ size: 1, clock, spawn: spawnCheckThread })
+  return {
+    check: (check, signal) => pool.run({ kind: 'check', check }, signal),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  }
 }

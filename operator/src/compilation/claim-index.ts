@@ -4,50 +4,41 @@
  */
 import type { Uid } from '@platen/contract/resource.ts'
 
-export interface Claim {
-  /** What is claimed. */
-  readonly name: string
-  /** The names it would be a part of, its own among them. */
-  readonly within: readonly string[]
-}
-
 export interface ClaimIndex {
-  /** Replaces the claims of a resource. */
-  readonly set: (uid: Uid, claims: readonly Claim[]) => void
+  /** Replaces the claims of a resource, each the name of what is claimed. */
+  readonly set: (uid: Uid, claims: readonly string[]) => void
   /** Adds all to these whose claims overlap, as far as that leads. */
   readonly withRivals: (uids: Iterable<Uid>) => ReadonlySet<Uid>
 }
 
-/** A claim on a name that has no parts. */
-export function claimOn(name: string): Claim {
-  return { name, within: [name] }
-}
+/** The names a name is a part of. */
+export type WholesOf = (name: string) => readonly string[]
 
 /** An index of nobody's claims. */
-export function openClaimIndex(): ClaimIndex {
-  const claims = new Map<Uid, readonly Claim[]>()
+export function openClaimIndex(wholesOf: WholesOf): ClaimIndex {
+  const claims = openMultimap<Uid, string>()
   const byName = openMultimap<string, Uid>()
   const byPart = openMultimap<string, Uid>()
   return {
     set(uid, next) {
-      for (const { name, within } of claims.get(uid) ?? []) {
+      for (const name of claims.get(uid)) {
+        claims.delete(uid, name)
         byName.delete(name, uid)
-        for (const whole of within) byPart.delete(whole, uid)
+        for (const whole of wholesOf(name)) byPart.delete(whole, uid)
       }
-      for (const { name, within } of next) {
+      for (const name of next) {
+        claims.add(uid, name)
         byName.add(name, uid)
-        for (const whole of within) byPart.add(whole, uid)
+        for (const whole of wholesOf(name)) byPart.add(whole, uid)
       }
-      if (next.length === 0) claims.delete(uid)
-      else claims.set(uid, next)
     },
     withRivals(uids) {
       const found = new Set(uids)
       // A set gives what is added to it while it is walked, too.
       for (const uid of found) {
-        for (const { name, within } of claims.get(uid) ?? []) {
+        for (const name of claims.get(uid)) {
           for (const rival of byPart.get(name)) found.add(rival)
-          for (const whole of within) for (const rival of byName.get(whole)) found.add(rival)
+          for (const claimed of [name, ...wholesOf(name)]) for (const rival of byName.get(claimed)) found.add(rival)
         }
       }
       return found
@@ -55,27 +46,30 @@ export function openClaimIndex(): ClaimIndex {
   }
 }
 
-export interface Multimap<Key, Value> {
+export interface Multimap<Key, Value extends string> {
   readonly add: (key: Key, value: Value) => void
   readonly delete: (key: Key, value: Value) => void
   readonly get: (key: Key) => ReadonlySet<Value>
 }
 
-/** Many values by one key. */
-export function openMultimap<Key, Value>(): Multimap<Key, Value> {
-  const sets = new Map<Key, Set<Value>>()
-  const none: ReadonlySet<Value> = new Set()
+/** Many values by one key. Most keys have one, and of tens of thousands of sets with one value each most is the sets. */
+export function openMultimap<Key, Value extends string>(): Multimap<Key, Value> {
+  const held = new Map<Key, Value | Set<Value>>()
   return {
     add(key, value) {
-      const set = sets.get(key)
-      if (set === undefined) sets.set(key, new Set([value]))
-      else set.add(value)
+      const found = held.get(key)
+      if (found instanceof Set) found.add(value)
+      else if (found === undefined) held.set(key, value)
+      else if (found !== value) held.set(key, new Set([found, value]))
     },
     delete(key, value) {
-      const set = sets.get(key)
-      set?.delete(value)
-      if (set?.size === 0) sets.delete(key)
+      const found = held.get(key)
+      if (found instanceof Set) found.delete(value)
+      if (found === value || (found instanceof Set && found.size === 0)) held.delete(key)
     },
-    get: (key) => sets.get(key) ?? none,
+    get(key) {
+      const found = held.get(key)
+      return found instanceof Set ? found : new Set(found === undefined ? [] : [found])
+    },
   }
 }

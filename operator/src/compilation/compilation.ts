@@ -4,6 +4,7 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
 import { compileApiKeys } from '../compile/api-key.ts'
 import { byAge, type Outcome } from '../compile/outcome.ts'
 import { compileTemplates } from '../compile/template.ts'
@@ -31,6 +32,8 @@ export interface Compilation extends Pick<Relations, 'tenantsOf' | 'dependentsOf
   /** The settings in force. Of a kind in which nothing changed, it is the same map as before; so is each setting. */
   readonly content: () => Content
   readonly outcomeOf: (uid: Uid) => Outcome<Resource, unknown> | undefined
+  /** What is in force of a tenant; before the first update, what was. */
+  readonly tenantInForce: (uid: Uid) => Tenant | undefined
   /** When the next overlap ends, and with it a setting changes by itself; absent = none does. */
   readonly due: () => Instant | undefined
 }
@@ -57,6 +60,7 @@ export function openCompilation(options: CompilationOptions): Compilation {
     },
     content: () => content,
     outcomeOf: (uid) => kinds.map((kind) => kind.outcomeOf(uid)).find((outcome) => outcome !== undefined),
+    tenantInForce: (uid) => tenants.inForce.get(uid)?.settings,
     tenantsOf: relations.tenantsOf,
     dependentsOf: relations.dependentsOf,
     due: () => (dueAt.size === 0 ? undefined : Math.min(...dueAt.values())),

@@ -1,8 +1,8 @@
 /** What the resources of one kind came to, by uid, and what of it changed. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Resource, Uid } from '@platen/contract/resource.ts'
+import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
 import type { InForce, Outcome } from '../compile/outcome.ts'
-import { type Claim, type ClaimIndex, openClaimIndex } from './claim-index.ts'
+import { type ClaimIndex, openClaimIndex, type WholesOf } from './claim-index.ts'
 import type { Replacement } from './content.ts'
 
 export interface Settled<Kind extends Resource, Settings> {
@@ -29,20 +29,31 @@ export interface SettledChanges<Settings> {
 export interface SettledOptions<Kind extends Resource, Settings> {
   readonly previous: InForce<Settings>
   /** What a resource asks for, and what it has. */
-  readonly claimsOf: (asked: Kind, held: Settings | undefined) => readonly Claim[]
+  readonly claimsOf: (asked: Kind, held: Settings | undefined) => readonly string[]
+  /** Of claims; none is a part of another where not said. */
+  readonly wholesOf?: WholesOf
 }
+
+/** Lists of conditions that are kept once, as thousands of resources have the same. */
+const SHARED_CONDITIONS_MAX = 1000
 
 /** Nothing is settled yet. */
 export function openSettled<Kind extends Resource, Settings>({
   previous,
   claimsOf,
+  wholesOf = () => [],
 }: SettledOptions<Kind, Settings>): Settled<Kind, Settings> {
-  const inForce = new Map(previous)
-  const outcomes = new Map<Uid, Outcome<Kind, Settings>>()
-  const index = openClaimIndex()
+  /** Without conditions it is what was before anything was compiled. */
+  const inForce = new Map<Uid, Outcome<Kind, Settings> | { readonly settings?: Settings }>(previous)
+  const index = openClaimIndex(wholesOf)
+  const share = sharing<readonly Condition[]>(SHARED_CONDITIONS_MAX)
   const uids = new Set<Uid>()
   const replacements = new Map<Uid, Replacement<Settings>>()
 
+  const outcomeOf = (uid: Uid) => {
+    const found = inForce.get(uid)
+    return found !== undefined && 'conditions' in found ? found : undefined
+  }
   const replace = (uid: Uid, before: Settings | undefined, after: Settings | undefined) => {
     uids.add(uid)
     if (before !== after)
@@ -50,37 +61,45 @@ export function openSettled<Kind extends Resource, Settings>({
   }
   return {
     inForce,
-    outcomeOf: (uid) => outcomes.get(uid),
+    outcomeOf,
     withRivals: index.withRivals,
     take(news) {
-      for (const outcome of news) {
-        const { uid } = outcome.resource.metadata
-        const before = outcomes.get(uid)
-        const settings = isDeepStrictEqual(before?.settings, outcome.settings) ? before?.settings : outcome.settings
-        const { settings: _settings, ...rest } = outcome
-        const next = { ...rest, ...(settings !== undefined && { settings }) }
-        outcomes.set(uid, next)
-        inForce.set(uid, next)
-        index.set(uid, claimsOf(outcome.resource, settings))
-        if (before?.settings !== settings || !isDeepStrictEqual(before?.conditions, outcome.conditions))
+      for (const { resource, settings: found, conditions } of news) {
+        const { uid } = resource.metadata
+        const before = outcomeOf(uid)
+        const settings = isDeepStrictEqual(before?.settings, found) ? before?.settings : found
+        inForce.set(uid, { resource, conditions: share(conditions), ...(settings !== undefined && { settings }) })
+        index.set(uid, claimsOf(resource, settings))
+        if (before?.settings !== settings || !isDeepStrictEqual(before?.conditions, conditions))
           replace(uid, before?.settings, settings)
       }
     },
     drop(uid) {
-      const before = outcomes.get(uid)
-      outcomes.delete(uid)
+      const before = outcomeOf(uid)
       inForce.delete(uid)
       index.set(uid, [])
       if (before !== undefined) replace(uid, before.settings, undefined)
     },
     claim(resource) {
-      const { uid } = resource.metadata
-      index.set(uid, claimsOf(resource, inForce.get(uid)?.settings))
+      index.set(resource.metadata.uid, claimsOf(resource, inForce.get(resource.metadata.uid)?.settings))
     },
     changes: { uids, replacements },
     settle() {
       uids.clear()
       replacements.clear()
     },
+  }
+}
+
+/** The first of all equal values, of the last so many. */
+function sharing<Value>(countMax: number): (value: Value) => Value {
+  const kept = new Map<string, Value>()
+  return (value) => {
+    const text = JSON.stringify(value)
+    const found = kept.get(text)
+    if (found !== undefined) return found
+    if (kept.size >= countMax) kept.clear()
+    kept.set(text, value)
+    return value
   }
 }

@@ -5,8 +5,7 @@ import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.t
 import { hashesAskedFor } from '../compile/api-key.ts'
 import type { CompileInput, Previous } from '../compile/compile.ts'
 import { placeAskedFor, placeOf } from '../compile/template.ts'
-import { foldersOf, storageOf } from '../compile/tenant.ts'
-import { claimOn } from './claim-index.ts'
+import { folderOf, foldersAbove, storageOf } from '../compile/tenant.ts'
 import { openRelations, type Relations } from './relation.ts'
 import { openSettled, type Settled } from './settled.ts'
 
@@ -19,7 +18,7 @@ export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'ser
   readonly previous: Pick<Previous, 'plans' | 'tenants' | 'templates' | 'apiKeys'>
 }
 
-export interface State extends CompilationOptions {
+export interface State extends Omit<CompilationOptions, 'previous'> {
   readonly relations: Relations
   readonly plans: Settled<PlanResource, Limits>
   readonly tenants: Settled<TenantResource, Tenant>
@@ -30,8 +29,8 @@ export interface State extends CompilationOptions {
 }
 
 /** Nothing is compiled yet. */
-export function openState(options: CompilationOptions): State {
-  const { facts, previous, serviceBucket } = options
+export function openState({ previous, ...options }: CompilationOptions): State {
+  const { facts, serviceBucket } = options
   return {
     ...options,
     relations: openRelations(),
@@ -39,20 +38,16 @@ export function openState(options: CompilationOptions): State {
     plans: openSettled({ previous: previous.plans, claimsOf: () => [] }),
     tenants: openSettled({
       previous: previous.tenants,
-      claimsOf: (asked, held) =>
-        [storageOf(asked, serviceBucket), ...(held ? [held.storage] : [])].map((storage) => {
-          const within = foldersOf(storage)
-          return { name: within.at(-1) ?? '', within }
-        }),
+      claimsOf: (asked, held) => [storageOf(asked, serviceBucket), ...(held ? [held.storage] : [])].map(folderOf),
+      wholesOf: foldersAbove,
     }),
     templates: openSettled({
       previous: previous.templates,
-      claimsOf: (asked, held) => [placeAskedFor(asked), ...(held ? [placeOf(held)] : [])].map(claimOn),
+      claimsOf: (asked, held) => [placeAskedFor(asked), ...(held ? [placeOf(held)] : [])],
     }),
     apiKeys: openSettled({
       previous: previous.apiKeys,
-      claimsOf: (asked, held = []) =>
-        [...hashesAskedFor(asked, facts.foundKeys), ...held.map(({ hash }) => hash)].map(claimOn),
+      claimsOf: (asked, held = []) => [...hashesAskedFor(asked, facts.foundKeys), ...held.map(({ hash }) => hash)],
     }),
   }
 }

@@ -222,8 +222,8 @@ function storageClaims(): Claim {
   /** Who first claimed something inside a folder. */
   const inside = new Map<string, string>()
   return ({ bucket, prefix }, owner) => {
-    const folders = foldersOf({ bucket, prefix })
-    const whole = folders.at(-1) ?? ''
+    const whole = folderOf({ bucket, prefix })
+    const folders = [...foldersAbove(whole), whole]
     const taken = folders.map((folder) => owners.get(folder)).find((known) => known !== undefined) ?? inside.get(whole)
     if (taken !== undefined) return taken
     owners.set(whole, owner)
@@ -232,10 +232,14 @@ function storageClaims(): Claim {
   }
 }
 
-/** The folders a storage lies in, itself last: `a/b/` lies in `a/` and is `a/b/`, each with its bucket. */
-export function foldersOf({ bucket, prefix }: Tenant['storage']): readonly string[] {
-  const names = prefix.split('/').slice(0, -1)
-  return names.map((_, at) => `${bucket} ${names.slice(0, at + 1).join('/')}/`)
+/** A storage by one name: `bucket a/b/`. */
+export function folderOf({ bucket, prefix }: Tenant['storage']): string {
+  return `${bucket} ${prefix}`
+}
+
+/** The folders that a folder lies in: `bucket a/b/` lies in `bucket a/`. */
+export function foldersAbove(folder: string): readonly string[] {
+  return [...folder.matchAll(/\/(?=.)/g)].map(({ index }) => folder.slice(0, index + 1))
 }
 
 /** Where the PDFs of a tenant are to go. */

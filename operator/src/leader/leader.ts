@@ -127,9 +127,13 @@ function assemble(options: LeaderOptions) {
   const { configMaps, checks } = sources
   // The name of a key is its hash.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'what is published cannot be read'))
-  const previous = recover({ declared: inventory.all(), published, serviceBucket })
   const facts = { configMaps, checks, foundKeys, webhookSecrets }
-  const compilation = openCompilation({ facts, previous, serviceBucket, defaults: DEFAULT_LIMITS })
+  const compilation = openCompilation({
+    facts,
+    previous: recover({ declared: inventory.all(), published, serviceBucket }),
+    serviceBucket,
+    defaults: DEFAULT_LIMITS,
+  })
   const watch = new SecretWatch({ log, onRepair: () => meter.repaired('secrets', 1) })
   const secretPorts = { ...options, client, clock, ids }
   const nothing: Station = { prepare: async () => ({ known: {} }), recall: () => ({}), forget: () => undefined }
@@ -152,7 +156,7 @@ function assemble(options: LeaderOptions) {
     events: openEvents({ ...options, client, clock, ids, log }),
     stations: {
       Plan: nothing,
-      Tenant: tenantStation({ ports: secretPorts, webhookSecrets, previous: previous.tenants, watch }),
+      Tenant: tenantStation({ ports: secretPorts, webhookSecrets, inForce: compilation.tenantInForce, watch }),
       Template: templateStation(sources),
       ApiKey: apiKeyStation({ ports: secretPorts, foundKeys, watch }),
     },

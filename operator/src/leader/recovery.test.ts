@@ -10,13 +10,14 @@ import {
 import { expect, test } from 'vitest'
 import { aTemplateResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import type { Declared } from '../reconcile/declared.ts'
+import { packStatus } from '../reconcile/packed-status.ts'
 import { recover } from './recovery.ts'
 
 const NOTHING: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
 const ACME = 'acme' as TenantId
 
 function told(resource: Resource, status: object): Declared {
-  return { resource, isDeleting: false, finalizers: [], status: JSON.stringify(status), resourceVersion: '1' }
+  return { resource, isDeleting: false, finalizers: [], status: packStatus(status), resourceVersion: '1' }
 }
 
 function recovered(declared: Declared, published = NOTHING) {

@@ -13,6 +13,7 @@ import type { CompilationOptions } from '../compilation/state.ts'
 import { settingsOf } from '../compile/template.ts'
 import { storageOf } from '../compile/tenant.ts'
 import type { Declared } from '../reconcile/declared.ts'
+import { unpackStatus } from '../reconcile/packed-status.ts'
 import { holdsOf, type Status } from '../reconcile/status.ts'
 
 interface Found {
@@ -28,8 +29,7 @@ export function recover({ declared, published, serviceBucket }: Found): Compilat
   const templates = new Map<Uid, { readonly settings: Template }>()
   for (const { resource, status } of declared) {
     const { uid } = resource.metadata
-    // We wrote it, or the API server has held it against its schema.
-    const told = JSON.parse(status) as Status
+    const told = unpackStatus(status)
     if (resource.kind === 'Tenant') {
       const settings = publishedTenant(resource, published) ?? toldTenant(resource, told, serviceBucket)
       if (settings !== undefined) tenants.set(uid, { settings })

@@ -10,6 +10,7 @@ import type { ApiKeySpec, Kind, PlanSpec, TemplateSpec, TenantSpec } from '@plat
 import { isRecord, type KubeObject } from '../cluster/object.ts'
 import { pathOf } from '../cluster/path.ts'
 import { labelOf } from '../compile/condition.ts'
+import { type PackedStatus, packStatus } from './packed-status.ts'
 
 const GROUP = 'platen.dev'
 const VERSION = 'v1alpha1'
@@ -18,6 +19,9 @@ export const API_VERSION = `${GROUP}/${VERSION}`
 
 /** Removed from a Tenant or ApiKey when nothing of it is in force any more. */
 export const FINALIZER = 'platen.dev/revoke'
+
+/** What most have: kept once. */
+const OURS_ALONE = [FINALIZER]
 
 export const PLURALS = {
   Plan: 'plans',
@@ -33,8 +37,7 @@ export interface Declared {
   readonly isDeleting: boolean
   /** All there are, others' among them. */
   readonly finalizers: readonly string[]
-  /** `status`, as JSON: a text takes a fraction of the memory. */
-  readonly status: string
+  readonly status: PackedStatus
   /** The state it was read in. */
   readonly resourceVersion: string
 }
@@ -47,8 +50,8 @@ export function readDeclared(kind: Kind, { metadata, spec, status }: KubeObject)
     resource: resourceOf(kind, metadata, spec),
     ...(rotation !== undefined && { rotation }),
     isDeleting: deletionTimestamp !== undefined,
-    finalizers,
-    status: JSON.stringify(isRecord(status) ? status : {}),
+    finalizers: finalizers.length === 1 && finalizers[0] === FINALIZER ? OURS_ALONE : finalizers,
+    status: packStatus(isRecord(status) ? status : {}),
     resourceVersion: metadata.resourceVersion,
   }
 }

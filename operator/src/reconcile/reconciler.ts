@@ -21,6 +21,7 @@ import type { Compilation } from '../compilation/compilation.ts'
 import { API_VERSION, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
 import type { Events, Warning } from './event.ts'
 import type { DeclaredChange, Inventory } from './inventory.ts'
+import { type PackedStatus, unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
 import type { Publication } from './publication.ts'
 import { type Progress, patchOf, type Status, statusOf } from './status.ts'
@@ -61,6 +62,7 @@ export interface ReconcilerOptions {
 const MANAGER = 'platen-operator'
 
 interface Written {
+  readonly status: Status
   readonly text: string
   /** The state it brought about; absent as long as that is not known. */
   resourceVersion?: string
@@ -269,7 +271,7 @@ export class Reconciler {
     const before = this.#statusOf(declared)
     const known = { ...this.#known.get(key), ...this.#counts(declared.resource) }
     const status = statusOf({ outcome, progress, known, before, now: clock.now() })
-    const written: Written = { text: canonicalJson(status) }
+    const written: Written = { status, text: canonicalJson(status) }
     if (written.text === canonicalJson(before)) return
     const patch = { metadata: identityOf(declared.resource.metadata), status: patchOf(before, status) }
     this.#written.set(key, written)
@@ -300,9 +302,7 @@ export class Reconciler {
   }
 
   #statusOf(declared: Declared): Status {
-    const text = this.#written.get(keyOfResource(declared.resource))?.text ?? declared.status
-    // We wrote it, or the API server has held it against its schema.
-    return JSON.parse(text) as Status
+    return this.#written.get(keyOfResource(declared.resource))?.status ?? unpackStatus(declared.status)
   }
 
   #counts(resource: Resource): Known {
@@ -362,6 +362,6 @@ function isGone(error: unknown): boolean {
   return error instanceof ClusterError && error.status === 404
 }
 
-function spell(json: string): string {
-  return canonicalJson(JSON.parse(json))
+function spell(packed: PackedStatus): string {
+  return canonicalJson(unpackStatus(packed))
 }

@@ -1,7 +1,6 @@
 /** What a Tenant needs before it is compiled: what its webhooks are signed with. */
 import { ROTATE_ANNOTATION, type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
-import type { InForce } from '../compile/outcome.ts'
 import type { FoundSecret } from '../compile/tenant.ts'
 import type { Declared } from '../reconcile/declared.ts'
 import type { Station } from '../reconcile/reconciler.ts'
@@ -12,12 +11,11 @@ export interface TenantStationOptions {
   readonly ports: WebhookSecretPorts
   /** For compiling. */
   readonly webhookSecrets: Map<Uid, FoundSecret>
-  /** What was in force at the beginning. */
-  readonly previous: InForce<Tenant>
+  readonly inForce: (uid: Uid) => Tenant | undefined
   readonly watch: SecretWatch
 }
 
-export function tenantStation({ ports, webhookSecrets, previous, watch }: TenantStationOptions): Station {
+export function tenantStation({ ports, webhookSecrets, inForce, watch }: TenantStationOptions): Station {
   return {
     async prepare(declared, status, signal) {
       const resource = tenantIn(declared)
@@ -29,7 +27,7 @@ export function tenantStation({ ports, webhookSecrets, previous, watch }: Tenant
     },
     recall(declared, { webhookSecret, ...status }) {
       const resource = tenantIn(declared)
-      const { webhookSecrets: secrets = [] } = previous.get(resource.metadata.uid)?.settings ?? {}
+      const { webhookSecrets: secrets = [] } = inForce(resource.metadata.uid) ?? {}
       if (webhookSecret === undefined || secrets.length !== 1 || !isAsTold(declared, status)) return undefined
       watch.recalled(resource, webhookSecret)
       return { webhookSecret, ...(status.rotation !== undefined && { rotation: status.rotation }) }

@@ -22,7 +22,7 @@ import type { ConfigMapContent } from '@platen/operator/compile/source.ts'
 import { checksOf } from '@platen/operator/compile/template.ts'
 import { storageOf } from '@platen/operator/compile/tenant.ts'
 import { collectionOf, type Declared, PLURALS, readDeclared } from '@platen/operator/reconcile/declared.ts'
-import type { Status } from '@platen/operator/reconcile/status.ts'
+import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { eventually } from '../../topology/service.ts'
 import { BAD_RATE, BROKEN } from './declaration.ts'
@@ -71,7 +71,7 @@ export async function faultsIn({ rig }: ChaosRig): Promise<readonly string[]> {
 /** What a status does not tell yet, and what waits to go. */
 function untold({ resource, status, isDeleting }: Declared): readonly string[] {
   const { generation } = resource.metadata
-  const told = statusIn(status)
+  const told = unpackStatus(status)
   const { observedGeneration, conditions = [] } = told
   const waiting = conditions.filter(({ reason }) =>
     ['Waiting', 'RedisUnavailable', 'StoreUnavailable'].includes(reason),
@@ -84,11 +84,6 @@ function untold({ resource, status, isDeleting }: Declared): readonly string[] {
     ...(isTold ? [] : [`${label} of generation ${generation} tells of ${observedGeneration}`]),
     ...[...waiting, ...old].map(({ type, reason }) => `${label} has ${type} ${reason}`),
   ]
-}
-
-function statusIn(status: string): Status {
-  // The API server has held it against its schema.
-  return JSON.parse(status) as Status
 }
 
 interface Held {
@@ -109,7 +104,7 @@ function wantedOf({ declared, configMaps, settings }: Held): DirectorySnapshot {
   )
   const foundKeys = new Map<Uid, FoundKey>()
   for (const { resource, status } of declared) {
-    const { sha256 } = statusIn(status)
+    const { sha256 } = unpackStatus(status)
     // The operator read it in a Secret, or made it.
     if (resource.kind === 'ApiKey' && sha256 !== undefined)
       foundKeys.set(resource.metadata.uid, { hash: sha256 as KeyHash })
@@ -133,7 +128,7 @@ function lastGood(declared: readonly Declared[], settings: DirectorySnapshot) {
   const templates = new Map<Uid, { readonly settings: Template }>()
   for (const { resource, status } of declared) {
     const { uid, name } = resource.metadata
-    const { effective, digest } = statusIn(status)
+    const { effective, digest } = unpackStatus(status)
     if (resource.kind === 'Tenant' && effective !== undefined) {
       // A tenant's id is its resource's name.
       const found = settings.tenants.get(name as TenantId)

@@ -9,7 +9,7 @@ import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { API_VERSION, type Declared, PLURALS } from '@platen/operator/reconcile/declared.ts'
 import { openInventory } from '@platen/operator/reconcile/inventory.ts'
-import type { Status } from '@platen/operator/reconcile/status.ts'
+import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { ADMIN, type KubeAnswer, type KubeServer } from '../../topology/server/kube.ts'
 
 /** One resource; `namespace` for Templates and ApiKeys alone. */
@@ -103,7 +103,7 @@ export async function openResources(kube: KubeServer): Promise<Resources> {
 /** The generation of which the condition Propagated says True; 0 where it says so of none. */
 function propagatedGeneration({ status }: Declared): number {
   // The API server has held it against its schema.
-  const { conditions = [] } = JSON.parse(status) as Status
+  const { conditions = [] } = unpackStatus(status)
   const propagated = conditions.find((condition) => condition.type === 'Propagated' && condition.status === 'True')
   return propagated?.observedGeneration ?? 0
 }

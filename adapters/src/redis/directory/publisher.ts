@@ -70,7 +70,7 @@ export async function openRedisPublisher(
   const found = await readPublished(redis, signal)
   const writer = openWriter({ redis, ids, script, epoch, found, now })
   const inTurn = openTurns()
-  const valuesOf = valueWriter()
+  const valuesOf = valueWriter(() => writer.last().values)
   const enforced = enforcedOn(script, { epoch, writer })
   return {
     epoch,

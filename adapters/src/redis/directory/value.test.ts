@@ -2,7 +2,10 @@ import type { Template } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aTemplate, aTenant } from '../../../../test/fixture/build.ts'
 import { EMPTY } from './draft.ts'
-import { valueWriter } from './value.ts'
+import { type Values, valueWriter } from './value.ts'
+
+/** Nothing stands in Redis. */
+const nothing = (): Values => ({ tenants: new Map(), keys: new Map(), templates: new Map() })
 
 /** A template that tells when it is spelled. */
 function watchedTemplate(onSpell: () => void): Template {
@@ -21,7 +24,7 @@ test('a writer spells a setting once, and a map of settings once, whatever chang
   const tenant = aTenant()
   const tenants = new Map([[tenant.id, tenant]])
   const first = { ...EMPTY, tenants, templates: new Map([[template.tenant, new Map([[template.code, template]])]]) }
-  const write = valueWriter()
+  const write = valueWriter(nothing)
   const before = write(first)
   const after = write({ ...first, templates: new Map(first.templates) })
   expect(spelled).toBe(1)
@@ -31,7 +34,7 @@ test('a writer spells a setting once, and a map of settings once, whatever chang
 })
 
 test('a writer spells an equal setting of another object as the same value', () => {
-  const write = valueWriter()
+  const write = valueWriter(nothing)
   const [one, other] = [aTenant({ limits: { rateLimitPerMinute: 5 } }), aTenant({ limits: { rateLimitPerMinute: 5 } })]
   const valueOf = (tenant: typeof one) => write({ ...EMPTY, tenants: new Map([[tenant.id, tenant]]) }).tenants
   expect(valueOf(one)).toStrictEqual(valueOf(other))

@@ -16,31 +16,43 @@ export type Values = Readonly<Record<Kind, ReadonlyMap<string, string>>>
 
 /**
  * Spells snapshots as values. Equal settings have equal values. What a snapshot has in common with one before is not spelled again: a
- * setting is known by its object, and the settings of a kind by their map, whose values are then the same map, too.
+ * setting is known by its object, and the settings of a kind by their map, whose values are then the same map, too. A value that
+ * `standing` has as well is that one, so that it is kept once.
  */
-export function valueWriter(): (snapshot: DirectorySnapshot) => Values {
-  const fieldOf = memory<readonly [name: string, text: string]>()
+export function valueWriter(standing: () => Values): (snapshot: DirectorySnapshot) => Values {
+  const fieldOf = memory<Field>()
   const mapOf = memory<ReadonlyMap<string, string>>()
+  const mapBy = <One extends object>(kind: Kind, ones: Iterable<One>, spell: (one: One) => Field) => {
+    const { [kind]: known } = standing()
+    const make = (one: One): Field => {
+      const [name, text] = spell(one)
+      const stands = known.get(name)
+      return [name, stands === text ? stands : text]
+    }
+    return new Map(Array.from(ones, (one) => fieldOf(one, () => make(one))))
+  }
   return ({ tenants, keys, templates }) => ({
-    tenants: mapOf(tenants, () => new Map(Array.from(tenants.values(), (one) => fieldOf(one, () => tenantField(one))))),
-    keys: mapOf(keys, () => new Map(Array.from(keys.values(), (one) => fieldOf(one, () => keyField(one))))),
+    tenants: mapOf(tenants, () => mapBy('tenants', tenants.values(), tenantField)),
+    keys: mapOf(keys, () => mapBy('keys', keys.values(), keyField)),
     templates: mapOf(templates, () => {
-      const codes = [...templates.values()].flatMap((own) => [...own.values()])
-      return new Map(codes.map((one) => fieldOf(one, () => templateField(one))))
+      const codes = templates.values().flatMap((own) => own.values())
+      return mapBy('templates', codes, templateField)
     }),
   })
 }
 
-function tenantField({ id, ...value }: Tenant): readonly [string, string] {
+type Field = readonly [name: string, text: string]
+
+function tenantField({ id, ...value }: Tenant): Field {
   return [id, canonicalJson(value)]
 }
 
-function keyField({ hash, ...value }: ApiKey): readonly [string, string] {
+function keyField({ hash, ...value }: ApiKey): Field {
   return [hash, canonicalJson(value)]
 }
 
 /** The schema as a text of its own: few of them are ever looked at, and as a text it takes a fifth of the memory. */
-function templateField({ tenant, code, variablesSchema, ...value }: Template): readonly [string, string] {
+function templateField({ tenant, code, variablesSchema, ...value }: Template): Field {
   return [`${tenant}/${code}`, canonicalJson({ ...value, variablesSchema: canonicalJson(variablesSchema) })]
 }
 

@@ -1,0 +1,63 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { CHECK_THREADS_REST_MS } from '@platen/contract/operator-limit.ts'
+import { expect, test } from 'vitest'
+import { aTemplateResource } from '../../../test/fixture/resource.ts'
+import { type CheckFault, type CheckRequest, checksOf } from '../compile/template.ts'
+import { openCheckThreads } from './check-threads.ts'
+
+const NEVER = new AbortController().signal
+const [REQUEST] = checksOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
+
+function counted() {
+  const clock = manualClock()
+  const threads = { opened: 0, closed: 0 }
+  const asked: PromiseWithResolvers<readonly CheckFault[]>[] = []
+  const open = () => {
+    threads.opened++
+    return {
+      check: () => {
+        const answer = Promise.withResolvers<readonly CheckFault[]>()
+        asked.push(answer)
+        return answer.promise
+      },
+      [Symbol.asyncDispose]: async () => void threads.closed++,
+    }
+  }
+  return { clock, threads, asked, checks: openCheckThreads({ open, clock }) }
+}
+
+test('no thread is there before anything is checked, nor when nothing was for a while', async () => {
+  const { clock, threads, asked, checks } = counted()
+  expect(threads).toEqual({ opened: 0, closed: 0 })
+  const [one, other] = [checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER)]
+  expect(threads).toEqual({ opened: 1, closed: 0 })
+  asked[0]?.resolve([])
+  await one
+  await clock.advance(2 * CHECK_THREADS_REST_MS)
+  expect(threads).toEqual({ opened: 1, closed: 0 })
+  asked[1]?.reject(new Error('the thread has ended'))
+  await expect(other).rejects.toThrow('the thread has ended')
+  await clock.advance(CHECK_THREADS_REST_MS - 1)
+  expect(threads).toEqual({ opened: 1, closed: 0 })
+  await clock.advance(1)
+  expect(threads).toEqual({ opened: 1, closed: 1 })
+})
+
+test('a check in between keeps them, and one afterwards has them opened anew', async () => {
+  const { clock, threads, asked, checks } = counted()
+  const checked = async () => {
+    const answer = checks.check(REQUEST, NEVER)
+    asked.at(-1)?.resolve([])
+    await answer
+  }
+  await checked()
+  await clock.advance(CHECK_THREADS_REST_MS - 1)
+  await checked()
+  await clock.advance(CHECK_THREADS_REST_MS - 1)
+  expect(threads).toEqual({ opened: 1, closed: 0 })
+  await clock.advance(1)
+  await checked()
+  expect(threads).toEqual({ opened: 2, closed: 1 })
+  await checks[Symbol.asyncDispose]()
+  expect(threads).toEqual({ opened: 2, closed: 2 })
+})

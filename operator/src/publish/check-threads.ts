@@ -1,0 +1,50 @@
+/** The threads of the publish check, there only while templates are checked: they take a hundred MiB, and most hours bring no template. */
+import { CHECK_THREADS_REST_MS } from '@platen/contract/operator-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { PublishCheck } from './answer-check.ts'
+
+export interface CheckThreads extends AsyncDisposable {
+  readonly check: PublishCheck
+}
+
+export interface CheckThreadsOptions {
+  readonly open: () => CheckThreads
+  readonly clock: Pick<Clock, 'sleep'>
+}
+
+/** Opens them with the first check, and closes them when there was none for a while. Closing it ends what is being checked. */
+export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThreads {
+  let threads: CheckThreads | undefined
+  let running = 0
+  let resting = new AbortController()
+  const close = async () => {
+    const last = threads
+    threads = undefined
+    await last?.[Symbol.asyncDispose]()
+  }
+  const rest = async () => {
+    resting = new AbortController()
+    const isOver = await clock.sleep(CHECK_THREADS_REST_MS, resting.signal).then(
+      () => true,
+      () => false,
+    )
+    if (isOver) await close()
+  }
+  return {
+    async check(request, signal) {
+      resting.abort()
+      threads ??= open()
+      running++
+      try {
+        return await threads.check(request, signal)
+      } finally {
+        running--
+        if (running === 0) void rest()
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      resting.abort()
+      await close()
+    },
+  }
+}
