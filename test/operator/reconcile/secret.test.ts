@@ -106,7 +106,11 @@ test('a key that was rotated lives on for its overlap, and no longer', async ({ 
     () => secretIn(TEAM, 'gentle-key'),
     (data) => data['previousSha256'] === undefined,
   )
-  expect((await rig.get('apikey', 'gentle')).status).not.toHaveProperty('previous')
+  // It is written last.
+  await eventually(
+    () => rig.get('apikey', 'gentle'),
+    ({ status }) => status?.['previous'] === undefined,
+  )
 })
 
 test('a webhook secret is made, sealed, and rotated', async () => {
