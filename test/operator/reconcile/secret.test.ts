@@ -9,6 +9,7 @@ import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import { eventually } from '../../topology/service.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
+import { readSecret } from '../rig/secret.ts'
 
 let rig: Rig
 let folder: string
@@ -31,10 +32,7 @@ afterAll(async () => {
 const raw = new Set<string>()
 
 async function secretIn(namespace: string, name: string): Promise<Readonly<Record<string, string>>> {
-  const { status, body } = await rig.kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/${name}` })
-  if (status !== 200) throw new Error(`there is no Secret ${namespace}/${name}: ${status}`)
-  const entries = Object.entries(body['data'] ?? {})
-  const data = Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))
+  const data = await readSecret(rig.kube, { namespace, name })
   for (const name of ['key', 'secret', 'previousSecret']) if (data[name] !== undefined) raw.add(data[name])
   return data
 }

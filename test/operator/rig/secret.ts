@@ -1,0 +1,12 @@
+import type { KubeServer } from '../../topology/server/kube.ts'
+
+/** What a Secret holds, decoded. Throws where there is none. */
+export async function readSecret(
+  kube: KubeServer,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<Readonly<Record<string, string>>> {
+  const { status, body } = await kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/${name}` })
+  if (status !== 200) throw new Error(`there is no Secret ${namespace}/${name}: ${status}`)
+  const entries = Object.entries(body['data'] ?? {})
+  return Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))
+}
