@@ -1,26 +1,26 @@
 /** What API processes answer to the requests that show what they enforce, and what they have to. */
-import { type LaneModel, STEADY, type TenantModel } from './lane.ts'
+import { STEADY } from './declaration.ts'
+import type { KeyModel, LaneModel, TemplateModel, TenantModel } from './model.ts'
 
 /** API processes there are. */
 export const PROCESSES = 3
 
-/** A request, and the words for each answer. */
+/** A request, and the words for its answer. */
 interface Question {
   readonly name: string
   readonly key: string
   readonly body: object
-  readonly wanted: string
-  /** What it may be as well. */
-  readonly also?: string
+  /** Any of these. */
+  readonly answers: readonly string[]
 }
 
 /** What a process answers that is not as it has to; none where it enforces all that is declared. */
 export async function wrongAnswers(url: string, model: LaneModel): Promise<readonly string[]> {
   const questions = questionsOf(model)
-  const answers = await Promise.all(questions.map((question) => ask(url, question)))
-  return questions.flatMap(({ name, wanted, also }, at) => {
-    const answer = answers[at]
-    return answer === wanted || answer === also ? [] : [`${name}: ${answer} instead of ${wanted}`]
+  const given = await Promise.all(questions.map((question) => ask(url, question)))
+  return questions.flatMap(({ name, answers }, at) => {
+    const answer = given[at] ?? ''
+    return answers.includes(answer) ? [] : [`${name}: ${answer} instead of ${answers.join(' or ')}`]
   })
 }
 
@@ -29,45 +29,45 @@ export function questionsCount(model: LaneModel): number {
   return questionsOf(model).length
 }
 
-function questionsOf(model: LaneModel): readonly Question[] {
-  return model.tenants.flatMap((tenant) =>
-    tenant.keys.flatMap((key) => {
-      const refusal = !key.isDeclared || key.isSuspended ? 'UNAUTHORIZED' : refusalOf(tenant)
-      // It is refused before anything is asked of the limiter, by whichever comes first.
-      const html = { template: tenant.template.name, engine: 'html', mode: 'async', data: {} }
-      // It is taken, and its answer tells the limit.
-      const taken = { template: STEADY, engine: 'react_pdf', mode: 'async', data: {} }
-      return [
-        { name: `html with ${key.name}`, key: key.text, body: html, wanted: refusal ?? htmlAnswer(model, tenant) },
-        {
-          name: `with ${key.name}`,
-          key: key.text,
-          body: taken,
-          wanted: refusal ?? rateAnswer(rateOf(model, tenant)),
-          // A process that Redis answers too late goes by its share of the same limit.
-          also: refusal ?? rateAnswer(Math.floor(rateOf(model, tenant) / PROCESSES)),
-        },
-      ]
-    }),
-  )
+/** It is taken, and its answer tells the limit. */
+const TAKEN = { template: STEADY, engine: 'react_pdf', mode: 'async', data: {} }
+const REFUSED = ['UNAUTHORIZED']
+
+function questionsOf({ tenants }: LaneModel): readonly Question[] {
+  return tenants.flatMap((tenant) => tenant.keys.flatMap((key) => questionsWith(key, tenant)))
 }
 
-function refusalOf({ isDeclared, isOpen, suspendedReason }: TenantModel): string | undefined {
-  if (!isDeclared || !isOpen) return 'UNAUTHORIZED'
-  return suspendedReason && `PAYMENT_REQUIRED The subscription is suspended: ${suspendedReason}.`
+function questionsWith({ name, text, replaced, ended, ...key }: KeyModel, tenant: TenantModel): readonly Question[] {
+  const isOpen = key.isDeclared && !key.isSuspended
+  const answers = isOpen ? answersTo(tenant) : { html: REFUSED, taken: REFUSED }
+  // It is refused before anything is asked of the limiter, by whichever comes first.
+  const html = { template: tenant.template.name, engine: 'html', mode: 'async', data: {} }
+  const questions = [
+    { name: `html with ${name}`, key: text, body: html, answers: answers.html },
+    { name: `with ${name}`, key: text, body: TAKEN, answers: answers.taken },
+    { name: `with what ${name} was before, in its overlap`, key: replaced, body: TAKEN, answers: answers.taken },
+    { name: `with what ${name} was before`, key: ended, body: TAKEN, answers: REFUSED },
+  ]
+  return questions.flatMap(({ key, ...question }) => (key === undefined ? [] : [{ key, ...question }]))
 }
 
-function htmlAnswer({ plan }: LaneModel, { template }: TenantModel): string {
-  if (!template.isPublished) return 'TEMPLATE_NOT_FOUND'
-  return plan.hasHtml ? `needs ${template.tag}` : 'PAYMENT_REQUIRED The html engine is not part of the plan.'
+/** What whoever has a key is answered. */
+function answersTo({ isDeclared, isOpen, limits, suspendedReason, asyncRate, template }: TenantModel) {
+  if (!isDeclared || !isOpen || limits === undefined) return { html: REFUSED, taken: REFUSED }
+  const suspended = [`PAYMENT_REQUIRED The subscription is suspended: ${suspendedReason}.`]
+  if (suspendedReason !== undefined) return { html: suspended, taken: suspended }
+  return { html: htmlAnswers(template, limits.hasHtml), taken: rateAnswers(asyncRate ?? limits.asyncRate) }
 }
 
-function rateOf({ plan }: LaneModel, { asyncRate = plan.asyncRate }: TenantModel): number {
-  return asyncRate
+function htmlAnswers({ isDeclared, isPublished, mayLinger, tag }: TemplateModel, hasHtml: boolean): readonly string[] {
+  const served = hasHtml ? `needs ${tag}` : 'PAYMENT_REQUIRED The html engine is not part of the plan.'
+  if (isDeclared && isPublished) return [served]
+  return mayLinger ? ['TEMPLATE_NOT_FOUND', served] : ['TEMPLATE_NOT_FOUND']
 }
 
-function rateAnswer(rate: number): string {
-  return rate === 0 ? 'RATE_LIMITED' : `taken of ${rate}`
+/** A process that Redis answers too late goes by its share of the same limit. */
+function rateAnswers(rate: number): readonly string[] {
+  return rate === 0 ? ['RATE_LIMITED'] : [`taken of ${rate}`, `taken of ${Math.floor(rate / PROCESSES)}`]
 }
 
 async function ask(url: string, { key, body }: Question): Promise<string> {

@@ -10,6 +10,7 @@ import { pathOf } from '@platen/operator/cluster/path.ts'
 import { API_VERSION, type Declared, PLURALS } from '@platen/operator/reconcile/declared.ts'
 import { openInventory } from '@platen/operator/reconcile/inventory.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
+import type { Status } from '@platen/operator/reconcile/status.ts'
 import { ADMIN, type KubeAnswer, type KubeServer } from '../../topology/server/kube.ts'
 
 /** One resource; `namespace` for Templates and ApiKeys alone. */
@@ -24,6 +25,7 @@ export interface Resources extends AsyncDisposable {
   readonly create: (place: Place, spec: object) => Promise<Written>
   /** Of the spec, as JSON merge patch. */
   readonly patch: (place: Place, spec: object) => Promise<Written>
+  readonly annotate: (place: Place, annotations: Readonly<Record<string, string>>) => Promise<Written>
   readonly remove: (place: Place) => Promise<void>
   /** As it was seen last. */
   readonly get: (place: Place) => Declared | undefined
@@ -31,6 +33,8 @@ export interface Resources extends AsyncDisposable {
   readonly until: (holds: () => boolean, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=condition=Propagated` does, for the generation that was written or a later one. */
   readonly untilPropagated: (place: Place, written: Written, signal: AbortSignal) => Promise<void>
+  /** As `kubectl wait --for=jsonpath` does: what is told of the resource is as wanted. */
+  readonly untilTold: (place: Place, isWanted: (status: Status) => boolean, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=delete`: that object of the name is there no more. */
   readonly untilGone: (place: Place, written: Pick<Written, 'uid'>, signal: AbortSignal) => Promise<void>
 }
@@ -72,6 +76,8 @@ export async function openResources(kube: KubeServer): Promise<Resources> {
     const { uid, generation } = metadataIn(await kube.request(call), place)
     return { uid, generation }
   }
+  const merge = (place: Place, body: object) =>
+    write(place, { method: 'PATCH', type: 'application/merge-patch+json', path: pathTo(place), body })
   const owned = stack.move()
   return {
     get,
@@ -82,10 +88,8 @@ export async function openResources(kube: KubeServer): Promise<Resources> {
       const body = { apiVersion: API_VERSION, kind, metadata, spec }
       return write(place, { method: 'POST', path: collectionOf(place), body })
     },
-    patch: (place, spec) => {
-      const call = { method: 'PATCH', type: 'application/merge-patch+json', path: pathTo(place), body: { spec } }
-      return write(place, call)
-    },
+    patch: (place, spec) => merge(place, { spec }),
+    annotate: (place, annotations) => merge(place, { metadata: { annotations } }),
     async remove(place) {
       const answer = await kube.request({ method: 'DELETE', path: pathTo(place) })
       if (answer.status !== 404) refuse(answer, place)
@@ -95,6 +99,11 @@ export async function openResources(kube: KubeServer): Promise<Resources> {
         const seen = get(place)
         return seen?.resource.metadata.uid === uid && propagatedGeneration(seen) >= generation
       }, signal),
+    untilTold: (place, isWanted, signal) =>
+      until(() => {
+        const seen = get(place)
+        return seen !== undefined && isWanted(unpackStatus(seen.status))
+      }, signal),
     untilGone: (place, { uid }, signal) => until(() => get(place)?.resource.metadata.uid !== uid, signal),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -102,7 +111,6 @@ export async function openResources(kube: KubeServer): Promise<Resources> {
 
 /** The generation of which the condition Propagated says True; 0 where it says so of none. */
 function propagatedGeneration({ status }: Declared): number {
-  // The API server has held it against its schema.
   const { conditions = [] } = unpackStatus(status)
   const propagated = conditions.find((condition) => condition.type === 'Propagated' && condition.status === 'True')
   return propagated?.observedGeneration ?? 0

@@ -1,0 +1,37 @@
+/** What changes are made in, and of. */
+import type { Place, Resources } from '../rig/resources.ts'
+import type { Rig } from '../rig/rig.ts'
+import type { LaneModel } from './model.ts'
+
+export interface Scene {
+  readonly model: LaneModel
+  readonly rig: Pick<Rig, 'kube' | 'publishes'>
+  readonly resources: Resources
+  /** At times nothing at all. */
+  readonly nextRate: () => number
+  readonly nextTag: () => string
+  /** As in RFC 3339. */
+  readonly nextTime: () => string
+}
+
+/** A change that can be made. */
+export interface Change {
+  /** As `plan removed`. */
+  readonly what: string
+  /** Of which resource. */
+  readonly name: string
+  /**
+   * Makes it, and waits for what promises that every process enforces it. Where nothing does, it says so, and waits until the operator
+   * has heard of it.
+   */
+  readonly make: (signal: AbortSignal) => Promise<void>
+  readonly isUnpromised?: boolean
+}
+
+/** Removes a Tenant or ApiKey, whose finalizer promises that nothing of it is in force when it is gone. */
+export async function removeUntilGone({ resources }: Scene, place: Place, signal: AbortSignal): Promise<void> {
+  const { metadata } = resources.get(place)?.resource ?? {}
+  if (metadata === undefined) throw new Error(`there is no ${place.kind} ${place.name}`)
+  await resources.remove(place)
+  await resources.untilGone(place, metadata, signal)
+}
