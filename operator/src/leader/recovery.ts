@@ -29,12 +29,13 @@ export function recover({ declared, published, serviceBucket }: Found): Compilat
   const templates = new Map<Uid, { readonly settings: Template }>()
   for (const { resource, status } of declared) {
     const { uid } = resource.metadata
-    const told = unpackStatus(status)
     if (resource.kind === 'Tenant') {
+      const told = unpackStatus(status)
       const settings = publishedTenant(resource, published) ?? toldTenant(resource, told, serviceBucket)
       if (settings !== undefined) tenants.set(uid, { settings })
     }
     if (resource.kind === 'Template') {
+      const told = unpackStatus(status)
       const settings = publishedTemplate(resource, told, published) ?? toldTemplate(resource, told)
       if (settings !== undefined) templates.set(uid, { settings })
     }
