@@ -1,0 +1,190 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
+import { seededIds } from '@platen/adapters/memory/ids.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { Uid } from '@platen/contract/resource.ts'
+import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
+import { openCompilation } from '../compilation/compilation.ts'
+import { NOTHING } from '../compile/compile.ts'
+import { type Declared, FINALIZER, isSameDeclaration, keyOfResource } from './declared.ts'
+import { Propagation } from './propagation.ts'
+import { Publication } from './publication.ts'
+import { Reconciler, type Station } from './reconciler.ts'
+import type { Status } from './status.ts'
+import { WorkQueue } from './work-queue.ts'
+
+const NEVER = new AbortController().signal
+const ACME = 'acme' as TenantId
+const HASH = 'a'.repeat(64) as KeyHash
+const nothing = () => undefined
+const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+const UNCOUNTED = { added: nothing, deferred: nothing, taken: nothing, done: nothing }
+
+/** A reconciler of tenant `acme` and its key `ci`, which are in force; what looks see to waits while a test holds it. */
+async function reconciling() {
+  const clock = manualClock(0)
+  const ids = seededIds('reconciler')
+  const directory = memoryDirectory()
+  const facts = { configMaps: new Map(), checks: new Map(), webhookSecrets: new Map(), foundKeys: new Map() }
+  const compilation = openCompilation({ facts, previous: NOTHING, serviceBucket: 'platen', defaults: DEFAULT_LIMITS })
+  const publisher = {
+    revision: () => directory.current().revision,
+    nextRevision: () => directory.current().revision + 1,
+    differences: () => ['all of it'],
+    repair: async () => false,
+    publish: (snapshot: DirectorySnapshot, signal: AbortSignal) => directory.publish(snapshot, signal),
+  }
+  const publication = new Publication({ compilation, publisher, clock, onChanged: nothing })
+  const held = new Map<string, Declared>()
+  const inventory = { get: (key: string) => held.get(key), all: () => [...held.values()] }
+  const queue = new WorkQueue({ clock, ids, meter: UNCOUNTED })
+  const ask = async () => ({ all: 1, behind: 0, revision: directory.current().revision, isCertain: true })
+  const propagation = new Propagation({ ask, clock, log: SILENT })
+  let gate: Promise<void> = Promise.resolve()
+  const station: Station = {
+    prepare: async () => {
+      await gate
+      return { known: {} }
+    },
+    recall: nothing,
+    forget: nothing,
+  }
+  const statuses: Status[] = []
+  const client = {
+    apply: async () => WRITTEN,
+    mergePatch: async (_path: string, patch: object) => {
+      statuses.push(Object(patch).status)
+      return WRITTEN
+    },
+  }
+  const reconciler = new Reconciler({
+    inventory,
+    compilation,
+    publication,
+    propagation,
+    queue,
+    client,
+    clock,
+    stations: { Plan: station, Tenant: station, Template: station, ApiKey: station },
+    events: { transition: async () => undefined, warning: async () => undefined },
+  })
+  const declare = (declared: Declared) => {
+    const key = keyOfResource(declared.resource)
+    const before = held.get(key)
+    held.set(key, declared)
+    const isDeclaration = before === undefined || !isSameDeclaration(before, declared)
+    reconciler.take({ key, priority: 'live', before, after: declared, isDeclaration })
+  }
+  const remove = (key: string) => {
+    const before = held.get(key)
+    held.delete(key)
+    reconciler.take({ key, priority: 'live', before, after: undefined, isDeclaration: true })
+  }
+  for (const resource of [aPlanResource(), aTenantResource(), anApiKeyResource()]) declare(declared(resource))
+  await reconciler.begin(NEVER)
+  void publication.run(NEVER)
+  void propagation.run(NEVER)
+  await clock.advance(0)
+  return {
+    reconciler,
+    statuses,
+    declare,
+    remove,
+    settle: () => clock.advance(0),
+    now: () => ({ tenant: directory.current().tenants.get(ACME), key: directory.current().keys.get(HASH) }),
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      gate = promise
+      return resolve
+    },
+  }
+}
+
+const WRITTEN = { metadata: { name: 'any', uid: 'any', resourceVersion: '2' } }
+
+function declared(resource: Declared['resource'], parts: Partial<Declared> = {}): Declared {
+  return { resource, isDeleting: false, finalizers: [FINALIZER], status: '{}', resourceVersion: '1', ...parts }
+}
+
+const tenant = (spec: object, generation = 2) => declared(aTenantResource({ metadata: { generation }, spec }))
+const key = (spec: object, generation = 2) => declared(anApiKeyResource({ metadata: { generation }, spec }))
+const KEY = 'ApiKey team-acme/ci'
+const HEIR = { metadata: { uid: 'uid of another' as Uid } }
+
+let rig: Awaited<ReturnType<typeof reconciling>>
+beforeEach(async () => {
+  rig = await reconciling()
+  expect(rig.now()).toMatchObject({ tenant: { suspended: false }, key: { suspended: false } })
+})
+
+describe('before anybody has looked at it', () => {
+  test('a tenant or key that is suspended is suspended', async () => {
+    rig.declare(tenant({ suspended: true }))
+    rig.declare(key({ suspended: true }))
+    await rig.settle()
+    expect(rig.now()).toMatchObject({ tenant: { suspended: true }, key: { suspended: true } })
+    expect(rig.statuses).toEqual([])
+  })
+
+  test.for([
+    ['on its way out', () => rig.declare(declared(anApiKeyResource(), { isDeleting: true }))],
+    ['gone', () => rig.remove(KEY)],
+    ['another of its name', () => rig.declare(declared(anApiKeyResource(HEIR)))],
+  ] as const)('a key that is %s opens nothing', async ([, act]) => {
+    act()
+    await rig.settle()
+    expect(rig.now().key).toBeUndefined()
+  })
+})
+
+describe('a look that began before', () => {
+  test('takes back nothing that was changed since', async () => {
+    rig.declare(key({ expiresAt: '2090-01-01T00:00:00Z' }))
+    const release = rig.hold()
+    const look = rig.reconciler.reconcile(KEY, NEVER)
+    rig.declare(key({ suspended: true }, 3))
+    await rig.settle()
+    release()
+    await look
+    expect(rig.now().key).toMatchObject({ suspended: true })
+  })
+
+  test('tells of nothing that was changed since', async () => {
+    await rig.reconciler.reconcile(KEY, NEVER)
+    // By now it is known what is enforced.
+    await rig.settle()
+    rig.declare(key({ description: 'one' }))
+    const release = rig.hold()
+    const look = rig.reconciler.reconcile(KEY, NEVER)
+    rig.declare(key({ description: 'other' }, 3))
+    await rig.settle()
+    release()
+    await look
+    expect(rig.statuses).toEqual([])
+    await rig.reconciler.reconcile(KEY, NEVER)
+    expect(rig.statuses).toMatchObject([{ observedGeneration: 3 }])
+  })
+
+  test('brings back nothing that was removed since', async () => {
+    const release = rig.hold()
+    const look = rig.reconciler.reconcile(KEY, NEVER)
+    rig.remove(KEY)
+    await rig.settle()
+    release()
+    await look
+    expect(rig.now().key).toBeUndefined()
+    await rig.reconciler.reconcile(KEY, NEVER)
+    expect(rig.now().key).toBeUndefined()
+  })
+})
+
+test('a key that was made anew under its name and changed at once is seen to as it was changed', async () => {
+  rig.declare(declared(anApiKeyResource(HEIR)))
+  const look = rig.reconciler.reconcile(KEY, NEVER)
+  rig.declare(declared(anApiKeyResource({ metadata: { ...HEIR.metadata, generation: 2 }, spec: { suspended: true } })))
+  await look
+  await rig.reconciler.reconcile(KEY, NEVER)
+  expect(rig.now().key).toMatchObject({ suspended: true })
+})
