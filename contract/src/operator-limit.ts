@@ -42,8 +42,8 @@ export const WATCH_IDLE_MS_MAX = 90 * SECOND_MS
 /** A watch that ends sooner and has brought nothing counts as failed: to open it again at once would be a storm. */
 export const WATCH_MS_EXPECTED = SECOND_MS
 
-/** How long is waited before the API server is listed or watched again after a failure. */
-export const WATCH_BACK_OFF: BackOff = { msMin: 250, msMax: 30 * SECOND_MS }
+/** How long is waited before the API server is listed or watched again after a failure: a connection that was cut is there again at once. */
+export const WATCH_BACK_OFF: BackOff = { msMin: 25, msMax: 30 * SECOND_MS }
 
 /** Watches in a row that the API server refuses before all is listed anew: it may have lost what was seen of it. */
 export const WATCHES_REFUSED_MAX = 5

@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../topology/service.ts'
 import { type Followed, type FollowedOptions, follow } from './followed.ts'
+import { hurriedClock } from './hurried-clock.ts'
 import { aScriptedApi, EXPIRED, type Fault, PATH, type ScriptedApi, said, statusAnswer } from './scripted-api.ts'
 
 const WATCH_FAULTS: Readonly<Record<string, Fault>> = {
@@ -189,6 +190,25 @@ describe('a watch', () => {
       await isCurrent(informer)
     }
     expect(listsAsked()).toBe(1)
+  })
+
+  test('that was cut off is waited for no longer than anybody notices', async () => {
+    const clock = hurriedClock()
+    const waits: number[] = []
+    const sleep: typeof clock.sleep = (ms, signal) => {
+      // Longer ones are somebody's patience with a silent connection.
+      if (ms < 1000) waits.push(ms)
+      return clock.sleep(ms, signal)
+    }
+    const informer = await followed({ clock: { ...clock, sleep } })
+    for (let round = 0; round < 5; round++) {
+      api.write('a', round)
+      await isCurrent(informer)
+      api.endWatches('reset')
+    }
+    await isCurrent(informer)
+    expect(waits.length).toBeGreaterThan(0)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(50)
   })
 
   test('goes on after the last bookmark, where nothing else has happened', async () => {
