@@ -153,7 +153,13 @@ function resourceOf(
     }
     case 'ApiKey': {
       const key = pick([{ sha256: aKeyHash('a') }, { sha256: aKeyHash('b') }, { secretName: 'key' }], dice[2])
-      const spec = { tenantRef, suspended: pick([false, true], dice[3]), ...key }
+      const expiresAt = pick([undefined, 0, 2 * STEP_MS, 9 * STEP_MS], dice[4])
+      const spec = {
+        tenantRef,
+        suspended: pick([false, true], dice[3]),
+        ...key,
+        ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+      }
       return anApiKeyResource({ metadata: { ...metadata, namespace: pick(['team', 'team', 'other'], dice[1]) }, spec })
     }
   }
@@ -185,6 +191,8 @@ describe('a compilation', () => {
           const byUid = new Map([...world.resources.values()].map((resource) => [resource.metadata.uid, resource]))
           const changes = uids.map((uid) => ({ uid, ...(byUid.has(uid) && { resource: byUid.get(uid) as Resource }) }))
           const { changed, resettled } = compilation.update(changes, now)
+          // What has been due is done: whoever waits for the next time waits for something.
+          expect(compilation.due() ?? Number.POSITIVE_INFINITY).toBeGreaterThan(now)
           const resources = [...byUid.values()]
           whole = compile({ ...OPTIONS, ...world.facts, resources, now, ...(whole && { previous: whole }) })
           const expected = tell(outcomesOf(whole))
@@ -227,5 +235,22 @@ describe('a compilation', () => {
     expect([...keys.keys()]).toEqual([found.hash])
     expect(tenants).toBe(before.tenants)
     expect(templates).toBe(before.templates)
+  })
+
+  test('waits for no overlap of a key that has expired', () => {
+    const key = anApiKeyResource({ spec: { secretName: 'key', expiresAt: '1970-01-01T00:00:01Z' } })
+    const [hash, last] = ['a'.repeat(64) as KeyHash, 'b'.repeat(64) as KeyHash]
+    const foundKeys = new Map([[key.metadata.uid, { hash, replaced: { hash: last, until: 5000 } }]])
+    const facts = { configMaps: new Map(), checks: new Map(), webhookSecrets: new Map(), foundKeys }
+    const compilation = openCompilation({ ...OPTIONS, facts, previous: NOTHING })
+    const changes = [aPlanResource(), aTenantResource(), key].map((resource) => ({
+      uid: resource.metadata.uid,
+      resource,
+    }))
+    compilation.update(changes, 0)
+    expect(compilation.due()).toBe(1000)
+    compilation.update([], 1000)
+    expect(compilation.due()).toBeUndefined()
+    expect([...compilation.content().keys.keys()]).toEqual([hash])
   })
 })

@@ -59,12 +59,9 @@ export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyOutcome[] {
     const conditions = conditionsOf(resource, { needed: [accepted, ...look.findings] })
     if (look.hash === undefined || !accepted.isTrue) return { resource, conditions }
     const current = settingsOf(resource, { hash: look.hash, tenant: found.tenant })
-    const { replaced } = look
-    const isClaimed = replaced !== undefined && claimHash(resource, replaced.hash, claims).isTrue
-    const settings = isClaimed
-      ? [current, { ...current, hash: replaced.hash, expiresAt: endOf(current, replaced) }]
-      : [current]
-    return { resource, conditions, settings }
+    const last = look.replaced && { ...current, hash: look.replaced.hash, expiresAt: endOf(current, look.replaced) }
+    const isLeft = last !== undefined && input.now < last.expiresAt && claimHash(resource, last.hash, claims).isTrue
+    return { resource, conditions, settings: isLeft ? [current, last] : [current] }
   })
 }
 

@@ -254,7 +254,8 @@ describe('a key', () => {
 
     test('leaves it no longer in force than itself', () => {
       const brief = keyOf({ expiresAt: '1970-01-01T00:00:00.500Z' })
-      expect(keysOf(brief, { foundKeys: found(brief), now: 0 })).toEqual({ [current]: 500, [last]: 500 })
+      expect(keysOf(brief, { foundKeys: found(brief), now: 499 })).toEqual({ [current]: 500, [last]: 500 })
+      expect(keysOf(brief, { foundKeys: found(brief), now: 500 })).toEqual({ [current]: 500 })
     })
 
     test('keeps both while its secret cannot be read', () => {
