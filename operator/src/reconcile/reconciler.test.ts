@@ -9,6 +9,7 @@ import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/
 import { openCompilation } from '../compilation/compilation.ts'
 import { NOTHING } from '../compile/compile.ts'
 import { type Declared, FINALIZER, isSameDeclaration, keyOfResource } from './declared.ts'
+import { packStatus } from './packed-status.ts'
 import { Propagation } from './propagation.ts'
 import { Publication } from './publication.ts'
 import { Reconciler, type Station } from './reconciler.ts'
@@ -105,7 +106,14 @@ async function reconciling() {
 const WRITTEN = { metadata: { name: 'any', uid: 'any', resourceVersion: '2' } }
 
 function declared(resource: Declared['resource'], parts: Partial<Declared> = {}): Declared {
-  return { resource, isDeleting: false, finalizers: [FINALIZER], status: '{}', resourceVersion: '1', ...parts }
+  return {
+    resource,
+    isDeleting: false,
+    finalizers: [FINALIZER],
+    status: packStatus({}),
+    resourceVersion: '1',
+    ...parts,
+  }
 }
 
 const tenant = (spec: object, generation = 2) => declared(aTenantResource({ metadata: { generation }, spec }))

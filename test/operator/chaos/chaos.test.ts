@@ -1,6 +1,7 @@
 /**
- * Operators under faults, held against a model: random sequences of what people declare, while operators are killed, stopped and cut
- * off, Redis is emptied and the API server restarted. When all is quiet, what is in force is what `compile` makes of what etcd holds.
+ * Operators under faults, held against a model: random sequences of what people declare, rotate and edit, while operators are killed,
+ * stopped and cut off, Redis is emptied and the API server restarted. When all is quiet, what is in force is what `compile` makes of what
+ * etcd holds, and every Secret holds what is in force, or its owner says that it does not.
  * The seed is printed; `SEED=` makes the same sequences again (not their timing, which is the machine's), and `ROUNDS=` more of them.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -42,6 +43,7 @@ test(`what is in force is what is declared, whatever befalls (seed ${seed})`, {
       faults = others
       if (fault !== undefined) process.stdout.write(`${lineOf(await run.round(fault, signal))}\n`)
     }
+    await run.audited()
   } finally {
     process.stdout.write(`seed ${seed}: ${run.sequences()} sequences; ${summaryOf(revocations)}\n`)
   }

@@ -14,6 +14,8 @@ export interface Declaration {
   readonly specs: (chance: Chance) => object
   /** Which key an ApiKey is for, where nobody else has it. */
   readonly hash?: KeyHash
+  /** Is something made for it, into a Secret? */
+  readonly hasSecret?: boolean
 }
 
 /** One of several, by chance. */
@@ -44,7 +46,8 @@ export function declarationsOf(name: string): readonly Declaration[] {
     broughtKey(`${name}-s`, { tenant: a, hash: hashFor(`${name} s`), namespace: STRANGE_TEAM }),
     keyOf(`${name}-m`, { tenant: a, source: { sha256: `sha256:${taken}` } }),
     keyOf(`${name}-n`, { tenant: b, source: { sha256: `sha256:${taken}` } }),
-    keyOf(`${name}-g`, { tenant: a, source: { secretName: `${name}-g` } }),
+    generatedKey(`${name}-g`, { tenant: a }),
+    generatedKey(`${name}-h`, { tenant: b }),
   ]
 }
 
@@ -74,6 +77,7 @@ function tenantOf(name: string, plan: string): Declaration {
   return {
     place: { kind: 'Tenant', name },
     sound,
+    hasSecret: true,
     specs: (chance) => ({
       planRef: { name: chance(plan, plan, plan, plan, `${plan}-none`) },
       namespaces: chance<readonly string[]>([TEAM], [TEAM], [TEAM, STRANGE_TEAM], [STRANGE_TEAM], []),
@@ -122,6 +126,15 @@ interface KeyParts {
 
 function broughtKey(name: string, { hash, ...parts }: KeyParts): Declaration {
   return { ...keyOf(name, { ...parts, source: { sha256: `sha256:${hash}` } }), hash }
+}
+
+function generatedKey(name: string, { tenant }: Pick<KeyParts, 'tenant'>): Declaration {
+  const { specs, ...declaration } = keyOf(name, { tenant, source: { secretName: name } })
+  return {
+    ...declaration,
+    hasSecret: true,
+    specs: (chance) => ({ ...specs(chance), overlapHours: chance(null, 0, 1) }),
+  }
 }
 
 function keyOf(

@@ -3,41 +3,55 @@
  * stands in the artifact store, every generation is told of, and nothing waits to be removed.
  *
  * Of a resource that is wrong the last good settings stay in force, and which those are is history. Etcd holds it of a tenant's limits,
- * which its status tells, and of a template by the digest in its status; of a tenant's storage and webhook secrets Redis alone. Those
- * are given to `compile` as they were found. What must never have been good shows by its marks.
+ * which its status tells, of a key by the hash in its status, and of a template by the digest in its status; of a tenant's storage and
+ * replaced webhook secrets Redis alone. Those are given to `compile` as they were found. What must never have been good shows by its marks.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { readInstant } from '@platen/contract/instant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import type { Kind } from '@platen/contract/schema/resource.ts'
+import type { SealKey } from '@platen/contract/seal.ts'
 import { DEFAULT_LIMITS, type KeyHash, type Template, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import { isWebhookSecret, sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { KubeObject } from '@platen/operator/cluster/object.ts'
-import type { FoundKey } from '@platen/operator/compile/api-key.ts'
+import type { FoundKey, FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { compile, NOTHING } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import type { ConfigMapContent } from '@platen/operator/compile/source.ts'
 import { checksOf } from '@platen/operator/compile/template.ts'
-import { storageOf } from '@platen/operator/compile/tenant.ts'
+import { type FoundSecret, type FoundSecrets, storageOf } from '@platen/operator/compile/tenant.ts'
 import { collectionOf, type Declared, PLURALS, readDeclared } from '@platen/operator/reconcile/declared.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { eventually } from '../../topology/service.ts'
 import { BAD_RATE, BROKEN } from './declaration.ts'
 import type { ChaosRig } from './rig.ts'
+import { readSecrets, type Secrets, secretFaults, secretOf } from './secret.ts'
 
-/** Resolves when all is as it has to be; throws with what is not when it never comes to that. */
-export async function untilSettled(rig: ChaosRig): Promise<void> {
+/** What was done that etcd does not tell of, or not at once. */
+export interface Deeds {
+  /** Whose Secrets somebody has edited, by the names that `labelOf` gives: that is found out in time, but not at once. */
+  readonly edited: ReadonlySet<string>
+  /** The keys that were to end at once when another took their place, by the name of their resource. */
+  readonly ended: ReadonlyMap<string, readonly KeyHash[]>
+}
+
+const NOTHING_DONE: Deeds = { edited: new Set(), ended: new Map() }
+
+/** Resolves when all is as it has to be, but for Secrets that were edited; throws with what is not when it never comes to that. */
+export async function untilSettled(rig: ChaosRig, deeds: Deeds): Promise<void> {
   await eventually(
-    () => faultsIn(rig),
+    () => faultsIn(rig, deeds),
     (faults) => faults.length === 0,
   )
 }
 
 /** What is not as it has to be now. */
-export async function faultsIn({ rig }: ChaosRig): Promise<readonly string[]> {
+export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE): Promise<readonly string[]> {
   const objectsOf = async (path: string) => {
     const { body } = await rig.kube.request({ path })
     // A list has them.
@@ -56,12 +70,19 @@ export async function faultsIn({ rig }: ChaosRig): Promise<readonly string[]> {
       { data: data as Readonly<Record<string, string>> },
     ]),
   )
+  const secrets = await readSecrets(rig.kube)
   const settings = rig.directory()
+  const left = declared.filter(({ resource }) => !deeds.edited.has(labelOf(resource)))
+  const webhookSecrets = webhookSecretsIn(left, secrets, sealKey)
   const store = join(rig.cluster.s3.folder, 'store', SERVICE_BUCKET)
   return [
     ...declared.flatMap(untold),
-    ...differences(wantedOf({ declared, configMaps, settings }), settings),
+    ...left.flatMap((each) => secretFaults(each, secrets)),
+    ...differences(wantedOf({ declared, configMaps, webhookSecrets, settings }), settings),
     ...overlaps(settings),
+    ...[...deeds.ended].flatMap(([name, hashes]) =>
+      hashes.some((hash) => settings.keys.has(hash)) ? [`the key of ${name} before the last lives on`] : [],
+    ),
     ...digestsIn(settings).flatMap((digest) =>
       existsSync(join(store, templateKey(digest))) ? [] : [`the source ${digest} is not stored`],
     ),
@@ -89,12 +110,13 @@ function untold({ resource, status, isDeleting }: Declared): readonly string[] {
 interface Held {
   readonly declared: readonly Declared[]
   readonly configMaps: ReadonlyMap<string, ConfigMapContent>
+  readonly webhookSecrets: FoundSecrets
   /** What is in force. */
   readonly settings: DirectorySnapshot
 }
 
 /** What has to be in force. */
-function wantedOf({ declared, configMaps, settings }: Held): DirectorySnapshot {
+function wantedOf({ declared, configMaps, webhookSecrets, settings }: Held): DirectorySnapshot {
   const resources = declared.map(({ resource }) => resource)
   const templates = resources.filter((resource) => resource.kind === 'Template')
   const faults = (text: string) =>
@@ -102,18 +124,11 @@ function wantedOf({ declared, configMaps, settings }: Held): DirectorySnapshot {
   const checks = new Map(
     [...checksOf(templates, configMaps)].map(([key, { source }]) => [key, faults(source.reactPdf ?? '')]),
   )
-  const foundKeys = new Map<Uid, FoundKey>()
-  for (const { resource, status } of declared) {
-    const { sha256 } = unpackStatus(status)
-    // The operator read it in a Secret, or made it.
-    if (resource.kind === 'ApiKey' && sha256 !== undefined)
-      foundKeys.set(resource.metadata.uid, { hash: sha256 as KeyHash })
-  }
   const { snapshot } = compile({
     resources,
     configMaps,
-    foundKeys,
-    webhookSecrets: new Map(),
+    foundKeys: keysIn(declared),
+    webhookSecrets,
     now: Date.now(),
     checks,
     defaults: DEFAULT_LIMITS,
@@ -121,6 +136,32 @@ function wantedOf({ declared, configMaps, settings }: Held): DirectorySnapshot {
     previous: { ...NOTHING, ...lastGood(declared, settings) },
   })
   return snapshot
+}
+
+/** The keys that the operator has made, or read in their Secrets. */
+function keysIn(declared: readonly Declared[]): FoundKeys {
+  const found = new Map<Uid, FoundKey>()
+  for (const { resource, status } of declared) {
+    const { sha256, previous } = unpackStatus(status)
+    if (resource.kind !== 'ApiKey' || sha256 === undefined) continue
+    const until = readInstant(previous?.until ?? '')
+    const replaced = previous && until !== undefined ? { hash: previous.sha256 as KeyHash, until } : undefined
+    found.set(resource.metadata.uid, { hash: sha256 as KeyHash, ...(replaced && { replaced }) })
+  }
+  return found
+}
+
+/** Those that their Secrets hold, as they are published. */
+function webhookSecretsIn(declared: readonly Declared[], secrets: Secrets, key: SealKey): FoundSecrets {
+  const found = new Map<Uid, FoundSecret>()
+  for (const { resource } of declared) {
+    const place = resource.kind === 'Tenant' ? secretOf(resource) : undefined
+    const secret = place && secrets.get(`${place.namespace}/${place.name}`)?.[place.part]
+    const { uid } = resource.metadata
+    if (secret !== undefined && isWebhookSecret(secret))
+      found.set(uid, { current: sealWebhookSecret(secret, { incarnation: uid, key }) })
+  }
+  return found
 }
 
 function lastGood(declared: readonly Declared[], settings: DirectorySnapshot) {

@@ -2,7 +2,9 @@
  * Two operators that may be killed, stopped and cut off: each has a way of its own to the Kubernetes API that can be disturbed, and is
  * started again when it has ended, as a kubelet would.
  */
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SealKey } from '@platen/contract/seal.ts'
 import { Redis } from 'ioredis'
 import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
@@ -15,6 +17,8 @@ export interface ChaosRig extends AsyncDisposable {
   readonly rig: Rig
   readonly resources: Resources
   readonly operators: readonly OperatorProcess[]
+  /** Seals webhook secrets. */
+  readonly sealKey: SealKey
   /** The one that holds the lease; the first where nobody does. */
   readonly leader: () => Promise<OperatorProcess>
   /** Has operators run from now on with a guard taken out of them. */
@@ -43,6 +47,7 @@ export async function startChaosRig(): Promise<ChaosRig> {
   const proxies = await Promise.all(Array.from({ length: OPERATORS }, () => openFaultProxy('kubernetes')))
   for (const proxy of proxies) stack.use(proxy)
   const kubeconfigs: string[] = []
+  const sealKey = randomBytes(32)
   let mutant: Mutant | undefined
   const rig = stack.use(
     await startRig({
@@ -54,6 +59,7 @@ export async function startChaosRig(): Promise<ChaosRig> {
         }
       },
       cluster: {
+        settings: { PLATEN_SEAL_KEY: sealKey.toString('base64') },
         settingsOf: (name, at) =>
           name === 'operator' ? { PLATEN_KUBECONFIG: kubeconfigs[at] ?? '', ...mutantOptions(mutant) } : {},
       },
@@ -70,6 +76,7 @@ export async function startChaosRig(): Promise<ChaosRig> {
     rig,
     resources,
     operators,
+    sealKey,
     async leader() {
       const { body } = await rig.kube.request({
         path: `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/platen-operator`,

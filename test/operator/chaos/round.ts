@@ -1,5 +1,6 @@
 /** Rounds, in each of which a number of sequences go on at once while one thing breaks; and what came of them, in words. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { KeyHash } from '@platen/contract/tenant.ts'
 import { seeded } from '../../chaos/cluster/trial/random.ts'
 import type { Fault } from './fault.ts'
 import { untilSettled } from './judge.ts'
@@ -19,6 +20,8 @@ export interface Row {
 export interface Rounds {
   /** Lets sequences begin, others end, and those that have ended go; resolves when all is settled. Throws with what is not, and what was done before. */
   readonly round: (fault: Fault, signal: AbortSignal) => Promise<Row>
+  /** Resolves when it was found out as well whose Secrets were edited. */
+  readonly audited: () => Promise<void>
   /** How many have been begun. */
   readonly sequences: () => number
 }
@@ -41,17 +44,27 @@ export interface RoundOptions {
 export function openRounds({ rig, revocations, seed, sequences }: RoundOptions): Rounds {
   // Of no sequence: which of them asks first is chance.
   const pauses = seeded(seed)
+  const deeds = { edited: new Set<string>(), ended: new Map<string, readonly KeyHash[]>() }
   let count = 0
   let [young, old]: [readonly Sequence[], readonly Sequence[]] = [[], []]
+  const settled = async (when: string) => {
+    await untilSettled(rig, deeds).catch((error: unknown) => {
+      throw new Error(`${when}: ${String(error)}`, { cause: historyOf([...young, ...old], String(error)) })
+    })
+  }
   return {
     sequences: () => count,
+    async audited() {
+      deeds.edited.clear()
+      await settled('with what was edited')
+    },
     async round(fault, signal) {
       const begunAt = performance.now()
       const ending = old
       old = young
       young = Array.from({ length: sequences }, () => {
         const name = `s${++count}`
-        return aSequence({ name, rig, revocations, random: seeded(seed * SEED_STEP + count) })
+        return aSequence({ name, rig, revocations, deeds, random: seeded(seed * SEED_STEP + count) })
       })
       const all = [...young, ...old, ...ending]
       const before = countsOf(all)
@@ -65,11 +78,7 @@ export function openRounds({ rig, revocations, seed, sequences }: RoundOptions):
         sleep(beginMs).then(() => strike(fault, { rig, revocations, signal })),
       ])
       await Promise.all(late.map((sequence) => sequence.clear()))
-      await untilSettled(rig).catch((error: unknown) => {
-        throw new Error(`after ${fault.name}: ${String(error)}`, {
-          cause: historyOf([...young, ...old], String(error)),
-        })
-      })
+      await settled(`after ${fault.name}`)
       const { steps, refused } = countsOf(all)
       const seconds = (performance.now() - begunAt) / 1000
       return { fault: fault.name, steps: steps - before.steps, refused: refused - before.refused, seconds }

@@ -2,12 +2,17 @@
  * A random sequence of what people do to a plan, its tenants, and their templates and keys: they declare, change and remove, and much of it
  * is wrong. What the API server refuses is refused, and what was lost with a connection was perhaps done: the judge goes by what etcd holds.
  */
+import { readHash } from '@platen/contract/api-key.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
+import type { KeyHash, TenantId } from '@platen/contract/tenant.ts'
+import { labelOf } from '@platen/operator/compile/condition.ts'
+import type { Status } from '@platen/operator/reconcile/status.ts'
+import { shuffled } from '../../chaos/cluster/series.ts'
 import type { Place, Resources } from '../rig/resources.ts'
 import { type Chance, type Declaration, declarationsOf, putConfigMap } from './declaration.ts'
 import type { Revocation, Revocations } from './revocation.ts'
 import type { ChaosRig } from './rig.ts'
+import { secretOf, tamper } from './secret.ts'
 
 export interface Sequence {
   readonly name: string
@@ -25,14 +30,20 @@ export interface SequenceOptions {
   readonly name: string
   readonly rig: ChaosRig
   readonly revocations: Revocations
+  /** Told of what nobody sees. */
+  readonly deeds: { readonly edited: Set<string>; readonly ended: Map<string, readonly KeyHash[]> }
   /** From 0 to 1. */
   readonly random: () => number
 }
 
-export function aSequence({ name, rig, revocations, random }: SequenceOptions): Sequence {
+export function aSequence({ name, rig, revocations, deeds, random }: SequenceOptions): Sequence {
   const { resources } = rig
   const chance: Chance = (...many) => many[Math.floor(random() * many.length)] ?? many[0]
   const declarations = declarationsOf(name)
+  /** Hours for which the last key lives on, where that is known. */
+  const overlaps = new Map<Declaration, unknown>()
+  const withSecret = declarations.filter(({ hasSecret }) => hasSecret)
+  let [rotations, edits] = [0, 0]
   const told: string[] = []
   const attempt = async (what: string, act: () => Promise<unknown>): Promise<boolean> => {
     const outcome = await act().then(
@@ -46,20 +57,43 @@ export function aSequence({ name, rig, revocations, random }: SequenceOptions): 
     const { place } = declaration
     // It may bring back what is measured on its way out.
     if (place.kind !== 'Template') revocations.forget(name)
+    const revoked = revocationOf(rig, declaration)
+    // What is asked for already may be done by this.
+    deeds.ended.delete(place.name)
+    overlaps.delete(declaration)
     const isDone = await attempt(`put ${place.kind} ${place.name} ${JSON.stringify(spec)}`, () =>
       write(resources, place, spec),
     )
-    if (isDone && 'suspended' in spec && spec.suspended === true) measure(declaration, 'suspended')
+    if (isDone && 'overlapHours' in spec) overlaps.set(declaration, spec.overlapHours)
+    if (isDone && 'suspended' in spec && spec.suspended === true) measure(revoked, `${place.kind} suspended`)
   }
   const remove = async (declaration: Declaration) => {
     const { place } = declaration
-    const isThere = resources.get(place) !== undefined
+    const revoked = resources.get(place) && revocationOf(rig, declaration)
     const isDone = await attempt(`remove ${place.kind} ${place.name}`, () => resources.remove(place))
-    if (isDone && isThere) measure(declaration, 'removed')
+    if (isDone) measure(revoked, `${place.kind} removed`)
   }
-  const measure = (declaration: Declaration, how: string) => {
-    const holds = revocationOf(declaration)
-    if (holds) revocations.begin({ owner: name, what: `${declaration.place.kind} ${how}`, holds })
+  const rotate = async (declaration: Declaration) => {
+    const { place } = declaration
+    const hashes = hashesIn(resources.get(place)?.status)
+    rotations++
+    const time = new Date(FIRST_ROTATION + rotations * SECOND_MS).toISOString()
+    const at = chance(time, time, time, 'as soon as you can')
+    const isDone = await attempt(`rotate ${place.kind} ${place.name} ${at}`, () => resources.rotate(place, at))
+    if (isDone && at === time && overlaps.get(declaration) === 0) deeds.ended.set(place.name, hashes)
+  }
+  const edit = async ({ place }: Declaration) => {
+    const resource = resources.get(place)?.resource
+    const secret = resource && secretOf(resource)
+    if (resource === undefined || secret === undefined) return
+    deeds.edited.add(labelOf(resource))
+    const text = `somebody-has-edited-${name}-${++edits}`
+    await attempt(`edit ${text} in the Secret of ${place.kind} ${place.name}`, () =>
+      tamper(rig.rig.kube, secret, { chance, text }),
+    )
+  }
+  const measure = (holds: Revocation['holds'] | undefined, what: string) => {
+    if (holds) revocations.begin({ owner: name, what, holds })
   }
   return {
     name,
@@ -71,16 +105,23 @@ export function aSequence({ name, rig, revocations, random }: SequenceOptions): 
     async step() {
       const declaration = chance(...(declarations as [Declaration]))
       if (random() < CONFIG_MAP_SHARE) await attempt('put ConfigMap', () => putConfigMap(rig, name, chance))
+      else if (random() < ROTATION_SHARE) await rotate(chance(...(withSecret as [Declaration])))
+      else if (random() < EDIT_SHARE) await edit(chance(...(withSecret as [Declaration])))
       else if (random() < REMOVAL_SHARE) await remove(declaration)
       else await put(declaration, declaration.specs(chance))
     },
     async clear() {
-      for (const declaration of declarations) await remove(declaration)
+      // With its tenant gone, no key would be left to be revoked by itself.
+      for (const declaration of shuffled(declarations, random)) await remove(declaration)
     },
   }
 }
 
+const SECOND_MS = 1000
+const FIRST_ROTATION = Date.parse('2026-01-01T00:00:00Z')
 const CONFIG_MAP_SHARE = 0.08
+const ROTATION_SHARE = 0.15
+const EDIT_SHARE = 0.1
 const REMOVAL_SHARE = 0.25
 
 /** Changes it where it is there, else declares it. */
@@ -89,9 +130,20 @@ async function write(resources: Resources, place: Place, spec: object): Promise<
   else await resources.patch(place, spec)
 }
 
-/** By what it shows that a tenant or key is not let in any more. */
-function revocationOf({ place, hash }: Declaration): Revocation['holds'] | undefined {
-  // A tenant's id is its resource's name.
-  if (place.kind === 'Tenant') return ({ tenants }) => tenants.get(place.name as TenantId)?.suspended !== false
-  return hash && (({ keys }: DirectorySnapshot) => keys.get(hash)?.suspended !== false)
+/** By what it shows that a tenant or key is not let in any more; undefined where it is not now. */
+function revocationOf({ rig, resources }: ChaosRig, { place, hash }: Declaration): Revocation['holds'] | undefined {
+  const hashes = hash === undefined ? hashesIn(resources.get(place)?.status) : [hash]
+  const holds = ({ tenants, keys }: DirectorySnapshot) =>
+    place.kind === 'Tenant'
+      ? // A tenant's id is its resource's name.
+        tenants.get(place.name as TenantId)?.suspended !== false
+      : hashes.every((each) => keys.get(each)?.suspended !== false)
+  return holds(rig.directory()) ? undefined : holds
+}
+
+/** Of a key that was made, and of the one before it. */
+function hashesIn(status = '{}'): readonly KeyHash[] {
+  // The API server has held it against its schema.
+  const { sha256, previous } = JSON.parse(status) as Status
+  return [sha256, previous?.sha256].flatMap((hash) => readHash(hash ?? '') ?? [])
 }

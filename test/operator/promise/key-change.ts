@@ -1,5 +1,4 @@
 /** A key that is suspended, removed, declared anew, and rotated where the operator makes it. */
-import { ROTATE_KEY_ANNOTATION } from '@platen/contract/resource.ts'
 import { readSecret } from '../rig/secret.ts'
 import { keyPlace, keySpec, keyText, secretPlace } from './declaration.ts'
 import type { KeyModel, TenantModel } from './model.ts'
@@ -65,7 +64,7 @@ function rotateKey({ resources, rig, nextTime }: Scene, key: KeyModel): Change {
     name: key.name,
     async make(signal) {
       const at = nextTime()
-      const written = await resources.annotate(place, { [ROTATE_KEY_ANNOTATION]: at })
+      const written = await resources.rotate(place, at)
       // An annotation makes no generation, so that this is told first.
       await resources.untilTold(place, ({ rotation }) => rotation === at, signal)
       await resources.untilPropagated(place, written, signal)

@@ -3,6 +3,7 @@
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { bell } from '@platen/contract/bell.ts'
+import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/resource.ts'
 import type { Kind } from '@platen/contract/schema/resource.ts'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
@@ -25,7 +26,8 @@ export interface Resources extends AsyncDisposable {
   readonly create: (place: Place, spec: object) => Promise<Written>
   /** Of the spec, as JSON merge patch. */
   readonly patch: (place: Place, spec: object) => Promise<Written>
-  readonly annotate: (place: Place, annotations: Readonly<Record<string, string>>) => Promise<Written>
+  /** Asks, by the annotation of a Tenant or ApiKey, for another of what stands in its Secret. */
+  readonly rotate: (place: Place, at: string) => Promise<Written>
   readonly remove: (place: Place) => Promise<void>
   /** As it was seen last. */
   readonly get: (place: Place) => Declared | undefined
@@ -89,7 +91,10 @@ export async function openResources(kube: KubeServer): Promise<Resources> {
       return write(place, { method: 'POST', path: collectionOf(place), body })
     },
     patch: (place, spec) => merge(place, { spec }),
-    annotate: (place, annotations) => merge(place, { metadata: { annotations } }),
+    rotate: (place, at) => {
+      const annotation = place.kind === 'Tenant' ? ROTATE_ANNOTATION : ROTATE_KEY_ANNOTATION
+      return merge(place, { metadata: { annotations: { [annotation]: at } } })
+    },
     async remove(place) {
       const answer = await kube.request({ method: 'DELETE', path: pathTo(place) })
       if (answer.status !== 404) refuse(answer, place)

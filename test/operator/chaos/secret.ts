@@ -1,0 +1,119 @@
+/**
+ * The Secrets that keys and webhook secrets stand in: what people do to them, and whether each holds what is in force, or its owner
+ * says that it does not.
+ */
+import { hashOfKey } from '@platen/contract/api-key.ts'
+import { readInstant } from '@platen/contract/instant.ts'
+import type { Resource } from '@platen/contract/resource.ts'
+import { isWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import type { KubeObject } from '@platen/operator/cluster/object.ts'
+import { labelOf } from '@platen/operator/compile/condition.ts'
+import type { Declared } from '@platen/operator/reconcile/declared.ts'
+import type { Status } from '@platen/operator/reconcile/status.ts'
+import { pathOfSecret } from '@platen/operator/secret/write-secret.ts'
+import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
+import type { KubeServer } from '../../topology/server/kube.ts'
+import type { Chance } from './declaration.ts'
+
+/** What each holds, decoded, by `namespace/name`. */
+export type Secrets = ReadonlyMap<string, Readonly<Record<string, string>>>
+
+/** All there are. */
+export async function readSecrets(kube: KubeServer): Promise<Secrets> {
+  const { body } = await kube.request({ path: pathOfSecret({}) })
+  // A list has them.
+  const items = (body['items'] ?? []) as readonly KubeObject[]
+  return new Map(
+    items.map(({ metadata, data }) => {
+      const entries = Object.entries(data ?? {})
+      const decoded = entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()])
+      return [`${metadata.namespace}/${metadata.name}`, Object.fromEntries(decoded)]
+    }),
+  )
+}
+
+/** Where the Secret of a resource stands, and under which key what counts of it; undefined where it has none. */
+export function secretOf({ kind, metadata, spec }: Resource): SecretPart | undefined {
+  if (kind === 'Tenant') return { namespace: OPERATOR_NAMESPACE, name: `${metadata.name}-webhook`, part: 'secret' }
+  if (kind !== 'ApiKey' || spec.secretName === undefined) return undefined
+  return { namespace: metadata.namespace, name: spec.secretName, part: 'key' }
+}
+
+export interface SecretPart {
+  readonly namespace: string
+  readonly name: string
+  readonly part: 'key' | 'secret'
+}
+
+/** Edits it by hand, in one way or another, or removes it; `text` is what somebody would rather have in it. */
+export async function tamper(
+  kube: KubeServer,
+  { part, ...place }: SecretPart,
+  { chance, text }: { readonly chance: Chance; readonly text: string },
+): Promise<void> {
+  const edit = chance<Readonly<Record<string, string | null>> | undefined>(
+    { [part]: text },
+    { [part]: null },
+    { tenant: text, keyId: text, sha256: null },
+    undefined,
+  )
+  const path = pathOfSecret(place)
+  const encoded = Object.entries(edit ?? {}).map(([key, value]) => [
+    key,
+    value && Buffer.from(value).toString('base64'),
+  ])
+  const body = { data: Object.fromEntries(encoded) }
+  const call = edit ? { method: 'PATCH', path, body, type: 'application/merge-patch+json' } : { method: 'DELETE', path }
+  const { status, body: answer } = await kube.request(call)
+  if (status >= 300 && status !== 404) throw new Error(`${status} ${String(answer['message'])}`)
+}
+
+/** What the Secret of a resource holds otherwise than its status says, and what has been asked for and is not served. */
+export function secretFaults({ resource, rotation, status: text }: Declared, secrets: Secrets): readonly string[] {
+  const place = secretOf(resource)
+  if (place === undefined) return []
+  // The API server has held it against its schema.
+  const status = JSON.parse(text) as Status
+  const secret = secrets.get(`${place.namespace}/${place.name}`)
+  const label = labelOf(resource)
+  const isAsked = rotation !== undefined && readInstant(rotation) !== undefined
+  return [
+    ...(isAsked && status.rotation !== rotation ? [`${label} has served ${status.rotation} of ${rotation}`] : []),
+    ...untold(resource, { status, isSound: secret !== undefined && isSound(secret, place, status) }),
+    ...(secret === undefined ? [] : unlike(resource, { secret, status })),
+  ]
+}
+
+/** Does it hold what is in force? */
+function isSound(secret: Readonly<Record<string, string>>, { part }: SecretPart, { sha256 }: Status): boolean {
+  const value = secret[part]
+  if (value === undefined) return false
+  return part === 'key' ? hashOfKey(value) === sha256 : isWebhookSecret(value)
+}
+
+const SECRET_REASONS: readonly string[] = ['SecretMissing', 'SecretTaken']
+
+function untold(
+  resource: Resource,
+  { status, isSound: holds }: { readonly status: Status; readonly isSound: boolean },
+): readonly string[] {
+  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  const label = labelOf(resource)
+  if (holds) return SECRET_REASONS.includes(ready?.reason ?? '') ? [`${label} is ${ready?.reason} with a Secret`] : []
+  // What else is wrong is told first.
+  return ready?.status === 'True' ? [`${label} is ready without a Secret`] : []
+}
+
+function unlike(
+  resource: Resource,
+  { secret, status }: { readonly secret: Readonly<Record<string, string>>; readonly status: Status },
+): readonly string[] {
+  const { keyId, sha256, previous } = status
+  const wanted =
+    resource.kind === 'ApiKey'
+      ? { tenant: resource.spec.tenantRef.name, keyId, sha256, previousSha256: previous?.sha256 }
+      : { tenant: resource.metadata.name }
+  return Object.entries(wanted)
+    .filter(([name, value]) => secret[name] !== value)
+    .map(([name, value]) => `the Secret of ${labelOf(resource)} has ${name} ${secret[name]} instead of ${value}`)
+}
