@@ -18,8 +18,8 @@ const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const rounds = Number(process.env['ROUNDS'] ?? FAULTS.length)
 /** In each round: three hundred in as many rounds as there are faults. */
 const SEQUENCES = Math.ceil(300 / FAULTS.length)
-/** Two seconds are promised, and printed is what they took; what is held against this is what was not seen to at all. */
-const REVOKED_MS_MAX = 5000
+/** As promised; where the machine is busy the API server answers late, and what is measured then is left out. */
+const REVOKED_MS_MAX = 2000
 const SECOND_MS = 1000
 
 const stack = new AsyncDisposableStack()
