@@ -83,12 +83,14 @@ async function* changing(
   stand: Stand,
   { tenants, changes }: { readonly tenants: number; readonly changes: number },
 ): AsyncGenerator<Figure> {
-  const { seenMs, toldMs } = await changeTenants(stand, { tenants, changes, perSecond: PER_SECOND })
-  const [seen = Number.NaN, told = Number.NaN] = [seenMs, toldMs].map((all) => quantile(all, 0.99))
+  const { writtenMs, seenMs, toldMs } = await changeTenants(stand, { tenants, changes, perSecond: PER_SECOND })
+  const told = ([name, ms]: readonly [string, readonly number[]]) =>
+    `${name} p50 ${quantile(ms, 0.5).toFixed(0)}, p99 ${quantile(ms, 0.99).toFixed(0)} ms`
+  const phases = [['written by the API server', writtenMs] as const, ['Propagated', toldMs] as const]
   yield {
     name: `a tenant changed, ${PER_SECOND} a second: p99 until a process has it, ms`,
-    detail: `p50 ${quantile(seenMs, 0.5).toFixed(0)} ms; Propagated p50 ${quantile(toldMs, 0.5).toFixed(0)}, p99 ${told.toFixed(0)} ms`,
-    value: seen,
+    detail: [`p50 ${quantile(seenMs, 0.5).toFixed(0)} ms`, ...phases.map(told)].join('; '),
+    value: quantile(seenMs, 0.99),
     target: { atMost: 250 },
   }
   await stand.operator.untilIdle()

@@ -53,6 +53,8 @@ export async function startOnNothing(stand: Stand): Promise<Started & { readonly
 }
 
 export interface Latencies {
+  /** What the API server took for the change itself, in milliseconds. */
+  readonly writtenMs: readonly number[]
   /** From the call to the API server until a process that follows Redis has it, in milliseconds. */
   readonly seenMs: readonly number[]
   /** Until its status says so. */
@@ -73,26 +75,31 @@ export async function changeTenants(
 ): Promise<Latencies> {
   const over = new AbortController()
   const told = await followTold(client, over.signal)
-  const one = async (change: number): Promise<readonly [number, number]> => {
+  const one = async (change: number): Promise<readonly [number, number, number]> => {
     const name = tenantOf((change * 7919) % tenants)
     const limit = 1000 + change
     const begunAt = now()
     const patch = { spec: { overrides: { syncRateLimitPerMinute: limit } } }
     const { metadata } = await client.mergePatch(`${TENANTS}/${name}`, patch, FOREVER)
+    const writtenAt = now()
     const seen = await untilSeen(({ limits }) =>
       limits.some(([tenant, found]) => tenant === name && found.syncRateLimitPerMinute === limit),
     )
     const toldAt = await told(name, metadata.generation ?? 0)
-    return [seen.at - begunAt, toldAt - begunAt]
+    return [writtenAt - begunAt, seen.at - begunAt, toldAt - begunAt]
   }
-  const all: Promise<readonly [number, number]>[] = []
+  const all: Promise<readonly [number, number, number]>[] = []
   for (let change = 0; change < changes; change++) {
     all.push(one(change))
     await sleep(SECOND_MS / perSecond)
   }
   const latencies = await Promise.all(all)
   over.abort()
-  return { seenMs: latencies.map(([seen]) => seen), toldMs: latencies.map(([, at]) => at) }
+  return {
+    writtenMs: latencies.map(([written]) => written),
+    seenMs: latencies.map(([, seen]) => seen),
+    toldMs: latencies.map(([, , told]) => told),
+  }
 }
 
 /** Answers when the status of a tenant first said of a generation that it has come everywhere. */
