@@ -88,7 +88,7 @@ async function fileHarness(): Promise<FileHarness> {
       const { href, origin } = new URL(url)
       const resolution = store?.resolve(href.slice(`${origin}/base`.length))
       if (resolution === undefined || typeof resolution === 'string') return 'refused'
-      const bytes = await store?.get(resolution.address, AbortSignal.timeout(1000))
+      const bytes = await store?.get(resolution.address, AbortSignal.timeout(20_000))
       return bytes === undefined ? 'refused' : { bytes, filename: resolution.filename }
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),

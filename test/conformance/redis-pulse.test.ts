@@ -6,6 +6,9 @@ import { hasServer } from '../topology/server/binary.ts'
 import { type RedisServer, startRedis } from '../topology/server/redis.ts'
 import { settingsOf } from './redis-harness.ts'
 
+/** A machine that is shared may have no time for seconds. */
+const PATIENCE = { timeout: 30_000 }
+
 /** Short, so that tests are: what they wait for are the changes that the pulse tells of. */
 const CALL_MS_MAX = 300
 /** Of a connection on which nothing but the pulse ends a call. */
@@ -55,7 +58,7 @@ describe.skipIf(!hasServer('redis'))('the pulse of a Redis', () => {
       const returned = changeOf(redis)
       await come(scene)
       expect(await returned).toBe(undefined)
-      await vi.waitFor(async () => expect(await ping()).toBe('PONG'))
+      await vi.waitFor(async () => expect(await ping()).toBe('PONG'), PATIENCE)
     },
   )
 

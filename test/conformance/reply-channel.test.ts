@@ -11,6 +11,9 @@ import { type Harness, memoryHarness } from './harness.ts'
 import { describeOnRedis, type RedisFixture, settingsOf } from './redis-harness.ts'
 import { describeReplyChannel } from './reply-channel.suite.ts'
 
+/** A machine that is shared may have no time for seconds. */
+const PATIENCE = { timeout: 30_000 }
+
 const NEVER = new AbortController().signal
 /** How long a Redis may be silent here before it counts as away. */
 const AWAY_AFTER_MS = 300
@@ -33,7 +36,7 @@ describeOnRedis('on a real server', (redis) => {
     await using operator = await redis.connect()
     await vi.waitFor(async () => {
       expect(await operator.call((client) => client.keys('*:part:*'), signal)).toEqual([])
-    })
+    }, PATIENCE)
   })
 
   test('two answers to one render write nothing into each other', async ({ signal }) => {
@@ -106,7 +109,7 @@ describeOnRedis('on a real server', (redis) => {
     await waiting.reply(signal)
     // It hears again; a renderer may not know yet that it can speak.
     expect(await isBroken(replies)).toBe(true)
-    await vi.waitFor(() => expect(isBroken(replies)).resolves.toBe(false), { timeout: 20_000 })
+    await vi.waitFor(() => expect(isBroken(replies)).resolves.toBe(false), PATIENCE)
   })
 
   test('nothing is left of what was said but keys that expire, and no answer that was read', async ({ signal }) => {

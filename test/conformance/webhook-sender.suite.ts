@@ -47,7 +47,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       return { answer, request, response }
     }
     /** Waits until the head of an answer has come: from then on two limits of time are armed. */
-    const headHasCome = () => expect.poll(() => clock.armed(), { interval: 1 }).toBe(2)
+    const headHasCome = () => expect.poll(() => clock.armed(), { interval: 1, timeout: 30_000 }).toBe(2)
 
     beforeEach(async () => {
       host = await aHost()

@@ -14,6 +14,9 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { aCertificate, aCidr, aHost, at, giving, HOST, type TestHost } from '../topology/host.ts'
 import { describeWebhookSender } from './webhook-sender.suite.ts'
 
+/** A machine that is shared may have no time for seconds. */
+const PATIENCE = { timeout: 30_000 }
+
 describeWebhookSender('http', (host, clock) => webhookSender({ ...optionsFor(host), clock }))
 
 const NEVER = new AbortController().signal
@@ -78,7 +81,7 @@ test('where a connection leads in truth decides, before a byte is sent', async (
   expect(await post({ policy, resolve: async () => [at('0.0.0.0')] }, { url: `http://${HOST}/` })).toEqual(blocked)
   expect(host.asked.length).toBe(asked)
   // That it came so far is what makes this a test of the second look.
-  await expect.poll(() => host.connections()).toBe(connections + 1)
+  await expect.poll(() => host.connections(), PATIENCE).toBe(connections + 1)
 })
 
 test('the blocks of a call open what those of the installation do not', async () => {
@@ -141,7 +144,7 @@ test('a host that swallows what it is sent is given up', async () => {
   const answers = Array.from({ length: 5 }, () => sender.post(request, NEVER))
   // In the kernel's table, 02 is a connection that was asked for and not answered.
   const unanswered = new RegExp(`^\\s*\\d+: \\S+ 0100007F:${port.toString(16).toUpperCase().padStart(4, '0')} 02 `, 'm')
-  await expect.poll(() => readFile('/proc/net/tcp', 'latin1'), { timeout: 30_000 }).toMatch(unanswered)
+  await expect.poll(() => readFile('/proc/net/tcp', 'latin1'), PATIENCE).toMatch(unanswered)
   await clock.advance(WEBHOOK_ATTEMPT_MS_MAX)
   const message = `${HOST}: it did not answer within 10 seconds`
   expect(await Promise.all(answers)).toEqual(answers.map(() => ({ result: 'timeout', message })))
