@@ -9,6 +9,7 @@ import { isWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { KubeObject } from '@platen/operator/cluster/object.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import type { Declared } from '@platen/operator/reconcile/declared.ts'
+import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import type { Status } from '@platen/operator/reconcile/status.ts'
 import { pathOfSecret } from '@platen/operator/secret/write-secret.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
@@ -72,8 +73,7 @@ export async function tamper(
 export function secretFaults({ resource, rotation, status: text }: Declared, secrets: Secrets): readonly string[] {
   const place = secretOf(resource)
   if (place === undefined) return []
-  // The API server has held it against its schema.
-  const status = JSON.parse(text) as Status
+  const status = unpackStatus(text)
   const secret = secrets.get(`${place.namespace}/${place.name}`)
   const label = labelOf(resource)
   const isAsked = rotation !== undefined && readInstant(rotation) !== undefined

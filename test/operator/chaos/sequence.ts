@@ -6,7 +6,7 @@ import { readHash } from '@platen/contract/api-key.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { KeyHash, TenantId } from '@platen/contract/tenant.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
-import type { Status } from '@platen/operator/reconcile/status.ts'
+import { type PackedStatus, unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { shuffled } from '../../chaos/cluster/series.ts'
 import type { Place, Resources } from '../rig/resources.ts'
 import { type Chance, type Declaration, declarationsOf, putConfigMap } from './declaration.ts'
@@ -142,8 +142,7 @@ function revocationOf({ rig, resources }: ChaosRig, { place, hash }: Declaration
 }
 
 /** Of a key that was made, and of the one before it. */
-function hashesIn(status = '{}'): readonly KeyHash[] {
-  // The API server has held it against its schema.
-  const { sha256, previous } = JSON.parse(status) as Status
+function hashesIn(status: PackedStatus | undefined): readonly KeyHash[] {
+  const { sha256, previous } = status === undefined ? {} : unpackStatus(status)
   return [sha256, previous?.sha256].flatMap((hash) => readHash(hash ?? '') ?? [])
 }
