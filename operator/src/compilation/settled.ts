@@ -1,5 +1,6 @@
 /** What the resources of one kind came to, by uid, and what of it changed. */
 import { isDeepStrictEqual } from 'node:util'
+import { keeper } from '@platen/contract/keeper.ts'
 import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
 import type { InForce, Outcome } from '../compile/outcome.ts'
 import { type ClaimIndex, openClaimIndex, type WholesOf } from './claim-index.ts'
@@ -46,7 +47,7 @@ export function openSettled<Kind extends Resource, Settings>({
   /** Without conditions it is what was before anything was compiled. */
   const inForce = new Map<Uid, Outcome<Kind, Settings> | { readonly settings?: Settings }>(previous)
   const index = openClaimIndex(wholesOf)
-  const share = sharing<readonly Condition[]>(SHARED_CONDITIONS_MAX)
+  const kept = keeper<readonly Condition[]>(SHARED_CONDITIONS_MAX)
   const uids = new Set<Uid>()
   const replacements = new Map<Uid, Replacement<Settings>>()
 
@@ -64,11 +65,12 @@ export function openSettled<Kind extends Resource, Settings>({
     outcomeOf,
     withRivals: index.withRivals,
     take(news) {
-      for (const { resource, settings: found, conditions } of news) {
+      for (const { resource, settings: found, conditions: said } of news) {
         const { uid } = resource.metadata
         const before = outcomeOf(uid)
         const settings = isDeepStrictEqual(before?.settings, found) ? before?.settings : found
-        inForce.set(uid, { resource, conditions: share(conditions), ...(settings !== undefined && { settings }) })
+        const conditions = kept(JSON.stringify(said), () => said)
+        inForce.set(uid, { resource, conditions, ...(settings !== undefined && { settings }) })
         index.set(uid, claimsOf(resource, settings))
         if (before?.settings !== settings || !isDeepStrictEqual(before?.conditions, conditions))
           replace(uid, before?.settings, settings)
@@ -88,18 +90,5 @@ export function openSettled<Kind extends Resource, Settings>({
       uids.clear()
       replacements.clear()
     },
-  }
-}
-
-/** The first of all equal values, of the last so many. */
-function sharing<Value>(countMax: number): (value: Value) => Value {
-  const kept = new Map<string, Value>()
-  return (value) => {
-    const text = JSON.stringify(value)
-    const found = kept.get(text)
-    if (found !== undefined) return found
-    if (kept.size >= countMax) kept.clear()
-    kept.set(text, value)
-    return value
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { keeper } from '@platen/contract/keeper.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
 import type { ApiKey, KeyHash, Limits, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
@@ -78,8 +79,8 @@ export interface ValueReader {
 /** Reads values, and keeps what many of them have in common. */
 export function valueReader(): ValueReader {
   const fits = { tenant: shaped(TENANT), key: shaped(KEY), template: shaped(TEMPLATE) }
-  const limits = keeper<Limits>()
-  const names = keeper<string>()
+  const limits = keeper<Limits>(KEPT_MAX)
+  const names = keeper<string>(KEPT_MAX)
   const nameOf = (text: string) => names(text, () => text)
   return {
     tenant(id, text) {
@@ -139,19 +140,6 @@ function objectIn(text: string): JsonObject | undefined {
 
 /** Far more than differ at a time. */
 const KEPT_MAX = 100_000
-
-/** The first of all values with a name. */
-function keeper<Value>(): (name: string, make: () => Value) => Value {
-  const kept = new Map<string, Value>()
-  return (name, make) => {
-    const found = kept.get(name)
-    if (found !== undefined) return found
-    if (kept.size >= KEPT_MAX) kept.clear()
-    const value = make()
-    kept.set(name, value)
-    return value
-  }
-}
 
 function shaped(schema: object): (value: JsonObject) => boolean {
   let faultsOf: Validator | undefined
