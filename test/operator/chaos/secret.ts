@@ -6,7 +6,7 @@ import { hashOfKey } from '@platen/contract/api-key.ts'
 import { readInstant } from '@platen/contract/instant.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import { isWebhookSecret } from '@platen/contract/webhook-secret.ts'
-import type { KubeObject } from '@platen/operator/cluster/object.ts'
+import { type KubeObject, keyOf } from '@platen/operator/cluster/object.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import type { Declared } from '@platen/operator/reconcile/declared.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
@@ -14,6 +14,7 @@ import type { Status } from '@platen/operator/reconcile/status.ts'
 import { pathOfSecret } from '@platen/operator/secret/write-secret.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import type { KubeServer } from '../../topology/server/kube.ts'
+import { decoded } from '../rig/secret.ts'
 import type { Chance } from './declaration.ts'
 
 /** What each holds, decoded, by `namespace/name`. */
@@ -24,13 +25,7 @@ export async function readSecrets(kube: KubeServer): Promise<Secrets> {
   const { body } = await kube.request({ path: pathOfSecret({}) })
   // A list has them.
   const items = (body['items'] ?? []) as readonly KubeObject[]
-  return new Map(
-    items.map(({ metadata, data }) => {
-      const entries = Object.entries(data ?? {})
-      const decoded = entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()])
-      return [`${metadata.namespace}/${metadata.name}`, Object.fromEntries(decoded)]
-    }),
-  )
+  return new Map(items.map(({ metadata, data }) => [keyOf(metadata), decoded(data)]))
 }
 
 /** Where the Secret of a resource stands, and under which key what counts of it; undefined where it has none. */

@@ -7,6 +7,11 @@ export async function readSecret(
 ): Promise<Readonly<Record<string, string>>> {
   const { status, body } = await kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/${name}` })
   if (status !== 200) throw new Error(`there is no Secret ${namespace}/${name}: ${status}`)
-  const entries = Object.entries(body['data'] ?? {})
+  return decoded(body['data'])
+}
+
+/** The `data` of a Secret. */
+export function decoded(data: unknown): Readonly<Record<string, string>> {
+  const entries = Object.entries(data ?? {})
   return Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))
 }
