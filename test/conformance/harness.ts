@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
 
+/** For what is waited for: a machine that is shared may have no time for seconds. */
+export const PATIENCE = { timeout: 30_000 }
+
 /** One adapter under test. Disposing it leaves nothing behind. */
 export interface Harness<Port> extends AsyncDisposable {
   open(): Promise<Port>

@@ -4,10 +4,8 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { hasServer } from '../topology/server/binary.ts'
 import { type RedisServer, startRedis } from '../topology/server/redis.ts'
+import { PATIENCE } from './harness.ts'
 import { settingsOf } from './redis-harness.ts'
-
-/** A machine that is shared may have no time for seconds. */
-const PATIENCE = { timeout: 30_000 }
 
 /** Short, so that tests are: what they wait for are the changes that the pulse tells of. */
 const CALL_MS_MAX = 300

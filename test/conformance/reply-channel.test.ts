@@ -7,12 +7,9 @@ import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/redis-limi
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test, vi } from 'vitest'
 import { aRenderId } from '../fixture/build.ts'
-import { type Harness, memoryHarness } from './harness.ts'
+import { type Harness, memoryHarness, PATIENCE } from './harness.ts'
 import { describeOnRedis, type RedisFixture, settingsOf } from './redis-harness.ts'
 import { describeReplyChannel } from './reply-channel.suite.ts'
-
-/** A machine that is shared may have no time for seconds. */
-const PATIENCE = { timeout: 30_000 }
 
 const NEVER = new AbortController().signal
 /** How long a Redis may be silent here before it counts as away. */

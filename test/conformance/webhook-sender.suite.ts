@@ -14,6 +14,7 @@ import {
 } from '@platen/contract/webhook-limit.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aCidr, aHost, giving, HOST, type TestHost } from '../topology/host.ts'
+import { PATIENCE } from './harness.ts'
 
 const NEVER = new AbortController().signal
 const HEADERS = {
@@ -47,7 +48,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       return { answer, request, response }
     }
     /** Waits until the head of an answer has come: from then on two limits of time are armed. */
-    const headHasCome = () => expect.poll(() => clock.armed(), { interval: 1, timeout: 30_000 }).toBe(2)
+    const headHasCome = () => expect.poll(() => clock.armed(), { ...PATIENCE, interval: 1 }).toBe(2)
 
     beforeEach(async () => {
       host = await aHost()

@@ -12,10 +12,8 @@ import type { WebhookAnswer, WebhookRequest } from '@platen/contract/port/webhoo
 import { WEBHOOK_ATTEMPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { aCertificate, aCidr, aHost, at, giving, HOST, type TestHost } from '../topology/host.ts'
+import { PATIENCE } from './harness.ts'
 import { describeWebhookSender } from './webhook-sender.suite.ts'
-
-/** A machine that is shared may have no time for seconds. */
-const PATIENCE = { timeout: 30_000 }
 
 describeWebhookSender('http', (host, clock) => webhookSender({ ...optionsFor(host), clock }))
 
