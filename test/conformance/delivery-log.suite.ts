@@ -72,7 +72,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
 
     test('gives one that failed again when it is due, and no earlier', async ({ signal }) => {
       await log.schedule([aDelivery({ id: 'a' })], signal)
-      await (await take(log, signal)).record(FAILED, { status: 'scheduled', dueAt: NOON + 5000 })
+      await (await take(log, signal)).record(FAILED, { status: 'scheduled', waitMs: 5000 })
       expect(await log.find('a', signal)).toMatchObject({ status: 'scheduled', dueAt: NOON + 5000, attempts: [FAILED] })
       const given = log.consume(signal)[Symbol.asyncIterator]()
       const next = given.next()
@@ -99,14 +99,14 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
 
     test('puts one off without an attempt, and says why', async ({ signal }) => {
       await log.schedule([aDelivery({ id: 'a' })], signal)
-      await (await take(log, signal)).defer(NOON + 1000, 'no secret')
+      await (await take(log, signal)).defer(1000, 'no secret')
       expect(await log.find('a', signal)).toMatchObject({ reason: 'no secret', dueAt: NOON + 1000, attempts: [] })
       const next = take(log, signal)
       await untilArmed(clock)
       await clock.advance(1000)
       const due = await next
       expect(due).toMatchObject({ attempts: 0, dueAt: NOON + 1000 })
-      await due.record(FAILED, { status: 'scheduled', dueAt: NOON + 3000 })
+      await due.record(FAILED, { status: 'scheduled', waitMs: 2000 })
       expect(await log.find('a', signal)).not.toHaveProperty('reason')
     })
 
@@ -127,7 +127,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
 
       test('gives a scheduled one at once, and then again when it is due', async ({ signal }) => {
         await log.schedule([aDelivery({ id: 'a' })], signal)
-        await (await take(log, signal)).record(FAILED, { status: 'scheduled', dueAt: NOON + 5000 })
+        await (await take(log, signal)).record(FAILED, { status: 'scheduled', waitMs: 5000 })
         await log.redeliver('a', signal)
         await (await take(log, signal)).record(FAILED)
         expect(await log.find('a', signal)).toMatchObject({ status: 'scheduled', dueAt: NOON + 5000 })
@@ -185,7 +185,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       for (const due of await takeAll(log, 2, signal)) {
         if (due.delivery.id !== gone.id) continue
         await log.forget(gone.render, signal)
-        await due.record(FAILED, { status: 'scheduled', dueAt: NOON })
+        await due.record(FAILED, { status: 'scheduled', waitMs: 0 })
       }
       await log.forget(gone.render, signal)
       expect(await log.find(gone.id, signal)).toBeUndefined()
@@ -213,7 +213,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       assert(first !== undefined && second !== undefined && third !== undefined)
       const [waits, ended, inHand] = [first, second, third].map(({ delivery }) => delivery.id)
       assert(waits !== undefined && ended !== undefined)
-      await first.record(FAILED, { status: 'scheduled', dueAt: NOON + 5000 })
+      await first.record(FAILED, { status: 'scheduled', waitMs: 5000 })
       await second.record(OK, { status: 'delivered' })
       await log.redeliver(ended, signal)
       log = await harness.reopen()

@@ -19,7 +19,8 @@ const FAILED: Attempt = { startedAt: NOON, durationMs: 12, result: 'status', sta
 const OK: Attempt = { startedAt: NOON, durationMs: 3, result: 'ok', statusCode: 204 }
 /** Half a minute goes by until the group has noticed. */
 const BROKER_BACK_MS_MAX = 180_000
-const NEXT = { status: 'scheduled', dueAt: NOON + 1000 } as const
+const HOUR_MS = 3_600_000
+const NEXT = { status: 'scheduled', waitMs: 1000 } as const
 
 describeOnKafka('deliveries on Kafka', (kafka) => {
   const installation = (clock: ManualClock) => deliveryHarness(kafka, { clock, artifacts: memoryArtifactStore() })
@@ -55,12 +56,15 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
         await log.schedule([aDelivery({ id: 'a' })], signal)
         const due = await take(log, signal)
         harness.fail(/^send webhook.wait/)
-        const ending = what === 'recorded' ? due.record(FAILED, NEXT) : due.defer(NEXT.dueAt)
+        const ending = what === 'recorded' ? due.record(FAILED, NEXT) : due.defer(NEXT.waitMs)
         await expect(ending).rejects.toThrow(Unavailable)
         const after = await harness.reopen()
         await expectNone(after, signal)
         await clock.advance(1000)
-        expect(await take(after, signal)).toMatchObject({ attempts: what === 'recorded' ? 1 : 0, dueAt: NEXT.dueAt })
+        expect(await take(after, signal)).toMatchObject({
+          attempts: what === 'recorded' ? 1 : 0,
+          dueAt: NOON + NEXT.waitMs,
+        })
       },
     )
 
@@ -111,7 +115,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     const held = due.find(({ delivery }) => delivery.id === 'held')
     await byId(due, 'waits').record(FAILED, NEXT)
     await byId(due, 'ended').record(OK, { status: 'delivered' })
-    await byId(due, 'deferred').defer(NEXT.dueAt)
+    await byId(due, 'deferred').defer(NEXT.waitMs)
     await byId(due, 'asked').record(OK, { status: 'delivered' })
     await log.redeliver('asked', signal)
     await (await take(log, signal)).record(OK, { status: 'delivered' })
@@ -186,7 +190,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     ] as const
     for (const [id, waitMs] of waits) {
       await log.schedule([aDelivery({ id })], signal)
-      await (await take(log, signal)).record(FAILED, { status: 'scheduled', dueAt: NOON + waitMs })
+      await (await take(log, signal)).record(FAILED, { status: 'scheduled', waitMs })
     }
     const given: string[] = []
     const working = (async () => {
@@ -206,6 +210,69 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
       expect(given.at(-1)).toBe(id)
     }
     await working
+  })
+
+  describe('a clock that is set back by an hour lengthens no wait', () => {
+    /** An installation whose clock is set back as soon as anything is written from then on. */
+    async function installed() {
+      const clock = manualClock(NOON)
+      const store = memoryArtifactStore()
+      let [isSetBack, willBe] = [false, false]
+      const setBack = () => {
+        isSetBack ||= willBe
+      }
+      const artifacts: typeof store = {
+        ...store,
+        put: (...args) => store.put(...args).finally(setBack),
+        create: (...args) => store.create(...args).finally(setBack),
+      }
+      const told = { ...clock, now: () => clock.now() - (isSetBack ? HOUR_MS : 0) }
+      const harness = await deliveryHarness(kafka, { clock: told, artifacts })
+      return {
+        harness,
+        clock,
+        setBackWhenWritten: () => {
+          willBe = true
+        },
+      }
+    }
+
+    test('while a delivery is begun', async ({ signal }) => {
+      const { harness, setBackWhenWritten } = await installed()
+      await using _harness = harness
+      const log = await harness.open()
+      setBackWhenWritten()
+      await log.schedule([aDelivery({ id: 'a' })], signal)
+      expect((await take(log, signal)).delivery.id).toBe('a')
+    })
+
+    test.for(['recorded', 'deferred'] as const)('while it is %s', async (what, { signal }) => {
+      const { harness, clock, setBackWhenWritten } = await installed()
+      await using _harness = harness
+      const log = await harness.open()
+      await log.schedule([aDelivery({ id: 'a' })], signal)
+      const due = await take(log, signal)
+      setBackWhenWritten()
+      await (what === 'recorded' ? due.record(FAILED, NEXT) : due.defer(NEXT.waitMs))
+      await expectNone(log, signal)
+      await clock.advance(NEXT.waitMs)
+      expect((await take(log, signal)).delivery.id).toBe('a')
+    })
+
+    test('while it is recorded by a process that dies of it', async ({ signal }) => {
+      const { harness, clock, setBackWhenWritten } = await installed()
+      await using _harness = harness
+      const log = await harness.open()
+      await log.schedule([aDelivery({ id: 'a' })], signal)
+      const due = await take(log, signal)
+      setBackWhenWritten()
+      harness.fail(/^send webhook.wait/)
+      await expect(due.record(FAILED, NEXT)).rejects.toThrow(Unavailable)
+      const after = await harness.reopen()
+      await expectNone(after, signal)
+      await clock.advance(NEXT.waitMs)
+      expect(await take(after, signal)).toMatchObject({ attempts: 1 })
+    })
   })
 
   test('lets no reminder wait longer than its rung, whatever it says', async ({ signal }) => {

@@ -22,7 +22,7 @@ import { WEBHOOK_SECRET_RETRY_MS_MAX, WEBHOOK_SECRET_RETRY_MS_MIN } from '@plate
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
 import { FairQueue } from './fair-queue.ts'
 import { takeIn } from './intake.ts'
-import { nextAttemptAt } from './schedule.ts'
+import { waitAfter } from './schedule.ts'
 import { signatureHeaders } from './sign.ts'
 
 export interface DispatcherPorts {
@@ -104,7 +104,7 @@ async function dispatch(context: Dispatch): Promise<void> {
     for await (const due of deliveries.consume(signal)) {
       const turn = { tenant: due.delivery.account, origin: originOf(due.delivery), due }
       if (queue.add(turn)) pump()
-      else begin(conclude(context, due, Promise.resolve({ deferredUntil: clock.now() + queue.deferral(turn) })))
+      else begin(conclude(context, due, Promise.resolve({ deferMs: queue.deferral(turn) })))
     }
   } finally {
     while (running.size > 0) await Promise.all(running)
@@ -117,11 +117,13 @@ function originOf({ url }: Delivery): string {
 }
 
 /** What is to be written down of a delivery that was taken up. */
-type Conclusion = { readonly deferredUntil: Instant; readonly reason?: string } | Attempted
+type Conclusion = { readonly deferMs: number; readonly reason?: string } | Attempted
 
 interface Attempted {
   readonly attempt: Attempt
   readonly next: Next | undefined
+  /** Of `monotonic`. */
+  readonly endedAt: number
 }
 
 /** Calls the receiver, unless there is nothing to sign with. */
@@ -135,35 +137,42 @@ async function attempt(context: Dispatch, due: DueDelivery): Promise<Conclusion>
   const secrets = tenant && settings.secretsOf(tenant, startedAt)
   if (tenant !== undefined && secrets === undefined) {
     const age = startedAt - delivery.createdAt
-    const waitMs = Math.min(Math.max(age, WEBHOOK_SECRET_RETRY_MS_MIN), WEBHOOK_SECRET_RETRY_MS_MAX)
-    return { deferredUntil: startedAt + waitMs, reason: 'the tenant has no webhook secret to sign with' }
+    const deferMs = Math.min(Math.max(age, WEBHOOK_SECRET_RETRY_MS_MIN), WEBHOOK_SECRET_RETRY_MS_MAX)
+    return { deferMs, reason: 'the tenant has no webhook secret to sign with' }
   }
   meter.begun(startedAt - dueAt)
   const begunAt = clock.monotonic()
   const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets }) : TENANT_GONE
   const { retryAfter: _retryAfter, ...told } = answer
-  const durationMs = Math.round(clock.monotonic() - begunAt)
-  return { attempt: { startedAt, durationMs, ...told }, next: nextOf(context, due, answer) }
+  const endedAt = clock.monotonic()
+  const durationMs = Math.round(endedAt - begunAt)
+  return { attempt: { startedAt, durationMs, ...told }, next: nextOf(context, due, answer), endedAt }
 }
 
 /** Writes it down. Never rejects: a delivery of which nothing could be written is given out again after a restart. */
 async function conclude(context: Dispatch, due: DueDelivery, concluded: Promise<Conclusion>): Promise<void> {
-  const { meter, log } = context
+  const { meter, log, clock } = context
   const { id, tenant } = due.delivery
   try {
     const conclusion = await concluded
-    if ('deferredUntil' in conclusion) {
-      const { deferredUntil, reason } = conclusion
-      return await repeatWhileUnavailable(() => due.defer(deferredUntil, reason), context)
+    if ('deferMs' in conclusion) {
+      const { deferMs, reason } = conclusion
+      return await repeatWhileUnavailable(() => due.defer(deferMs, reason), context)
     }
-    const { attempt, next } = conclusion
-    await repeatWhileUnavailable(() => due.record(attempt, next), context)
+    const { attempt, next, endedAt } = conclusion
+    const record = () => due.record(attempt, next && leftOf(next, clock.monotonic() - endedAt))
+    await repeatWhileUnavailable(record, context)
     meter.attempted(attempt.result, attempt.durationMs)
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
     logAttempt(log, due, conclusion)
   } catch (err) {
     log.error({ delivery: id, tenant, err }, 'delivery left unfinished')
   }
+}
+
+/** What is left of a wait of which so much is over. */
+function leftOf(next: Next, overMs: number): Next {
+  return next.status === 'scheduled' ? { ...next, waitMs: Math.max(Math.ceil(next.waitMs - overMs), 0) } : next
 }
 
 const TENANT_GONE: WebhookAnswer = { result: 'blocked', message: 'the tenant is no more' }
@@ -195,14 +204,14 @@ function nextOf({ clock, ids }: Dispatch, due: DueDelivery, answer: WebhookAnswe
   if (statusCode === GONE) return { status: 'gone' }
   if (due.isRedelivery) return undefined
   if (result === 'blocked') return { status: 'blocked', ...(message !== undefined && { reason: message }) }
-  const dueAt = nextAttemptAt({
+  const waitMs = waitAfter({
     attempts: due.attempts + 1,
     retriesMax: due.delivery.retriesMax,
     endedAt: clock.now(),
     chance: chanceFrom(ids),
     ...(retryAfter !== undefined && { retryAfter }),
   })
-  return dueAt === undefined ? { status: 'exhausted' } : { status: 'scheduled', dueAt }
+  return waitMs === undefined ? { status: 'exhausted' } : { status: 'scheduled', waitMs }
 }
 
 function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: Attempted): void {

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { type FailedAttempt, nextAttemptAt } from './schedule.ts'
+import { type FailedAttempt, waitAfter } from './schedule.ts'
 
 const NOON = Date.UTC(2026, 10, 21, 12)
 const SECOND_MS = 1000
 
 /** How long after the end of this attempt the next is due, in milliseconds. */
 function wait(failed: Partial<FailedAttempt>): number | undefined {
-  const at = nextAttemptAt({ attempts: 1, retriesMax: 5, endedAt: NOON, chance: 0, ...failed })
-  return at === undefined ? undefined : at - NOON
+  return waitAfter({ attempts: 1, retriesMax: 5, endedAt: NOON, chance: 0, ...failed })
 }
 
 test('follows the ladder of 1 s, 5 s, 30 s, 5 min and 30 min, and then ends', () => {

@@ -1,4 +1,4 @@
-/** When a delivery that failed is attempted again. Pure. */
+/** How long a delivery that failed waits for its next attempt. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { WEBHOOK_JITTER_MAX, WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 
@@ -7,6 +7,7 @@ export interface FailedAttempt {
   readonly attempts: number
   /** How many attempts may follow the first. */
   readonly retriesMax: number
+  /** When it ended, for a receiver that names a moment. */
   readonly endedAt: Instant
   /** `Retry-After` as the receiver sent it. */
   readonly retryAfter?: string
@@ -15,16 +16,16 @@ export interface FailedAttempt {
 }
 
 /**
- * When the next attempt is due; undefined after the last. The waits are the steps of `WEBHOOK_RETRY_MS`, never shorter, and at most a
+ * Milliseconds to the next attempt; undefined after the last. The waits are the steps of `WEBHOOK_RETRY_MS`, never shorter, and at most a
  * tenth longer. A receiver that asks for more time gets the first step that is as long, or the longest there is.
  */
-export function nextAttemptAt(failed: FailedAttempt): Instant | undefined {
+export function waitAfter(failed: FailedAttempt): number | undefined {
   const { attempts, retriesMax, endedAt, retryAfter, chance } = failed
   const step = attempts > retriesMax ? undefined : WEBHOOK_RETRY_MS[attempts - 1]
   if (step === undefined) return undefined
   const asked = Math.max(step, waitAskedFor(retryAfter, endedAt))
   const wait = WEBHOOK_RETRY_MS.find((rung) => rung >= asked) ?? Math.max(...WEBHOOK_RETRY_MS)
-  return endedAt + Math.ceil(wait * (1 + chance * WEBHOOK_JITTER_MAX))
+  return Math.ceil(wait * (1 + chance * WEBHOOK_JITTER_MAX))
 }
 
 /** RFC 9110, section 10.2.3: seconds or a date. 0 for anything else. */

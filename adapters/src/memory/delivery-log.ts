@@ -96,15 +96,15 @@ function dueIn(entry: Entry, { clock, changed }: { clock: Clock; changed: Bell }
       else entry.attempts += 1
       if (next !== undefined) {
         entry.status = next.status
-        entry.dueAt = next.status === 'scheduled' ? next.dueAt : undefined
+        entry.dueAt = next.status === 'scheduled' ? clock.now() + next.waitMs : undefined
         entry.reason = next.status === 'scheduled' ? undefined : next.reason
       }
       entry.nextAt = entry.asked > 0 ? clock.now() : entry.dueAt
       entry.isTaken = false
       changed.ring()
     },
-    async defer(until, reason) {
-      entry.nextAt = until
+    async defer(waitMs, reason) {
+      entry.nextAt = clock.now() + waitMs
       entry.reason = reason ?? entry.reason
       entry.isTaken = false
       changed.ring()

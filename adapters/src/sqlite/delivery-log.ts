@@ -132,18 +132,19 @@ function dueIn(row: Row, { write, clock }: Consumption): DueDelivery {
     isRedelivery,
     dueAt: integerIn(row, 'next_at'),
     async record(attempt, next) {
-      const counted = [id, isRedelivery ? 1 : 0, JSON.stringify(attempt), clock.now()]
-      const follows = next === undefined ? [] : [next.status, dueAtOf(next), reasonOf(next)]
+      const now = clock.now()
+      const counted = [id, isRedelivery ? 1 : 0, JSON.stringify(attempt), now]
+      const follows = next === undefined ? [] : [next.status, dueAtOf(next, now), reasonOf(next)]
       await write([{ sql: next === undefined ? RECORD_UNCHANGED : RECORD, values: [...counted, ...follows] }])
     },
-    async defer(until, reason) {
-      await write([{ sql: DEFER, values: [id, until, reason ?? null] }])
+    async defer(waitMs, reason) {
+      await write([{ sql: DEFER, values: [id, clock.now() + waitMs, reason ?? null] }])
     },
   }
 }
 
-function dueAtOf(next: Next): Instant | null {
-  return next.status === 'scheduled' ? next.dueAt : null
+function dueAtOf(next: Next, now: Instant): Instant | null {
+  return next.status === 'scheduled' ? now + next.waitMs : null
 }
 
 function reasonOf(next: Next): string | null {

@@ -46,7 +46,7 @@ const redeliver = (id = delivery.id, key = LIVE_KEY) =>
 
 describe('GET /render/:id/deliveries', () => {
   test('tells what is due, and what became of each attempt', async () => {
-    await attempted(FAILED, { status: 'scheduled', dueAt: NOON + 1700 })
+    await attempted(FAILED, { status: 'scheduled', waitMs: 1700 })
     expect((await api.get(listPath())).json()).toEqual({
       deliveries: [
         {

@@ -38,11 +38,14 @@ export interface DueDelivery {
   readonly dueAt: Instant
   /** Records an attempt, and what follows from it; without `next` the delivery stays as it was. Resolves when durable. */
   record(attempt: Attempt, next?: Next): Promise<void>
-  /** Puts it off without an attempt. Resolves when durable. */
-  defer(until: Instant, reason?: string): Promise<void>
+  /** Puts it off by so many milliseconds, without an attempt. Resolves when durable. */
+  defer(waitMs: number, reason?: string): Promise<void>
 }
 
-/** What follows from an attempt. `reason` is for people. */
+/**
+ * What follows from an attempt: for one that is to be made again, milliseconds from the call that records it, as a moment would be
+ * another one for a clock that was set meanwhile. `reason` is for people.
+ */
 export type Next =
-  | { readonly status: 'scheduled'; readonly dueAt: Instant }
+  | { readonly status: 'scheduled'; readonly waitMs: number }
   | { readonly status: Exclude<DeliveryStatus, 'scheduled'>; readonly reason?: string }

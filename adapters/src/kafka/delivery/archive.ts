@@ -25,6 +25,8 @@ export interface Ask {
   /** Grows each time it is put off. */
   readonly step: number
   readonly dueAt: Instant
+  /** See `Progress`. */
+  readonly waitMs?: number
 }
 
 /** An object holds what nobody here has written, or a later version did. */
@@ -149,7 +151,7 @@ const PLACE_SCHEMA = {
 const ASK_SCHEMA = {
   type: 'object',
   required: ['version', 'nonce', 'step', 'dueAt'],
-  properties: { version: THIS_VERSION, nonce: NAME, step: COUNT, dueAt: COUNT },
+  properties: { version: THIS_VERSION, nonce: NAME, step: COUNT, dueAt: COUNT, waitMs: COUNT },
 }
 
 const DELIVERY_SCHEMA = {
@@ -166,6 +168,7 @@ const PROGRESS_SCHEMA = {
     delivery: DELIVERY_SCHEMA,
     status: { enum: DELIVERY_STATUSES },
     dueAt: COUNT,
+    waitMs: COUNT,
     reason: TEXT,
     step: COUNT,
     attempts: COUNT,

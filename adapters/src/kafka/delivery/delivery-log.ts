@@ -113,7 +113,7 @@ export async function openKafkaDeliveryLog(
       const now = clock.now()
       await Promise.all(deliveries.map((delivery) => archive.begin(delivery, now, scheduling)))
       // Also of those that were there: whoever wrote the object may have died before this.
-      const notices = deliveries.map(({ id, render }) => ({ id, render, dueAt: now, step: 0 }))
+      const notices = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
       await remind(timer, notices, scheduling)
     },
     isAlive: () => !hasFailed && joined.isAlive(),
@@ -147,7 +147,7 @@ async function ask(archive: Archive, asking: Asking, signal: AbortSignal): Promi
     await askAgain(archive, { ...asking, render }, signal)
     return false
   }
-  await remind(asking, [{ id, render, dueAt: now, step: 0, ask: { number, nonce } }], signal)
+  await remind(asking, [{ id, render, waitMs: 0, step: 0, ask: { number, nonce } }], signal)
   return true
 }
 
@@ -161,9 +161,9 @@ async function askAgain(archive: Archive, asking: Asking & { render: RenderId },
   for (let number = 0; number < WEBHOOK_REDELIVERIES_MAX; number++) {
     const known = await archive.asked(id, number, signal)
     if (known === undefined || known.dueAt + WEBHOOK_DEFER_MS_MAX > now) continue
-    const again: Ask = { ...known, step: known.step + 2, dueAt: now }
+    const { nonce } = known
+    const again: Ask = { version: VERSION, nonce, step: known.step + 2, dueAt: now }
     await archive.writeAsk(id, number, { ask: again, signal })
-    const { step, nonce } = again
-    await remind(asking, [{ id, render, dueAt: now, step, ask: { number, nonce } }], signal)
+    await remind(asking, [{ id, render, waitMs: 0, step: again.step, ask: { number, nonce } }], signal)
   }
 }

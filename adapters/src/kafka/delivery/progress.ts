@@ -16,6 +16,8 @@ export interface Progress {
   readonly status: DeliveryStatus
   /** While scheduled. */
   readonly dueAt?: Instant
+  /** How many milliseconds that was away when it was written; absent = none. */
+  readonly waitMs?: number
   readonly reason?: string
   readonly step: number
   /** Of the schedule, all that were made. */
@@ -37,10 +39,11 @@ export interface Made {
   readonly next?: Next | undefined
   /** Which of those that were asked for; else one of the schedule. */
   readonly nonce?: string | undefined
+  readonly now: Instant
 }
 
 /** After an attempt. */
-export function afterAttempt(progress: Progress, { attempt, next, nonce }: Made): Progress {
+export function afterAttempt(progress: Progress, { attempt, next, nonce, now }: Made): Progress {
   const { version, delivery, step, attempts, made, answered } = progress
   const isAsked = nonce !== undefined
   // What was asked for goes on beside the schedule, unless something follows from it.
@@ -48,7 +51,7 @@ export function afterAttempt(progress: Progress, { attempt, next, nonce }: Made)
   return {
     version,
     delivery,
-    ...(next === undefined ? standingOf(progress) : standingAfter(next)),
+    ...(next === undefined ? standingOf(progress) : standingAfter(next, now)),
     step: hasMoved ? step + 1 : step,
     attempts: isAsked ? attempts : attempts + 1,
     made: [...made, attempt].slice(-WEBHOOK_ATTEMPTS_KEPT_MAX),
@@ -56,14 +59,27 @@ export function afterAttempt(progress: Progress, { attempt, next, nonce }: Made)
   }
 }
 
+export interface Deferral {
+  readonly waitMs: number
+  readonly reason?: string | undefined
+  readonly now: Instant
+}
+
 /** Put off without an attempt. */
-export function afterDeferral(progress: Progress, until: Instant, reason: string | undefined): Progress {
-  return { ...progress, dueAt: until, step: progress.step + 1, ...(reason !== undefined && { reason }) }
+export function afterDeferral(progress: Progress, { waitMs, reason, now }: Deferral): Progress {
+  const step = progress.step + 1
+  return { ...progress, dueAt: now + waitMs, waitMs, step, ...(reason !== undefined && { reason }) }
+}
+
+/** Milliseconds that are left of a wait, by a clock that may be another than the one it was written by: no more than it was to be. */
+export function leftOf({ dueAt, waitMs = 0 }: Pick<Progress, 'dueAt' | 'waitMs'>, now: Instant): number {
+  return Math.min((dueAt ?? now) - now, waitMs)
 }
 
 /** As it is told to others. */
 export function recordOf(progress: Progress): DeliveryRecord {
-  return { delivery: progress.delivery, ...standingOf(progress), attempts: progress.made }
+  const { waitMs: _waitMs, ...standing } = standingOf(progress)
+  return { delivery: progress.delivery, ...standing, attempts: progress.made }
 }
 
 /** What to do about a reminder: give out what it tells of, send the next one again, or forget it. */
@@ -75,13 +91,18 @@ export function verdictOn(reminded: number, step: number): Verdict {
   return reminded === step - 1 ? 'remind' : 'forget'
 }
 
-type Standing = Pick<Progress, 'status' | 'dueAt' | 'reason'>
+type Standing = Pick<Progress, 'status' | 'dueAt' | 'waitMs' | 'reason'>
 
-function standingOf({ status, dueAt, reason }: Progress): Standing {
-  return { status, ...(dueAt !== undefined && { dueAt }), ...(reason !== undefined && { reason }) }
+function standingOf({ status, dueAt, waitMs, reason }: Progress): Standing {
+  return {
+    status,
+    ...(dueAt !== undefined && { dueAt }),
+    ...(waitMs !== undefined && { waitMs }),
+    ...(reason !== undefined && { reason }),
+  }
 }
 
-function standingAfter(next: Next): Standing {
-  if (next.status === 'scheduled') return { status: 'scheduled', dueAt: next.dueAt }
+function standingAfter(next: Next, now: Instant): Standing {
+  if (next.status === 'scheduled') return { ...next, dueAt: now + next.waitMs }
   return { status: next.status, ...(next.reason !== undefined && { reason: next.reason }) }
 }

@@ -22,10 +22,10 @@ test.for([
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
 
-/** Topics in memory, read by rungs that run until the test has ended, on a clock that can also be set. */
-function aTimer() {
+/** Topics in memory, read by rungs that run until the test has ended, on a clock that can also be set, and moves on with each look. */
+function aTimer({ msPerLook = 0 } = {}) {
   const clock = manualClock()
-  let setBy = 0
+  let [setBy, lookedMs] = [0, 0]
   const topics = new Map<string, { value: string; isTaken: boolean }[]>()
   const inTopic = (topic: string) => topics.get(topic) ?? []
   const poll = (topic: string) => {
@@ -39,7 +39,14 @@ function aTimer() {
     topics.set(topic, [...inTopic(topic), ...records.map(({ value }) => ({ value: String(value), isTaken: false }))])
     rungs.arrived()
   }
-  const told = { ...clock, now: () => clock.now() + setBy }
+  const told = {
+    ...clock,
+    now: () => Math.floor(clock.now()) + setBy,
+    monotonic: () => {
+      lookedMs += msPerLook
+      return clock.monotonic() + lookedMs
+    },
+  }
   // Of a connection the rungs need no more than this.
   const timer = { connection: { send }, clock: told, prefix: '' } as unknown as Timer
   const rungs = new Rungs(timer, poll)
@@ -48,8 +55,7 @@ function aTimer() {
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   return {
     run: () => void rungs.run(over.signal).catch(() => undefined),
-    remindIn: (waitMs: number) =>
-      remind(timer, [{ id: 'a', render: 'b' as RenderId, dueAt: told.now() + waitMs, step: 0 }], over.signal),
+    remindIn: (waitMs: number) => remind(timer, [{ id: 'a', render: 'b' as RenderId, waitMs, step: 0 }], over.signal),
     setClock: (ms: number) => {
       setBy += ms
     },
@@ -60,6 +66,7 @@ function aTimer() {
       await settled()
       return inTopic('webhook.due').length
     },
+    buried: () => inTopic('webhook.dead').length,
   }
 }
 
@@ -73,6 +80,13 @@ test.for([
   await timer.remindIn(waitMs)
   expect(await timer.dueAfter(waitMs - 1)).toBe(0)
   expect(await timer.dueAfter(1)).toBe(1)
+})
+
+test('what goes from rung to rung by a clock of parts of a millisecond can be read there', async () => {
+  const timer = aTimer({ msPerLook: 0.001 })
+  timer.run()
+  await timer.remindIn(32_500)
+  expect([await timer.dueAfter(33_000), timer.buried()]).toEqual([1, 0])
 })
 
 test('what is read when it is overdue waits no more, whatever was left to wait then', async () => {

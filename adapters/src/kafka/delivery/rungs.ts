@@ -19,11 +19,14 @@ import { type Reminder, reminderReader, VERSION } from './reminder.ts'
 import { DUE_TOPIC, RUNGS, type Rung, WEBHOOK_DEAD_TOPIC } from './topic.ts'
 
 /** What a reminder says, but for what the rungs make of it. */
-export type Notice = Omit<Reminder, 'version' | 'ripeAt'>
+export interface Notice extends Omit<Reminder, 'version' | 'dueAt' | 'ripeAt'> {
+  /** Milliseconds until it is due: a moment would be another one for a clock that was set meanwhile. Below 0 where it is overdue. */
+  readonly waitMs: number
+}
 
 export interface Sender {
   readonly connection: Pick<KafkaConnection, 'send'>
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
   /** Before the names of topics. */
   readonly prefix: string
 }
@@ -32,14 +35,19 @@ export interface Sender {
 export async function remind(sender: Sender, notices: readonly Notice[], signal: AbortSignal): Promise<void> {
   const { connection, clock, prefix } = sender
   const now = clock.now()
-  const byTopic = Map.groupBy(notices, ({ dueAt }) => rungFor(dueAt - now)?.topic ?? DUE_TOPIC)
-  const sends = [...byTopic].map(([topic, group]) => {
-    const waitMs = RUNGS.find((rung) => rung.topic === topic)?.waitMs ?? 0
-    const records = group.map((notice) => {
-      const reminder: Reminder = { ...notice, version: VERSION, ripeAt: Math.min(now + waitMs, notice.dueAt) }
+  const byRung = Map.groupBy(notices, ({ waitMs }) => rungFor(waitMs))
+  const sends = [...byRung].map(([rung, group]) => {
+    const records = group.map(({ waitMs, ...notice }) => {
+      const dueAt = now + Math.ceil(waitMs)
+      const reminder: Reminder = {
+        ...notice,
+        version: VERSION,
+        dueAt,
+        ripeAt: Math.min(now + (rung?.waitMs ?? 0), dueAt),
+      }
       return { key: notice.id, value: JSON.stringify(reminder) }
     })
-    return connection.send(prefix + topic, records, signal)
+    return connection.send(prefix + (rung?.topic ?? DUE_TOPIC), records, signal)
   })
   await Promise.all(sends)
 }
@@ -129,9 +137,9 @@ export class Rungs {
     const isShort = ({ dueAt }: Held) => dueAt > at && dueAt - at < shortestMs
     const goes = ripe.filter((held) => !isShort(held))
     if (goes.length > 0) {
-      const notices = goes.map(({ reminder, dueAt }) => ({
-        ...reminder,
-        dueAt: dueAt > at ? now + dueAt - at : Math.min(reminder.dueAt, now),
+      const notices = goes.map(({ reminder: { dueAt: toldDueAt, ripeAt: _ripeAt, ...notice }, dueAt }) => ({
+        ...notice,
+        waitMs: dueAt > at ? dueAt - at : Math.min(toldDueAt - now, 0),
       }))
       await this.#repeat(() => remind(this.#timer, notices, signal), signal)
       for (const { record } of goes) record.done()

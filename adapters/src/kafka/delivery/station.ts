@@ -7,13 +7,12 @@
  * a process joins or leaves. The receiver may then be called by both, and what is written last stands.
  */
 import { abortable, bell } from '@platen/contract/bell.ts'
-import type { Attempt } from '@platen/contract/delivery.ts'
-import type { DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
+import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { WEBHOOK_OBJECTS_AT_ONCE } from '@platen/contract/webhook-limit.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer.ts'
 import { buryRecord } from '../dead-letter.ts'
 import { type Archive, type Ask, Unreadable } from './archive.ts'
-import { afterAttempt, afterDeferral, type Progress, verdictOn } from './progress.ts'
+import { afterAttempt, afterDeferral, leftOf, type Made, type Progress, verdictOn } from './progress.ts'
 import { type AskName, type Reminder, reminderReader } from './reminder.ts'
 import { type Notice, remind, type Sender } from './rungs.ts'
 import { DUE_TOPIC, WEBHOOK_DEAD_TOPIC } from './topic.ts'
@@ -166,7 +165,7 @@ export class Station {
     }
     const verdict = verdictOn(step, ask.step)
     if (verdict === 'give') return this.#askedOf(hold, progress, { name, ask })
-    if (verdict === 'remind') await this.#remind({ id, render, dueAt: ask.dueAt, step: ask.step, ask: name })
+    if (verdict === 'remind') await this.#remind({ id, render, waitMs: this.#leftOf(ask), step: ask.step, ask: name })
     return undefined
   }
 
@@ -175,6 +174,7 @@ export class Station {
     const verdict = verdictOn(hold.reminder.step, progress.step)
     if (verdict === 'remind') await this.#remindOf(progress)
     if (verdict !== 'give') return undefined
+    const { archive, clock } = this.#ports
     return {
       ...givenOf(hold, progress),
       isRedelivery: false,
@@ -182,9 +182,9 @@ export class Station {
         await this.#writeAttempt(progress, { attempt, next })
         this.#done(hold)
       },
-      defer: async (until, reason) => {
-        const after = afterDeferral(progress, until, reason)
-        await this.#ports.archive.write(after, never())
+      defer: async (waitMs, reason) => {
+        const after = afterDeferral(progress, { waitMs, reason, now: clock.now() })
+        await archive.write(after, never())
         await this.#remindOf(after)
         this.#done(hold)
       },
@@ -192,7 +192,7 @@ export class Station {
   }
 
   #askedOf(hold: Hold, progress: Progress, { name, ask }: Asked): DueDelivery {
-    const { archive } = this.#ports
+    const { archive, clock } = this.#ports
     const { id, render } = hold.reminder
     return {
       ...givenOf(hold, progress),
@@ -202,28 +202,33 @@ export class Station {
         await archive.removeAsk(id, name.number, never())
         this.#done(hold)
       },
-      defer: async (until, reason) => {
-        const step = ask.step + 1
+      defer: async (waitMs, reason) => {
+        const later = { ...ask, step: ask.step + 1, dueAt: clock.now() + waitMs, waitMs }
         if (reason !== undefined) await archive.write({ ...progress, reason }, never())
-        await archive.writeAsk(id, name.number, { ask: { ...ask, step, dueAt: until }, signal: never() })
-        await this.#remind({ id, render, dueAt: until, step, ask: name })
+        await archive.writeAsk(id, name.number, { ask: later, signal: never() })
+        await this.#remind({ id, render, waitMs: this.#leftOf(later), step: later.step, ask: name })
         this.#done(hold)
       },
     }
   }
 
-  async #writeAttempt(
-    progress: Progress,
-    made: { attempt: Attempt; next?: Next | undefined; nonce?: string },
-  ): Promise<void> {
-    const after = afterAttempt(progress, made)
-    await this.#ports.archive.write(after, never())
+  async #writeAttempt(progress: Progress, made: Omit<Made, 'now'>): Promise<void> {
+    const { archive, clock } = this.#ports
+    const after = afterAttempt(progress, { ...made, now: clock.now() })
+    await archive.write(after, never())
     if (after.step !== progress.step) await this.#remindOf(after)
   }
 
   /** Of what is next in the schedule. */
-  async #remindOf({ delivery: { id, render }, status, dueAt, step }: Progress): Promise<void> {
-    if (status === 'scheduled' && dueAt !== undefined) await this.#remind({ id, render, dueAt, step })
+  async #remindOf(progress: Progress): Promise<void> {
+    const { delivery, status, step } = progress
+    const { id, render } = delivery
+    if (status === 'scheduled') await this.#remind({ id, render, waitMs: this.#leftOf(progress), step })
+  }
+
+  /** What is left of a wait that was written down, maybe by another clock. */
+  #leftOf(written: Progress | Ask): number {
+    return leftOf(written, this.#ports.clock.now())
   }
 
   #remind(notice: Notice): Promise<void> {
