@@ -88,6 +88,26 @@ describeOnKafka('the topics in Kafka', (kafka) => {
     expect(await offsetsOf(connection, 'race.b', 'race.b')).toStrictEqual(['0'])
   })
 
+  test.for([2, -2])(
+    'take what is sent by a clock that is %d hours off, at their own time',
+    async (hours, { signal }) => {
+      await using connection = await kafka.connect()
+      const { name } = aTopic(`off${hours}`, 1)
+      await prepareTopics(connection, [aTopic(name, 1)], options('', signal))
+      const [hourMs, begunAt] = [3_600_000, Date.now()]
+      const producer = connection.client(() => undefined).producer()
+      await producer.connect()
+      await producer.send({
+        topic: name,
+        messages: [{ value: 'a', timestamp: String(begunAt + hours * hourMs) }],
+      })
+      await producer.disconnect()
+      const admin = await connection.admin()
+      const firstSince = async (at: number) => (await admin.fetchTopicOffsetsByTimestamp(name, at))[0]?.offset
+      expect([await firstSince(begunAt), await firstSince(begunAt + hourMs)]).toEqual(['0', '1'])
+    },
+  )
+
   test('that are there with fewer partitions are refused, with both numbers', async ({ signal }) => {
     await using connection = await kafka.connect()
     await prepareTopics(connection, [aTopic('few', 2)], options('', signal))

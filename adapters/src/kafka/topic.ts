@@ -87,9 +87,17 @@ export function renderTopics({ partitions }: TopicSettings, readers: readonly st
   return [...lines, dead, events]
 }
 
-/** Kafka's settings of a topic whose records go when they are that old. */
+/**
+ * Kafka's settings of a topic whose records go when they are that old, by the brokers' clocks: by that of a sender an hour ahead they
+ * would be refused, and by one that is behind they would go at once.
+ */
 export function deletedAfter(keptMs: number): Readonly<Record<string, string>> {
-  return { 'cleanup.policy': 'delete', 'retention.ms': String(keptMs), 'segment.ms': String(Math.ceil(keptMs / 7)) }
+  return {
+    'cleanup.policy': 'delete',
+    'retention.ms': String(keptMs),
+    'segment.ms': String(Math.ceil(keptMs / 7)),
+    'message.timestamp.type': 'LogAppendTime',
+  }
 }
 
 /**

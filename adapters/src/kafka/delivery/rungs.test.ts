@@ -32,7 +32,7 @@ function aTimer({ msPerLook = 0 } = {}) {
     const [offset, entry] = [...inTopic(topic).entries()].find(([, each]) => !each.isTaken) ?? []
     if (offset === undefined || entry === undefined) return undefined
     entry.isTaken = true
-    const own = { topic, partition: 0, offset, timestamp: 0, key: null, headers: {}, value: Buffer.from(entry.value) }
+    const own = { topic, partition: 0, offset, key: null, headers: {}, value: Buffer.from(entry.value) }
     return { ...own, done: () => undefined, giveBack: () => undefined }
   }
   const send: Timer['connection']['send'] = async (topic, records) => {

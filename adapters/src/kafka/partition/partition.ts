@@ -16,8 +16,6 @@ export interface StoredRecord {
   readonly topic: string
   readonly partition: number
   readonly offset: number
-  /** When it was appended, by the clock of whoever did: epoch milliseconds. */
-  readonly timestamp: number
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: Readonly<Record<string, Buffer | undefined>>
@@ -108,7 +106,6 @@ function storedAs(place: { topic: string; partition: number }, message: KafkaMes
   return {
     ...place,
     offset: Number(message.offset),
-    timestamp: Number(message.timestamp),
     key: message.key,
     value: message.value,
     headers: Object.fromEntries(

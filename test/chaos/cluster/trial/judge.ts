@@ -135,18 +135,16 @@ const NO_CONTENT = 204
 
 function everyWebhookArrives({ facts: { events, posts } }: Evidence): readonly string[] {
   const due = new Map(events.map(({ id, manifest: { render } }) => [id, render]))
-  const missing = [...due].filter(([id, { webhookUrl, mode }]) => {
-    const own = posts.filter(({ deliveryId }) => deliveryId === id)
+  const missing = [...due].flatMap(([id, { webhookUrl, mode }]) => {
+    const answers = posts.filter(({ deliveryId }) => deliveryId === id).map(({ status }) => status)
     // Who has the answer to a sync render is told once, for the records; else the receiver is to have taken it.
-    return webhookUrl !== undefined && !own.some(({ status }) => mode === 'sync' || status === NO_CONTENT)
+    if (webhookUrl === undefined || answers.some((status) => mode === 'sync' || status === NO_CONTENT)) return []
+    return [`${id} of a render that was ${mode} did not arrive; ${answers.length} calls were answered ${answers}`]
   })
   const byBody = Map.groupBy(posts, ({ body }) => body)
   const twice = [...byBody.values()].filter((same) => {
     const ids = new Set(same.map(({ deliveryId }) => deliveryId))
     return ids.size > 1 && same.some(({ deliveryId }) => due.has(deliveryId))
   })
-  return [
-    ...missing.map(([id, { mode }]) => `${id} of a render that was ${mode} did not arrive`),
-    ...twice.map(([post]) => `one event came under several ids: ${post?.body.slice(0, 100)}`),
-  ]
+  return [...missing, ...twice.map(([post]) => `one event came under several ids: ${post?.body.slice(0, 100)}`)]
 }
