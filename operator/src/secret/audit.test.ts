@@ -1,7 +1,7 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { SECRET_AUDIT_READS_PER_SECOND_MAX } from '@platen/contract/secret-limit.ts'
 import { expect, test } from 'vitest'
-import { auditSecrets } from './audit.ts'
+import { auditSecrets, type Unread } from './audit.ts'
 import type { SeenSecret } from './write-secret.ts'
 
 const SECOND = 1000
@@ -10,7 +10,7 @@ const SECOND = 1000
 function audit(names: readonly string[]) {
   const clock = manualClock()
   const controller = new AbortController()
-  const seen = new Map<string, SeenSecret>(
+  const seen = new Map<string, SeenSecret | Unread>(
     names.map((name) => [name, { place: { namespace: 'team', name }, resourceVersion: '1' }]),
   )
   const versions = new Map(names.map((name) => [name, '1']))
@@ -68,6 +68,14 @@ test('tells of one that was changed, removed or made, until it is settled', asyn
   changed.length = 0
   await clock.advance(SECOND)
   expect(changed).toEqual([])
+  await stop()
+})
+
+test('has one settled that nobody has looked at yet, and does not look itself', async () => {
+  const { clock, seen, changed, reads, stop } = audit(['a', 'b'])
+  seen.set('a', 'unread')
+  await clock.advance((2 * SECOND) / SECRET_AUDIT_READS_PER_SECOND_MAX)
+  expect([changed, reads]).toEqual([['a'], ['b']])
   await stop()
 })
 

@@ -9,12 +9,15 @@ import type { SeenSecret } from './write-secret.ts'
 
 const PAUSE_MS = 1000 / SECRET_AUDIT_READS_PER_SECOND_MAX
 
+/** Of a Secret that nobody has looked at since the process began: who settles it does. */
+export type Unread = 'unread'
+
 export interface AuditOptions<Owner> {
   /** Whoever has a Secret; asked for at the start of each round, and read bit by bit until its end. */
   readonly owners: () => Iterable<Owner>
   /** How it was seen when it was settled last; undefined where its owner is gone. */
-  readonly seen: (owner: Owner) => SeenSecret | undefined
-  /** The Secret is another than was seen: to be settled again. Told in each round until it is. */
+  readonly seen: (owner: Owner) => SeenSecret | Unread | undefined
+  /** The Secret is another than was seen, or was not seen yet: to be settled again. Told in each round until it is. */
   readonly onChange: (owner: Owner) => void
   /** One could not be read; the next is. */
   readonly onError: (owner: Owner, error: unknown) => void
@@ -43,6 +46,7 @@ async function check<Owner>(
 ): Promise<void> {
   const before = seen(owner)
   if (before === undefined) return
+  if (before === 'unread') return onChange(owner)
   try {
     const { resourceVersion } = await look(before.place, signal)
     // What was settled while it was read is known better than by this.

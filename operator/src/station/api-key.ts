@@ -42,7 +42,7 @@ export function apiKeyStation({ ports, foundKeys, watch }: ApiKeyStationOptions)
       const [last, until] = [readHash(status.previous?.sha256 ?? ''), readInstant(status.previous?.until ?? '')]
       const replaced = last !== undefined && until !== undefined ? { hash: last, until } : undefined
       foundKeys.set(uid, { hash, ...(replaced && { replaced }) })
-      watch.recalled(resource, { namespace: resource.metadata.namespace, name: resource.spec.secretName ?? '' })
+      watch.recalled(resource)
       // When an overlap ends the Secret has to be put in order.
       return isTold && replaced === undefined ? { ...keyTold(status), ...expiryOf(resource) } : undefined
     },

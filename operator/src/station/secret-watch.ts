@@ -5,7 +5,7 @@ import { labelOf } from '../compile/condition.ts'
 import { type Declared, FINALIZER } from '../reconcile/declared.ts'
 import type { Prepared } from '../reconcile/reconciler.ts'
 import { holdsOf, type Status } from '../reconcile/status.ts'
-import type { SecretPlace } from '../secret/held-secret.ts'
+import type { Unread } from '../secret/audit.ts'
 import type { SeenSecret } from '../secret/write-secret.ts'
 
 export interface SettledSecret {
@@ -23,7 +23,7 @@ export interface SecretWatchOptions {
 
 export class SecretWatch {
   readonly #options: SecretWatchOptions
-  readonly #seen = new Map<Uid, SeenSecret>()
+  readonly #seen = new Map<Uid, SeenSecret | Unread>()
 
   constructor(options: SecretWatchOptions) {
     this.#options = options
@@ -43,8 +43,8 @@ export class SecretWatch {
   }
 
   /** Its status tells of it, and nobody has looked at it since. */
-  recalled({ metadata }: Resource, place: SecretPlace): void {
-    this.#seen.set(metadata.uid, { place, resourceVersion: 'not read yet' })
+  recalled({ metadata }: Resource): void {
+    this.#seen.set(metadata.uid, 'unread')
   }
 
   forget(uid: Uid): void {
@@ -56,7 +56,7 @@ export class SecretWatch {
     return this.#seen.keys()
   }
 
-  seen(uid: Uid): SeenSecret | undefined {
+  seen(uid: Uid): SeenSecret | Unread | undefined {
     return this.#seen.get(uid)
   }
 }

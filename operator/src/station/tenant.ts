@@ -29,7 +29,7 @@ export function tenantStation({ ports, webhookSecrets, inForce, watch }: TenantS
       const resource = tenantIn(declared)
       const { webhookSecrets: secrets = [] } = inForce(resource.metadata.uid) ?? {}
       if (webhookSecret === undefined || secrets.length !== 1 || !isAsTold(declared, status)) return undefined
-      watch.recalled(resource, webhookSecret)
+      watch.recalled(resource)
       return { webhookSecret, ...(status.rotation !== undefined && { rotation: status.rotation }) }
     },
     forget({ metadata }) {
