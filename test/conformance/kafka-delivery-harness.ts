@@ -7,10 +7,19 @@ import {
 } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import type { TopicSettings } from '@platen/adapters/kafka/topic.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { Attempt } from '@platen/contract/delivery.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { assert, expect } from 'vitest'
+import { aDelivery, NOON } from '../fixture/build.ts'
 import type { Harness } from './harness.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
+
+/** What an attempt may come to, and that it is made again after a second. */
+export const FAILED: Attempt = { startedAt: NOON, durationMs: 12, result: 'status', statusCode: 503 }
+export const OK: Attempt = { startedAt: NOON, durationMs: 3, result: 'ok', statusCode: 204 }
+export const NEXT = { status: 'scheduled', waitMs: 1000 } as const
 
 const OPEN_MS_MAX = 60_000
 const BUCKET = 'platen'
@@ -100,4 +109,33 @@ function checkedStore(store: ArtifactStore, check: (step: string) => void): Arti
       await store.delete(address, signal)
     },
   }
+}
+
+/** The next that is due. */
+export async function take(log: KafkaDeliveryLog, signal: AbortSignal): Promise<DueDelivery> {
+  const [due] = await takeMany(log, 1, signal)
+  assert(due !== undefined)
+  return due
+}
+
+export async function takeMany(log: KafkaDeliveryLog, count: number, signal: AbortSignal): Promise<DueDelivery[]> {
+  const taken: DueDelivery[] = []
+  for await (const due of log.consume(signal)) if (taken.push(due) === count) break
+  return taken
+}
+
+/** Nothing is due: what is scheduled now is the next that is given out, as there is one line. */
+export async function expectNone(log: KafkaDeliveryLog, signal: AbortSignal): Promise<void> {
+  const marker = aDelivery()
+  await log.schedule([marker], signal)
+  const due = await take(log, signal)
+  expect(due.delivery.id).toBe(marker.id)
+  await due.record(OK, { status: 'delivered' })
+}
+
+/** Lets what is under way go on. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 }

@@ -6,21 +6,26 @@ import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { bell } from '@platen/contract/bell.ts'
-import type { Attempt } from '@platen/contract/delivery.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX, WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
-import { type DeliveryHarness, deliveryHarness } from './kafka-delivery-harness.ts'
+import {
+  type DeliveryHarness,
+  deliveryHarness,
+  expectNone,
+  FAILED,
+  NEXT,
+  OK,
+  take,
+  takeMany,
+  turn,
+} from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 
-const FAILED: Attempt = { startedAt: NOON, durationMs: 12, result: 'status', statusCode: 503 }
-const OK: Attempt = { startedAt: NOON, durationMs: 3, result: 'ok', statusCode: 204 }
 /** Half a minute goes by until the group has noticed. */
 const BROKER_BACK_MS_MAX = 180_000
-const HOUR_MS = 3_600_000
-const NEXT = { status: 'scheduled', waitMs: 1000 } as const
 
 describeOnKafka('deliveries on Kafka', (kafka) => {
   const installation = (clock: ManualClock) => deliveryHarness(kafka, { clock, artifacts: memoryArtifactStore() })
@@ -212,85 +217,6 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     await working
   })
 
-  describe('a clock that is set back by an hour lengthens no wait', () => {
-    /** An installation whose clock is set back as soon as anything is written from then on. */
-    async function installed() {
-      const clock = manualClock(NOON)
-      const store = memoryArtifactStore()
-      let [isSetBack, willBe] = [false, false]
-      const setBack = () => {
-        isSetBack ||= willBe
-      }
-      const artifacts: typeof store = {
-        ...store,
-        put: (...args) => store.put(...args).finally(setBack),
-        create: (...args) => store.create(...args).finally(setBack),
-      }
-      const told = { ...clock, now: () => clock.now() - (isSetBack ? HOUR_MS : 0) }
-      const harness = await deliveryHarness(kafka, { clock: told, artifacts })
-      return {
-        harness,
-        clock,
-        setBackWhenWritten: () => {
-          willBe = true
-        },
-      }
-    }
-
-    test('while a delivery is begun', async ({ signal }) => {
-      const { harness, setBackWhenWritten } = await installed()
-      await using _harness = harness
-      const log = await harness.open()
-      setBackWhenWritten()
-      await log.schedule([aDelivery({ id: 'a' })], signal)
-      expect((await take(log, signal)).delivery.id).toBe('a')
-    })
-
-    test.for(['recorded', 'deferred'] as const)('while it is %s', async (what, { signal }) => {
-      const { harness, clock, setBackWhenWritten } = await installed()
-      await using _harness = harness
-      const log = await harness.open()
-      await log.schedule([aDelivery({ id: 'a' })], signal)
-      const due = await take(log, signal)
-      setBackWhenWritten()
-      await (what === 'recorded' ? due.record(FAILED, NEXT) : due.defer(NEXT.waitMs))
-      await expectNone(log, signal)
-      await clock.advance(NEXT.waitMs)
-      expect((await take(log, signal)).delivery.id).toBe('a')
-    })
-
-    test('while it is recorded by a process that dies of it', async ({ signal }) => {
-      const { harness, clock, setBackWhenWritten } = await installed()
-      await using _harness = harness
-      const log = await harness.open()
-      await log.schedule([aDelivery({ id: 'a' })], signal)
-      const due = await take(log, signal)
-      setBackWhenWritten()
-      harness.fail(/^send webhook.wait/)
-      await expect(due.record(FAILED, NEXT)).rejects.toThrow(Unavailable)
-      const after = await harness.reopen()
-      await expectNone(after, signal)
-      await clock.advance(NEXT.waitMs)
-      expect(await take(after, signal)).toMatchObject({ attempts: 1 })
-    })
-  })
-
-  test('lets no reminder wait longer than its rung, whatever it says', async ({ signal }) => {
-    const clock = manualClock(NOON)
-    await using harness = await installation(clock)
-    const log = await harness.open()
-    const { id, render } = aDelivery({ id: 'a' })
-    harness.fail(/^send webhook.due/)
-    await expect(log.schedule([aDelivery({ id, render })], signal)).rejects.toThrow(Unavailable)
-    harness.fail()
-    const value = JSON.stringify({ version: 1, id, render, dueAt: NOON, ripeAt: Number.MAX_SAFE_INTEGER, step: 0 })
-    await harness.connection.send(`${harness.settings.prefix}webhook.wait.1s`, [{ key: id, value }], signal)
-    const next = take(log, signal)
-    while (clock.armed() === 0) await turn()
-    await clock.advance(1000)
-    expect((await next).delivery.id).toBe(id)
-  })
-
   test.for([
     ['webhook.due', 'garbage', 'it is no JSON'],
     ['webhook.due', '{"version":2}', 'it is of version 2, not 1'],
@@ -351,27 +277,6 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
   })
 })
 
-async function take(log: KafkaDeliveryLog, signal: AbortSignal): Promise<DueDelivery> {
-  const [due] = await takeMany(log, 1, signal)
-  assert(due !== undefined)
-  return due
-}
-
-async function takeMany(log: KafkaDeliveryLog, count: number, signal: AbortSignal): Promise<DueDelivery[]> {
-  const taken: DueDelivery[] = []
-  for await (const due of log.consume(signal)) if (taken.push(due) === count) break
-  return taken
-}
-
-/** Nothing is due: what is scheduled now is the next that is given out, as there is one line. */
-async function expectNone(log: KafkaDeliveryLog, signal: AbortSignal): Promise<void> {
-  const marker = aDelivery()
-  await log.schedule([marker], signal)
-  const due = await take(log, signal)
-  expect(due.delivery.id).toBe(marker.id)
-  await due.record(OK, { status: 'delivered' })
-}
-
 /** A delivery that has been delivered. */
 async function ended(log: KafkaDeliveryLog, id: string, signal: AbortSignal): Promise<void> {
   await log.schedule([aDelivery({ id })], signal)
@@ -405,10 +310,4 @@ async function untilAvailable(step: () => Promise<void>, signal: AbortSignal): P
       if (!(error instanceof Unavailable)) throw error
     }
   }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

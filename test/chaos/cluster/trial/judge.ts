@@ -139,7 +139,9 @@ function everyWebhookArrives({ facts: { events, posts } }: Evidence): readonly s
     const answers = posts.filter(({ deliveryId }) => deliveryId === id).map(({ status }) => status)
     // Who has the answer to a sync render is told once, for the records; else the receiver is to have taken it.
     if (webhookUrl === undefined || answers.some((status) => mode === 'sync' || status === NO_CONTENT)) return []
-    return [`${id} of a render that was ${mode} did not arrive; ${answers.length} calls were answered ${answers}`]
+    return [
+      `${id} of a render that was ${mode} did not arrive; ${answers.length} calls were answered ${answers.join(', ')}`,
+    ]
   })
   const byBody = Map.groupBy(posts, ({ body }) => body)
   const twice = [...byBody.values()].filter((same) => {
