@@ -3,7 +3,8 @@ import { randomInt } from 'node:crypto'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { changesBetween, type Difference, differencesIn } from '@platen/adapters/redis/directory/publish/difference.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
-import { KINDS, type Values } from '@platen/adapters/redis/directory/value.ts'
+import { KINDS, type Kind, type Values } from '@platen/adapters/redis/directory/value.ts'
+import { ShardedMap } from '@platen/contract/sharded-map.ts'
 import { expect, test } from 'vitest'
 import {
   type Accounts,
@@ -94,7 +95,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
       if (randomInt(2) === 0) await reader.refresh(signal)
       const found = await publisher.audit(signal)
       repaired += found.length
-      expect(inOrder(found)).toEqual(inOrder(differencesIn(changesBetween(damaged, good))))
+      expect(inOrder(found)).toEqual(inOrder(differencesIn(changesBetween(valuesOf(damaged), valuesOf(good)))))
       expect(await valuesIn(connection, signal)).toEqual(good)
       const expected = { ...snapshot, revision: publisher.revision() }
       await reader.refresh(signal)
@@ -180,8 +181,14 @@ function interruptible(connection: RedisConnection): RedisConnection & Interrupt
   }
 }
 
+type Found = Readonly<Record<Kind, ReadonlyMap<string, string>>>
+
+function valuesOf({ tenants, keys, templates }: Found): Values {
+  return { tenants: ShardedMap.of(tenants), keys: ShardedMap.of(keys), templates: ShardedMap.of(templates) }
+}
+
 /** What stands in Redis, read as a whole. */
-async function valuesIn(connection: RedisConnection, signal: AbortSignal): Promise<Values> {
+async function valuesIn(connection: RedisConnection, signal: AbortSignal): Promise<Found> {
   const [tenants, keys, templates] = await Promise.all(
     KINDS.map(
       async (kind) =>

@@ -174,7 +174,7 @@ function tell(outcomes: readonly Outcome<Resource, unknown>[]) {
 
 /** The same for both: in no order. */
 function contentOf({ tenants, keys, templates }: Omit<Compiled['snapshot'], 'revision'>) {
-  return { tenants, keys, templates }
+  return { tenants: new Map(tenants), keys: new Map(keys), templates: new Map(templates) }
 }
 
 describe('a compilation', () => {

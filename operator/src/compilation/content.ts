@@ -1,5 +1,5 @@
-/** The settings in force, as one snapshot after the other. Of a kind in which nothing changed the next has the same map. */
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+/** The settings in force, as one snapshot after the other. Each shares with the next what is not changed. */
+import { ShardedMap } from '@platen/contract/sharded-map.ts'
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
 
 /** Settings before and after; absent = there were, or are, none. */
@@ -14,54 +14,58 @@ export interface Replacements {
   readonly templates: readonly Replacement<Template>[]
 }
 
-export type Content = Omit<DirectorySnapshot, 'revision'>
+/** As a `DirectorySnapshot` has it. */
+export interface Content {
+  readonly tenants: ShardedMap<TenantId, Tenant>
+  readonly keys: ShardedMap<KeyHash, ApiKey>
+  readonly templates: ShardedMap<TenantId, ReadonlyMap<TemplateCode, Template>>
+}
 
-export const NO_CONTENT: Content = { tenants: new Map(), keys: new Map(), templates: new Map() }
+export const NO_CONTENT: Content = { tenants: ShardedMap.of(), keys: ShardedMap.of(), templates: ShardedMap.of() }
 
 /** The content after replacements. What one resource gives up, another may take up in the same breath. */
 export function replaceIn(content: Content, { tenants, keys, templates }: Replacements): Content {
   return {
-    tenants: replaced(content.tenants, tenants, ({ id }) => id),
-    keys: replacedKeys(content.keys, keys),
-    templates: replacedTemplates(content.templates, templates),
+    tenants: content.tenants.with(changesBy(tenants, ({ id }) => id)),
+    keys: content.keys.with(changesBy(keys.flatMap(eachOf), ({ hash }) => hash)),
+    templates: content.templates.with(changesOfTemplates(content.templates, templates)),
   }
 }
 
-function replaced<Key, Value>(
-  map: ReadonlyMap<Key, Value>,
-  replacements: readonly Replacement<Value>[],
-  keyOf: (value: Value) => Key,
-): ReadonlyMap<Key, Value> {
-  if (replacements.length === 0) return map
-  const next = new Map(map)
-  for (const { before } of replacements) if (before !== undefined) next.delete(keyOf(before))
-  for (const { after } of replacements) if (after !== undefined) next.set(keyOf(after), after)
-  return next
+function changesBy<Name, Settings>(
+  replacements: readonly Replacement<Settings>[],
+  nameOf: (settings: Settings) => Name,
+): readonly (readonly [Name, Settings | undefined])[] {
+  const gone = replacements.flatMap(({ before }) =>
+    before === undefined ? [] : [[nameOf(before), undefined] as const],
+  )
+  const come = replacements.flatMap(({ after }) => (after === undefined ? [] : [[nameOf(after), after] as const]))
+  return [...gone, ...come]
 }
 
-function replacedKeys(map: Content['keys'], replacements: Replacements['keys']): Content['keys'] {
-  const flat = replacements.flatMap(({ before = [], after = [] }) => [
+/** The keys of one resource, one by one. */
+function eachOf({ before = [], after = [] }: Replacement<readonly ApiKey[]>): readonly Replacement<ApiKey>[] {
+  return [
     ...before.map((key) => ({ before: key, after: undefined })),
     ...after.map((key) => ({ before: undefined, after: key })),
-  ])
-  return replaced<KeyHash, ApiKey>(map, flat, ({ hash }) => hash)
+  ]
 }
 
-function replacedTemplates(map: Content['templates'], replacements: Replacements['templates']): Content['templates'] {
-  if (replacements.length === 0) return map
+function* changesOfTemplates(content: Content['templates'], replacements: Replacements['templates']) {
   const tenants = new Set(
     replacements.flatMap(({ before, after }) => [before, after].flatMap((each) => each?.tenant ?? [])),
   )
-  const next = new Map(map)
   for (const tenant of tenants) {
     const own = replacements.map(({ before, after }) => ({
       before: before?.tenant === tenant ? before : undefined,
       after: after?.tenant === tenant ? after : undefined,
     }))
-    const codes = replaced<TemplateCode, Template>(next.get(tenant) ?? new Map(), own, ({ code }) => code)
-    const sorted = [...codes].sort(([one], [other]) => (one < other ? -1 : 1))
-    if (sorted.length === 0) next.delete(tenant)
-    else next.set(tenant, new Map(sorted))
+    const codes = new Map<TemplateCode, Template | undefined>([
+      ...(content.get(tenant) ?? []),
+      ...changesBy(own, ({ code }) => code),
+    ])
+    const left = [...codes].flatMap(([code, template]) => (template === undefined ? [] : [[code, template] as const]))
+    left.sort(([one], [other]) => (one < other ? -1 : 1))
+    yield [tenant, left.length === 0 ? undefined : new Map(left)] as const
   }
-  return next satisfies ReadonlyMap<TenantId, ReadonlyMap<TemplateCode, Template>>
 }

@@ -8,6 +8,7 @@ import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { DIRECTORY_REPORTED_MS } from '@platen/contract/directory-limit.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
+import { ShardedMap } from '@platen/contract/sharded-map.ts'
 import type { Limits, TenantId } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from '../connect.ts'
 import { writeLimits } from '../limiter-settings.ts'
@@ -20,7 +21,7 @@ import { type Enforcement, enforcementOf } from './publish/lineage.ts'
 import { claim, fencedBy, type Published } from './publish/write.ts'
 import { openWriter, type Writer } from './publish/writer.ts'
 import { openTurns } from './turn.ts'
-import { KINDS, type Kind, type Values, valueReader, valueWriter } from './value.ts'
+import { KINDS, type Kind, NO_VALUES, type Values, valueReader, valueWriter } from './value.ts'
 
 export interface PublisherOptions {
   readonly redis: RedisConnection
@@ -161,17 +162,18 @@ interface ReadersAnswer {
 }
 
 async function readPublished(redis: RedisConnection, signal: AbortSignal): Promise<Published> {
-  const values = {
-    tenants: new Map<string, string>(),
-    keys: new Map<string, string>(),
-    templates: new Map<string, string>(),
-  }
   const meta = await readMeta(redis, signal)
-  if (meta === undefined) return { values, revision: 0 }
+  if (meta === undefined) return { values: NO_VALUES, revision: 0 }
   // What another version wrote is replaced as a whole.
-  if (meta.schema !== SCHEMA) return { values, revision: meta.revision }
+  if (meta.schema !== SCHEMA) return { values: NO_VALUES, revision: meta.revision }
+  const found: Record<Kind, [string, string][]> = { tenants: [], keys: [], templates: [] }
   for await (const fields of scanFields(redis, signal))
-    for (const { kind, name, text } of fields) values[kind].set(name, text)
+    for (const { kind, name, text } of fields) found[kind].push([name, text])
+  const values = {
+    tenants: ShardedMap.of(found.tenants),
+    keys: ShardedMap.of(found.keys),
+    templates: ShardedMap.of(found.templates),
+  }
   return { values, revision: meta.revision, mark: meta.mark }
 }
 

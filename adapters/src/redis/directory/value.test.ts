@@ -2,10 +2,10 @@ import type { Template } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aTemplate, aTenant } from '../../../../test/fixture/build.ts'
 import { EMPTY } from './draft.ts'
-import { type Values, valueWriter } from './value.ts'
+import { NO_VALUES, valueWriter } from './value.ts'
 
 /** Nothing stands in Redis. */
-const nothing = (): Values => ({ tenants: new Map(), keys: new Map(), templates: new Map() })
+const nothing = () => NO_VALUES
 
 /** A template that tells when it is spelled. */
 function watchedTemplate(onSpell: () => void): Template {

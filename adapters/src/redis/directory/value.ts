@@ -7,54 +7,65 @@ import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { keeper } from '@platen/contract/keeper.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
+import { type MadeShards, ShardedMap } from '@platen/contract/sharded-map.ts'
 import type { ApiKey, KeyHash, Limits, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
 
 export const KINDS = ['tenants', 'keys', 'templates'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** Values by name, of each kind. */
-export type Values = Readonly<Record<Kind, ReadonlyMap<string, string>>>
+export type Values = Readonly<Record<Kind, ShardedMap<string, string>>>
+
+/** Nothing of any kind. */
+export const NO_VALUES: Values = { tenants: ShardedMap.of(), keys: ShardedMap.of(), templates: ShardedMap.of() }
 
 /**
- * Spells snapshots as values. Equal settings have equal values. What a snapshot has in common with one before is not spelled again: a
- * setting is known by its object, and the settings of a kind by their map, whose values are then the same map, too. A value that
- * `standing` has as well is that one, so that it is kept once.
+ * Spells snapshots as values. Equal settings have equal values. What a snapshot has in common with one before is not spelled again:
+ * maps of settings, shards of tenants and keys, and single templates, of which each is large. A value that `standing` has as well is
+ * that one, so that it is kept once.
  */
 export function valueWriter(standing: () => Values): (snapshot: DirectorySnapshot) => Values {
-  const fieldOf = memory<Field>()
-  const mapOf = memory<ReadonlyMap<string, string>>()
-  const mapBy = <One extends object>(kind: Kind, ones: Iterable<One>, spell: (one: One) => Field) => {
-    const { [kind]: known } = standing()
-    const make = (one: One): Field => {
-      const [name, text] = spell(one)
-      const stands = known.get(name)
-      return [name, stands === text ? stands : text]
+  const textOf = memory<string>()
+  const valuesOf = memory<ShardedMap<string, string>>()
+  const tenantShards: MadeShards<TenantId, Tenant, string> = new WeakMap()
+  const keyShards: MadeShards<KeyHash, ApiKey, string> = new WeakMap()
+  const spelling =
+    <One extends object>(kind: Kind, spell: (one: One) => string) =>
+    (one: One, name: string) => {
+      const [text, stands] = [spell(one), standing()[kind].get(name)]
+      return stands === text ? stands : text
     }
-    return new Map(Array.from(ones, (one) => fieldOf(one, () => make(one))))
+  const tenantText = spelling('tenants', spellTenant)
+  const keyText = spelling('keys', spellKey)
+  const templateText = spelling('templates', spellTemplate)
+  const named = (template: Template) => {
+    const name = `${template.tenant}/${template.code}`
+    return [name, textOf(template, () => templateText(template, name))] as const
   }
   return ({ tenants, keys, templates }) => ({
-    tenants: mapOf(tenants, () => mapBy('tenants', tenants.values(), tenantField)),
-    keys: mapOf(keys, () => mapBy('keys', keys.values(), keyField)),
-    templates: mapOf(templates, () => {
-      const codes = templates.values().flatMap((own) => own.values())
-      return mapBy('templates', codes, templateField)
-    }),
+    tenants: valuesOf(tenants, () => sharded(tenants).map(tenantText, tenantShards)),
+    keys: valuesOf(keys, () => sharded(keys).map(keyText, keyShards)),
+    templates: valuesOf(templates, () =>
+      ShardedMap.of(templates.values().flatMap((codes) => codes.values().map(named))),
+    ),
   })
 }
 
-type Field = readonly [name: string, text: string]
-
-function tenantField({ id, ...value }: Tenant): Field {
-  return [id, canonicalJson(value)]
+function sharded<Name extends string, Value>(map: ReadonlyMap<Name, Value>): ShardedMap<Name, Value> {
+  return map instanceof ShardedMap ? map : ShardedMap.of(map)
 }
 
-function keyField({ hash, ...value }: ApiKey): Field {
-  return [hash, canonicalJson(value)]
+function spellTenant({ id: _id, ...value }: Tenant): string {
+  return canonicalJson(value)
+}
+
+function spellKey({ hash: _hash, ...value }: ApiKey): string {
+  return canonicalJson(value)
 }
 
 /** The schema as a text of its own: few of them are ever looked at, and as a text it takes a fifth of the memory. */
-function templateField({ tenant, code, variablesSchema, ...value }: Template): Field {
-  return [`${tenant}/${code}`, canonicalJson({ ...value, variablesSchema: canonicalJson(variablesSchema) })]
+function spellTemplate({ tenant: _tenant, code: _code, variablesSchema, ...value }: Template): string {
+  return canonicalJson({ ...value, variablesSchema: canonicalJson(variablesSchema) })
 }
 
 /** What was made of an object, for as long as there is the object. */

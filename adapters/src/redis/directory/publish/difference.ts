@@ -13,21 +13,19 @@ export interface Change extends Difference {
   readonly text: string | null
 }
 
-/** What is to be done to the values before so that they are those after. A kind whose map is the same costs nothing. */
+/** What is to be done to the values before so that they are those after. What both share costs nothing. */
 export function changesBetween(before: Values, after: Values): readonly Change[] {
-  return KINDS.flatMap((kind) => (before[kind] === after[kind] ? [] : [...changesOf(kind, before, after)]))
+  return KINDS.flatMap((kind) => [...changesOf(kind, before, after)])
 }
 
 function* changesOf(kind: Kind, { [kind]: before }: Values, { [kind]: after }: Values): Generator<Change> {
-  let added = 0
-  for (const [name, text] of after) {
-    const known = before.get(name)
-    if (known === text) continue
-    if (known === undefined) added++
-    yield { kind, name, text, change: known === undefined ? 'added' : 'changed' }
+  for (const [old, now] of before.differing(after)) {
+    for (const [name, text] of now) {
+      const known = old.get(name)
+      if (known !== text) yield { kind, name, text, change: known === undefined ? 'added' : 'changed' }
+    }
+    for (const name of old.keys()) if (!now.has(name)) yield { kind, name, text: null, change: 'removed' }
   }
-  if (before.size + added === after.size) return
-  for (const name of before.keys()) if (!after.has(name)) yield { kind, name, text: null, change: 'removed' }
 }
 
 /** The same without the values. */
