@@ -26,7 +26,7 @@ export interface Notice extends Omit<Reminder, 'version' | 'dueAt' | 'ripeAt'> {
 
 export interface Sender {
   readonly connection: Pick<KafkaConnection, 'send'>
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>
+  readonly clock: Pick<Clock, 'now'>
   /** Before the names of topics. */
   readonly prefix: string
 }
