@@ -41,7 +41,8 @@ export async function firstOf(
   try {
     await Promise.race(waiting)
   } finally {
-    over.abort()
+    // Without a reason, a stack would be taken each time.
+    over.abort('another wait was over first')
     await Promise.allSettled(waiting)
   }
 }
