@@ -5,6 +5,7 @@ import type { KubeObject } from '@platen/operator/cluster/object.ts'
 import { collectionOf } from '@platen/operator/reconcile/declared.ts'
 import { cpuMsOf } from '../../measure.ts'
 import { COMMON_PLAN, tenantOf } from './estate.ts'
+import type { Seen } from './reader.ts'
 import { FOREVER, now, rateOf, type Stand } from './stand.ts'
 
 const SECOND_MS = 1000
@@ -70,7 +71,7 @@ export interface Changes {
 
 /** Changes one tenant after the other, so many a second. None is to have been changed before. */
 export async function changeTenants(
-  { client, untilSeen }: Stand,
+  { client, seen: revisions, untilSeen }: Stand,
   { tenants, changes, perSecond }: Changes,
 ): Promise<Latencies> {
   const over = new AbortController()
@@ -78,13 +79,14 @@ export async function changeTenants(
   const one = async (change: number): Promise<readonly [number, number, number]> => {
     const name = tenantOf((change * 7919) % tenants)
     const limit = 1000 + change
+    const since = revisions.length
     const begunAt = now()
     const patch = { spec: { overrides: { syncRateLimitPerMinute: limit } } }
     const { metadata } = await client.mergePatch(`${TENANTS}/${name}`, patch, FOREVER)
     const writtenAt = now()
-    const seen = await untilSeen(({ limits }) =>
-      limits.some(([tenant, found]) => tenant === name && found.syncRateLimitPerMinute === limit),
-    )
+    const isSeen = ({ limits }: Seen) =>
+      limits.some(([tenant, found]) => tenant === name && found.syncRateLimitPerMinute === limit)
+    const seen = await untilSeen(isSeen, since)
     const toldAt = await told(name, metadata.generation ?? 0)
     return [writtenAt - begunAt, seen.at - begunAt, toldAt - begunAt]
   }

@@ -20,8 +20,11 @@ export interface Stand extends AsyncDisposable {
   readonly operator: OperatorProcess
   /** What a process has come to enforce that follows Redis, revision by revision. */
   readonly seen: Seen[]
-  /** Resolves when that process has come to what is wanted. */
-  readonly untilSeen: (isWanted: (seen: Seen) => boolean) => Promise<Seen>
+  /**
+   * Resolves when that process has come to what is wanted, or had since it had seen so many revisions: whoever waits for one of many
+   * changes and looked through all there were would take longer for it than the change.
+   */
+  readonly untilSeen: (isWanted: (seen: Seen) => boolean, since?: number) => Promise<Seen>
 }
 
 export interface OperatorProcess {
@@ -80,12 +83,17 @@ async function startReader(port: number) {
   })
   await once(child, 'message')
   const seen: Seen[] = []
-  child.on('message', (message: Seen) => seen.push(message))
+  let more = Promise.withResolvers<void>()
+  child.on('message', (message: Seen) => {
+    seen.push(message)
+    more.resolve()
+    more = Promise.withResolvers()
+  })
   return {
     seen,
-    async untilSeen(isWanted: (seen: Seen) => boolean) {
-      for (let next = 0; ; next++) {
-        while (seen[next] === undefined) await once(child, 'message')
+    async untilSeen(isWanted: (seen: Seen) => boolean, since = 0) {
+      for (let next = since; ; next++) {
+        while (seen[next] === undefined) await more.promise
         const one = seen[next]
         if (one !== undefined && isWanted(one)) return one
       }
