@@ -46,7 +46,7 @@ const GUARDS: readonly Guard[] = [
       find: 'id: uuidOf(bytes)',
       replace: 'id: crypto.randomUUID()',
     },
-    run: struck('after event, before commit', 'renderer'),
+    run: tellAgain('after manifest, before event'),
   },
   {
     promise: 'I3',
@@ -67,15 +67,7 @@ const GUARDS: readonly Guard[] = [
       find: 'if (await artifacts.create(',
       replace: 'if (await (async (...manifest) => (await artifacts.put(...manifest), true))(',
     },
-    // The ledger is wiped too, as it would know that the render has ended, and nobody is there to tell it anew from the events.
-    run: at('after event, before commit', async ({ rig, trial, signal }) => {
-      await trial.load.look()
-      await killed(rig, 'webhooks', async () => {
-        await killed(rig, 'renderer', () => wipe(rig))
-        const { actor, server, point } = stepNamed('after artifact, before manifest')
-        for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
-      })
-    }),
+    run: tellAgain('after artifact, before manifest'),
   },
   {
     promise: 'I5',
@@ -121,6 +113,21 @@ function struck(step: string, victim: Victim): Guard['run'] {
 
 function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run'] {
   return (ground) => ground.trial.at(stepNamed(step), () => away(ground))
+}
+
+/**
+ * A render that has ended comes to a renderer again, until that has taken a step as often as other renders have to. The ledger is wiped,
+ * as it would know of the end, and nobody is there to tell it anew from the events.
+ */
+function tellAgain(step: string): Guard['run'] {
+  return at('after event, before commit', async ({ rig, trial, signal }) => {
+    await trial.load.look()
+    await killed(rig, 'webhooks', async () => {
+      await killed(rig, 'renderer', () => wipe(rig))
+      const { actor, server, point } = stepNamed(step)
+      for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
+    })
+  })
 }
 
 let rig: Rig

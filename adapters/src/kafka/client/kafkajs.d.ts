@@ -8,6 +8,14 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
   }
 }
 
+declare module 'kafkajs/src/cluster/index.js' {
+  /** The brokers that are known, and what they know of each other. */
+  export default class Cluster {
+    /** Who coordinates a group, by any of the brokers. */
+    findGroupCoordinatorMetadata(request: { readonly groupId: string }): Promise<unknown>
+  }
+}
+
 declare module 'kafkajs/src/consumer/consumerGroup.js' {
   /** A consumer as a member of its group. */
   export default class ConsumerGroup {

@@ -1,11 +1,14 @@
 /** Faults of kafkajs that are mended from outside, for all of a process. */
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { KafkaJSError } from 'kafkajs'
+import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 
 /** Mends them; again and again is fine. */
 export function mendKafkajs(clock: Pick<Clock, 'now'>): void {
   quietenTimers()
+  seekCoordinators()
   followClock(clock)
 }
 
@@ -19,6 +22,24 @@ function quietenTimers(): void {
   if (schedule.name === 'scheduleWherePending') return
   prototype.scheduleCheckPendingRequests = function scheduleWherePending(this: RequestQueue) {
     if (this.pending.length > 0) schedule.call(this)
+  }
+}
+
+/**
+ * Where no broker answers who coordinates a group, as while the one there is shuts down in good order, kafkajs takes that for something
+ * no retry mends: the consumer stops for good. It is tried again here, as all that a broker is away for.
+ */
+function seekCoordinators(): void {
+  const prototype: Pick<Cluster, 'findGroupCoordinatorMetadata'> = Cluster.prototype
+  const { findGroupCoordinatorMetadata: find } = prototype
+  if (find.name === 'findRetriably') return
+  prototype.findGroupCoordinatorMetadata = async function findRetriably(this: Cluster, request) {
+    try {
+      return await find.call(this, request)
+    } catch (cause) {
+      const isUnknown = cause instanceof Error && cause.name === 'KafkaJSGroupCoordinatorNotFound'
+      throw isUnknown ? new KafkaJSError(cause, { retriable: true }) : cause
+    }
   }
 }
 
