@@ -1,6 +1,6 @@
 /** Faults of kafkajs that are mended from outside, for all of a process. */
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { KafkaJSError } from 'kafkajs'
+import kafkajs from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
@@ -38,7 +38,7 @@ function seekCoordinators(): void {
       return await find.call(this, request)
     } catch (cause) {
       const isUnknown = cause instanceof Error && cause.name === 'KafkaJSGroupCoordinatorNotFound'
-      throw isUnknown ? new KafkaJSError(cause, { retriable: true }) : cause
+      throw isUnknown ? new kafkajs.KafkaJSError(cause, { retriable: true }) : cause
     }
   }
 }
