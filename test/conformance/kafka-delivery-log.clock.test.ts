@@ -35,6 +35,16 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
       }
     }
 
+    /** The same with a delivery in hand. */
+    async function inHand(signal: AbortSignal) {
+      const scene = await installed()
+      const log = await scene.harness.open()
+      await log.schedule([aDelivery({ id: 'a' })], signal)
+      const due = await take(log, signal)
+      scene.setBackWhenWritten()
+      return { ...scene, log, due }
+    }
+
     test('while a delivery is begun', async ({ signal }) => {
       const { harness, setBackWhenWritten } = await installed()
       await using _harness = harness
@@ -45,12 +55,8 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     })
 
     test.for(['recorded', 'deferred'] as const)('while it is %s', async (what, { signal }) => {
-      const { harness, clock, setBackWhenWritten } = await installed()
+      const { harness, clock, log, due } = await inHand(signal)
       await using _harness = harness
-      const log = await harness.open()
-      await log.schedule([aDelivery({ id: 'a' })], signal)
-      const due = await take(log, signal)
-      setBackWhenWritten()
       await (what === 'recorded' ? due.record(FAILED, NEXT) : due.defer(NEXT.waitMs))
       await expectNone(log, signal)
       await clock.advance(NEXT.waitMs)
@@ -58,12 +64,8 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     })
 
     test('while it is recorded by a process that dies of it', async ({ signal }) => {
-      const { harness, clock, setBackWhenWritten } = await installed()
+      const { harness, clock, due } = await inHand(signal)
       await using _harness = harness
-      const log = await harness.open()
-      await log.schedule([aDelivery({ id: 'a' })], signal)
-      const due = await take(log, signal)
-      setBackWhenWritten()
       harness.fail(/^send webhook.wait/)
       await expect(due.record(FAILED, NEXT)).rejects.toThrow(Unavailable)
       const after = await harness.reopen()

@@ -59,6 +59,7 @@ describeOnKafka('renderers on Kafka', (kafka) => {
       // Nothing is committed while the group is being shared out anew, be it by who goes.
       while ((await openIn(connection, `${prefix}render.react_pdf.async`)) > 0) signal.throwIfAborted()
     }
+    expect(await openIn(connection, `${prefix}render.react_pdf.async`)).toBe(0)
   })
 
   test('take over what one had in hand that was killed', async ({ signal }) => {

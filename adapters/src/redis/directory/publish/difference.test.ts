@@ -1,7 +1,7 @@
 import { ShardedMap } from '@platen/contract/sharded-map.ts'
 import { type Arbitrary, assert, constantFrom, dictionary, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
-import { KINDS, NO_VALUES, type Values } from '../value.ts'
+import { KINDS, type Values } from '../value.ts'
 import { changesBetween, differencesIn } from './difference.ts'
 
 const SOME = dictionary(constantFrom('a', 'b', 'c', 'd'), constantFrom('1', '2', ''))
@@ -29,8 +29,23 @@ test('the changes between values make those before those after, and each is call
   )
 })
 
-test('of a kind that is the same there are none, nor of what others share', () => {
-  const before = { ...NO_VALUES, tenants: ShardedMap.of([['a', '1']]), keys: ShardedMap.of([['b', '1']]) }
+/** What every shard of a map is, and may not be looked into. */
+class UnreadShards extends WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, string>> {
+  readonly #shard = new Proxy(new Map<string, string>(), {
+    get: (_shard, property) => {
+      if (property === 'size') return 0
+      throw new Error('it was looked at')
+    },
+  })
+
+  override get(): ReadonlyMap<string, string> {
+    return this.#shard
+  }
+}
+
+test('what both share is not looked at', () => {
+  const unread = ShardedMap.of<string, string>().map((value) => value, new UnreadShards())
+  const before = { tenants: ShardedMap.of([['a', '1']]), keys: unread, templates: unread }
   const after = { ...before, tenants: ShardedMap.of([['c', '1']]) }
   expect(new Set(differencesIn(changesBetween(before, after)))).toEqual(
     new Set([
@@ -38,4 +53,5 @@ test('of a kind that is the same there are none, nor of what others share', () =
       { kind: 'tenants', name: 'c', change: 'added' },
     ]),
   )
+  expect(() => changesBetween(before, { ...after, keys: ShardedMap.of() })).toThrow('it was looked at')
 })
