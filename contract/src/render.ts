@@ -121,6 +121,8 @@ export interface RenderView {
   readonly template: TemplateCode
   readonly acceptedAt: Instant
   readonly state: { readonly status: 'queued' } | { readonly status: 'running'; readonly attempt: number } | Outcome
+  /** What tells it heard of the render by a claim first, as after losing all it knew: whether it has ended only the manifest says. */
+  readonly mayHaveEnded?: true
 }
 
 export type Status = RenderView['state']['status']

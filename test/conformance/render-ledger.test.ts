@@ -55,6 +55,20 @@ describeOnRedis('on a real server', (redis) => {
     expect(await ledger.renew(claim, lease, signal)).toBe(false)
   })
 
+  test('the ledger in Redis is not sure of a render it hears of by a claim, as its end may be lost', async ({
+    signal,
+  }) => {
+    await using harness = await redis.harness((connection) => redisRenderLedger(connection))
+    const ledger = await harness.open()
+    const record = aRecord()
+    const { id, template, acceptedAt } = record
+    const running = { id, template: template.code, acceptedAt, state: { status: 'running', attempt: 1 } }
+    await ledger.claim(record, { owner: 'a', leaseMs: DAY_MS }, signal)
+    expect(await ledger.find(id, signal)).toStrictEqual({ ...running, mayHaveEnded: true })
+    await ledger.open(record, signal)
+    expect(await ledger.find(id, signal)).toStrictEqual(running)
+  })
+
   test('the ledger in Redis grants a claim by its clock, which all renderers have in common', async ({ signal }) => {
     await using harness = await redis.harness((connection) => redisRenderLedger(connection))
     await using other = await redis.connect()

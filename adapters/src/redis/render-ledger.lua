@@ -1,6 +1,6 @@
 -- What is known of one render. Its attempts are counted and its claims granted here, where all renderers meet.
--- KEYS[1]  hash: view (id, template and acceptance, as JSON), attempts and how many of them were given back, owner and lapse of the
---          claim, outcome (as JSON)
+-- KEYS[1]  hash: view (id, template and acceptance, as JSON) once it was opened or has ended, or what a claim says it is (claimed, the
+--          same), attempts and how many of them were given back, owner and lapse of the claim, outcome (as JSON)
 local RENDER = KEYS[1]
 
 local function get(field)
@@ -17,15 +17,16 @@ function operations.open()
   if redis.call('HSETNX', RENDER, 'view', request.view) == 1 then redis.call('PEXPIRE', RENDER, request.keptMs) end
 end
 
--- The fence is the number of the attempt, as every claim is one.
+-- The fence is the number of the attempt, as every claim is one. A render that nobody has opened may be one whose end Redis has lost.
 function operations.claim()
-  operations.open()
   if get('outcome') then return {kind = 'settled'} end
   local owner, lapse, attempts = get('owner'), tonumber(get('lapse') or 0), tonumber(get('attempts') or 0)
   if owner and owner ~= request.owner and lapse > now then return {kind = 'held', ['until'] = lapse} end
   local counted = attempts - tonumber(get('returned') or 0)
   if counted >= request.attemptsMax then return {kind = 'exhausted', attempts = counted} end
   redis.call('HSET', RENDER, 'attempts', attempts + 1, 'owner', request.owner, 'lapse', now + request.leaseMs)
+  redis.call('HSETNX', RENDER, 'claimed', request.view)
+  redis.call('PEXPIRE', RENDER, request.keptMs)
   return {kind = 'granted', claim = {id = request.id, fence = attempts + 1, attempt = attempts + 1}}
 end
 
@@ -52,8 +53,9 @@ function operations.settle()
 end
 
 function operations.find()
-  local view = get('view')
-  return view and {view = view, attempts = tonumber(get('attempts') or 0), outcome = get('outcome') or nil} or nil
+  local view, claimed, attempts = get('view'), get('claimed'), tonumber(get('attempts') or 0)
+  if view then return {view = view, attempts = attempts, outcome = get('outcome') or nil} end
+  return claimed and {view = claimed, attempts = attempts, mayHaveEnded = true} or nil
 end
 
 local answer = operations[request.operation]()

@@ -24,8 +24,8 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
       await run(record.id, { operation: 'open', view: queuedView(record), keptMs: VIEW_KEPT_MS }, signal)
     },
     async claim(record, { owner, leaseMs }, signal) {
-      const opening = { view: queuedView(record), keptMs: VIEW_KEPT_MS }
-      const claiming = { operation: 'claim', ...opening, owner, leaseMs, attemptsMax: RENDER_ATTEMPTS_MAX }
+      const kept = { view: queuedView(record), keptMs: VIEW_KEPT_MS }
+      const claiming = { operation: 'claim', ...kept, owner, leaseMs, attemptsMax: RENDER_ATTEMPTS_MAX }
       // The script answers in the port's own words.
       return (await run(record.id, claiming, signal)) as ClaimAnswer
     },
@@ -44,7 +44,9 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
     async find(id, signal) {
       // Written by the script, from what `open`, `claim` and `settle` gave it.
       const found = (await run(id, { operation: 'find' }, signal)) as Found | undefined
-      return found && { ...JSON.parse(found.view), state: stateOf(found) }
+      if (found === undefined) return undefined
+      const { view, mayHaveEnded } = found
+      return { ...JSON.parse(view), state: stateOf(found), ...(mayHaveEnded && { mayHaveEnded }) }
     },
   }
 }
@@ -53,6 +55,7 @@ interface Found {
   readonly view: string
   readonly attempts: number
   readonly outcome?: string
+  readonly mayHaveEnded?: true
 }
 
 function queuedView({ id, template, acceptedAt }: RenderRecord): string {

@@ -86,6 +86,21 @@ describe('GET /render/:id', () => {
     expect((await api.get(`/api/v1/render/${record.id}`)).json()).toMatchObject({ status, template: 'invoice' })
   })
 
+  test('says how a render ended that runs again after the ledger forgot it, and running while it has not', async () => {
+    const ledger = memoryRenderLedger(manualClock(NOON))
+    const find: RenderLedger['find'] = async (id, signal) => {
+      const view = await ledger.find(id, signal)
+      return view && { ...view, mayHaveEnded: true }
+    }
+    const api = anApi({ ports: { ledger: { ...ledger, find } } })
+    const record = accepted(api)
+    await ledger.claim(record, { owner: 'renderer', leaseMs: 1000 }, NEVER)
+    const path = `/api/v1/render/${record.id}`
+    expect((await api.get(path)).json()).toMatchObject({ status: 'running', template: 'invoice' })
+    await finish(api, record)
+    expect((await api.get(path)).json()).toMatchObject({ status: 'succeeded', template: 'invoice' })
+  })
+
   test('says queued of an id that was issued and of which nothing is known', async () => {
     const api = anApi()
     const { id } = accepted(api)

@@ -36,9 +36,11 @@ async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   const view = await viewInLedger(id, ports)
   // A ledger may have missed the end of a render, and knows not how long it is kept: past the day in which every render ends, and
   // for which each is kept at least, only the manifest counts.
-  if (view !== undefined && view.state.status !== 'succeeded' && mayWait) return recordOf(view)
+  const isEnough = view !== undefined && view.state.status !== 'succeeded' && view.mayHaveEnded !== true
+  if (isEnough && mayWait) return recordOf(view)
   const manifest = await readManifest(id, ports)
   if (manifest !== undefined && !isPast(manifest, ports)) return await recordOfManifest(manifest, ports)
+  if (mayWait && view?.mayHaveEnded === true) return recordOf(view)
   if (mayWait) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
   throw new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
 }

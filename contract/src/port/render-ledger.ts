@@ -28,7 +28,7 @@ export interface RenderLedger {
   release(claim: Claim, owner: string, signal: AbortSignal): Promise<void>
   /** Records the outcome that stands in the manifest, and ends the claim. The first outcome stays; twice is fine. */
   settle(manifest: Manifest, signal: AbortSignal): Promise<void>
-  /** What is known of a render, or undefined when nothing is. */
+  /** What is known of a render, or undefined when nothing is. A ledger that can lose what it knew says what it cannot be sure of. */
   find(id: RenderId, signal: AbortSignal): Promise<RenderView | undefined>
 }
 

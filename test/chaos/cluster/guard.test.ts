@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Mutant } from './rig/mutant.ts'
-import { killed, openRig, type Rig, type Victim, wipe } from './rig/rig.ts'
+import { killed, openRig, type Rig, wipe } from './rig/rig.ts'
 import { tryFaults } from './series.ts'
 import type { Ground } from './trial/fault.ts'
 import type { PromiseId } from './trial/judge.ts'
@@ -19,7 +19,7 @@ interface Guard {
 
 /** Renders that end before it is looked what became of the one that had ended. */
 const ENDS = 20
-const ANSWER_WAITS = 20
+const ANSWER_WAITS = 60
 const WAIT_MS = 50
 
 const GUARDS: readonly Guard[] = [
@@ -28,8 +28,9 @@ const GUARDS: readonly Guard[] = [
     mutant: {
       name: 'answers 202 before the queue has the render',
       file: '/api/src/admission/submit.ts',
-      find: 'await queue.enqueue(',
-      replace: 'void queue.enqueue(',
+      find: 'await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))',
+      // What comes of it is nobody's business then; that the process ends by it would be another fault.
+      replace: 'void queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX)).catch(() => undefined)',
     },
     // It is given the time to answer, which it takes where it does not wait for the queue.
     run: at('before produce', async ({ rig, trial }) => {
@@ -57,7 +58,10 @@ const GUARDS: readonly Guard[] = [
       replace: 'outcome ? units : 0',
     },
     // Some renders of the load fail by themselves.
-    run: struck('after claim', 'api'),
+    async run({ trial: { load, strike }, signal }) {
+      await strike(stepNamed('after claim'), 'api')
+      await until(() => load.exchanges.some(({ shown }) => shown?.status === 'failed'), signal)
+    },
   },
   {
     promise: 'I4',
@@ -77,10 +81,14 @@ const GUARDS: readonly Guard[] = [
       find: 'if (mayWait) return {',
       replace: 'if (false) return {',
     },
-    run: at('after claim', async ({ rig, trial }) => {
-      await wipe(rig)
-      await trial.load.look()
-    }),
+    run: ({ rig, trial: { load, outage }, signal }) =>
+      outage(() =>
+        killed(rig, 'renderer', async () => {
+          await until(() => load.open().length > 0, signal)
+          await wipe(rig)
+          await load.look()
+        }),
+      ),
   },
   {
     promise: 'I6',
@@ -90,7 +98,7 @@ const GUARDS: readonly Guard[] = [
       find: "headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },",
       replace: 'headers: {},',
     },
-    run: struck('before produce', 'kafka'),
+    run: ({ trial }) => trial.strike(stepNamed('before produce'), 'kafka'),
   },
   {
     promise: 'I7',
@@ -100,16 +108,16 @@ const GUARDS: readonly Guard[] = [
       find: 'if (after.step !== progress.step) await this.#remindOf(after)',
       replace: '',
     },
-    run: struck('after the answer of a receiver, before its record', 'webhooks'),
+    async run({ rig, trial: { strike }, signal }) {
+      await strike(stepNamed('after the answer of a receiver, before its record'), 'webhooks')
+      const before = rig.posts.length
+      await until(() => rig.posts.slice(before).some(({ status }) => status >= 500), signal)
+    },
   },
 ]
 
 /** Short: what has not come about in this time is broken, and the longer it waits the longer the test takes. */
 const PATIENCE_MS = 20_000
-
-function struck(step: string, victim: Victim): Guard['run'] {
-  return ({ trial }) => trial.strike(stepNamed(step), victim)
-}
 
 function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run'] {
   return (ground) => ground.trial.at(stepNamed(step), () => away(ground))
@@ -128,6 +136,11 @@ function tellAgain(step: string): Guard['run'] {
       for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
     })
   })
+}
+
+/** The callers go on meanwhile. */
+async function until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
+  while (!isSo()) await sleep(WAIT_MS, undefined, { signal })
 }
 
 let rig: Rig
