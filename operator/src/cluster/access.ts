@@ -1,8 +1,10 @@
 /**
  * Where the API server is and who asks it, by client-node, which knows all ways a kubeconfig has of saying so and reads a token again
- * before it ends. It takes half a second and 50 MB to load, so that happens here and nowhere else.
+ * before it ends. It takes a while to load, so that happens here and nowhere else.
  */
+
 import type { Agent, RequestOptions } from 'node:https'
+import { registerHooks } from 'node:module'
 import type { KubeConfig } from '@kubernetes/client-node'
 
 export interface Access {
@@ -14,6 +16,8 @@ export interface Access {
 
 export type Credentials = Omit<RequestOptions, 'headers'> & { readonly headers: Readonly<Record<string, string>> }
 
+const NO_CLIENTS = 'data:text/javascript,export const createConfiguration = undefined, ServerConfiguration = undefined'
+
 /** What client-node takes for the API server where nothing says where one is. */
 const NOWHERE = 'http://localhost:8080'
 
@@ -22,13 +26,32 @@ const NOWHERE = 'http://localhost:8080'
  * first there is. Throws with what is wrong, and repeats nothing of the file.
  */
 export async function loadAccess(kubeconfig?: string): Promise<Access> {
-  const { KubeConfig } = await import('@kubernetes/client-node')
+  const KubeConfig = await loadKubeConfig()
   const config = new KubeConfig()
   const fault = faultOf(() => (kubeconfig === undefined ? config.loadFromDefault() : config.loadFromFile(kubeconfig)))
   if (fault !== undefined) {
     throw new Error(`the kubeconfig ${kubeconfig ?? 'of the environment'} cannot be read: ${fault}`)
   }
   return { server: serverOf(config), authorize: () => authorize(config) }
+}
+
+/**
+ * With the module of kubeconfigs come clients for all APIs and the models of all resources, 45 MB and some seconds of a small machine,
+ * for a method that makes such a client. Nobody calls it here, so they are left out.
+ */
+async function loadKubeConfig(): Promise<new () => KubeConfig> {
+  const withoutClients = registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const isLeftOut =
+        specifier === './gen/index.js' && context.parentURL?.endsWith('/client-node/dist/config.js') === true
+      return isLeftOut ? { url: NO_CLIENTS, format: 'module', shortCircuit: true } : nextResolve(specifier, context)
+    },
+  })
+  try {
+    return (await import('@kubernetes/client-node/dist/config.js')).KubeConfig
+  } finally {
+    withoutClients.deregister()
+  }
 }
 
 /** Why a kubeconfig cannot be read. What a parser says of it is left out, as it quotes the file with its credentials. */

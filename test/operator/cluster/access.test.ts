@@ -1,10 +1,19 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 const TOKEN = 'do-not-repeat-me'
+
+/** Prints what is loaded to get at a cluster. */
+const SEES_LOADED = `
+import { registerHooks } from 'node:module'
+registerHooks({ load: (url, context, nextLoad) => (console.log(url), nextLoad(url, context)) })
+const [access, file] = process.argv.slice(1)
+await (await import(access)).loadAccess(file)`
 
 let folder: string
 let file: string
@@ -34,6 +43,21 @@ test('a kubeconfig says where the API server is, and with what to ask it', async
   const request = await access.authorize()
   expect(request).toMatchObject({ headers: { Authorization: `Bearer ${TOKEN}` }, servername: 'kube' })
   expect(request.agent).toBeUndefined()
+})
+
+test('the clients and models of client-node are not loaded for it', async () => {
+  await written({ server: 'https://api.example.test' })
+  const access = import.meta.resolve('@platen/operator/cluster/access.ts')
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '-e',
+    SEES_LOADED,
+    access,
+    file,
+  ])
+  const loaded = stdout.split('\n').filter((url) => url.includes('/client-node/'))
+  expect(loaded.find((url) => url.endsWith('/dist/config.js'))).toBeDefined()
+  expect(loaded.filter((url) => url.includes('/models/') || url.endsWith('/gen/index.js'))).toEqual([])
 })
 
 test('a proxy is gone through', async () => {
