@@ -1,20 +1,35 @@
-/** The last line of a test run: one plain sentence over all suites, for people who skim and for tools that read one line. */
+/**
+ * The last lines of a test run: what failed, and one plain sentence over all suites, for people who skim and for tools that read one
+ * line.
+ */
 import { writeSync } from 'node:fs'
+import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node'
 
 const STDOUT = 1
+const WHY_CHARS = 1500
 
 export class SummaryReporter implements Reporter {
-  #summary: string | undefined
+  #lastLines: string | undefined
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     // The other reporters list the failures only now; the process's exit is the one moment after all of them.
-    if (this.#summary === undefined) process.once('exit', () => writeSync(STDOUT, `${this.#summary}\n`))
+    if (this.#lastLines === undefined) process.once('exit', () => writeSync(STDOUT, `${this.#lastLines}\n`))
     const unequal = unequalScenarios(modules)
     for (const name of unequal) writeSync(STDOUT, `FAILED: on one topology alone: ${name}\n`)
     if (unequal.length > 0) process.exitCode = 1
-    this.#summary = summaryOf(modules, unhandledErrors.length + unequal.length)
+    const lines = [...failuresOf(modules), summaryOf(modules, unhandledErrors.length + unequal.length)]
+    this.#lastLines = lines.join('\n')
   }
+}
+
+/** Each test that failed, and with what: the details stand far above where many failed, and whoever is shown the end alone sees these. */
+function failuresOf(modules: readonly TestModule[]): readonly string[] {
+  const failed = modules.flatMap((module) => [...module.children.allTests('failed')])
+  return failed.map((test) => {
+    const why = test.result().errors?.[0]?.message ?? ''
+    return `FAILED: ${nameOf(test)}: ${stripVTControlCharacters(why).replaceAll('\n', ' | ').slice(0, WHY_CHARS)}`
+  })
 }
 
 /**

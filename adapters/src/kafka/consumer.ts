@@ -19,7 +19,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
 import { groupMember } from './client/member.ts'
 import { type KafkaConnection, unavailable } from './connect.ts'
-import { type Lag, type Partition, partitionOf, type StoredRecord } from './partition/partition.ts'
+import { type Lag, nameOf, type Partition, partitionOf, type StoredRecord } from './partition/partition.ts'
 import { type Watermark, watermark } from './partition/watermark.ts'
 
 export interface ConsumerSettings {
@@ -55,7 +55,7 @@ export interface GroupConsumer extends AsyncDisposable {
   unplaced(): readonly { readonly topic: string; readonly partition: number }[]
   /** Begins a partition anew at an offset, or without one lets it wait again. What was fetched of it is forgotten. */
   seek(topic: string, partition: number, offset: number | undefined): void
-  /** False when it has stopped for good, and only a new one helps. One that cannot reach a broker tries on, and is alive. */
+  /** False when nothing was heard of it for so long that only a new one helps. One that cannot reach a broker tries on, and is alive. */
   isAlive(): boolean
   lag(): readonly Lag[]
 }
@@ -89,8 +89,8 @@ class Member implements GroupConsumer {
   /** Where polling goes on: the partitions take turns. */
   #turn = 0
   #heardAt: number
-  #failure: Error | undefined
   #starting: Promise<void> = Promise.resolve()
+  #hasStopped = false
   /** Not between a crash and the start that follows, which begins with nothing paused. */
   #isRunning = false
   readonly #joined = Promise.withResolvers<void>()
@@ -126,7 +126,7 @@ class Member implements GroupConsumer {
       if (deadline.aborted) throw new Unavailable(`the group ${group} did not let this process in`, { cause })
       return unavailable(cause)
     })
-    void this.#commitNowAndThen()
+    void this.#tend()
   }
 
   /** Resolves when it has joined, or has failed to and tries again. */
@@ -191,8 +191,7 @@ class Member implements GroupConsumer {
   }
 
   isAlive(): boolean {
-    const silenceMs = this.#connection.clock.monotonic() - this.#heardAt
-    return this.#failure === undefined && silenceMs < KAFKA_SILENCE_MS_MAX
+    return this.#connection.clock.monotonic() - this.#heardAt < KAFKA_SILENCE_MS_MAX
   }
 
   lag(): readonly Lag[] {
@@ -211,7 +210,7 @@ class Member implements GroupConsumer {
     await this.commit(never).catch((err: unknown) => log.warn({ group: this.#settings.group, err }, 'offsets left'))
     for (const line of this.#partitions.values()) line.lose()
     this.#partitions = new Map()
-    // A broker that does not answer would else hold up the end of the process; the group then misses this member by itself.
+    // A broker that does not answer would else hold up the end of the process; the group then misses this member.
     await abortable(this.#leave(), clock.timeout(KAFKA_ANSWER_MS_MAX)).catch(() => undefined)
   }
 
@@ -246,8 +245,7 @@ class Member implements GroupConsumer {
     // It is let join to leave again.
     if (this.#closing.signal.aborted) return
     this.#isRunning = true
-    const { group, isSeeking = false } = this.#settings
-    const before = this.#partitions
+    const [{ group, isSeeking = false }, before] = [this.#settings, this.#partitions]
     this.#partitions = new Map()
     for (const [topic, numbers] of Object.entries(assignment)) {
       for (const number of numbers) {
@@ -337,15 +335,15 @@ class Member implements GroupConsumer {
     if (this.#isRunning) this.#consumer.resume([{ topic: line.topic, partitions: [line.partition] }])
   }
 
-  async #commitNowAndThen(): Promise<void> {
-    const { clock, log } = this.#connection
-    const { signal } = this.#closing
+  /** Commits now and then, and starts again where it has stopped, until it is closed. */
+  async #tend(): Promise<void> {
+    const [{ clock, log }, { signal }] = [this.#connection, this.#closing]
     while (!signal.aborted) {
       await clock.sleep(KAFKA_COMMIT_EVERY_MS, signal).catch(() => undefined)
       if (signal.aborted) return
       // The next time will do: what is not committed is at worst delivered again.
-      await this.commit(signal).catch((err: unknown) =>
-        log.debug({ group: this.#settings.group, err }, 'commit failed'),
+      await (this.#hasStopped ? this.#startAnew() : this.commit(signal)).catch((err: unknown) =>
+        log.debug({ group: this.#settings.group, err }, 'neither committed nor started'),
       )
     }
   }
@@ -382,15 +380,21 @@ class Member implements GroupConsumer {
 
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
     const [{ log }, { group }] = [this.#connection, this.#settings]
-    this.#hear()
+    if (restart) this.#hear()
     if (restart) return log.warn({ group, err: error }, 'consumer starts again')
+    // For whoever waits for it to join; once it has, nobody does.
     this.#joined.reject(error)
-    if (this.#closing.signal.aborted) return
-    this.#failure = error
-    log.error({ group, err: error }, 'consumer stopped')
+    this.#hasStopped = !this.#closing.signal.aborted
+    if (this.#hasStopped) log.error({ group, err: error }, 'consumer stopped')
   }
-}
 
-function nameOf(topic: string, partition: number): string {
-  return `${topic}/${partition}`
+  /** After what kafkajs takes for a fault that no retry mends: brokers say such things too while they come and go. */
+  async #startAnew(): Promise<void> {
+    this.#hasStopped = false
+    this.#starting = this.#start()
+    await this.#starting.catch((cause: unknown) => {
+      this.#hasStopped = true
+      throw cause
+    })
+  }
 }

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Mutant } from './rig/mutant.ts'
-import { killed, openRig, type Rig, wipe } from './rig/rig.ts'
+import { killed, openRig, type Post, type Rig, wipe } from './rig/rig.ts'
 import { tryFaults } from './series.ts'
 import type { Ground } from './trial/fault.ts'
 import type { PromiseId } from './trial/judge.ts'
@@ -60,7 +60,8 @@ const GUARDS: readonly Guard[] = [
     // Some renders of the load fail by themselves.
     async run({ trial: { load, strike }, signal }) {
       await strike(stepNamed('after claim'), 'api')
-      await until(() => load.exchanges.some(({ shown }) => shown?.status === 'failed'), signal)
+      const hasFailed = () => load.exchanges.some(({ shown }) => shown?.status === 'failed')
+      while (!hasFailed()) await Promise.all([load.look(), sleep(WAIT_MS, undefined, { signal })])
     },
   },
   {
@@ -108,10 +109,13 @@ const GUARDS: readonly Guard[] = [
       find: 'if (after.step !== progress.step) await this.#remindOf(after)',
       replace: '',
     },
-    async run({ rig, trial: { strike }, signal }) {
+    // Who has the answer to a sync render is told once.
+    async run({ rig, trial: { load, strike }, signal }) {
       await strike(stepNamed('after the answer of a receiver, before its record'), 'webhooks')
       const before = rig.posts.length
-      await until(() => rig.posts.slice(before).some(({ status }) => status >= 500), signal)
+      const isOwn = ({ body }: Post) =>
+        load.exchanges.some(({ kind, render }) => kind === 'async' && render !== undefined && body.includes(render))
+      await until(() => rig.posts.slice(before).some((post) => post.status >= 500 && isOwn(post)), signal)
     },
   },
 ]

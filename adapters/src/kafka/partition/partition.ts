@@ -44,6 +44,11 @@ export interface Partition {
   lose(): void
 }
 
+/** What a partition is known by within a process. */
+export function nameOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`
+}
+
 /** A partition that is ours from now on. What is known of it from earlier stands in its watermark. */
 export function partitionOf(topic: string, partition: number, watermark: Watermark): Partition {
   let waiting: StoredRecord[] = []

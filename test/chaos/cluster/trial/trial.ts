@@ -1,7 +1,7 @@
 /** One tenant's callers through a series of faults, and the verdict on what they were promised. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerProcess } from '../../../topology/server/process.ts'
-import { killed, type Rig, type Victim } from '../rig/rig.ts'
+import { DEPLOYABLES, killed, type Rig, type Victim } from '../rig/rig.ts'
 import { judge, type Outage, type Violation } from './judge.ts'
 import { beginLoad, type Load } from './load.ts'
 import { readFacts } from './oracle.ts'
@@ -33,6 +33,7 @@ const PATIENCE_MS = 180_000
 const RECOVERY_MS_MAX = 120_000
 const ASK_EVERY_MS = 250
 const OK = 200
+const COMPLAINTS = 10
 
 /** Begins with a tenant of its own, and resolves when its first render is there. */
 export async function beginTrial({ rig, random, patienceMs = PATIENCE_MS, signal }: TrialOptions): Promise<Trial> {
@@ -50,7 +51,7 @@ export async function beginTrial({ rig, random, patienceMs = PATIENCE_MS, signal
     const own: Outage = { from: performance.now(), until: Number.POSITIVE_INFINITY }
     outages.push(own)
     await away()
-    await recovered(load, signal)
+    await recovered(load, rig, signal)
     own.until = performance.now()
   }
   const at: Trial['at'] = async ({ actor, server, point }, away) => {
@@ -86,10 +87,28 @@ export async function beginTrial({ rig, random, patienceMs = PATIENCE_MS, signal
 }
 
 /** Resolves when a caller gets a PDF again: whatever was away is back, and who has to know of it knows. */
-async function recovered(load: Load, signal: AbortSignal): Promise<void> {
+async function recovered(load: Load, rig: Rig, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + RECOVERY_MS_MAX
   for (let status = await load.probe(); status !== OK; status = await load.probe()) {
-    if (performance.now() > deadline) throw new Error(`the service did not come back: a probe was answered ${status}`)
+    if (performance.now() > deadline) {
+      const complaint = load.exchanges.findLast(({ kind }) => kind === 'sync')?.complaint ?? ''
+      throw new Error(['the service did not come back', `${status} ${complaint}`, ...states(rig)].join('\n'))
+    }
     await sleep(ASK_EVERY_MS, undefined, { signal })
   }
+}
+
+/** Who runs, and what each has complained of last. */
+function states(rig: Rig): readonly string[] {
+  return DEPLOYABLES.flatMap((name) =>
+    rig.processes(name).flatMap((process) => {
+      const complaints = process.log().split('\n').filter(isComplaint).slice(-COMPLAINTS)
+      return [`${name} ${process.isRunning() ? 'runs' : 'HAS ENDED'}`, ...complaints]
+    }),
+  )
+}
+
+/** Beside the lines of the log there may be what a process says as it dies. */
+function isComplaint(line: string): boolean {
+  return line !== '' && !/^\{"level":"(debug|info)"/.test(line)
 }
