@@ -58,8 +58,9 @@ const GUARDS: readonly Guard[] = [
       replace: 'outcome ? units : 0',
     },
     // Some renders of the load fail by themselves.
-    async run({ trial: { load, strike }, signal }) {
-      await strike(stepNamed('after claim'), 'api')
+    async run({ trial, signal }) {
+      const { load } = trial
+      await trial.strike(stepNamed('after claim'), 'api')
       const hasFailed = () => load.exchanges.some(({ shown }) => shown?.status === 'failed')
       while (!hasFailed()) await Promise.all([load.look(), sleep(WAIT_MS, undefined, { signal })])
     },
@@ -82,12 +83,12 @@ const GUARDS: readonly Guard[] = [
       find: 'if (mayWait) return {',
       replace: 'if (false) return {',
     },
-    run: ({ rig, trial: { load, outage }, signal }) =>
-      outage(() =>
+    run: ({ rig, trial, signal }) =>
+      trial.outage(() =>
         killed(rig, 'renderer', async () => {
-          await until(() => load.open().length > 0, signal)
+          await until(() => trial.load.open().length > 0, signal)
           await wipe(rig)
-          await load.look()
+          await trial.load.look()
         }),
       ),
   },
@@ -110,11 +111,13 @@ const GUARDS: readonly Guard[] = [
       replace: '',
     },
     // Who has the answer to a sync render is told once.
-    async run({ rig, trial: { load, strike }, signal }) {
-      await strike(stepNamed('after the answer of a receiver, before its record'), 'webhooks')
+    async run({ rig, trial, signal }) {
+      await trial.strike(stepNamed('after the answer of a receiver, before its record'), 'webhooks')
       const before = rig.posts.length
       const isOwn = ({ body }: Post) =>
-        load.exchanges.some(({ kind, render }) => kind === 'async' && render !== undefined && body.includes(render))
+        trial.load.exchanges.some(
+          ({ kind, render }) => kind === 'async' && render !== undefined && body.includes(render),
+        )
       await until(() => rig.posts.slice(before).some((post) => post.status >= 500 && isOwn(post)), signal)
     },
   },
