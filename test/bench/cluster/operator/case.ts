@@ -25,7 +25,7 @@ const IDLE_MS = 60_000
 /** In its first minute V8 tidies up what came before. */
 const REST_MS = 60_000
 
-/** With all of it a run takes half an hour, as the API server takes some hundred writes a second. */
+/** With all of it a run takes a quarter of an hour. */
 export async function* operator(scale: number): AsyncGenerator<Figure> {
   await using stand = await startStand()
   const tenants = Math.ceil(TENANTS * scale)
