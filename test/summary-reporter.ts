@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node'
 
 const STDOUT = 1
-const WHY_CHARS = 1500
+const WHY_CHARS = 4000
 
 export class SummaryReporter implements Reporter {
   #lastLines: string | undefined

@@ -177,8 +177,7 @@ class Member implements GroupConsumer {
 
   async commit(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    const { clock } = this.#connection
-    const deadline = clock.timeout(KAFKA_ANSWER_MS_MAX)
+    const deadline = this.#connection.clock.timeout(KAFKA_ANSWER_MS_MAX)
     const moved = this.#moved()
     this.#committing = this.#committing.catch(() => undefined).then(() => this.#commitMoved())
     await abortable(this.#committing, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
@@ -210,7 +209,7 @@ class Member implements GroupConsumer {
     await this.commit(never).catch((err: unknown) => log.warn({ group: this.#settings.group, err }, 'offsets left'))
     for (const line of this.#partitions.values()) line.lose()
     this.#partitions = new Map()
-    // A broker that does not answer would else hold up the end of the process; the group then misses this member.
+    // A broker that does not answer would else hold up the end of the process; the group then misses this member by itself.
     await abortable(this.#leave(), clock.timeout(KAFKA_ANSWER_MS_MAX)).catch(() => undefined)
   }
 
@@ -245,7 +244,8 @@ class Member implements GroupConsumer {
     // It is let join to leave again.
     if (this.#closing.signal.aborted) return
     this.#isRunning = true
-    const [{ group, isSeeking = false }, before] = [this.#settings, this.#partitions]
+    const { group, isSeeking = false } = this.#settings
+    const before = this.#partitions
     this.#partitions = new Map()
     for (const [topic, numbers] of Object.entries(assignment)) {
       for (const number of numbers) {
@@ -380,7 +380,7 @@ class Member implements GroupConsumer {
 
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
     const [{ log }, { group }] = [this.#connection, this.#settings]
-    if (restart) this.#hear()
+    this.#hear()
     if (restart) return log.warn({ group, err: error }, 'consumer starts again')
     // For whoever waits for it to join; once it has, nobody does.
     this.#joined.reject(error)

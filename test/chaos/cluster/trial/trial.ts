@@ -33,7 +33,8 @@ const PATIENCE_MS = 180_000
 const RECOVERY_MS_MAX = 120_000
 const ASK_EVERY_MS = 250
 const OK = 200
-const COMPLAINTS = 10
+const COMPLAINTS = 5
+const COMPLAINT_CHARS = 200
 
 /** Begins with a tenant of its own, and resolves when its first render is there. */
 export async function beginTrial({ rig, random, patienceMs = PATIENCE_MS, signal }: TrialOptions): Promise<Trial> {
@@ -103,7 +104,8 @@ function states(rig: Rig): readonly string[] {
   return DEPLOYABLES.flatMap((name) =>
     rig.processes(name).flatMap((process) => {
       const complaints = process.log().split('\n').filter(isComplaint).slice(-COMPLAINTS)
-      return [`${name} ${process.isRunning() ? 'runs' : 'HAS ENDED'}`, ...complaints]
+      const shown = complaints.map((line) => line.slice(0, COMPLAINT_CHARS))
+      return [`${name} ${process.isRunning() ? 'runs' : 'HAS ENDED'}`, ...shown]
     }),
   )
 }
