@@ -139,6 +139,27 @@ describeOnKafka('the projection', (kafka) => {
       )
     })
 
+    test('is exact again when Redis loses charges of an account, and there are more than that by the time one looks', async ({
+      signal,
+    }) => {
+      await using scene = await aScene(kafka, redis)
+      const two = () => success(scene.aRender({ units: 2 }))
+      {
+        await using _first = start(scene.ports)
+        await scene.append(two())
+        await isExact(scene)
+      }
+      const keys = await scene.redis.call((client) => client.keys(`*{${scene.accounts[0]}}*`), signal)
+      await scene.redis.call((client) => client.del(...keys), signal)
+      await scene.append(two(), two(), two())
+      await using _second = start(scene.ports)
+      await eventually(
+        () => scene.charged(),
+        (charged) => String(charged) === String(scene.expected()),
+      )
+      await isExact(scene)
+    })
+
     test('goes on where another was killed, at whichever step', { timeout: 240_000 }, async () => {
       await using scene = await aScene(kafka, redis)
       let steps = 0

@@ -5,14 +5,14 @@
  * How far it is stands in Redis beside the views, written after what it stands for: emptied, it begins with the first event there is;
  * come back as it was an hour ago, it goes on from there. To apply an event again changes nothing, so at every doubt it is done again.
  * Less than all can be lost as well, by eviction or by hand: so what accounts were charged is looked at from time to time, and where it
- * has become less, all begins anew.
+ * has become less, or is counted anew, all begins anew.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EventSpan, ReplayableLog, ReplayBegin } from '@platen/contract/port/event-log.ts'
-import type { Limiter } from '@platen/contract/port/limiter.ts'
+import type { Tally, TallyingLimiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
@@ -28,7 +28,7 @@ import { monthOf } from '@platen/contract/render.ts'
 export interface ProjectionPorts {
   readonly events: ReplayableLog
   readonly checkpoints: Checkpoints
-  readonly limiter: Pick<Limiter, 'settle' | 'usage'>
+  readonly limiter: Pick<TallyingLimiter, 'settle' | 'tally'>
   readonly ledger: Pick<RenderLedger, 'settle'>
   readonly meter: ProjectionMeter
   readonly clock: Clock
@@ -92,10 +92,10 @@ async function applyAll(
     spans.flatMap(({ events }) => events),
     (event) => apply(ports, { event, now, signal }),
   )
-  const usages = new Map<string, Promise<number>>()
-  const chargedTo = (account: string) => {
-    const known = usages.get(account) ?? limiter.usage(account, period, signal).then(({ charged }) => charged)
-    usages.set(account, known)
+  const tallies = new Map<string, Promise<Tally>>()
+  const tallyOf = (account: string) => {
+    const known = tallies.get(account) ?? limiter.tally(account, period, signal)
+    tallies.set(account, known)
     return known
   }
   return await Promise.all(
@@ -104,7 +104,10 @@ async function applyAll(
         events.filter((event) => isCharged(event, period)).map(({ manifest }) => manifest.render.account),
       )
       const charged = await Promise.all(
-        [...accounts].map(async (account) => [account, await chargedTo(account)] as const),
+        [...accounts].map(async (account) => {
+          const tally = await tallyOf(account)
+          return [nameOf(account, tally), tally.charged] as const
+        }),
       )
       const checkpoint = held.get(partition)
       if (checkpoint === undefined) return undefined
@@ -149,13 +152,19 @@ async function audit({ checkpoints, limiter, clock, log }: ProjectionPorts, sign
   const period = monthOf(clock.now())
   const known = await checkpoints.charged(period, signal)
   let lost = 0
-  await eachAtOnce([...known.units], async ([account, units]) => {
-    const { charged } = await limiter.usage(account, period, signal)
-    if (charged < units) lost += 1
+  await eachAtOnce([...known.units], async ([name, units]) => {
+    const [account = ''] = name.split(' ', 1)
+    const tally = await limiter.tally(account, period, signal)
+    if (tally.charged < units || nameOf(account, tally) !== name) lost += 1
   })
   if (lost === 0) return
   log.warn({ accounts: lost }, 'charges were lost')
   await checkpoints.forget(known, signal)
+}
+
+/** What is written down of an account stands under its count as well: one that was lost and outgrown would look as if nothing was. */
+function nameOf(account: string, { count = '' }: Tally): string {
+  return `${account} ${count}`
 }
 
 /** Does something with many, some at a time. Rejects when all of those have ended that were begun. */

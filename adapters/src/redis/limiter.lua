@@ -1,7 +1,8 @@
 -- What one account may still ask for: the algorithm of contract/src/allowance.ts, decided where all API processes meet.
 -- KEYS  1 holdings: render -> what it holds, as JSON      2 lapses: render, by when its holding lapses
 --       3 sums of the holdings: units of a month, outstanding renders of an engine
---       4 charges of the month: units in sum, and the renders they are of, in buckets      5 renders that ended without a charge
+--       4 charges of the month: units in sum, the renders they are of, in buckets, and a name for this count, which is another one
+--         where an earlier was lost      5 renders that ended without a charge
 --       when one is reserved: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
 --       when one is settled: from 6 on the rate buckets it was counted in
 -- All are of one account, hence of one hash slot. All expire: by what Redis itself sees of time, while `now` may be the caller's.
@@ -186,6 +187,7 @@ local function charge()
   local bucket, entry = bucketOf(request.id)
   redis.call('HSET', CHARGES, bucket, (redis.call('HGET', CHARGES, bucket) or '') .. entry)
   redis.call('HINCRBY', CHARGES, 'units', request.charge)
+  redis.call('HSETNX', CHARGES, 'count', request.id .. '-' .. now)
   redis.call('PEXPIRE', CHARGES, request.chargeKeptMs)
 end
 
@@ -218,6 +220,10 @@ end
 function operations.usage()
   lapse()
   return usage()
+end
+
+function operations.tally()
+  return {charged = tonumber(redis.call('HGET', CHARGES, 'units') or 0), count = redis.call('HGET', CHARGES, 'count') or nil}
 end
 
 local answer = operations[request.operation]()

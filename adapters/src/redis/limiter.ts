@@ -7,7 +7,7 @@
 import { rateBucketsOf } from '@platen/contract/allowance.ts'
 import { CHARGES_KEPT_MS, QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Decision, Limiter, Usage } from '@platen/contract/port/limiter.ts'
+import type { Decision, Tally, TallyingLimiter, Usage } from '@platen/contract/port/limiter.ts'
 import { VIEW_KEPT_MS } from '@platen/contract/redis-limit.ts'
 import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -19,7 +19,7 @@ import { openScript } from './script.ts'
 const KEPT_MS = VIEW_KEPT_MS
 
 /** The limiter in Redis. Without a clock of its own it goes by that of Redis, the one clock all processes have in common. */
-export function redisLimiter(redis: RedisConnection, clock?: Clock): Limiter {
+export function redisLimiter(redis: RedisConnection, clock?: Clock): TallyingLimiter {
   const script = openScript(redis, { file: './limiter.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
   const run = (keys: readonly string[], request: object, signal: AbortSignal) =>
@@ -53,6 +53,10 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): Limiter {
     async usage(account, period, signal) {
       // See `reserve`.
       return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
+    },
+    async tally(account, period, signal) {
+      // See `reserve`.
+      return (await run(keysOf(account, period), { operation: 'tally' }, signal)) as Tally
     },
   }
 }

@@ -36,7 +36,7 @@ export interface Checkpoint {
 
 export interface Applied {
   readonly to: number
-  /** The month of now, and what accounts with new charges in it are charged by now, by account. */
+  /** The month of now, and what accounts with new charges in it are charged by now, each under a name. */
   readonly period: string
   readonly charged: ReadonlyMap<string, number>
 }
@@ -45,6 +45,6 @@ export interface Charged {
   readonly period: string
   /** Changes when all begins anew. */
   readonly beginning: string
-  /** Units, by account. */
+  /** Units, by the names that `advance` was given. */
   readonly units: ReadonlyMap<string, number>
 }

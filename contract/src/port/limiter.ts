@@ -57,6 +57,18 @@ export interface Usage {
   readonly reserved: number
 }
 
+/** A limiter whose charges may be lost, in whole and for one account alone. Every method throws `Unavailable` as those of all do. */
+export interface TallyingLimiter extends Limiter {
+  /** What an account is charged in a month. */
+  tally(account: string, period: string, signal: AbortSignal): Promise<Tally>
+}
+
+export interface Tally {
+  readonly charged: number
+  /** Which count it is: where the charges were lost another one begins. Absent as long as nothing is charged. */
+  readonly count?: string
+}
+
 /** The tightest of the rate buckets a render goes through. */
 export interface RateState {
   readonly limit: number
