@@ -3,12 +3,14 @@
  * that the guard is there for.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Mutant } from './rig/mutant.ts'
-import { killed, openRig, type Post, type Rig, wipe } from './rig/rig.ts'
+import { killed, openRig, type Rig, wipe } from './rig/rig.ts'
 import { tryFaults } from './series.ts'
 import type { Ground } from './trial/fault.ts'
 import type { PromiseId } from './trial/judge.ts'
+import type { Exchange } from './trial/load.ts'
 import { stepNamed } from './trial/step.ts'
 
 interface Guard {
@@ -114,11 +116,11 @@ const GUARDS: readonly Guard[] = [
     async run({ rig, trial, signal }) {
       await trial.strike(stepNamed('after the answer of a receiver, before its record'), 'webhooks')
       const before = rig.posts.length
-      const isOwn = ({ body }: Post) =>
-        trial.load.exchanges.some(
-          ({ kind, render }) => kind === 'async' && render !== undefined && body.includes(render),
-        )
-      await until(() => rig.posts.slice(before).some((post) => post.status >= 500 && isOwn(post)), signal)
+      const isRefused = ({ kind, render }: Exchange) =>
+        kind === 'async' &&
+        render !== undefined &&
+        rig.posts.slice(before).some(({ status, body }) => status >= 500 && body.includes(uuidOf(render)))
+      await until(() => trial.load.exchanges.some(isRefused), signal)
     },
   },
 ]
@@ -143,6 +145,12 @@ function tellAgain(step: string): Guard['run'] {
       for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
     })
   })
+}
+
+/** By which name a webhook knows a render. */
+function uuidOf(render: string): string {
+  // It was issued to a caller.
+  return renderUuid(render as RenderId)
 }
 
 /** The callers go on meanwhile. */
