@@ -125,6 +125,12 @@ const GUARDS: readonly Guard[] = [
   },
 ]
 
+const commits = stepNamed('after event, before commit')
+const COMMITS_ASYNC = {
+  ...commits,
+  point: { side: 'before', request: /^kafka:8 .*render\.react_pdf\.async/s },
+} as const
+
 /** Short: what has not come about in this time is broken, and the longer it waits the longer the test takes. */
 const PATIENCE_MS = 20_000
 
@@ -134,17 +140,19 @@ function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run']
 
 /**
  * A render that has ended comes to a renderer again, until that has taken a step as often as other renders have to. The ledger is wiped,
- * as it would know of the end, and nobody is there to tell it anew from the events.
+ * as it would know of the end, and nobody is there to tell it anew from the events. It is an async one: nobody waits for a sync one any
+ * more when that comes again.
  */
 function tellAgain(step: string): Guard['run'] {
-  return at('after event, before commit', async ({ rig, trial, signal }) => {
-    await trial.load.look()
-    await killed(rig, 'webhooks', async () => {
-      await killed(rig, 'renderer', () => wipe(rig))
-      const { actor, server, point } = stepNamed(step)
-      for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
+  return ({ rig, trial, signal }) =>
+    trial.at(COMMITS_ASYNC, async () => {
+      await trial.load.look()
+      await killed(rig, 'webhooks', async () => {
+        await killed(rig, 'renderer', () => wipe(rig))
+        const { actor, server, point } = stepNamed(step)
+        for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
+      })
     })
-  })
 }
 
 /** By which name a webhook knows a render. */
