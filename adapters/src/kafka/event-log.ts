@@ -25,7 +25,7 @@ export interface EventLogSettings {
 }
 
 export interface KafkaEventLog extends EventLog, ReplayableLog {
-  /** False when one who follows has stopped for good: only a new process helps. */
+  /** False when nothing was heard of one who follows for so long that only a new process helps. */
   isAlive(): boolean
   /** What the partitions followed here still have to do; of one reader, or of all. */
   lag(reader?: string): readonly Lag[]

@@ -29,7 +29,7 @@ export interface RenderQueueSettings {
 
 /** Closing it closes its consumers. */
 export interface KafkaRenderQueue extends RenderQueue, AsyncDisposable {
-  /** False when a consumer has stopped for good: only a new process helps. */
+  /** False when nothing was heard of a consumer for so long that only a new process helps. */
   isAlive(): boolean
   /** What the partitions consumed here still have to do. */
   lag(): readonly Lag[]

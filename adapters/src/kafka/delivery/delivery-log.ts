@@ -51,7 +51,7 @@ export interface DeliveryDesk extends Pick<DeliveryLog, 'find' | 'ofRender' | 'r
 
 /** Closing it leaves the group: what is in hand is given out to others. */
 export interface KafkaDeliveryLog extends DeliveryLog, DeliveryDesk, AsyncDisposable {
-  /** False when it has stopped for good: only a new process helps. */
+  /** False when nothing was heard of it for so long that only a new process helps. */
   isAlive(): boolean
   /** What the partitions read here still have to do. */
   lag(): readonly Lag[]
