@@ -5,12 +5,29 @@
 import { writeSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node'
+import { closeStartsFile, type FileSpan, openStartsFile, timeReport } from './time-report.ts'
 
 const STDOUT = 1
 const WHY_CHARS = 4000
 
 export class SummaryReporter implements Reporter {
   #lastLines: string | undefined
+  readonly #startedAt = new Map<string, number>()
+  readonly #spans: FileSpan[] = []
+
+  onInit(): void {
+    openStartsFile()
+  }
+
+  onTestModuleQueued(module: TestModule): void {
+    this.#startedAt.set(keyOf(module), performance.now())
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    const endedAt = performance.now()
+    const startedAt = this.#startedAt.get(keyOf(module)) ?? endedAt
+    this.#spans.push({ project: module.project.name, file: module.relativeModuleId, startedAt, endedAt })
+  }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     // The other reporters list the failures only now; the process's exit is the one moment after all of them.
@@ -18,7 +35,8 @@ export class SummaryReporter implements Reporter {
     const unequal = unequalScenarios(modules)
     for (const name of unequal) writeSync(STDOUT, `FAILED: on one topology alone: ${name}\n`)
     if (unequal.length > 0) process.exitCode = 1
-    const lines = [...failuresOf(modules), summaryOf(modules, unhandledErrors.length + unequal.length)]
+    const times = timeReport(this.#spans, closeStartsFile())
+    const lines = [...times, ...failuresOf(modules), summaryOf(modules, unhandledErrors.length + unequal.length)]
     this.#lastLines = lines.join('\n')
   }
 }
@@ -47,6 +65,11 @@ function unequalScenarios(modules: readonly TestModule[]): readonly string[] {
 
 function isTried(test: TestCase): boolean {
   return test.result().state !== 'skipped'
+}
+
+/** Vitest makes a module anew once it is collected, so the object does not tell which one it is. */
+function keyOf({ project, relativeModuleId }: TestModule): string {
+  return `${project.name} ${relativeModuleId}`
 }
 
 function nameOf({ module, fullName }: TestCase): string {

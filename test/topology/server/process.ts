@@ -11,6 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { recordServerStart } from '../../time-report.ts'
 import { freePorts } from './free-port.ts'
 
 /** How one kind of server is started. */
@@ -96,8 +97,10 @@ async function startOnFreePort(recipe: Recipe, folder: string): Promise<{ place:
     const free = await freePorts(count)
     const port = recipe.port ?? free
     const place = { folder, port, ports: Array.from({ length: count }, (_, step) => (step === 0 ? port : free + step)) }
+    const startedAt = performance.now()
     try {
       await recipe.prepare?.(place)
+      recordServerStart({ name: `${recipe.name} (prepare)`, durationMs: performance.now() - startedAt })
       return { place, child: await run(recipe, place) }
     } catch (cause) {
       if (tries === PORT_TRIES_MAX || !PORT_TAKEN.test(String(cause))) throw cause
@@ -139,6 +142,7 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
 }
 
 async function run(recipe: Recipe, place: Place): Promise<ChildProcess> {
+  const startedAt = performance.now()
   const { path, args, env } = recipe.command(place)
   const output = openSync(logIn(place), 'w')
   const guarded = ['-c', GUARDED, 'guarded', place.folder, path, ...args]
@@ -151,6 +155,7 @@ async function run(recipe: Recipe, place: Place): Promise<ChildProcess> {
   child.once('exit', () => guard !== null && guard !== undefined && 'end' in guard && guard.end('dismissed\n'))
   try {
     await untilReady(recipe, place, child)
+    recordServerStart({ name: recipe.name, durationMs: performance.now() - startedAt })
     return child
   } catch (cause) {
     await endWith(child, 'SIGKILL')
