@@ -4,9 +4,8 @@ import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY, queued } from '../../test/fixture/api.ts'
-import { NOON } from '../../test/fixture/build.ts'
+import { NEVER, NOON } from '../../test/fixture/build.ts'
 
-const NEVER = new AbortController().signal
 const ASYNC = { template: 'invoice', data: { secret: 'hunter2' }, mode: 'async' }
 
 describe('a request that leads nowhere', () => {

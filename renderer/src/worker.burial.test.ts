@@ -4,11 +4,10 @@ import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { aManifest, aRecord } from '../../test/fixture/build.ts'
+import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
 import { runWorker } from './worker.ts'
 
-const NEVER = new AbortController().signal
 const REASON = /^the manifest cannot be read: 100 bytes/
 
 /** What stands in the store: the first half of a manifest. */

@@ -5,13 +5,12 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { HELD_LOOK_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { describe, expect, test } from 'vitest'
-import { aManifest, aRecord } from '../../test/fixture/build.ts'
+import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
 import type { RenderWork } from './engine/engine.ts'
 import { runWorker } from './worker.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
-const NEVER = new AbortController().signal
 const OTHER = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
 
 type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>

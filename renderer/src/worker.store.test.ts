@@ -3,12 +3,11 @@ import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { expect, test } from 'vitest'
-import { aRecord } from '../../test/fixture/build.ts'
+import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
 import { runWorker } from './worker.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
-const NEVER = new AbortController().signal
 const DEADLINE_MS = 25_000
 
 /** A worker with one render, one of whose calls of the artifact store is refused until the test lets it. */

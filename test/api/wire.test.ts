@@ -8,9 +8,9 @@ import { BODY_BYTES_MAX, BODY_DISCARD_BYTES_MAX, HEADER_BYTES_MAX } from '@plate
 import type { RenderRecord } from '@platen/contract/render.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
+import { NEVER } from '../fixture/build.ts'
 import { eventually } from '../topology/service.ts'
 
-const NEVER = new AbortController().signal
 const MIB = 1024 * 1024
 const KEY = `Authorization: Bearer ${LIVE_KEY}`
 const JSON_TYPE = 'Content-Type: application/json'

@@ -8,15 +8,13 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aDelivery } from '../fixture/build.ts'
+import { aDelivery, NEVER } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { describeDeliveryLog } from './delivery-log.suite.ts'
 import { memoryHarness, sqliteHarness } from './harness.ts'
 import { deliveryHarness } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
-
-const NEVER = new AbortController().signal
 
 describeDeliveryLog('memory', (clock) => memoryHarness(() => memoryDeliveryLog(clock)))
 describeDeliveryLog('sqlite', (clock) => sqliteHarness((database) => openSqliteDeliveryLog(database, clock, NEVER)))

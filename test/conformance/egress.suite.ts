@@ -8,9 +8,9 @@ import { EGRESS_BYTES_MAX, EGRESS_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { NEVER } from '../fixture/build.ts'
 import { aHost, giving, HOST, type TestHost } from '../topology/host.ts'
 
-const NEVER = new AbortController().signal
 const OTHER = `www.${HOST}`
 const ALLOWED = [HOST, OTHER]
 const URL_OF_IT = `https://${HOST}/a.png`

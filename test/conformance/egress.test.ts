@@ -3,12 +3,12 @@ import { createServer } from 'node:net'
 import { type EgressOptions, httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { NEVER } from '../fixture/build.ts'
 import { aCidr, aHost, at, giving, HOST, type TestHost } from '../topology/host.ts'
 import { describeEgress } from './egress.suite.ts'
 
 describeEgress('http', (host, clock) => httpEgress({ ...host.internet, clock }))
 
-const NEVER = new AbortController().signal
 let host: TestHost
 /** Another that nobody is to reach, on the same ports. */
 const [INSIDE, OUTSIDE] = ['127.0.0.2', '127.0.0.1']

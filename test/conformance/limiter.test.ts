@@ -7,13 +7,11 @@ import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
 import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import { assert, describe, expect, test } from 'vitest'
-import { aManifest, aRecord, aReservation, NOON, recordOf } from '../fixture/build.ts'
+import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
 import { memoryHarness, sqliteHarness } from './harness.ts'
 import type { LimiterHarness } from './limiter.model.ts'
 import { describeLimiter } from './limiter.suite.ts'
 import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
-
-const NEVER = new AbortController().signal
 
 async function inMemory(): Promise<LimiterHarness> {
   const clock = manualClock(NOON)

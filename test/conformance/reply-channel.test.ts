@@ -6,12 +6,11 @@ import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts
 import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/redis-limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test, vi } from 'vitest'
-import { aRenderId } from '../fixture/build.ts'
+import { aRenderId, NEVER } from '../fixture/build.ts'
 import { type Harness, memoryHarness, PATIENCE } from './harness.ts'
 import { describeOnRedis, type RedisFixture, settingsOf } from './redis-harness.ts'
 import { describeReplyChannel } from './reply-channel.suite.ts'
 
-const NEVER = new AbortController().signal
 /** How long a Redis may be silent here before it counts as away. */
 const AWAY_AFTER_MS = 300
 const FAILED: Reply = { kind: 'failed', error: { code: 'render_timeout', message: 'took 25 s' }, durationMs: 25_000 }

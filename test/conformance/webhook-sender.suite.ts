@@ -13,10 +13,10 @@ import {
   WEBHOOK_EXCERPT_MS_MAX,
 } from '@platen/contract/webhook-limit.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { NEVER } from '../fixture/build.ts'
 import { aCidr, aHost, giving, HOST, type TestHost } from '../topology/host.ts'
 import { PATIENCE } from './harness.ts'
 
-const NEVER = new AbortController().signal
 const HEADERS = {
   'Content-Type': 'application/json',
   'X-Service-Event': 'render.succeeded',

@@ -11,13 +11,13 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { WebhookAnswer, WebhookRequest } from '@platen/contract/port/webhook-sender.ts'
 import { WEBHOOK_ATTEMPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { NEVER } from '../fixture/build.ts'
 import { aCertificate, aCidr, aHost, at, giving, HOST, type TestHost } from '../topology/host.ts'
 import { PATIENCE } from './harness.ts'
 import { describeWebhookSender } from './webhook-sender.suite.ts'
 
 describeWebhookSender('http', (host, clock) => webhookSender({ ...optionsFor(host), clock }))
 
-const NEVER = new AbortController().signal
 let host: TestHost
 
 beforeAll(async () => {

@@ -24,12 +24,11 @@ import { REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { keepRetention, type Retention } from '@platen/embedded/store/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
-import { aFailure, aManifest, anEvent, aRecord, NOON } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, eventually, submit } from '../topology/service.ts'
 
-const NEVER = new AbortController().signal
 const DAY_MS = 24 * 60 * 60 * 1000
 /** When the manifests of the fixtures end, and a render ends that is kept a day from then. */
 const END = NOON + 500

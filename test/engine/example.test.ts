@@ -16,9 +16,10 @@ import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NEVER } from '../fixture/build.ts'
 import { aRenderWork } from '../fixture/render-work.ts'
 import { inspectPdf, type PdfFacts } from '../topology/oracle.ts'
-import { anEngine, inspect, NEVER } from './html/html-fixture.ts'
+import { anEngine, inspect } from './html/html-fixture.ts'
 import { pagesOf } from './react-pdf/react-pdf-fixture.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -8,10 +8,9 @@ import {
 } from '@platen/renderer/engine/thread-pool.ts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { anAsset } from '../fixture/asset.ts'
+import { NEVER } from '../fixture/build.ts'
 import { aPng } from '../fixture/image.ts'
 import { aWork, type WorkFields } from './react-pdf/react-pdf-fixture.ts'
-
-const NEVER = new AbortController().signal
 
 function aPool(options: Partial<ThreadPoolOptions> = {}): ThreadPool {
   const pool = openThreadPool({ size: 1, clock: systemClock(), ...options })

@@ -21,10 +21,9 @@ import {
 import { type DispatcherSettings, runDispatcher } from '@platen/webhooks/dispatcher.ts'
 import { afterEach, assert, beforeEach, expect, test } from 'vitest'
 import type { Harness } from '../conformance/harness.ts'
-import { aFailure, aManifest, anEvent, aRecord, aTenant, NOON } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, aTenant, NEVER, NOON } from '../fixture/build.ts'
 import { answering, aReceiver, type Receiver } from '../topology/receiver.ts'
 
-const NEVER = new AbortController().signal
 const SECRET = 'service_webhook_of-acme-in-tests'
 const SECRETS = { oldest: SECRET, all: [SECRET] }
 const POLICY = { isHttpAllowed: true, allowCidrs: parseCidrs('127.0.0.0/8') ?? [] }

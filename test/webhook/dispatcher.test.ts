@@ -5,9 +5,8 @@ import { describe } from 'vitest'
 import { memoryHarness, sqliteHarness } from '../conformance/harness.ts'
 import { deliveryHarness } from '../conformance/kafka-delivery-harness.ts'
 import { describeOnKafka } from '../conformance/kafka-harness.ts'
+import { NEVER } from '../fixture/build.ts'
 import { describeDispatcher } from './dispatcher.suite.ts'
-
-const NEVER = new AbortController().signal
 
 describe('over the log in memory', () => describeDispatcher((clock) => memoryHarness(() => memoryDeliveryLog(clock))))
 describe('over the log in SQLite', () =>

@@ -4,7 +4,7 @@ import { EXPIRY_WRITTEN_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { removeExpired } from '@platen/webhooks/retention/expired.ts'
 import { type RetentionPorts, runRetention } from '@platen/webhooks/retention/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { aFailure, aRecord, NOON } from '../fixture/build.ts'
+import { aFailure, aRecord, NEVER, NOON } from '../fixture/build.ts'
 import {
   aDay,
   aProcess,
@@ -16,7 +16,6 @@ import {
   indexed,
   inMemory,
   isManifest,
-  NEVER,
   onDisk,
   openScene,
   type Scene,

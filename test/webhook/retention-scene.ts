@@ -24,10 +24,8 @@ import {
 } from '@platen/contract/render.ts'
 import { keepExpiryIndex } from '@platen/webhooks/retention/expiry-index.ts'
 import type { RetentionPorts } from '@platen/webhooks/retention/retention.ts'
-import { aDelivery, aManifest, anEvent, aRecord, NOON } from '../fixture/build.ts'
+import { aDelivery, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 
-/** No signal. */
-export const NEVER = new AbortController().signal
 /** A day. */
 export const DAY_MS = 24 * 60 * 60 * 1000
 /** The service's own bucket. */

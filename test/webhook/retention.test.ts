@@ -17,7 +17,7 @@ import { removeExpired } from '@platen/webhooks/retention/expired.ts'
 import { keepExpiryIndex } from '@platen/webhooks/retention/expiry-index.ts'
 import { runRetention } from '@platen/webhooks/retention/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { aManifest, anEvent, aRecord, NOON } from '../fixture/build.ts'
+import { aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 import {
   aDay,
   aProcess,
@@ -30,7 +30,6 @@ import {
   inMemory,
   isManifest,
   manifestOf,
-  NEVER,
   openScene,
   type Scene,
   watched,

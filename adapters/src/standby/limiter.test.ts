@@ -7,10 +7,8 @@ import { STANDBY_ACCOUNTS_MAX } from '@platen/contract/redis-limit.ts'
 import type { Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aRenderId, aReservation, NOON, recordOf } from '../../../test/fixture/build.ts'
+import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
 import { standbyLimiter } from './limiter.ts'
-
-const NEVER = new AbortController().signal
 
 /** Some processes that share a limiter, which a test takes away and brings back. */
 function someProcesses({ count = 1, replicas = count }: { count?: number; replicas?: number } = {}) {

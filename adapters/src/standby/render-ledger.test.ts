@@ -6,12 +6,11 @@ import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
-import { aManifest, aRecord } from '../../../test/fixture/build.ts'
+import { aManifest, aRecord, SILENT } from '../../../test/fixture/build.ts'
 import { eventualLimiter } from './eventual-limiter.ts'
 import { standbyRenderLedger } from './render-ledger.ts'
 
 const LEASE = { owner: 'a', leaseMs: 15_000 }
-const QUIET = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** A ledger that answers until it is away, and what stands in for it. */
 function aStandby() {
@@ -19,7 +18,7 @@ function aStandby() {
   const artifacts = memoryArtifactStore()
   const ledger = memoryRenderLedger(manualClock())
   const whileThere = switched(ledger, state)
-  const standby = standbyRenderLedger(whileThere, { artifacts, serviceBucket: 'platen', log: QUIET })
+  const standby = standbyRenderLedger(whileThere, { artifacts, serviceBucket: 'platen', log: SILENT })
   return { state, artifacts, ledger, standby }
 }
 
@@ -88,7 +87,7 @@ describe('without its ledger', () => {
       throw new TypeError('a defect')
     }
     const ledger = { ...memoryRenderLedger(manualClock()), claim: broken, settle: broken }
-    const standby = standbyRenderLedger(ledger, { ...aStandby(), serviceBucket: 'platen', log: QUIET })
+    const standby = standbyRenderLedger(ledger, { ...aStandby(), serviceBucket: 'platen', log: SILENT })
     await expect(standby.claim(aRecord(), LEASE, signal)).rejects.toThrow('a defect')
     await expect(standby.settle(aManifest(), signal)).rejects.toThrow('a defect')
   })
@@ -97,7 +96,7 @@ describe('without its ledger', () => {
 test('without its limiter a render is neither held up nor counted, and counted when it is back', async ({ signal }) => {
   const state = { isAway: true }
   const limiter = memoryLimiter(manualClock())
-  const eventual = eventualLimiter(switched(limiter, state), QUIET)
+  const eventual = eventualLimiter(switched(limiter, state), SILENT)
   const record = aRecord()
   await eventual.confirm(record, signal)
   await eventual.settle(aManifest({ record }), signal)

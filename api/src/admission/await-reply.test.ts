@@ -19,10 +19,9 @@ import {
 } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, queued } from '../../../test/fixture/api.ts'
-import { aRecord, NOON } from '../../../test/fixture/build.ts'
+import { aRecord, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { renderNow } from './await-reply.ts'
 
-const NEVER = new AbortController().signal
 const SYNC = { template: 'invoice', data: {} }
 const PDF = Buffer.from('%PDF-1.7 …')
 const WAIT_MS_MAX = SYNC_TAKE_MS_MAX + 25_000 + SYNC_ANSWER_MARGIN_MS

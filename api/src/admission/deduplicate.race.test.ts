@@ -8,13 +8,12 @@ import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anApi } from '../../../test/fixture/api.ts'
-import { aRecord, aTenant } from '../../../test/fixture/build.ts'
+import { aRecord, aTenant, NEVER } from '../../../test/fixture/build.ts'
 import type { ApiPorts } from '../ports.ts'
 import type { Caller } from './authenticate.ts'
 import { duplicateCheck } from './deduplicate.ts'
 import { abandon } from './submit.ts'
 
-const NEVER = new AbortController().signal
 const KEY = 'order 66'
 const FOLDER = idempotencyFolder({ incarnation: aTenant().incarnation, environment: 'live' }, KEY)
 const BODY: RenderRequest = { template: 'invoice', data: {}, mode: 'async' }

@@ -18,9 +18,8 @@ import {
 import { mintRenderId } from '@platen/contract/render-id.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, isQueueEmpty, queued, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aFailure, aRecord, aTemplate, aTenant, NOON } from '../../../test/fixture/build.ts'
+import { aFailure, aRecord, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 
-const NEVER = new AbortController().signal
 const SYNC = { template: 'invoice', data: { number: 1, rows: [{ a: 1, b: 2 }] } }
 const ASYNC = { ...SYNC, mode: 'async' }
 const KEY = 'order 66/a'

@@ -6,9 +6,8 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Limits } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, isQueueEmpty, queued, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aTemplate, aTenant, NOON } from '../../../test/fixture/build.ts'
+import { aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 
-const NEVER = new AbortController().signal
 const SYNC = { template: 'invoice', data: {} }
 const ASYNC = { ...SYNC, mode: 'async' }
 const HTML = { ...ASYNC, engine: 'html' }

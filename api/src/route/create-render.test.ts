@@ -22,9 +22,8 @@ import { verifyRenderId } from '@platen/contract/render-id.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, isQueueEmpty, queued, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aTemplate, aTenant, NOON } from '../../../test/fixture/build.ts'
+import { aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 
-const NEVER = new AbortController().signal
 const ASYNC = { template: 'invoice', data: {}, mode: 'async' }
 const SYNC = { template: 'invoice', data: {} }
 const PDF = Buffer.from('%PDF-1.7 …')

@@ -7,9 +7,8 @@ import { mintRenderId } from '@platen/contract/render-id.ts'
 import { WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, LIVE_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aDelivery, aTenant, NOON } from '../../../test/fixture/build.ts'
+import { aDelivery, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 
-const NEVER = new AbortController().signal
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
 const FAILED: Attempt = {
   startedAt: NOON + 600,

@@ -9,9 +9,8 @@ import { encodeManifest, manifestKey, type RenderRecord, UnreadableManifest } fr
 import { mintRenderId } from '@platen/contract/render-id.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aFailure, aManifest, aRecord, aTenant, NOON } from '../../../test/fixture/build.ts'
+import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 
-const NEVER = new AbortController().signal
 const DAY_MS = 24 * 60 * 60 * 1000
 /** How long after noon the renders of the fixtures end. */
 const END_MS = 500

@@ -9,10 +9,9 @@ import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, type Manifest, manifestKey, UnreadableManifest } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { aFailure, aManifest, anEvent, aRecord, aRenderId, NOON } from '../../../test/fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, aRenderId, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { type Recovery, recover } from './recovery.ts'
 
-const NEVER = new AbortController().signal
 const BUCKET = 'platen'
 /** That of the events in the fixtures. */
 const EVENT_KEY = Buffer.alloc(32, 7)

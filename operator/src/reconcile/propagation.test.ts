@@ -1,9 +1,8 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
+import { SILENT } from '../../../test/fixture/build.ts'
 import { type Enforced, Propagation } from './propagation.ts'
 
-const nothing = () => undefined
-const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 const NONE: Enforced = { all: 0, behind: 0, revision: 0, isCertain: false }
 
 /** A propagation that is told what a test says. */

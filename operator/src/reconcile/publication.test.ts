@@ -5,13 +5,13 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
+import { NEVER } from '../../../test/fixture/build.ts'
 import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
 import type { FoundKey } from '../compile/api-key.ts'
 import { NOTHING } from '../compile/compile.ts'
 import { Publication } from './publication.ts'
 
-const NEVER = new AbortController().signal
 const ACME = 'acme' as TenantId
 
 /** A publication into a directory in memory, whose calls a test lets through, or fails. */

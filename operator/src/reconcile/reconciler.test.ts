@@ -5,6 +5,7 @@ import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
 import { NOTHING } from '../compile/compile.ts'
@@ -16,11 +17,9 @@ import { Reconciler, type Station } from './reconciler.ts'
 import type { Status } from './status.ts'
 import { WorkQueue } from './work-queue.ts'
 
-const NEVER = new AbortController().signal
 const ACME = 'acme' as TenantId
 const HASH = 'a'.repeat(64) as KeyHash
 const nothing = () => undefined
-const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 const UNCOUNTED = { added: nothing, deferred: nothing, taken: nothing, done: nothing }
 
 /** A reconciler of tenant `acme` and its key `ci`, which are in force; what looks see to waits while a test holds it. */

@@ -4,9 +4,8 @@ import { RECONCILE_BACK_OFF } from '@platen/contract/operator-limit.ts'
 import type { Priority } from '@platen/contract/port/operator-meter.ts'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { NEVER } from '../../../test/fixture/build.ts'
 import { WorkQueue } from './work-queue.ts'
-
-const NEVER = new AbortController().signal
 
 interface Counts {
   added: number

@@ -3,10 +3,10 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { RECONCILE_MS_MAX } from '@platen/contract/operator-limit.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { NEVER } from '../../../test/fixture/build.ts'
 import { WorkQueue } from './work-queue.ts'
 import { runWorkers, TerminalError, type WorkerOptions } from './worker.ts'
 
-const NEVER = new AbortController().signal
 const UNCOUNTED = { added: () => undefined, deferred: () => undefined, taken: () => undefined, done: () => undefined }
 
 /** Workers on a clock that stands still, with what they counted and logged. */

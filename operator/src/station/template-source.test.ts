@@ -3,10 +3,10 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { CHECK_AGAIN_MS } from '@platen/contract/operator-limit.ts'
 import type { TemplateResource, Uid } from '@platen/contract/resource.ts'
 import { expect, test } from 'vitest'
+import { NEVER } from '../../../test/fixture/build.ts'
 import type { PublishCheck } from '../publish/answer-check.ts'
 import { TemplateSources } from './template-source.ts'
 
-const NEVER = new AbortController().signal
 const TEMPLATE: TemplateResource = {
   kind: 'Template',
   metadata: { name: 'invoice', namespace: 'team-acme', uid: 'u1' as Uid, generation: 1, createdAt: 0 },

@@ -8,12 +8,12 @@ import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Browser, Page } from 'puppeteer'
 import { Cluster } from 'puppeteer-cluster'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { NEVER } from '../../../test/fixture/build.ts'
 import { jobOf, pooledConcurrency } from './concurrency.ts'
 import type { PrintDocument } from './document/load.ts'
 import type { PrintedDocument, PrintPage } from './page.ts'
 import type { PagePool } from './pool.ts'
 
-const NEVER = new AbortController().signal
 const ACME = 'acme' as TenantId
 const SLOTS = 2
 // Nobody here looks into these.

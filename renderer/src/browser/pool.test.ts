@@ -5,16 +5,14 @@ import {
   BROWSER_WEIGHED_EVERY_MS,
   PAGE_KEPT_MIB_MAX,
 } from '@platen/contract/limit.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
+import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import type { RunningBrowser } from './launch.ts'
 import type { PrintPage } from './page.ts'
 import { openPagePool, type PoolSettings } from './pool.ts'
 
-const NEVER = new AbortController().signal
-const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 const [ACME, ROAD] = ['acme' as TenantId, 'roadrunner' as TenantId]
 
 /** A pool over pages and browsers that only know whether they live. */

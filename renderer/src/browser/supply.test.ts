@@ -1,14 +1,11 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { BROWSER_ANSWER_MS_MAX, BROWSER_ASKED_EVERY_MS, ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
+import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import type { RunningBrowser } from './launch.ts'
 import { openBrowserSupply } from './supply.ts'
-
-const NEVER = new AbortController().signal
-const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 function aBrowser(ask: RunningBrowser['ask'] = async () => {}): RunningBrowser {
   const gone = new AbortController()

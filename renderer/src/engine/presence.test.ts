@@ -1,9 +1,8 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
+import { NEVER } from '../../../test/fixture/build.ts'
 import { allOf, keepPresence } from './presence.ts'
-
-const NEVER = new AbortController().signal
 
 test('what needs two things is as well as the worse of them', async () => {
   const clock = manualClock()

@@ -4,12 +4,12 @@ import { EGRESS_AT_ONCE_MAX, EGRESS_BYTES_MAX, EGRESS_KEPT_BYTES_MAX, EGRESS_KEP
 import type { Egress, Fetched } from '@platen/contract/port/egress.ts'
 import type { TemplateDigest } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { NEVER } from '../../../test/fixture/build.ts'
 import { aRenderWork } from '../../../test/fixture/render-work.ts'
 import { FilesWanted } from '../template/remote.ts'
 import type { RenderWork } from './engine.ts'
 import { NO_REMOTE_FILES, openRemoteFiles, type RemoteFiles } from './remote.ts'
 
-const NEVER = new AbortController().signal
 const URL_OF_IT = 'https://a.test/a.png'
 
 /** A way out on which a test decides when and what is answered. */

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { ENGINE_START_MS_MAX, RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_KEPT_MIB_MAX } from '@platen/contract/limit.ts'
 import { expect, onTestFinished, test } from 'vitest'
+import { NEVER } from '../../../test/fixture/build.ts'
 import type { RenderWork } from './engine.ts'
 import {
   openThreadPool,
@@ -11,7 +12,6 @@ import {
   type ThreadReply,
 } from './thread-pool.ts'
 
-const NEVER = new AbortController().signal
 const MIB = 1024 * 1024
 // Nobody here looks into the work.
 const TASK: Extract<RenderTask, { kind: 'fill' }> = { kind: 'fill', work: {} as RenderWork }

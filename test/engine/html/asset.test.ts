@@ -12,7 +12,8 @@ import {
   RED_JPEG,
   RED_WEBP,
 } from '../../fixture/asset.ts'
-import { anEngine, aWork, colourAt, fontsOf, infoOf, inspect, NEVER, textOf, type WorkParts } from './html-fixture.ts'
+import { NEVER } from '../../fixture/build.ts'
+import { anEngine, aWork, colourAt, fontsOf, infoOf, inspect, textOf, type WorkParts } from './html-fixture.ts'
 
 let opened: Awaited<ReturnType<typeof anEngine>>
 const render = (html: string, parts?: WorkParts) => opened.render(aWork(`<!doctype html>${html}`, parts))

@@ -9,7 +9,8 @@ import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
 import { launchBrowser } from '@platen/renderer/browser/launch.ts'
 import puppeteer from 'puppeteer'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { aFolder, anEngine, aWork, browsersOf, ENDLESS, membersOf, NEVER, SILENT, textOf } from './html-fixture.ts'
+import { NEVER, SILENT } from '../../fixture/build.ts'
+import { aFolder, anEngine, aWork, browsersOf, ENDLESS, membersOf, textOf } from './html-fixture.ts'
 
 const MIB = 1024 * 1024
 /** A safety net: what is waited for are processes, which say nothing when they have come or gone. */

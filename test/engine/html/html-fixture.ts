@@ -4,16 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import type { RenderWork } from '@platen/renderer/engine/engine.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from '@platen/renderer/engine/html.ts'
 import { openHtmlFiller } from '@platen/renderer/template/html/fill.ts'
+import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts'
-
-export const NEVER = new AbortController().signal
-
-export const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** A new folder, to be removed by whoever asked for it. */
 export function aFolder(): string {

@@ -4,7 +4,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { aFolder, anEngine, aWork, browsersOf, ENDLESS, membersOf, SILENT, textOf } from './html-fixture.ts'
+import { SILENT } from '../../fixture/build.ts'
+import { aFolder, anEngine, aWork, browsersOf, ENDLESS, membersOf, textOf } from './html-fixture.ts'
 
 /** Processes and folders go in their own time, which says nothing of how they go. */
 const PATIENCE = { timeout: 20_000, interval: 50 }

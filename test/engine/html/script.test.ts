@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anAsset, aPng, BLUE, RED } from '../../fixture/asset.ts'
-import { anEngine, aWork, browsersOf, colourAt, infoOf, NEVER, textOf, type WorkParts } from './html-fixture.ts'
+import { NEVER } from '../../fixture/build.ts'
+import { anEngine, aWork, browsersOf, colourAt, infoOf, textOf, type WorkParts } from './html-fixture.ts'
 
 let opened: Awaited<ReturnType<typeof anEngine>>
 const SCRIPTED: WorkParts = { javascript: true, javascriptEnabled: true }

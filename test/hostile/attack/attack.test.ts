@@ -5,17 +5,23 @@
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { crashed, judge } from '@platen/renderer/worker/outcome.ts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { aFolder, NEVER, SILENT, textOf } from '../../engine/html/html-fixture.ts'
+import { aFolder, textOf } from '../../engine/html/html-fixture.ts'
+import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aRenderWork } from '../../fixture/render-work.ts'
 import { type Attack, attacksOn, type Ending } from './attack.ts'
 import { type Footprint, footprint } from './footprint.ts'
 
+/** Looks in a row that find nothing less. */
+const RESTING_LOOKS = 8
+const LOOK_EVERY_MS = 250
 /** What a second round of the heaviest attacks may leave beyond the first: less than any one of them takes. */
 const GAIN_MIB_MAX = 200
 
@@ -57,11 +63,14 @@ async function attempt(engine: RenderEngine, { work, deadlineMs }: Attack): Prom
   }
 }
 
-/** The footprint when nothing has become less for some seconds: V8 keeps what an ended thread had for eight of them. */
+/** The footprint when nothing becomes less any more. Left to itself V8 keeps what an ended thread had for eight seconds. */
 async function rest(): Promise<Footprint> {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
   let least = footprint()
-  for (let looks = 0; looks < 10; looks += 1) {
-    await setTimeout(1000)
+  for (let looks = 0; looks < RESTING_LOOKS; looks += 1) {
+    collect()
+    await setTimeout(LOOK_EVERY_MS)
     const now = footprint()
     if (now.memoryMib < least.memoryMib - 10 || now.threads < least.threads || now.processes < least.processes)
       looks = 0

@@ -25,9 +25,10 @@ export interface Attack {
   readonly deadlineMs: number
 }
 
-/** A plan's own, for what is to end by itself on however busy a machine; and for what may run into it. */
+/** A plan's own, for what is to end by itself on however busy a machine; for what may run into it; and for what never ends. */
 const DEADLINE_MS = 25_000
 const DEADLINE_MS_SHORT = 1500
+const DEADLINE_MS_ENDLESS = 500
 
 /** A text, or a long one written short. */
 type Text =
@@ -67,7 +68,9 @@ export function attacksOn(engine: Engine): readonly (readonly [file: string, att
 function attackOf(entry: Entry): Attack {
   const { name, says = [], prints = '', lacks } = entry
   const ends: readonly Ending[] = [entry.ends ?? 'renders'].flat()
-  const { deadlineMs = ends.includes('render_timeout') ? DEADLINE_MS_SHORT : DEADLINE_MS } = entry
+  const isEndless = ends.every((ending) => ending === 'render_timeout')
+  const short = isEndless ? DEADLINE_MS_ENDLESS : DEADLINE_MS_SHORT
+  const { deadlineMs = ends.includes('render_timeout') ? short : DEADLINE_MS } = entry
   return { name, work: () => workOf(entry), ends, says: [says].flat(), prints, lacks, deadlineMs }
 }
 

@@ -8,10 +8,10 @@ import { CLUSTER_BUSY_RETRIES_MAX, CLUSTER_REQUESTS_MAX } from '@platen/contract
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
 import { ClusterError } from '@platen/operator/cluster/error.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { NEVER } from '../../fixture/build.ts'
 import { eventually } from '../../topology/service.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
-const NEVER = new AbortController().signal
 const PATH = '/api/v1/namespaces/team/secrets/ci'
 const SECRET = 'aHVzaA=='
 const OBJECT = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ci', uid: 'u', resourceVersion: '7' } }

@@ -5,12 +5,12 @@ import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { NEVER } from '../../fixture/build.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { ADMIN, type KubeServer, startKube } from '../../topology/server/kube.ts'
 import { eventually } from '../../topology/service.ts'
 import { type Followed, follow } from './followed.ts'
 
-const NEVER = new AbortController().signal
 const OBJECTS = 200
 const WRITERS = 8
 

@@ -5,6 +5,7 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { acquireLease } from '@platen/operator/cluster/lease.ts'
+import { NEVER, SILENT } from '../../fixture/build.ts'
 
 const [kubeconfig = '', name = ''] = process.argv.slice(2)
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -19,10 +20,10 @@ const lease = await acquireLease(
     floor: async () => 0,
     clock,
     ids: systemIds(),
-    log: { debug: silent, info: silent, warn: silent, error: silent },
+    log: SILENT,
     meter: { leading: silent },
   },
-  new AbortController().signal,
+  NEVER,
 )
 say(`taken ${lease.epoch}`)
 for await (const _ of setInterval(100)) say(lease.isHeld() ? 'held' : 'lost')

@@ -14,11 +14,11 @@ import { acquireLease, type HeldLease, type LeaseOptions } from '@platen/operato
 import { isRecord, type KubeObject } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NEVER, SILENT } from '../../fixture/build.ts'
 import { openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { ADMIN, type KubeServer, startKube } from '../../topology/server/kube.ts'
 import { eventually } from '../../topology/service.ts'
 
-const NEVER = new AbortController().signal
 const PLACE = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace: 'default' }
 const HOLDER = fileURLToPath(new URL('lease-holder.ts', import.meta.url))
 
@@ -41,7 +41,6 @@ async function clientAt(url: string): Promise<ClusterClient> {
 /** Under the name of the lease, with all that it said of leading. */
 function candidate(name: string, identity: string, more: Partial<LeaseOptions> = {}) {
   const led: boolean[] = []
-  const silent = () => undefined
   const options: LeaseOptions = {
     client,
     namespace: PLACE.namespace,
@@ -50,7 +49,7 @@ function candidate(name: string, identity: string, more: Partial<LeaseOptions> =
     floor: async () => 0,
     clock: systemClock(),
     ids: systemIds(),
-    log: { debug: silent, info: silent, warn: silent, error: silent },
+    log: SILENT,
     meter: { leading: (isHeld) => void led.push(isHeld) },
     ...more,
   }

@@ -7,10 +7,9 @@ import {
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Message } from 'kafkajs'
 import { expect, test } from 'vitest'
+import { NEVER } from '../../../../test/fixture/build.ts'
 import { manualClock } from '../../memory/clock.ts'
 import { batched } from './batch.ts'
-
-const NEVER = new AbortController().signal
 
 interface Request {
   readonly topic: string
