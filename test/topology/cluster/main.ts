@@ -11,6 +11,7 @@ import { findBinary } from '../server/binary.ts'
 import { ADMIN, type KubeServer } from '../server/kube.ts'
 import { type Cluster, type ClusterOptions, SERVICE_BUCKET, startCluster } from './cluster.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from './kube.ts'
+import { renderSample } from './sample-render.ts'
 
 const PORT_DEFAULT = 8080
 /** One leads, the other is ready to. */
@@ -26,6 +27,8 @@ async function main(env: NodeJS.ProcessEnv, { hasKube }: { readonly hasKube: boo
     const kube = hasKube ? stack.use(await startInstalledKube()) : undefined
     const options = { ...(await optionsIn(env)), ...(kube && { kube: await accessTo(kube) }) }
     const cluster = stack.use(await startCluster(options))
+    const { urls } = cluster
+    if (!hasKube) await renderSample({ ...options, urls, keysDir: join(options.dataDir, 'keys') })
     for (const line of placesOf(cluster)) say(line)
     for (const line of await (kube ? waysInto(kube, env) : keysIn(options.dataDir))) say(line)
     say(`ready ${cluster.urls[0]}`)
