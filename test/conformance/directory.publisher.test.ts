@@ -1,10 +1,13 @@
 /** What the publisher of the directory in Redis promises to who waits for what it has published, whatever Redis forgets. */
 import { randomInt } from 'node:crypto'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
+import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { DIRECTORY_REPORT_MS, DIRECTORY_REPORTED_MS } from '@platen/contract/directory-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { expect, test } from 'vitest'
 import { NOON } from '../fixture/build.ts'
 import { aPublisher, aReader, atCall, behind, deafAt, gate, LARGE, ofAccounts } from './directory-harness.ts'
@@ -149,6 +152,34 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     expect((await publisher.enforced(signal)).isCertain).toBe(false)
     await later()
     expect((await publisher.enforced(signal)).isCertain).toBe(true)
+  })
+
+  test('counts nobody out while Redis answers late, as it hears the others late, too', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    let [passedMs, lateMs] = [0, 0]
+    const clock = { ...systemClock(), monotonic: () => systemClock().monotonic() + passedMs }
+    const late: RedisConnection = {
+      ...connection,
+      async call(command, callSignal) {
+        const answer = await connection.call(command, callSignal)
+        passedMs += lateMs
+        return answer
+      },
+    }
+    await using one = await aReader(late, { reader: 'one', clock })
+    const two = await aReader(connection, { reader: 'two' })
+    const counted = async () => {
+      passedMs += DIRECTORY_REPORT_MS
+      await one.refresh(signal)
+      return one.readers()
+    }
+    expect(await counted()).toBe(2)
+    await two[Symbol.asyncDispose]()
+    lateMs = REDIS_CALL_MS_MAX + 1
+    expect(await counted()).toBe(2)
+    lateMs = 0
+    expect(await counted()).toBe(1)
   })
 
   test.for([

@@ -7,6 +7,7 @@ import { DIRECTORY_REPORT_MS, DIRECTORY_REPORTED_MS, DIRECTORY_WAIT_MS } from '@
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory, DirectoryState } from '@platen/contract/port/directory.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { RedisConnection } from './connect.ts'
 import { type Copy, openCopy } from './directory/copy.ts'
 import { directoryScript, readMeta, waitForSteps } from './directory/layout.ts'
@@ -23,7 +24,10 @@ export interface RedisDirectoryOptions {
 
 export interface RedisDirectory extends Directory, AsyncDisposable {
   state(): DirectoryState
-  /** The processes that say what they enforce, itself included, as they were when it last said so; 1 until then. */
+  /**
+   * The processes that say what they enforce, itself included, as they were when it last said so; 1 until then. It becomes no lower
+   * while Redis answers late.
+   */
   readers(): number
   /** Looks once at what is published now. Throws `Unavailable` where Redis cannot be asked. */
   refresh(signal: AbortSignal): Promise<void>
@@ -86,8 +90,12 @@ function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, lin
     const { mark, revision } = copy.held() ?? { mark: '', revision: 0 }
     if (reported?.mark === mark && clock.monotonic() - reported.at < DIRECTORY_REPORT_MS) return
     const request = { operation: 'report', reader, mark, revision, reportedMs: DIRECTORY_REPORTED_MS }
+    const askedAt = clock.monotonic()
     // The script answers with a number.
-    link.readers = (await script({ keys: [], request }, signal)) as number
+    const readers = (await script({ keys: [], request }, signal)) as number
+    // While Redis is slow the reports of the others are late, too: who is missing has not gone for that.
+    const isLate = clock.monotonic() - askedAt > REDIS_CALL_MS_MAX
+    link.readers = isLate ? Math.max(link.readers, readers) : readers
     reported = { mark, at: clock.monotonic() }
   }
   return async (steps, signal) => {
