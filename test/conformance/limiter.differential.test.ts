@@ -11,16 +11,16 @@ import type { Decision, Limiter, Reservation } from '@platen/contract/port/limit
 import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aFailure, aManifest, aRenderId, aReservation, NOON, recordOf } from '../fixture/build.ts'
+import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
+import { IS_LONG } from '../run/form.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
 /** What is done in all, and how many calls of the limiter there are in it at least, besides a question for the usage after each. */
-const OPERATIONS = 160_000
-const CALLS_MIN = 100_000
+const OPERATIONS = IS_LONG ? 160_000 : 16_000
+const CALLS_MIN = OPERATIONS / 1.6
 /** Calls that are under way at once: they are sent together, and Redis answers them in their order. */
 const BATCH = 1000
 const RENDERS = 200
-const NEVER = new AbortController().signal
 
 /** What is done to one of many renders, or to all by waiting. A render that is replaced makes room for a new one. */
 type Operation =

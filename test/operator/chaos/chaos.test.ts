@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shuffled } from '../../chaos/cluster/series.ts'
 import { seeded } from '../../chaos/cluster/trial/random.ts'
+import { IS_LONG } from '../../run/form.ts'
 import { eventually } from '../../topology/service.ts'
 import { FAULTS, type Fault } from './fault.ts'
 import { faultsIn } from './judge.ts'
@@ -16,8 +17,8 @@ import { lineOf, openRounds, summaryOf } from './round.ts'
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const rounds = Number(process.env['ROUNDS'] ?? FAULTS.length)
-/** In each round: three hundred in as many rounds as there are faults. */
-const SEQUENCES = Math.ceil(300 / FAULTS.length)
+/** In each round: so many in as many rounds as there are faults. */
+const SEQUENCES = Math.ceil((IS_LONG ? 300 : 100) / FAULTS.length)
 /** As promised; where the machine is busy the API server answers late, and what is measured then is left out. */
 const REVOKED_MS_MAX = 2000
 const SECOND_MS = 1000

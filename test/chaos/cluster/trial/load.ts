@@ -1,5 +1,6 @@
 /** Callers of a service under chaos, who write down everything they were told and when. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { IS_LONG } from '../../../run/form.ts'
 import type { TrialTenant } from '../rig/rig.ts'
 
 /** One request and what came of it. Moments are of `performance.now()`. */
@@ -51,10 +52,11 @@ export interface Load {
 
 const SYNC_CALLERS = 2
 const ASYNC_CALLERS = 3
-const PAUSE_MS = 300
+/** The long form has as many under way as it can; the short one leaves the cores to who is started again. */
+const PAUSE_MS = IS_LONG ? 300 : 900
 /** Beyond it callers wait: the point is not to see how long a queue can be. */
 const OPEN_MAX = 200
-const ROUNDS = 300_000
+const ROUNDS = IS_LONG ? 300_000 : 100_000
 const TERMINAL = ['succeeded', 'failed']
 
 /** Begins to call. */
