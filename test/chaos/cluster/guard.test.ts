@@ -10,7 +10,7 @@ import { killed, openRig, type Rig, wipe } from './rig/rig.ts'
 import { tryFaults } from './series.ts'
 import type { Ground } from './trial/fault.ts'
 import type { PromiseId } from './trial/judge.ts'
-import type { Exchange } from './trial/load.ts'
+import { type Exchange, isTerminal, type Load } from './trial/load.ts'
 import { stepNamed } from './trial/step.ts'
 
 interface Guard {
@@ -63,8 +63,7 @@ const GUARDS: readonly Guard[] = [
     async run({ trial, signal }) {
       const { load } = trial
       await trial.strike(stepNamed('after claim'), 'api')
-      const hasFailed = () => load.exchanges.some(({ shown }) => shown?.status === 'failed')
-      while (!hasFailed()) await Promise.all([load.look(), sleep(WAIT_MS, undefined, { signal })])
+      await lookUntil(load, ({ shown }) => shown?.status === 'failed', signal)
     },
   },
   {
@@ -132,7 +131,7 @@ const COMMITS_ASYNC = {
 } as const
 
 /** Short: what has not come about in this time is broken, and the longer it waits the longer the test takes. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 10_000
 
 function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run'] {
   return (ground) => ground.trial.at(stepNamed(step), () => away(ground))
@@ -144,15 +143,25 @@ function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run']
  * more when that comes again.
  */
 function tellAgain(step: string): Guard['run'] {
-  return ({ rig, trial, signal }) =>
-    trial.at(COMMITS_ASYNC, async () => {
-      await trial.load.look()
+  return async ({ rig, trial, signal }) => {
+    // The first commits may be of renders of an earlier trial, of which these callers know nothing.
+    const { load } = trial
+    const isAsync = (id?: string) => load.exchanges.some(({ kind, render }) => kind === 'async' && render === id)
+    await lookUntil(load, ({ render, shown }) => isTerminal(shown) && isAsync(render), signal)
+    await trial.at(COMMITS_ASYNC, async () => {
+      await load.look()
       await killed(rig, 'webhooks', async () => {
         await killed(rig, 'renderer', () => wipe(rig))
         const { actor, server, point } = stepNamed(step)
         for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
       })
     })
+  }
+}
+
+/** The callers ask for all their renders, until one of their exchanges is as wanted. */
+async function lookUntil(load: Load, isWanted: (exchange: Exchange) => boolean, signal: AbortSignal): Promise<void> {
+  while (!load.exchanges.some(isWanted)) await Promise.all([load.look(), sleep(WAIT_MS, undefined, { signal })])
 }
 
 /** By which name a webhook knows a render. */
