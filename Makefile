@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster kube check test servers bench soak chaos pictures
+.PHONY: help run cluster kube check quick test servers bench soak chaos pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -35,14 +35,19 @@ kube: node_modules/.package-lock.json ## start the same under a Kubernetes API w
 check: node_modules/.package-lock.json ## check formatting, lint and types
 	npm run --silent check
 
-test: node_modules/.package-lock.json ## run every test
+quick: node_modules/.package-lock.json ## check, and run in two minutes what a change most likely breaks
+	@renderer/install-chromium.sh
+	npm run --silent check
+	@$(NODE) test/run/main.ts quick
+
+test: node_modules/.package-lock.json ## run every test (REAL_TIME=1: without shortened waits)
 	@renderer/install-chromium.sh
 	@qpdf --version >/dev/null 2>&1 && pdftotext -v >/dev/null 2>&1 && openssl version >/dev/null 2>&1 && ip -V >/dev/null 2>&1 || .ci/apt-install qpdf poppler-utils openssl iproute2 || true
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
 	@python3 --version >/dev/null 2>&1 && go version >/dev/null 2>&1 || .ci/apt-install python3 golang-go || true
 	@[ test/postman/node_modules/.package-lock.json -nt test/postman/package-lock.json ] || npm ci --ignore-scripts --prefix test/postman || true
-	@$(NODE) test/topology/server/install.ts || [ "$$CI" != true ]
-	npm test --silent
+	@$(NODE) test/topology/server/install.ts --quick || true
+	@exec $(NODE) test/run/main.ts
 
 servers: node_modules/.package-lock.json ## install the real servers of the tests, or build them into the cache, once
 	@$(NODE) test/topology/server/install.ts
@@ -53,12 +58,13 @@ bench: node_modules/.package-lock.json ## measure the service beside the bare li
 
 soak: node_modules/.package-lock.json ## render two thousand mixed documents, some hostile, and see what is left of them (RENDERS=400: fewer)
 	@renderer/install-chromium.sh
-	@exec $(NODE) test/soak/main.ts
+	@$(NODE) test/soak/main.ts
+	LONG=1 REAL_TIME=1 npm test --silent -- limiter.differential projection.test propagated.test
 
 chaos: node_modules/.package-lock.json ## break what a cluster stands on in every way, and see what was promised (ROUNDS=20: the long form; ONLY=stop,s3 or ONLY=operator; SEED=7)
 	@$(NODE) test/topology/server/install.ts
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
-	@exec $(NODE) $(if $(filter operator,$(ONLY)),node_modules/vitest/vitest.mjs run test/operator/chaos,test/chaos/cluster/main.ts)
+	@LONG=1 REAL_TIME=1 exec $(NODE) $(if $(filter operator,$(ONLY)),node_modules/vitest/vitest.mjs run test/operator/chaos,test/chaos/cluster/main.ts)
 
 # By preview, as an author would make them, and with poppler's pdftoppm.
 pictures: node_modules/.package-lock.json ## make the pictures of the README anew, from the examples

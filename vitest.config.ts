@@ -1,97 +1,84 @@
-import { defineConfig } from 'vitest/config'
-import { SummaryReporter } from './test/summary-reporter.ts'
+import { join } from 'node:path'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { LongestFirst } from './test/run/sequencer.ts'
+import { SummaryReporter } from './test/run/summary-reporter.ts'
+import { isTimeReal, SCALED_TIME, scaledTime } from './test/time/scaled-time.ts'
 import { hasServers, OPERATOR_SERVERS, SERVICE_SERVERS } from './test/topology/server/binary.ts'
 
 const SECOND_MS = 1000
 
-/** What users see is one suite, run on both topologies. Where a server of the cluster is missing, the first of them alone. */
-const SCENARIOS = {
-  include: ['test/scenario/*.test.ts'],
-  fileParallelism: false,
-  testTimeout: 120 * SECOND_MS,
-  hookTimeout: 120 * SECOND_MS,
+interface Project {
+  readonly name: string
+  readonly include: readonly string[]
+  /** Ends what hangs, and judges no speed: the machine may be shared. Hooks have two minutes, as they start servers. */
+  readonly limitSeconds: number
+  readonly topology?: 'embedded' | 'cluster'
 }
-const CLUSTER = {
-  test: {
-    ...SCENARIOS,
-    name: 'scenario-on-cluster',
-    sequence: { groupOrder: 5 },
-    globalSetup: ['test/topology/cluster/kafka.setup.ts'],
-  },
-}
-/** What only processes apart can do: one of them stopped, killed, in the way of another, or started on what it cannot stand on. */
-const PROCESSES = {
-  test: {
-    ...CLUSTER.test,
-    name: 'cluster',
-    include: ['test/cluster/**/*.test.ts'],
-    sequence: { groupOrder: 6 },
-  },
-}
-/** What becomes of resources, on a real Kubernetes API. */
-const OPERATOR = {
-  test: {
-    name: 'operator',
-    include: ['test/operator/**/*.test.ts'],
-    sequence: { groupOrder: 7 },
-    fileParallelism: false,
-    testTimeout: 120 * SECOND_MS,
-    hookTimeout: 120 * SECOND_MS,
-  },
-}
-const hasCluster = hasServers(SERVICE_SERVERS)
-const hasKubernetes = hasServers(OPERATOR_SERVERS)
 
-/**
- * The suites run one after the other, the quick ones first. Those that start threads, browsers or whole services run one
- * file at a time: on a small machine they would only slow each other into their deadlines.
- */
+/** Projects whose files start something: processes, threads, browsers, whole services. */
+const STARTING: readonly Project[] = [
+  { name: 'conformance', include: ['test/conformance/*.test.ts'], limitSeconds: 60 },
+  {
+    name: 'engine',
+    include: ['test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image,time,run}/**/*.test.ts'],
+    limitSeconds: 120,
+  },
+  { name: 'scenario', include: ['test/scenario/*.test.ts'], limitSeconds: 120, topology: 'embedded' },
+  { name: 'chaos', include: ['test/chaos/**/*.test.ts'], limitSeconds: 600 },
+]
+
+/** What users see is one suite, run on both topologies; beside it what only processes apart can do. */
+const ON_CLUSTER: readonly Project[] = [
+  { name: 'scenario-on-cluster', include: ['test/scenario/*.test.ts'], limitSeconds: 120, topology: 'cluster' },
+  { name: 'cluster', include: ['test/cluster/**/*.test.ts'], limitSeconds: 120 },
+]
+
+/** What becomes of resources, on a real Kubernetes API. */
+const ON_KUBERNETES: readonly Project[] = [
+  { name: 'operator', include: ['test/operator/**/*.test.ts'], limitSeconds: 120 },
+]
+
+function projectOf({ name, include, limitSeconds, topology }: Project): TestProjectInlineConfiguration {
+  return {
+    plugins: isTimeReal ? [] : [scaledTime()],
+    test: {
+      name,
+      include: [...include],
+      globalSetup: ['test/run/run-servers.setup.ts'],
+      setupFiles: ['test/run/leftover.setup.ts'],
+      testTimeout: limitSeconds * SECOND_MS,
+      hookTimeout: 120 * SECOND_MS,
+      provide: { project: name, ...(topology && { topology }) },
+      ...(isTimeReal ? {} : SCALED_TIME),
+    },
+  }
+}
+
+/** `make test` runs these in lanes, see `test/run/main.ts`; `npx vitest run` runs them in one queue. */
 export default defineConfig({
   test: {
     reporters: ['default', new SummaryReporter()],
+    sequence: { sequencer: LongestFirst },
+    // Hundreds of processes are started, each of which would compile the same modules again.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile') },
     projects: [
       {
         test: {
           name: 'unit',
           include: ['*/src/**/*.test.ts', 'test/*.test.ts'],
-          sequence: { groupOrder: 1 },
+          // They start nothing and keep no state in modules, so a thread may run one file after the other.
+          pool: 'threads',
+          isolate: false,
           // Property tests take seconds where the machine is shared: a limit is there to end what hangs, not to judge speed.
           testTimeout: 60 * SECOND_MS,
           hookTimeout: 60 * SECOND_MS,
         },
       },
-      {
-        test: {
-          name: 'conformance',
-          include: ['test/conformance/*.test.ts'],
-          sequence: { groupOrder: 2 },
-          testTimeout: 60 * SECOND_MS,
-          hookTimeout: 60 * SECOND_MS,
-        },
-      },
-      {
-        test: {
-          name: 'engine',
-          include: ['test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image}/**/*.test.ts'],
-          sequence: { groupOrder: 3 },
-          fileParallelism: false,
-          testTimeout: 120 * SECOND_MS,
-          hookTimeout: 120 * SECOND_MS,
-        },
-      },
-      { test: { ...SCENARIOS, name: 'scenario', sequence: { groupOrder: 4 } } },
-      ...(hasCluster ? [CLUSTER, PROCESSES] : []),
-      ...(hasKubernetes ? [OPERATOR] : []),
-      {
-        test: {
-          name: 'chaos',
-          include: ['test/chaos/**/*.test.ts'],
-          sequence: { groupOrder: 8 },
-          fileParallelism: false,
-          testTimeout: 600 * SECOND_MS,
-          hookTimeout: 120 * SECOND_MS,
-        },
-      },
+      ...STARTING.map(projectOf),
+      ...ON_CLUSTER.map((project) => projectOf(hasServers(SERVICE_SERVERS) ? project : { ...project, include: [] })),
+      ...ON_KUBERNETES.map((project) =>
+        projectOf(hasServers(OPERATOR_SERVERS) ? project : { ...project, include: [] }),
+      ),
     ],
   },
 })

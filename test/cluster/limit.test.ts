@@ -1,7 +1,8 @@
 /** Several API processes as one service: their callers cannot tell which of them answers. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { ended, eventually, type RenderAnswer, render, request } from '../topology/service.ts'
-import { aCluster, aTenant, eventsIn, manifestsIn, type TestCluster } from './harness.ts'
+import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'
 
 const LIMITED_LIVE = `service_live_${'L'.repeat(43)}`
 const ROOMY_LIVE = `service_live_${'R'.repeat(43)}`

@@ -1,9 +1,10 @@
 /** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Deployable } from '../topology/cluster/cluster.ts'
+import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { eventually, render, request, submit } from '../topology/service.ts'
-import { aCluster, aTenant, type TestCluster } from './harness.ts'
+import { aCluster, aTenant } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const ENDLESS = { template: 'letter', data: { isEndless: true } }

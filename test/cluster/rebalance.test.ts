@@ -1,8 +1,9 @@
 /** Partitions that are shared out anew all the time: what a renderer has in hand it goes on with, and nothing is done twice or lost. */
 import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { ended, eventually, submit } from '../topology/service.ts'
-import { aCluster, aTenant, connectTo, manifestsIn, type TestCluster } from './harness.ts'
+import { aCluster, aTenant, connectTo, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 /** Long enough that some are in hand at every change. */

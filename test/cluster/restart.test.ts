@@ -1,7 +1,8 @@
 /** Renderers that come and go under load: what one leaves the other takes, and no caller sees it. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { ended, eventually, render, type Service, submit } from '../topology/service.ts'
-import { aCluster, aTenant, eventsIn, manifestsIn, type TestCluster } from './harness.ts'
+import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const LETTER = { template: 'letter', data: {} }

@@ -1,9 +1,10 @@
 /** Renderers that have to go while they have renders in hand: what they end in time they end, the rest others do, and no caller sees it. */
 import { assert, expect, test } from 'vitest'
 import { key, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
 import { ended, eventually, render, submit } from '../topology/service.ts'
-import { aCluster, manifestsIn, type TestCluster } from './harness.ts'
+import { aCluster, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const LETTER = { template: 'letter', data: {} }

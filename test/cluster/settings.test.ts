@@ -2,9 +2,10 @@
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { settingsOf } from '../conformance/redis-harness.ts'
+import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { ended, eventually, submit } from '../topology/service.ts'
-import { aCluster, aTenant, type TestCluster } from './harness.ts'
+import { aCluster, aTenant } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 

@@ -11,10 +11,11 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import { spawnService } from '../topology/embedded.ts'
+import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../topology/run-server.ts'
 import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
 import { type RedisServer, startRedis } from '../topology/server/redis.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
-import { connectTo, sharedKafka } from './harness.ts'
+import { connectTo } from './harness.ts'
 
 type Name = Exclude<Deployable, 'publish' | 'operator'>
 type Settings = Readonly<Record<string, string>>
@@ -26,13 +27,14 @@ const KEY = Buffer.alloc(32, 1)
 const NOWHERE = '127.0.0.1:1'
 /** What nobody may read in a log. */
 const SECRET = 'hunter2'
-const NARROW = 'narrow.'
 const OPEN_MS_MAX = 60_000
 
 interface World {
   readonly redis: RedisServer
   readonly s3: S3Server
   readonly secured: KafkaServer
+  /** Of the run, and where its topics are good and where one of them has too few partitions. */
+  readonly kafka: { readonly broker: string; readonly good: string; readonly narrow: string }
   /** Where an S3 is that takes If-None-Match for nothing. */
   readonly forgetful: string
   readonly caFile: string
@@ -52,13 +54,16 @@ beforeAll(async () => {
   ]
   await writeFile(caFile, secured.access?.tls.ca ?? '')
   await takePrefix(s3, 'taken/')
-  await makeTopic(`${NARROW}render.html.sync`)
-  world = { redis, s3, secured, forgetful: await forgetfulBefore(s3.endpoint, stack), caFile }
+  const { broker } = await kafkaOfRun()
+  const kafka = { broker, good: freeTopicPrefix(), narrow: freeTopicPrefix() }
+  stack.defer(() => removeTopics(broker, [kafka.good, kafka.narrow]))
+  await makeTopic(broker, `${kafka.narrow}render.html.sync`)
+  world = { redis, s3, kafka, secured, forgetful: await forgetfulBefore(s3.endpoint, stack), caFile }
 })
 afterAll(() => stack.disposeAsync())
 
 /** Settings by which every process starts. */
-function settingsOn({ redis, s3 }: World): Settings {
+function settingsOn({ redis, s3, kafka }: World): Settings {
   return {
     PLATEN_HOST: '127.0.0.1',
     PLATEN_PORT: '0',
@@ -68,8 +73,8 @@ function settingsOn({ redis, s3 }: World): Settings {
     PLATEN_SEAL_KEY: KEY.toString('base64'),
     PLATEN_ENGINES: 'react_pdf',
     PLATEN_REDIS_URL: redis.url,
-    PLATEN_KAFKA_BROKERS: sharedKafka(),
-    PLATEN_KAFKA_TOPIC_PREFIX: 'start.',
+    PLATEN_KAFKA_BROKERS: kafka.broker,
+    PLATEN_KAFKA_TOPIC_PREFIX: kafka.good,
     PLATEN_KAFKA_PARTITIONS: '2',
     PLATEN_S3_ENDPOINT: s3.endpoint,
     PLATEN_S3_PATH_STYLE: 'true',
@@ -141,13 +146,13 @@ const FAULTS: readonly [string, readonly Name[], (world: World) => Settings, Reg
     'a Kafka where it may make no topics',
     ['renderer'],
     (where) => securedSettings(where, 'stranger'),
-    /these topics are missing in Kafka: start\.render\.react_pdf\.sync, .*failed/,
+    /these topics are missing in Kafka: \S+\.render\.react_pdf\.sync, .*failed/,
   ],
   [
     'a topic with too few partitions',
     EACH,
-    () => ({ PLATEN_KAFKA_TOPIC_PREFIX: NARROW }),
-    /the topic narrow\.render\.html\.sync has 1 partitions in Kafka and needs 2/,
+    ({ kafka }) => ({ PLATEN_KAFKA_TOPIC_PREFIX: kafka.narrow }),
+    /the topic \S+\.render\.html\.sync has 1 partitions in Kafka and needs 2/,
   ],
   [
     'a port of probes that somebody has',
@@ -233,8 +238,8 @@ async function takePrefix(s3: S3Server, prefix: string): Promise<void> {
 }
 
 /** A topic of one partition. */
-async function makeTopic(topic: string): Promise<void> {
-  await using connection = await connectTo(sharedKafka(), AbortSignal.timeout(OPEN_MS_MAX))
+async function makeTopic(broker: string, topic: string): Promise<void> {
+  await using connection = await connectTo(broker, AbortSignal.timeout(OPEN_MS_MAX))
   const admin = await connection.admin()
   await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true })
 }

@@ -11,7 +11,7 @@ const READER = 'projection'
 
 describeOnKafka('the event log on Kafka', (kafka) => {
   const aLog = async (partitions = 1) => {
-    const { prefix } = await kafka.topics({ partitions: { ...ONE_PARTITION, events: partitions } })
+    const { prefix } = await kafka.topics('events', { partitions: { ...ONE_PARTITION, events: partitions } })
     const connection = await kafka.connect()
     const log = kafkaEventLog(connection, { prefix })
     return { log, connection, topic: `${prefix}render.events`, [Symbol.asyncDispose]: connection[Symbol.asyncDispose] }

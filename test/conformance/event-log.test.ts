@@ -12,7 +12,7 @@ describeEventLog('sqlite', () => sqliteHarness(sqliteEventLog))
 
 describeOnKafka('on Kafka', (kafka) => {
   describeEventLog('kafka', () =>
-    kafka.harness(({ connection, settings }) => kafkaEventLog(connection, { prefix: settings.prefix })),
+    kafka.harness('events', ({ connection, settings }) => kafkaEventLog(connection, { prefix: settings.prefix })),
   )
 })
 

@@ -19,7 +19,7 @@ describeOnKafka('a connection to Kafka', (kafka) => {
   })
 
   test('takes any of the brokers it is told', async () => {
-    const { broker } = kafka.server()
+    const broker = kafka.broker()
     await using connection = await connectTo({ broker }, { brokers: ['127.0.0.1:1', broker] })
     expect(await (await connection.admin()).listTopics()).not.toContain('nothing')
   })
@@ -56,43 +56,44 @@ describeOnKafka('the topics in Kafka', (kafka) => {
     signal,
   }) => {
     await using connection = await kafka.connect()
-    const topics = renderTopics({ prefix: 'made.' }, ['webhooks'])
-    await prepareTopics(connection, topics, options('made.', signal))
+    const prefix = kafka.prefix()
+    await prepareTopics(connection, renderTopics({ prefix }, ['webhooks']), options(prefix, signal))
     const partitions = { sync: 12, async: 24, bulk: 24 }
     for (const engine of ENGINES) {
       for (const lane of LANES) {
-        const topic = `made.render.${engine}.${lane}`
+        const topic = `${prefix}render.${engine}.${lane}`
         expect(await offsetsOf(connection, topic, topic)).toStrictEqual(
           Array.from({ length: partitions[lane] }, () => '0'),
         )
       }
     }
-    expect(await offsetsOf(connection, 'made.render.events.webhooks', 'made.render.events')).toHaveLength(12)
+    expect(await offsetsOf(connection, `${prefix}render.events.webhooks`, `${prefix}render.events`)).toHaveLength(12)
     const days = 24 * 60 * 60 * 1000
-    const events = await configOf(connection, 'made.render.events')
+    const events = await configOf(connection, `${prefix}render.events`)
     expect(Number(events['retention.ms'])).toBeGreaterThanOrEqual(40 * days)
     expect(events['cleanup.policy']).toBe('delete')
-    expect(Number((await configOf(connection, 'made.render.dead'))['max.message.bytes'])).toBe(2 * 1024 * 1024)
+    expect(Number((await configOf(connection, `${prefix}render.dead`))['max.message.bytes'])).toBe(2 * 1024 * 1024)
   })
 
   test('may be prepared by several processes at once, and again', async ({ signal }) => {
-    const topics = [aTopic('a', 3), aTopic('b', 1)]
+    const prefix = kafka.prefix()
+    const topics = [aTopic('three', 3), aTopic('one', 1)]
     const prepare = async () => {
       await using connection = await kafka.connect()
-      await prepareTopics(connection, topics, options('race.', signal))
+      await prepareTopics(connection, topics, options(prefix, signal))
     }
     await Promise.all([prepare(), prepare(), prepare()])
     await prepare()
     await using connection = await kafka.connect()
-    expect(await offsetsOf(connection, 'race.a', 'race.a')).toStrictEqual(['0', '0', '0'])
-    expect(await offsetsOf(connection, 'race.b', 'race.b')).toStrictEqual(['0'])
+    expect(await offsetsOf(connection, `${prefix}three`, `${prefix}three`)).toStrictEqual(['0', '0', '0'])
+    expect(await offsetsOf(connection, `${prefix}one`, `${prefix}one`)).toStrictEqual(['0'])
   })
 
   test.for([2, -2])(
     'take what is sent by a clock that is %d hours off, at their own time',
     async (hours, { signal }) => {
       await using connection = await kafka.connect()
-      const { name } = aTopic(`off${hours}`, 1)
+      const name = `${kafka.prefix()}off`
       await prepareTopics(connection, [aTopic(name, 1)], options('', signal))
       const [hourMs, begunAt] = [3_600_000, Date.now()]
       const producer = connection.client(() => undefined).producer()
@@ -110,19 +111,21 @@ describeOnKafka('the topics in Kafka', (kafka) => {
 
   test('that are there with fewer partitions are refused, with both numbers', async ({ signal }) => {
     await using connection = await kafka.connect()
-    await prepareTopics(connection, [aTopic('few', 2)], options('', signal))
-    const preparing = prepareTopics(connection, [aTopic('few', 3)], options('', signal))
-    await expect(preparing).rejects.toThrow('the topic few has 2 partitions in Kafka and needs 3')
+    const few = `${kafka.prefix()}few`
+    await prepareTopics(connection, [aTopic(few, 2)], options('', signal))
+    const preparing = prepareTopics(connection, [aTopic(few, 3)], options('', signal))
+    await expect(preparing).rejects.toThrow(`the topic ${few} has 2 partitions in Kafka and needs 3`)
     await expect(preparing).rejects.toBeInstanceOf(KafkaUnfit)
-    await prepareTopics(connection, [aTopic('few', 1)], options('', signal))
+    await prepareTopics(connection, [aTopic(few, 1)], options('', signal))
   })
 
   test('that were there before keep what is in them, and their groups begin with the first', async ({ signal }) => {
     await using connection = await kafka.connect()
-    await prepareTopics(connection, [{ ...aTopic('old', 1), groups: [] }], options('', signal))
-    await connection.send('old', [{ key: 'a', value: 'b' }], signal)
-    await prepareTopics(connection, [aTopic('old', 1)], options('', signal))
-    expect(await offsetsOf(connection, 'old', 'old')).toStrictEqual(['0'])
+    const old = `${kafka.prefix()}old`
+    await prepareTopics(connection, [{ ...aTopic(old, 1), groups: [] }], options('', signal))
+    await connection.send(old, [{ key: 'a', value: 'b' }], signal)
+    await prepareTopics(connection, [aTopic(old, 1)], options('', signal))
+    expect(await offsetsOf(connection, old, old)).toStrictEqual(['0'])
   })
 })
 

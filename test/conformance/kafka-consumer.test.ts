@@ -8,7 +8,7 @@ import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
 
 describeOnKafka('a consumer on Kafka', (kafka) => {
   test('is given what was sent, as it was sent', async ({ signal }) => {
-    const topic = lineOf(await kafka.topics())
+    const topic = lineOf(await kafka.topics('queue'))
     await using connection = await kafka.connect()
     await using member = await join(connection, topic, signal)
     const headers = { v: '1', bytes: Buffer.from([0, 255]) }
@@ -29,7 +29,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   })
 
   test('commits what is done from the first on, and is given the rest again', async ({ signal }) => {
-    const topic = lineOf(await kafka.topics({ partitions: ONE_PARTITION }))
+    const topic = lineOf(await kafka.topics('queue', { partitions: ONE_PARTITION }))
     await using connection = await kafka.connect()
     await sendMany(connection, topic, { count: 5, signal })
     const member = await join(connection, topic, signal)
@@ -45,7 +45,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   })
 
   test('commits by itself after a while', async ({ signal }) => {
-    const topic = lineOf(await kafka.topics({ partitions: ONE_PARTITION }))
+    const topic = lineOf(await kafka.topics('queue', { partitions: ONE_PARTITION }))
     await using connection = await kafka.connect()
     await using member = await join(connection, topic, signal)
     await sendMany(connection, topic, { count: 1, signal })
@@ -55,7 +55,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   })
 
   test('fetches no more of a partition that has enough at hand, and all of it in the end', async ({ signal }) => {
-    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
     const [long, short] = [`${prefix}render.html.bulk`, `${prefix}render.html.sync`]
     await using connection = await kafka.connect()
     await sendLong(connection, long, signal)
@@ -76,7 +76,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   })
 
   test('is given all of a partition that was full when it went to another, and came back', async ({ signal }) => {
-    const topic = lineOf(await kafka.topics({ partitions: { ...ONE_PARTITION, sync: 2 } }))
+    const topic = lineOf(await kafka.topics('queue', { partitions: { ...ONE_PARTITION, sync: 2 } }))
     await using connection = await kafka.connect()
     await sendLong(connection, topic, signal)
     await using member = await join(connection, topic, signal)

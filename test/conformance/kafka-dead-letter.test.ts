@@ -28,7 +28,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
   test.for(UNREADABLE)(
     'is made of %s, and what comes after it is served',
     async ([, unreadable, reason], { signal }) => {
-      const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+      const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
       await using connection = await kafka.connect()
       const topic = `${prefix}render.react_pdf.async`
       const buried = Promise.withResolvers<void>()
@@ -59,7 +59,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
   )
 
   test('is made of a render that was buried, as it was put in', async ({ signal }) => {
-    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
     await using connection = await kafka.connect()
     const record = aRecord()
     {
@@ -76,7 +76,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
   })
 
   test('is made of what is no event, and the next event is given', async ({ signal }) => {
-    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    const { prefix } = await kafka.topics('events', { partitions: ONE_PARTITION })
     await using connection = await kafka.connect()
     const log = kafkaEventLog(connection, { prefix })
     await connection.send(`${prefix}render.events`, [{ key: 'a', value: 'garbage', headers: V1 }], signal)

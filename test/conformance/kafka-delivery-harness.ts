@@ -45,7 +45,7 @@ export async function deliveryHarness(
   made: Made,
   topics: Partial<TopicSettings> = { partitions: ONE_PARTITION },
 ): Promise<DeliveryHarness> {
-  const settings = { ...(await kafka.topics(topics)), bucket: BUCKET }
+  const settings = { ...(await kafka.topics('webhook', topics)), bucket: BUCKET }
   const connection = await kafka.connect()
   const sent: Parameters<KafkaConnection['send']>[] = []
   let failing: RegExp | undefined

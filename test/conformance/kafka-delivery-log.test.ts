@@ -22,7 +22,7 @@ import {
   takeMany,
   turn,
 } from './kafka-delivery-harness.ts'
-import { describeOnKafka } from './kafka-harness.ts'
+import { describeOnKafka, describeOnOwnKafka } from './kafka-harness.ts'
 
 /** Half a minute goes by until the group has noticed. */
 const BROKER_BACK_MS_MAX = 180_000
@@ -258,10 +258,12 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     const due = await takeMany(log, 2, signal)
     expect(due.map(({ delivery }) => delivery.id).toSorted()).toStrictEqual(['a', 'b'])
   })
+})
 
+describeOnOwnKafka('deliveries on a Kafka that goes away', (kafka) => {
   test('goes on when the broker was killed and is back', { timeout: BROKER_BACK_MS_MAX }, async ({ signal }) => {
     const clock = manualClock(NOON)
-    await using harness = await installation(clock)
+    await using harness = await deliveryHarness(kafka, { clock, artifacts: memoryArtifactStore() })
     const log = await harness.open()
     await log.schedule([aDelivery({ id: 'a' })], signal)
     const due = await take(log, signal)

@@ -1,9 +1,17 @@
-/** What the suites of the adapters on Kafka run on: one real server a file, and for each test topics of its own. */
+/** What the suites of the adapters on Kafka run on: the server of the run or one of their own, and for each test topics of its own. */
 import { connectKafka, type KafkaConnection, type KafkaSettings } from '@platen/adapters/kafka/connect.ts'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
-import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
+import {
+  DEAD_TOPIC,
+  EVENT_TOPIC,
+  prepareTopics,
+  renderTopics,
+  type TopicSettings,
+} from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, assert, beforeAll, describe } from 'vitest'
+import { SILENT } from '../fixture/build.ts'
+import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../topology/run-server.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
 import type { Harness } from './harness.ts'
@@ -17,20 +25,55 @@ export interface Installation {
 }
 
 export interface KafkaFixture {
-  server(): KafkaServer
+  /** `host:port`. */
+  broker(): string
   /** A connection of its own; the caller closes it. */
   connect(): Promise<KafkaConnection>
+  /** Begins the names of topics that only one test makes. */
+  prefix(): string
   /** Topics that no other test has, and nothing in them. */
-  topics(settings?: Partial<TopicSettings>): Promise<TopicSettings>
+  topics(kind: TopicKind, settings?: Partial<TopicSettings>): Promise<TopicSettings>
   /** The harness of a port that stands in topics of its own, of one partition each. */
-  harness<Port>(portIn: (installation: Installation) => Port | Promise<Port>): Promise<Harness<Port>>
+  harness<Port>(kind: TopicKind, portIn: PortIn<Port>): Promise<Harness<Port>>
 }
 
-/** Describes what runs on a Kafka, or is skipped where there is none. */
+/** What a test uses of an installation: making all of its topics and groups takes a second. */
+export type TopicKind = keyof typeof TOPICS
+
+const READERS = ['webhooks', 'quota', 'projection']
+const TOPICS = {
+  queue: (settings: TopicSettings) => renderTopics(settings, []).filter(({ name }) => name !== EVENT_TOPIC),
+  events: (settings: TopicSettings) =>
+    renderTopics(settings, READERS).filter(({ name }) => name === EVENT_TOPIC || name === DEAD_TOPIC),
+  webhook: webhookTopics,
+}
+
+/** A server that the tests of one file have for themselves, to stop it, kill it and start it again. */
+export interface OwnKafkaFixture extends KafkaFixture {
+  server(): KafkaServer
+}
+
+/** Describes what runs on the Kafka of the run, or is skipped where there is none. */
 export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => void): void {
   describe.skipIf(!hasServer('kafka'))(name, () => {
+    let broker: string | undefined
+    beforeAll(async () => {
+      broker = (await kafkaOfRun()).broker
+    })
+    const brokerOfRun = () => {
+      assert(broker !== undefined, 'it is known while tests run')
+      return broker
+    }
+    const { fixture, prefixes } = fixtureOn(brokerOfRun)
+    afterAll(() => removeTopics(brokerOfRun(), prefixes))
+    body(fixture)
+  })
+}
+
+/** Describes what runs on a Kafka of its own, or is skipped where there is none. */
+export function describeOnOwnKafka(name: string, body: (kafka: OwnKafkaFixture) => void): void {
+  describe.skipIf(!hasServer('kafka'))(name, () => {
     let running: KafkaServer | undefined
-    let installations = 0
     beforeAll(async () => {
       running = await startKafka()
     })
@@ -39,21 +82,33 @@ export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => voi
       assert(running !== undefined, 'the server runs while tests do')
       return running
     }
-    const connect = () => connectTo(server())
-    const topics = async (settings: Partial<TopicSettings> = {}) => {
-      const made = { prefix: `test-${++installations}.`, ...settings }
-      await using connection = await connect()
-      const options = { settings: made, signal: AbortSignal.timeout(OPEN_MS_MAX) }
-      await prepareTopics(
-        connection,
-        [...renderTopics(made, ['webhooks', 'quota', 'projection']), ...webhookTopics(made)],
-        options,
-      )
-      return made
-    }
-    body({ server, connect, topics, harness: (portIn) => kafkaHarness({ connect, topics }, portIn) })
+    body({ ...fixtureOn(() => server().broker).fixture, server })
   })
 }
+
+function fixtureOn(broker: () => string): { fixture: KafkaFixture; prefixes: readonly string[] } {
+  const prefixes: string[] = []
+  const connect = () => connectTo({ broker: broker() })
+  const prefix = () => {
+    const free = freeTopicPrefix()
+    prefixes.push(free)
+    return free
+  }
+  const topics = async (kind: TopicKind, settings: Partial<TopicSettings> = {}) => {
+    const made = { ...settings, prefix: prefix() }
+    await using connection = await connect()
+    const options = { settings: made, signal: AbortSignal.timeout(OPEN_MS_MAX) }
+    await prepareTopics(connection, TOPICS[kind](made), options)
+    return made
+  }
+  const harness = <Port>(kind: TopicKind, portIn: PortIn<Port>) =>
+    kafkaHarness({ connect, topics: () => topics(kind, { partitions: ONE_PARTITION }) }, portIn)
+  const fixture = { broker, connect, prefix, topics, harness }
+  return { fixture, prefixes }
+}
+
+/** Opens a port in an installation. */
+type PortIn<Port> = (installation: Installation) => Port | Promise<Port>
 
 /** One partition a topic: the suites expect one line. */
 export const ONE_PARTITION = { sync: 1, async: 1, bulk: 1, events: 1 }
@@ -66,14 +121,13 @@ export function connectTo(
   return connectKafka({ brokers: [broker], clientId: 'test', ...settings }, PORTS, AbortSignal.timeout(OPEN_MS_MAX))
 }
 
-const quiet = () => undefined
-const PORTS = { clock: systemClock(), log: { debug: quiet, info: quiet, warn: quiet, error: quiet } }
+const PORTS = { clock: systemClock(), log: SILENT }
 
 async function kafkaHarness<Port>(
-  { connect, topics }: Pick<KafkaFixture, 'connect' | 'topics'>,
-  portIn: (installation: Installation) => Port | Promise<Port>,
+  { connect, topics }: Pick<KafkaFixture, 'connect'> & { topics: () => Promise<TopicSettings> },
+  portIn: PortIn<Port>,
 ): Promise<Harness<Port>> {
-  const settings = await topics({ partitions: ONE_PARTITION })
+  const settings = await topics()
   let opened = new AsyncDisposableStack()
   const open = async () => {
     await opened.disposeAsync()

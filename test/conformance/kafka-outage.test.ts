@@ -9,23 +9,21 @@ import { bell } from '@platen/contract/bell.ts'
 import { KAFKA_SILENCE_MS_MAX } from '@platen/contract/kafka-limit.ts'
 import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { describe, expect, test } from 'vitest'
-import { anEvent, aRecord } from '../fixture/build.ts'
-import { hasServer } from '../topology/server/binary.ts'
-import { startKafka } from '../topology/server/kafka.ts'
-import { connectTo, describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
+import { expect, test } from 'vitest'
+import { anEvent, aRecord, SILENT } from '../fixture/build.ts'
+import { connectTo, describeOnKafka, describeOnOwnKafka, ONE_PARTITION } from './kafka-harness.ts'
 
 /** A broker that starts on a busy machine takes longer than the tests of other ports do. */
 const PATIENT = { timeout: 240_000 }
 
-describe.skipIf(!hasServer('kafka'))('a Kafka that goes away', () => {
+describeOnOwnKafka('a Kafka that goes away', (kafka) => {
   test.for(['stop', 'kill'] as const)(
     'by %s is missed by writers, and followed again by readers when it is back',
     PATIENT,
     async (end, { signal }) => {
-      await using server = await startKafka()
+      const server = kafka.server()
       await using connection = await connectTo(server)
-      const settings = { prefix: '', partitions: { ...ONE_PARTITION, async: 3 } }
+      const settings = { prefix: kafka.prefix(), partitions: { ...ONE_PARTITION, async: 3 } }
       await prepareTopics(connection, renderTopics(settings, ['webhooks']), { settings, signal })
       await using queue = kafkaRenderQueue(connection, settings)
       const consumer = await queue.consume('react_pdf', signal)
@@ -64,7 +62,7 @@ describe.skipIf(!hasServer('kafka'))('a Kafka that goes away', () => {
   )
 
   test('without closing its connections lets nobody wait for ever', PATIENT, async ({ signal }) => {
-    await using server = await startKafka()
+    const server = kafka.server()
     await using connection = await connectTo(server)
     const topic = { name: 'paused', partitions: 1, groups: ['paused'], config: deletedAfter(60_000) }
     await prepareTopics(connection, [topic], { settings: { prefix: '' }, signal })
@@ -82,10 +80,10 @@ describe.skipIf(!hasServer('kafka'))('a Kafka that goes away', () => {
 
 describeOnKafka('a consumer on Kafka', (kafka) => {
   test('comes back also from what kafkajs takes for a fault that no retry mends', async ({ signal }) => {
-    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
     const topic = `${prefix}render.html.async`
     const told: unknown[] = []
-    const log = { debug: quiet, info: quiet, warn: quiet, error: (_: object, message: string) => told.push(message) }
+    const log = { ...SILENT, error: (_: object, message: string) => told.push(message) }
     await using connection = await connectWith({ log })
     const fresh = bell()
     let defects = 1
@@ -107,12 +105,12 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   })
 
   test('is not alive when nothing was heard of it for long, until something is', async ({ signal }) => {
-    const { prefix } = await kafka.topics({ partitions: ONE_PARTITION })
+    const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
     const topic = `${prefix}render.html.async`
     let passed = 0
     const clock = { ...systemClock(), monotonic: () => passed }
     await using connection = await connectWith({ clock })
-    const settings = { group: topic, topics: [topic], arrived: quiet }
+    const settings = { group: topic, topics: [topic], arrived: () => undefined }
     await using consumer = await openConsumer(connection, settings, signal)
     expect(consumer.isAlive()).toBe(true)
     passed += KAFKA_SILENCE_MS_MAX
@@ -122,13 +120,10 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   })
 
   function connectWith(ports: Partial<Parameters<typeof connectKafka>[1]>): Promise<KafkaConnection> {
-    const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
-    const settings = { brokers: [kafka.server().broker], clientId: 'test' }
-    return connectKafka(settings, { clock: systemClock(), log, ...ports }, AbortSignal.timeout(20_000))
+    const settings = { brokers: [kafka.broker()], clientId: 'test' }
+    return connectKafka(settings, { clock: systemClock(), log: SILENT, ...ports }, AbortSignal.timeout(20_000))
   }
 })
-
-const quiet = () => undefined
 
 async function next(consumer: RenderConsumer, signal: AbortSignal): Promise<RenderDelivery> {
   for (;;) {

@@ -15,7 +15,7 @@ const PARTITIONS = { sync: 1, async: 6, bulk: 1 }
 
 describeOnKafka('renderers on Kafka', (kafka) => {
   test('that come and go under load lose nothing, and have nothing in two hands', async ({ signal }) => {
-    const { prefix } = await kafka.topics({ partitions: PARTITIONS })
+    const { prefix } = await kafka.topics('queue', { partitions: PARTITIONS })
     await using connection = await kafka.connect()
     await using queue = kafkaRenderQueue(connection, { prefix })
     const records = some(1200)
@@ -34,7 +34,7 @@ describeOnKafka('renderers on Kafka', (kafka) => {
   })
 
   test('keep what they have in hand over a rebalance, and what they do then is done', async ({ signal }) => {
-    const { prefix } = await kafka.topics({ partitions: PARTITIONS })
+    const { prefix } = await kafka.topics('queue', { partitions: PARTITIONS })
     await using connection = await kafka.connect()
     const records = some(24)
     {
@@ -63,12 +63,12 @@ describeOnKafka('renderers on Kafka', (kafka) => {
   })
 
   test('take over what one had in hand that was killed', async ({ signal }) => {
-    const { prefix } = await kafka.topics({ partitions: PARTITIONS })
+    const { prefix } = await kafka.topics('queue', { partitions: PARTITIONS })
     await using connection = await kafka.connect()
     await using queue = kafkaRenderQueue(connection, { prefix })
     const record = aRecord()
     await queue.enqueue(record, signal)
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', victim(kafka.server().broker, prefix)], {
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', victim(kafka.broker(), prefix)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [taken] = await once(createInterface(child.stdout), 'line')

@@ -15,7 +15,7 @@ import type { TallyingLimiter } from '@platen/contract/port/limiter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { type ProjectionPorts, runProjection } from '@platen/webhooks/projection.ts'
-import { aFailure, aManifest, anEvent, aRecord } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, SILENT } from '../fixture/build.ts'
 import { eventually } from '../topology/service.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 import type { RedisFixture } from './redis-harness.ts'
@@ -51,7 +51,7 @@ const PARTITIONS = 3
 /** A scene in topics of its own and an emptied Redis. */
 export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<Scene> {
   const stack = new AsyncDisposableStack()
-  const { prefix } = await kafka.topics({ partitions: { ...ONE_PARTITION, events: PARTITIONS } })
+  const { prefix } = await kafka.topics('events', { partitions: { ...ONE_PARTITION, events: PARTITIONS } })
   const connection = stack.use(await kafka.connect())
   const harness = stack.use(await redis.harness((each) => each))
   const client = await harness.open()
@@ -66,7 +66,7 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
     ledger,
     meter: projectionMeter(metrics, { lag: () => 0 }),
     clock: hurried(systemClock()),
-    log: QUIET,
+    log: SILENT,
   }
   const accounts = Array.from({ length: ACCOUNTS }, () => randomUUID())
   const succeeded = new Map<string, Manifest>()
@@ -187,6 +187,3 @@ export function mortal(ports: ProjectionPorts, death: { readonly at: number; rea
 function hurried(clock: Clock): Clock {
   return { ...clock, sleep: (ms, signal) => clock.sleep(ms / 10, signal) }
 }
-
-const quiet = () => undefined
-const QUIET = { debug: quiet, info: quiet, warn: quiet, error: quiet }

@@ -3,13 +3,14 @@ import { randomInt } from 'node:crypto'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { IS_LONG } from '../run/form.ts'
 import { eventually } from '../topology/service.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 import { ACCOUNTS, aScene, failure, Killed, mortal, type Scene, start, success } from './projection-scene.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-const RUNS = 12
+const RUNS = IS_LONG ? 12 : 4
 
 describeOnKafka('the projection', (kafka) => {
   describeOnRedis('into Redis', (redis) => {

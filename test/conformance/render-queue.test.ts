@@ -21,7 +21,7 @@ describeRenderQueue('memory for sync, sqlite for the rest', () =>
 
 describeOnKafka('on Kafka', (kafka) => {
   describeRenderQueue('kafka', () =>
-    kafka.harness(({ connection, settings }) => kafkaRenderQueue(connection, { prefix: settings.prefix })),
+    kafka.harness('queue', ({ connection, settings }) => kafkaRenderQueue(connection, { prefix: settings.prefix })),
   )
 })
 

@@ -26,6 +26,13 @@ export function membersOf(groups: ReadonlySet<number>): readonly TreeProcess[] {
   return processes().filter(({ group }) => groups.has(group))
 }
 
+/** Everything that was started with this environment variable, wherever it hangs in the tree, but for this process itself. */
+export function processesWith(variable: string, value: string): readonly TreeProcess[] {
+  const entry = `${variable}=${value}`
+  const isMarked = ({ pid }: TreeProcess) => read(`/proc/${pid}/environ`).split('\0').includes(entry)
+  return processes().filter((each) => each.pid !== process.pid && isMarked(each))
+}
+
 /** Proportional share of the memory of processes, in bytes: what is shared among them counts once. */
 export function pssOf(tree: readonly TreeProcess[]): number {
   const kibs = tree.map(({ pid }) => Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0))

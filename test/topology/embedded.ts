@@ -10,10 +10,14 @@ import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { manifests } from '../fixture/manifests.ts'
-import type { Stores, TestedService } from './service.ts'
+import { processesWith } from '../soak/process-tree.ts'
+import { scaledTimeOptions } from '../time/scaled-time.ts'
+import { eventually, type Stores, type TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
+/** Marks all processes of one service, as they hand it on. */
+const SERVICE_VARIABLE = 'TEST_SERVICE_FOLDER'
 
 export interface EmbeddedService extends TestedService {
   pid(): number
@@ -29,8 +33,20 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
   const [dataDir, manifestsDir] = [join(folder, 'data'), join(folder, 'manifests')]
   await mkdir(manifestsDir)
   await writeFile(join(manifestsDir, 'all.yaml'), text)
-  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env }
-  let running = await launch(settings)
+  const mark = { [SERVICE_VARIABLE]: folder }
+  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env, ...mark }
+  const remove = async () => {
+    // A browser that was orphaned by a kill writes for a moment yet.
+    await eventually(
+      async () => processesWith(SERVICE_VARIABLE, folder).map(({ command }) => command),
+      (left) => left.length === 0,
+    )
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+  let running = await launch(settings).catch(async (error: unknown) => {
+    await remove()
+    throw error
+  })
   const service: EmbeddedService = {
     dataDir,
     manifestsDir,
@@ -54,7 +70,7 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
     },
     async [Symbol.asyncDispose]() {
       await service.kill()
-      await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+      await remove()
     },
   }
   return service
@@ -107,7 +123,12 @@ export function spawnService(settings: Record<string, string>, program: readonly
   const chromium = process.env['PLATEN_CHROMIUM']
   return spawn(process.execPath, program, {
     cwd: ROOT,
-    env: { ...Object.fromEntries(inherited), ...(chromium && { PLATEN_CHROMIUM: chromium }), ...settings },
+    env: {
+      ...Object.fromEntries(inherited),
+      NODE_OPTIONS: scaledTimeOptions(),
+      ...(chromium && { PLATEN_CHROMIUM: chromium }),
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

@@ -6,13 +6,14 @@ import type { TestedService } from './service.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The Kafka of the cluster topology, and where it keeps everything; absent = embedded. */
-    kafka?: { readonly broker: string; readonly folder: string }
+    /** The topology of this run of the scenarios. */
+    topology: 'embedded' | 'cluster'
   }
 }
 
 /** Starts the service on manifests, those of the fixture unless told; `env` overrides settings, as the embedded service knows them. */
-export function startService(env: Record<string, string> = {}, text?: string): Promise<TestedService> {
-  const kafka = inject('kafka')
-  return kafka === undefined ? startEmbedded(env, text) : startClusterService(env, { kafka, text })
+export function startService(env: Record<string, string> = {}, manifests?: string): Promise<TestedService> {
+  return inject('topology') === 'embedded'
+    ? startEmbedded(env, manifests)
+    : startClusterService(env, { ...(manifests !== undefined && { manifests }) })
 }

@@ -27,7 +27,7 @@ export async function startMeasuredCluster(
 }
 
 export async function* clusterSync(scale: number): AsyncGenerator<Figure> {
-  await using kafka = await startKafka()
+  await using kafka = await startKafka({ isMeasured: true })
   await using embedded = await startMeasured(1, { PLATEN_CHROMIUM: 'none' })
   await publishMeasured(embedded, album())
   await using service = await startMeasuredCluster(kafka, 1)
@@ -85,7 +85,7 @@ function paddedPhoto(): Buffer {
 }
 
 export async function* clusterAcceptance(scale: number): AsyncGenerator<Figure> {
-  await using kafka = await startKafka()
+  await using kafka = await startKafka({ isMeasured: true })
   await using service = await startMeasuredCluster(kafka, 1)
   // What renders would be in the way of what accepts; its queue is long enough.
   await service.without('renderer')
@@ -112,7 +112,7 @@ export async function* clusterAcceptance(scale: number): AsyncGenerator<Figure> 
 }
 
 export async function* clusterRenderers(scale: number): AsyncGenerator<Figure> {
-  await using kafka = await startKafka()
+  await using kafka = await startKafka({ isMeasured: true })
   const count = Math.ceil(300 * scale)
   const perSecond = async (many: number) => {
     await using service = await startMeasuredCluster(kafka, 1, { renderers: many })

@@ -25,7 +25,7 @@ export async function* fairness(scale: number): AsyncGenerator<Figure> {
     await using embedded = await startMeasured(SLOTS, { PLATEN_CHROMIUM: 'none' })
     yield* measured('embedded', embedded, scale)
   }
-  await using kafka = await startKafka()
+  await using kafka = await startKafka({ isMeasured: true })
   await using cluster = await startMeasuredCluster(kafka, SLOTS)
   yield* measured('cluster', cluster, scale)
 }

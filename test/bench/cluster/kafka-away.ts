@@ -17,7 +17,7 @@ const BODY = { template: 'invoice', engine: 'react_pdf', data: invoiceData(10) }
 
 /** A minute of each way to be away, under requests that come one after the other whatever became of those before them. */
 export async function* kafkaAway(scale: number): AsyncGenerator<Figure> {
-  await using kafka = await startKafka()
+  await using kafka = await startKafka({ isMeasured: true })
   await using service = await startMeasuredCluster(kafka, 1)
   yield* measured('killed', { kafka, service, awayMs: AWAY_MS * scale })
   yield* measured('paused', { kafka, service, awayMs: AWAY_MS * scale })

@@ -24,7 +24,7 @@ const ROUNDS = 3
 const CALL_MS_MAX = 20_000
 
 export async function* projection(scale: number): AsyncGenerator<Figure> {
-  await using kafka = await startKafka()
+  await using kafka = await startKafka({ isMeasured: true })
   await using server = await startRedis()
   const ports = { clock: systemClock(), log: openLog('error') }
   const signal = new AbortController().signal

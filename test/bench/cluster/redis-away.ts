@@ -20,7 +20,7 @@ type State = (typeof STATES)[number]
 type Call = (typeof CALLS)[number]
 
 export async function* redisAway(scale: number): AsyncGenerator<Figure> {
-  await using kafka = await startKafka()
+  await using kafka = await startKafka({ isMeasured: true })
   await using service = await startMeasuredCluster(kafka, 1, { settings: { PLATEN_API_REPLICAS: `${REPLICAS}` } })
   const { redis } = service
   const invoice = { template: 'invoice', engine: 'react_pdf', data: invoiceData(10) }

@@ -7,8 +7,9 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { openClusterStores } from '../../topology/cluster/store.ts'
+import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { ended, eventually, request, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, connectTo, type TestCluster } from '../harness.ts'
+import { aCluster, aTenant, connectTo } from '../harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const LETTER = { template: 'letter', data: {} }

@@ -3,9 +3,10 @@
  * process has to be started again for that.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
 import { ended, eventually, type RenderAnswer, reaches, render, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, connectTo, eventsIn, manifestsIn, type TestCluster } from '../harness.ts'
+import { aCluster, aTenant, connectTo, eventsIn, manifestsIn } from '../harness.ts'
 
 const KILL_LIVE = `service_live_${'K'.repeat(43)}`
 const PAUSE_LIVE = `service_live_${'P'.repeat(43)}`
@@ -24,7 +25,7 @@ beforeAll(async () => {
   kafka = await startProxiedKafka()
   const limits = { syncRateLimitPerMinute: 100_000, asyncRateLimitPerMinute: 100_000 }
   cluster = await aCluster({
-    broker: kafka.broker,
+    kafka: { broker: kafka.broker },
     documents: [
       ...aTenant('kill', KILL_LIVE, { ...limits, renderLimitMonthly: UNITS }),
       ...aTenant('pause', PAUSE_LIVE, { ...limits, renderLimitMonthly: UNITS }),

@@ -8,8 +8,9 @@ import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { ended, eventually, reaches, render, statusOf, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, manifestsIn, redisOf, type TestCluster } from '../harness.ts'
+import { aCluster, aTenant, manifestsIn, redisOf } from '../harness.ts'
 
 const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
 const PATIENT_LIVE = `service_live_${'P'.repeat(43)}`

@@ -2,11 +2,12 @@
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { type RedisServer, startRedis } from '../../topology/server/redis.ts'
 import { ended, eventually, type RenderAnswer, render, statusOf, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, type TestCluster } from '../harness.ts'
+import { aCluster, aTenant } from '../harness.ts'
 
 const APIS = [0, 1]
 const LETTER = { template: 'letter', data: {} }

@@ -4,10 +4,11 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy, refusalOfS3 } from '../../topology/proxy/fault-proxy.ts'
 import { startS3 } from '../../topology/server/s3.ts'
 import { ended, eventually, render, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, eventsIn, manifestsIn, redisOf, type TestCluster } from '../harness.ts'
+import { aCluster, aTenant, eventsIn, manifestsIn, redisOf } from '../harness.ts'
 
 const PATIENT = `service_live_${'P'.repeat(43)}`
 const HASTY = `service_live_${'H'.repeat(43)}`

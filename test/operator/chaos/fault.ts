@@ -22,7 +22,7 @@ export const FAULTS: readonly Fault[] = [
   { name: 'flush, leader stopped', run: (rig) => both(rig, ({ process }) => process.stop()) },
   { name: 'watches reset', run: watchesReset },
   { name: 'watches stalled', run: (rig) => stalled(rig, 5 * SECOND_MS) },
-  { name: 'lease lost', run: (rig) => stalled(rig, LEASE_HELD_MS_MAX + 3 * SECOND_MS) },
+  { name: 'lease lost', run: (rig) => stalled(rig, 1.3 * LEASE_HELD_MS_MAX) },
   { name: 'API server restarted', run: apiServerRestarted },
   { name: 'API server killed', run: apiServerKilled },
 ]
@@ -31,7 +31,7 @@ export const FAULTS: readonly Fault[] = [
 async function paused({ leader }: ChaosRig): Promise<void> {
   const { process } = await leader()
   process.pause()
-  await sleep(LEASE_MS + 5 * SECOND_MS)
+  await sleep((4 / 3) * LEASE_MS)
   process.resume()
 }
 
@@ -57,12 +57,12 @@ async function stalled({ leader }: ChaosRig, ms: number): Promise<void> {
   proxy.disturb(undefined)
 }
 
-async function apiServerRestarted({ rig: { kube } }: ChaosRig): Promise<void> {
+async function apiServerRestarted({ kube }: ChaosRig): Promise<void> {
   await kube.stop()
   await kube.start()
 }
 
-async function apiServerKilled({ rig: { kube } }: ChaosRig): Promise<void> {
+async function apiServerKilled({ kube }: ChaosRig): Promise<void> {
   await kube.kill()
   await kube.start()
 }

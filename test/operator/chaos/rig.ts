@@ -7,14 +7,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SealKey } from '@platen/contract/seal.ts'
 import { Redis } from 'ioredis'
 import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
-import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
+import type { KubeServer } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { openResources, type Place, type Resources } from '../rig/resources.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 export interface ChaosRig extends AsyncDisposable {
   readonly rig: Rig
+  /** Its own, to stop and kill. */
+  readonly kube: KubeServer
   readonly resources: Resources
   readonly operators: readonly OperatorProcess[]
   /** Seals webhook secrets. */
@@ -49,15 +52,15 @@ export async function startChaosRig(): Promise<ChaosRig> {
   const kubeconfigs: string[] = []
   const sealKey = randomBytes(32)
   let mutant: Mutant | undefined
+  const kube = stack.use(await startInstalledKube())
+  for (const proxy of proxies) {
+    proxy.towards(kube.port)
+    kubeconfigs.push(await kube.kubeconfig(OPERATOR_PERSONA, `https://127.0.0.1:${proxy.port}`))
+  }
   const rig = stack.use(
     await startRig({
       operators: OPERATORS,
-      async prepare(kube) {
-        for (const proxy of proxies) {
-          proxy.towards(kube.port)
-          kubeconfigs.push(await kube.kubeconfig(OPERATOR_PERSONA, `https://127.0.0.1:${proxy.port}`))
-        }
-      },
+      kube,
       cluster: {
         settings: { PLATEN_SEAL_KEY: sealKey.toString('base64') },
         settingsOf: (name, at) =>
@@ -74,6 +77,7 @@ export async function startChaosRig(): Promise<ChaosRig> {
   const owned = stack.move()
   return {
     rig,
+    kube,
     resources,
     operators,
     sealKey,

@@ -13,7 +13,7 @@ import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import type { Status } from '@platen/operator/reconcile/status.ts'
 import { pathOfSecret } from '@platen/operator/secret/write-secret.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
-import type { KubeServer } from '../../topology/server/kube.ts'
+import type { KubeApi } from '../../topology/server/kube.ts'
 import { decoded } from '../rig/secret.ts'
 import type { Chance } from './declaration.ts'
 
@@ -21,7 +21,7 @@ import type { Chance } from './declaration.ts'
 export type Secrets = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 /** All there are. */
-export async function readSecrets(kube: KubeServer): Promise<Secrets> {
+export async function readSecrets(kube: KubeApi): Promise<Secrets> {
   const { body } = await kube.request({ path: pathOfSecret({}) })
   // A list has them.
   const items = (body['items'] ?? []) as readonly KubeObject[]
@@ -43,7 +43,7 @@ export interface SecretPart {
 
 /** Edits it by hand, in one way or another, or removes it; `text` is what somebody would rather have in it. */
 export async function tamper(
-  kube: KubeServer,
+  kube: KubeApi,
   { part, ...place }: SecretPart,
   { chance, text }: { readonly chance: Chance; readonly text: string },
 ): Promise<void> {

@@ -7,8 +7,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
 import { seeded } from '../../chaos/cluster/trial/random.ts'
+import { IS_LONG } from '../../run/form.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
-import { startKafka } from '../../topology/server/kafka.ts'
+import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../../topology/run-server.ts'
 import { startRedis } from '../../topology/server/redis.ts'
 import { openResources, type Resources } from '../rig/resources.ts'
 import { type Rig, startRig } from '../rig/rig.ts'
@@ -16,7 +17,7 @@ import { PROCESSES, questionsCount, wrongAnswers } from './answer.ts'
 import { aLane, type Lane } from './lane.ts'
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-const CHANGES = 500
+const CHANGES = IS_LONG ? 500 : 200
 const LANES = 10
 /** How late the answers of Redis are to the slow process, at most: with more, all takes longer and shows the same. */
 const LATE_MS_MAX = 150
@@ -41,16 +42,17 @@ let mutant: Mutant | undefined
 
 beforeAll(async () => {
   slow = stack.use(await openFaultProxy('redis'))
-  const [redis, kafka] = await Promise.all([startRedis(), startKafka()])
-  stack.use(redis)
-  stack.use(kafka)
+  const redis = stack.use(await startRedis())
+  const { broker } = await kafkaOfRun()
+  const topicPrefix = freeTopicPrefix()
+  stack.defer(() => removeTopics(broker, [topicPrefix]))
   slow.towards(redis.port)
   rig = stack.use(
     await startRig({
       cluster: {
         redis,
-        broker: kafka.broker,
-        apiPorts: Array.from({ length: PROCESSES }, () => 0),
+        kafka: { broker, topicPrefix },
+        apis: PROCESSES,
         settingsOf(name, at) {
           if (name === 'operator') return mutantOptions(mutant)
           // That nobody renders is seen by nobody here.

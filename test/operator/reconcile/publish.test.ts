@@ -6,25 +6,29 @@ import { join } from 'node:path'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'
+import type { KubeServer } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { eventually } from '../../topology/service.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig } from '../rig/rig.ts'
 
+let kube: KubeServer
 let rig: Rig
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platen-audit-'))
   await writeFile(join(folder, 'policy.yaml'), stringify(POLICY))
   const kubeFlags = [`--audit-policy-file=${join(folder, 'policy.yaml')}`, `--audit-log-path=${logOfAudit()}`]
-  rig = await startRig({ operators: 2, kubeFlags })
+  kube = await startInstalledKube(kubeFlags)
+  rig = await startRig({ operators: 2, kube })
   await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), aTenant('acme'))
   await rig.apply(aTemplate('invoice', 'acme'), anApiKey('ci', 'acme'))
   for (const place of ['tenant/acme', 'template/invoice', 'apikey/ci']) await rig.says(place, { Ready: 'Ready' })
 })
 afterAll(async () => {
   await rig[Symbol.asyncDispose]()
+  await kube[Symbol.asyncDispose]()
   await rm(folder, { recursive: true })
 })
 

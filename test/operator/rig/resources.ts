@@ -12,7 +12,8 @@ import { API_VERSION, type Declared, PLURALS } from '@platen/operator/reconcile/
 import { openInventory } from '@platen/operator/reconcile/inventory.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import type { Status } from '@platen/operator/reconcile/status.ts'
-import { ADMIN, type KubeAnswer, type KubeServer } from '../../topology/server/kube.ts'
+import { SILENT } from '../../fixture/build.ts'
+import { ADMIN, type KubeAnswer, type KubeApi } from '../../topology/server/kube.ts'
 
 /** One resource; `namespace` for Templates and ApiKeys alone. */
 export interface Place {
@@ -48,11 +49,10 @@ export interface Written {
 }
 
 const nothing = () => undefined
-const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 const METER = { requested: nothing, relisted: nothing, watched: nothing, unread: nothing }
 
 /** Follows all resources there are. */
-export async function openResources(kube: KubeServer): Promise<Resources> {
+export async function openResources(kube: KubeApi): Promise<Resources> {
   await using stack = new AsyncDisposableStack()
   const [clock, ids] = [systemClock(), systemIds()]
   const client = stack.use(

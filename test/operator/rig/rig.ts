@@ -1,7 +1,4 @@
 /** Operators on a real Kubernetes API, Redis and S3, and eyes on what they publish. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -11,14 +8,14 @@ import type { ApiKey, Template, Tenant } from '@platen/contract/tenant.ts'
 import { isRecord } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { stringify } from 'yaml'
-import { type Cluster, type ClusterOptions, startCluster } from '../../topology/cluster/cluster.ts'
-import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'
-import type { KubeServer } from '../../topology/server/kube.ts'
+import { NEVER, SILENT } from '../../fixture/build.ts'
+import type { Cluster } from '../../topology/cluster/cluster.ts'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
+import { startTestCluster, type TestClusterOptions } from '../../topology/cluster/test-cluster.ts'
+import { borrowKube } from '../../topology/run-server.ts'
+import type { KubeApi } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { eventually } from '../../topology/service.ts'
-
-const nothing = () => undefined
-const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /** Where the resources of tests are. */
 export const TEAM = 'team-acme'
@@ -26,7 +23,7 @@ export const TEAM = 'team-acme'
 export const OTHERS = 'team-globex'
 
 export interface Rig extends AsyncDisposable {
-  readonly kube: KubeServer
+  readonly kube: KubeApi
   readonly cluster: Cluster
   /** Applies resources as kubectl does. Throws with its words. */
   readonly apply: (...resources: readonly object[]) => Promise<void>
@@ -83,41 +80,28 @@ export interface Found {
 
 export interface RigOptions {
   readonly operators?: number
-  readonly kubeFlags?: readonly string[]
-  /** Done when there is a Kubernetes API, and before anything else. */
-  readonly prepare?: (kube: KubeServer) => Promise<void>
+  /** An API server of its own, which the rig does not dispose of; one of the run's if absent. */
+  readonly kube?: KubeApi
   /** What runs beside the operators; nothing if absent. */
-  readonly cluster?: Partial<ClusterOptions>
+  readonly cluster?: TestClusterOptions
 }
 
-export async function startRig({
-  operators = 1,
-  kubeFlags = [],
-  prepare = async () => undefined,
-  cluster: options = {},
-}: RigOptions = {}): Promise<Rig> {
+export async function startRig({ operators = 1, kube: own, cluster: options = {} }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
-  const kube = stack.use(await startInstalledKube(kubeFlags))
-  await prepare(kube)
+  const kube = own ?? stack.use(await borrowKube())
   for (const namespace of [TEAM, OTHERS]) await kube.kubectl(['create', 'namespace', namespace])
-  const dataDir = await mkdtemp(join(tmpdir(), 'platen-rig-'))
-  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const cluster = stack.use(
-    await startCluster({
-      settings: {},
-      manifestsDir: dataDir,
-      dataDir,
-      apiPorts: [],
+    await startTestCluster({
+      apis: 0,
       engines: [],
       webhooks: 0,
       // Nobody asks for one.
-      broker: '127.0.0.1:1',
+      kafka: { broker: '127.0.0.1:1' },
       ...options,
       kube: { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), namespace: OPERATOR_NAMESPACE, operators },
     }),
   )
   const clock = systemClock()
-  const never = new AbortController().signal
   const redis = stack.use(
     await connectRedis(
       {
@@ -125,10 +109,10 @@ export async function startRig({
         callMsMax: 5000,
         clock,
       },
-      never,
+      NEVER,
     ),
   )
-  const directory = stack.use(await openRedisDirectory({ redis, clock, log: SILENT }, never))
+  const directory = stack.use(await openRedisDirectory({ redis, clock, log: SILENT }, NEVER))
   const kubectl: Rig['kubectl'] = async (...args) => {
     const { code, stdout, stderr } = await kube.kubectl(args)
     if (code !== 0) throw new Error(stderr)
@@ -162,7 +146,7 @@ export async function startRig({
     published,
     publishes: (tenant, isWanted) => eventually(async () => published(tenant), isWanted),
     async stored(tenant) {
-      await using stored = await openRedisDirectory({ redis, clock, log: SILENT }, never)
+      await using stored = await openRedisDirectory({ redis, clock, log: SILENT }, NEVER)
       return publishedOf(stored.current(), tenant)
     },
     redis,
@@ -174,7 +158,7 @@ const GROUP = { group: 'platen.dev', version: 'v1alpha1' }
 const KINDS = ['plans', 'tenants', 'templates', 'apikeys']
 
 /** Throws where there is none. */
-async function findIn(kube: KubeServer, place: string, namespace = TEAM): Promise<Found> {
+async function findIn(kube: KubeApi, place: string, namespace = TEAM): Promise<Found> {
   const [kind, name = ''] = place.split('/')
   const home = kind === 'plan' || kind === 'tenant' ? {} : { namespace }
   const path = pathOf({ ...GROUP, plural: `${kind}s`, ...home, name })

@@ -1,8 +1,8 @@
-import type { KubeServer } from '../../topology/server/kube.ts'
+import type { KubeApi } from '../../topology/server/kube.ts'
 
 /** What a Secret holds, decoded. Throws where there is none. */
 export async function readSecret(
-  kube: KubeServer,
+  kube: KubeApi,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<Readonly<Record<string, string>>> {
   const { status, body } = await kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/${name}` })

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render.ts'
-import { type KafkaServer, startKafka } from '../server/kafka.ts'
+import { startKafka } from '../server/kafka.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from '../server/process.ts'
 import { type RedisServer, startRedis } from '../server/redis.ts'
 import { type S3Server, startS3 } from '../server/s3.ts'
@@ -31,8 +31,8 @@ export interface ClusterOptions {
   readonly webhooks?: number
   /** Buckets besides the service's own. */
   readonly buckets?: readonly string[]
-  /** Servers that stay their owner's; absent = of its own. */
-  readonly broker?: string
+  /** Servers that stay their owner's; absent = of its own. On a Kafka of others its topics begin with the prefix. */
+  readonly kafka?: { readonly broker: string; readonly topicPrefix?: string }
   readonly redis?: RedisServer
   readonly s3?: S3Server
   /** Settings of one process alone, such as of connections that go another way: of the deployable's first at 0. Asked whenever it starts. */
@@ -66,16 +66,15 @@ export type Deployable = 'publish' | 'operator' | 'api' | 'renderer' | 'webhooks
 /** Starts a cluster; resolves when its manifests are published and every process is ready. Throws with the log of what does not start. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await using stack = new AsyncDisposableStack()
-  const { buckets = [], broker: shared } = options
+  const { buckets = [] } = options
   const owned = async <T extends AsyncDisposable>(starting: Promise<T>) => stack.use(await starting)
   const [redis, s3, kafka] = await Promise.all([
     options.redis ?? owned(startRedis()),
     options.s3 ?? owned(startS3([SERVICE_BUCKET, ...buckets])),
-    shared === undefined ? owned<KafkaServer>(startKafka()) : undefined,
+    options.kafka ?? owned(startKafka()),
   ])
-  const broker = shared ?? kafka?.broker ?? ''
-  // A name of its own where others use the same Kafka.
-  const topicPrefix = shared === undefined ? '' : `t${randomBytes(6).toString('hex')}.`
+  const { broker } = kafka
+  const { topicPrefix = '' } = options.kafka ?? {}
   const connections = connectionsTo({ redis, s3, broker, topicPrefix })
   const secrets = makeSecrets()
   const recipes = recipesOf(options, { ...connections, ...secrets, ...options.settings })

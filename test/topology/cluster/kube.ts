@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../architecture/source-tree.ts'
-import { type KubeOptions, type KubeServer, startKube } from '../server/kube.ts'
+import { type KubeApi, type KubeOptions, type KubeServer, startKube } from '../server/kube.ts'
 import { eventually } from '../service.ts'
 
 /** That of the operator, as `rbac/operator.yaml` has it. */
@@ -24,6 +24,51 @@ export async function startInstalledKube(flags: NonNullable<KubeOptions['flags']
   )
   stack.move()
   return kube
+}
+
+/** Removes all resources, what operators keep beside them, and the namespaces of tests: as no controller does it here. */
+export async function emptyKube(kube: KubeApi): Promise<void> {
+  for (const kind of ['apikeys', 'templates', 'tenants', 'plans']) {
+    const path = `/apis/platen.dev/v1alpha1/${kind}`
+    for (const { metadata } of await itemsAt(kube, path)) {
+      const own =
+        metadata.namespace === undefined ? path : path.replace(kind, `namespaces/${metadata.namespace}/${kind}`)
+      const object = `${own}/${metadata.name}`
+      await kube.request({
+        method: 'PATCH',
+        path: object,
+        body: { metadata: { finalizers: null } },
+        type: 'application/merge-patch+json',
+      })
+      await kube.request({ method: 'DELETE', path: object })
+    }
+  }
+  const namespaces = (await itemsAt(kube, '/api/v1/namespaces')).map(({ metadata }) => metadata.name)
+  for (const name of namespaces.filter((each) => each !== 'default' && !each.startsWith('kube-'))) {
+    for (const kind of ['api/v1 secrets', 'api/v1 configmaps', 'api/v1 events', 'apis/coordination.k8s.io/v1 leases']) {
+      const [group, plural] = kind.split(' ')
+      await kube.request({ method: 'DELETE', path: `/${group}/namespaces/${name}/${plural}` })
+    }
+    if (name !== OPERATOR_NAMESPACE) await removeNamespace(kube, name)
+  }
+}
+
+/** A namespace goes when nobody has to finalize it any more. */
+async function removeNamespace(kube: KubeApi, name: string): Promise<void> {
+  const path = `/api/v1/namespaces/${name}`
+  await kube.request({ method: 'DELETE', path })
+  const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, spec: { finalizers: [] } }
+  await kube.request({ method: 'PUT', path: `${path}/finalize`, body })
+}
+
+async function itemsAt(kube: KubeApi, path: string): Promise<readonly Listed[]> {
+  const { body } = await kube.request({ path })
+  // A list of Kubernetes.
+  return (body['items'] ?? []) as readonly Listed[]
+}
+
+interface Listed {
+  readonly metadata: { readonly name: string; readonly namespace?: string }
 }
 
 function manifestsIn(folder: string): readonly string[] {

@@ -1,76 +1,53 @@
 /** The cluster topology as the scenarios have it: one API process, a renderer of each engine there is a browser for, webhooks. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ENGINES } from '@platen/contract/render.ts'
-import { manifests } from '../../fixture/manifests.ts'
-import type { RedisServer } from '../server/redis.ts'
+import { manifests as fixtureManifests } from '../../fixture/manifests.ts'
+import { kafkaOfRun } from '../run-server.ts'
 import type { TestedService } from '../service.ts'
-import { type Cluster, type Deployable, startCluster } from './cluster.ts'
+import type { Deployable } from './cluster.ts'
 import { openClusterStores } from './store.ts'
+import { startTestCluster, type TestCluster, type TestClusterOptions } from './test-cluster.ts'
 
 /** A bucket that a tenant of a scenario moves to. */
 const BUCKETS = ['acme-own']
 
-export interface ClusterService extends TestedService {
-  readonly broker: string
-  readonly redis: RedisServer
+export interface ClusterService extends TestCluster, TestedService {
+  readonly dataDir: string
+  readonly manifestsDir: string
+  readonly log: () => string
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<number | null>
+  readonly kill: () => Promise<void>
   /** Ends all processes of a deployable, until everything is started again. */
   without(name: Deployable): Promise<void>
 }
 
-export interface ClusterServiceOptions {
-  readonly kafka: { readonly broker: string; readonly folder: string }
-  /** Manifests; those of the fixture if absent. */
-  readonly text?: string | undefined
-  /** Of each engine; one if absent. */
-  readonly renderers?: number
-}
-
-/** Starts a cluster on a Kafka that is there. `env` has the settings as the embedded service knows them. */
+/** Starts a cluster on manifests, those of the fixture unless told. `env` has the settings as the embedded service knows them. */
 export async function startClusterService(
   env: Record<string, string>,
-  { kafka, text = manifests(), renderers = 1 }: ClusterServiceOptions,
+  { manifests = fixtureManifests(), ...options }: TestClusterOptions = {},
 ): Promise<ClusterService> {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-cluster-'))
-  const [dataDir, manifestsDir] = [join(folder, 'data'), join(folder, 'manifests')]
-  await mkdir(manifestsDir)
-  await writeFile(join(manifestsDir, 'all.yaml'), text)
   const { PLATEN_CHROMIUM: chromium, PLATEN_RENDER_SLOTS: slots, ...others } = env
-  const cluster = await startCluster({
+  const cluster = await startTestCluster({
     settings: { ...others, ...(slots && { PLATEN_CONCURRENCY: slots }) },
-    manifestsDir,
-    dataDir,
-    apiPorts: [0],
-    renderers,
     engines: chromium === 'none' ? ['react_pdf'] : ENGINES,
     buckets: BUCKETS,
-    broker: kafka.broker,
+    manifests,
+    ...options,
   })
   return {
-    ...lifeOf(cluster),
-    manifestsDir,
-    dataDir,
-    storedIn: [dataDir, cluster.redis.folder, cluster.s3.folder, kafka.folder],
-    async [Symbol.asyncDispose]() {
-      await cluster[Symbol.asyncDispose]()
-      await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-    },
-  }
-}
-
-function lifeOf(cluster: Cluster) {
-  const { stop, kill, start, log, broker, redis } = cluster
-  const [url = ''] = cluster.urls
-  return {
-    url: () => url,
-    stop,
-    kill,
-    start,
-    log,
-    broker,
-    redis,
+    ...cluster,
+    url: () => cluster.urls[0] ?? '',
+    storedIn: [cluster.dataDir, cluster.redis.folder, cluster.s3.folder, ...(await topicFolders(cluster))],
     without: async (name: Deployable) => void (await Promise.all(cluster.processes(name).map((each) => each.stop()))),
     openStores: (signal: AbortSignal) => openClusterStores(cluster, signal),
   }
+}
+
+/** Where the Kafka of the run keeps the topics of a cluster. */
+async function topicFolders({ topicPrefix }: TestCluster): Promise<readonly string[]> {
+  if (topicPrefix === '') return []
+  const log = join((await kafkaOfRun()).folder, 'log')
+  return readdirSync(log).flatMap((name) => (name.startsWith(topicPrefix) ? [join(log, name)] : []))
 }

@@ -14,6 +14,8 @@ export interface KafkaOptions {
   readonly secured?: boolean
   /** Ports of proxies in front of it: it has a port of its own for each, and names that of the proxy to whoever comes by it. */
   readonly proxies?: readonly number[]
+  /** Does its speed matter? */
+  readonly isMeasured?: boolean
 }
 
 /** Somebody it knows. */
@@ -43,13 +45,17 @@ const HOST = '127.0.0.1'
 const NAME = 'kafka.example.test'
 const USER = { mechanism: 'plain', username: 'platen', password: 'a secret' } as const
 const STRANGER = { mechanism: 'plain', username: 'stranger', password: 'another' } as const
-const HEAP = { KAFKA_HEAP_OPTS: '-Xms256m -Xmx512m' }
+const HEAP = '-Xms256m -Xmx512m'
+/** A server that lives for minutes gains nothing by what the JVM compiles twice: it starts with 60 % of the CPU time. */
+const BRIEF = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 const FORMAT_MS_MAX = 60_000
 /** For clients, for its controller, and for itself. */
 const OWN_PORTS = 3
 
 /** Starts a Kafka without a topic; it makes none by itself. */
-export async function startKafka({ secured = false, proxies = [] }: KafkaOptions = {}): Promise<KafkaServer> {
+export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
+  const { secured = false, proxies = [], isMeasured = false } = options
+  const env = { KAFKA_HEAP_OPTS: isMeasured ? HEAP : `${HEAP} ${BRIEF}` }
   const certificate = secured ? aCertificate({ name: NAME, address: HOST }) : undefined
   const path = binaryOf('kafka')
   const clusterId = randomBytes(16).toString('base64url')
@@ -68,9 +74,9 @@ export async function startKafka({ secured = false, proxies = [] }: KafkaOptions
         '-c',
         properties,
       ]
-      await promisify(execFile)(path, format, { timeout: FORMAT_MS_MAX, env: { ...process.env, ...HEAP } })
+      await promisify(execFile)(path, format, { timeout: FORMAT_MS_MAX, env: { ...process.env, ...env } })
     },
-    command: (place) => ({ path, args: ['kafka.Kafka', propertiesIn(place)], env: HEAP }),
+    command: (place) => ({ path, args: ['kafka.Kafka', propertiesIn(place)], env }),
     isReady: answers,
   })
   const access = certificate && { tls: { ca: certificate.cert, servername: NAME }, user: USER, stranger: STRANGER }
@@ -109,7 +115,11 @@ function settingsOf(
     'transaction.state.log.min.isr=1',
     // Else every group waits three seconds for members who might still come.
     'group.initial.rebalance.delay.ms=0',
+    // Tests scale time, and with it the sessions of consumers.
+    'group.min.session.timeout.ms=1000',
     'auto.create.topics.enable=false',
+    // Else each partition takes 20 MB, which whoever looks through its files reads.
+    'log.index.size.max.bytes=102400',
   ]
 }
 

@@ -3,7 +3,7 @@
  * namespace that was deleted, or adds roles to those that aggregate them; and no node runs anything.
  */
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { request as requestSecurely } from 'node:https'
@@ -29,13 +29,21 @@ export interface KubeOptions {
   readonly flags?: readonly string[]
 }
 
-/** The API server: stopping, killing or pausing it leaves etcd alone, and with it all that is stored. */
-export interface KubeServer extends ServerProcess {
-  /** `https://…`, without a slash at the end. */
-  readonly url: string
+/** What a client of an API server has to know; as JSON, too. */
+export interface KubeFacts {
+  readonly port: number
   /** Whom to trust, in PEM. */
   readonly ca: string
-  readonly etcd: EtcdServer
+  /** By persona. */
+  readonly tokens: Readonly<Record<string, string>>
+  /** Where clients may keep files, which go with the server. */
+  readonly folder: string
+}
+
+/** An API server as its clients have it. */
+export interface KubeApi extends KubeFacts {
+  /** `https://…`, without a slash at the end. */
+  readonly url: string
   /** What a persona says to be known. Throws for one it was not started with. */
   token(persona: string): string
   /** Writes the file by which a client is one of the personas, there or at a proxy in front; resolves to its path. */
@@ -46,6 +54,13 @@ export interface KubeServer extends ServerProcess {
   request(call: KubeRequest): Promise<KubeAnswer>
   /** Applies files of manifests; resolves when what they define can be listed. Throws with kubectl's words when one is refused. */
   apply(files: readonly string[]): Promise<void>
+}
+
+/** The API server: stopping, killing or pausing it leaves etcd alone, and with it all that is stored. */
+export interface KubeServer extends ServerProcess, KubeApi {
+  readonly port: number
+  readonly folder: string
+  readonly etcd: EtcdServer
 }
 
 export interface EtcdServer extends ServerProcess {
@@ -93,29 +108,39 @@ export const ADMIN = 'admin'
 
 const JSON_TYPE = 'application/json'
 const HOST = '127.0.0.1'
+/** For an API server of minutes and a few hundred objects: it has memory to spare, and collects less. */
+const BRIEF = { GOGC: '400' }
 const NAME = 'kube.example.test'
 
 /** Starts an API server with nothing in it but what it makes itself. */
 export async function startKube({ personas = [], flags = [] }: KubeOptions = {}): Promise<KubeServer> {
   // Looked for before anything is started.
-  const [path, kubectl] = [binaryOf('kube-apiserver'), binaryOf('kubectl')]
+  const path = binaryOf('kube-apiserver')
   // Whoever runs it by hand may leave it up for long.
   const certificate = aCertificate({ name: NAME, address: HOST, days: 365 })
   const known = [{ name: ADMIN, groups: ['system:masters'] }, ...personas]
-  const tokens = new Map(known.map(({ name }) => [name, randomBytes(16).toString('hex')]))
+  const tokens = Object.fromEntries(known.map(({ name }) => [name, randomBytes(16).toString('hex')]))
   const ask = (port: number, call: KubeRequest) => requestOf({ port, ca: certificate.cert, tokens }, call)
   const etcd = await startEtcd()
   try {
     const server = await startServer({
       name: 'kube-apiserver',
       prepare: (place) => prepare(place, { certificate, known, tokens }),
-      command: (place) => ({ path, args: [...flagsOf(place, etcd), ...flags] }),
+      command: (place) => ({ path, args: [...flagsOf(place, etcd), ...flags], env: BRIEF }),
       async isReady({ port }) {
         const answers = [await ask(port, { path: '/readyz' }), await ask(port, { path: '/api/v1/namespaces/default' })]
         return answers.every(({ status }) => status === 200)
       },
     })
-    return kubeOf(server, { kubectl, etcd, tokens, ca: certificate.cert })
+    return {
+      ...server,
+      ...kubeApi({ ...server, tokens, ca: certificate.cert }),
+      etcd,
+      async [Symbol.asyncDispose]() {
+        await server[Symbol.asyncDispose]()
+        await etcd[Symbol.asyncDispose]()
+      },
+    }
   } catch (cause) {
     await etcd[Symbol.asyncDispose]()
     throw cause
@@ -157,18 +182,13 @@ async function compact(url: string): Promise<void> {
   await ask('compaction', { revision: header.revision, physical: true })
 }
 
-interface Access {
-  readonly ca: string
-  readonly tokens: ReadonlyMap<string, string>
-}
-
-type Tokens = Access['tokens']
+type Tokens = KubeFacts['tokens']
 
 async function prepare(
   { folder }: Place,
   { certificate, known, tokens }: { certificate: Certificate; known: readonly Persona[]; tokens: Tokens },
 ): Promise<void> {
-  const rows = known.map(({ name, groups = [] }) => `${tokens.get(name)},"${name}","${name}","${groups.join(',')}"\n`)
+  const rows = known.map(({ name, groups = [] }) => `${tokens[name]},"${name}","${name}","${groups.join(',')}"\n`)
   await writeFile(join(folder, 'token.csv'), rows.join(''), { mode: 0o600 })
   await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
   await writeFile(join(folder, 'cert.pem'), certificate.cert)
@@ -198,19 +218,18 @@ function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
   ]
 }
 
-function kubeOf(server: ServerProcess, parts: Access & { kubectl: string; etcd: EtcdServer }): KubeServer {
-  const { ca, tokens, etcd } = parts
-  const { port, folder } = server
+/** A client of an API server that is there. */
+export function kubeApi({ port, ca, tokens, folder }: KubeFacts): KubeApi {
+  const path = binaryOf('kubectl')
   const url = `https://${HOST}:${port}`
-  let files = 0
   const kubeconfig = async (persona: string, at = url) => {
-    const file = join(folder, `kubeconfig-${files++}`)
+    const file = join(folder, `kubeconfig-${randomUUID()}`)
     await writeFile(file, JSON.stringify(configOf({ url: at, ca, token: tokenOf(tokens, persona) })), { mode: 0o600 })
     return file
   }
   const kubectl: KubeServer['kubectl'] = async (args, { as = ADMIN, stdin = '' } = {}) => {
     const cached = `--cache-dir=${join(folder, 'discovery')}`
-    const child = spawn(parts.kubectl, [cached, `--kubeconfig=${await kubeconfig(as)}`, ...args])
+    const child = spawn(path, [cached, `--kubeconfig=${await kubeconfig(as)}`, ...args])
     // It may end before it has read all.
     child.stdin.on('error', () => undefined).end(stdin)
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
@@ -218,10 +237,11 @@ function kubeOf(server: ServerProcess, parts: Access & { kubectl: string; etcd: 
   }
   const request: KubeServer['request'] = (call) => requestOf({ port, ca, tokens }, call)
   return {
-    ...server,
-    url,
+    port,
     ca,
-    etcd,
+    tokens,
+    folder,
+    url,
     token: (persona) => tokenOf(tokens, persona),
     kubeconfig,
     kubectl,
@@ -230,10 +250,6 @@ function kubeOf(server: ServerProcess, parts: Access & { kubectl: string; etcd: 
       const { code, stderr } = await kubectl(['apply', ...manifests.map((file) => `--filename=${file}`)])
       if (code !== 0) throw new Error(stderr)
       for (const path of await definedBy(manifests)) await eventually(() => request({ path }), isListed)
-    },
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]()
-      await etcd[Symbol.asyncDispose]()
     },
   }
 }
@@ -251,7 +267,7 @@ function configOf({ url, ca, token }: { url: string; ca: string; token: string }
 }
 
 function tokenOf(tokens: Tokens, persona: string): string {
-  const token = tokens.get(persona)
+  const token = tokens[persona]
   if (token === undefined) throw new Error(`the API server was not told of ${persona}`)
   return token
 }
@@ -271,7 +287,7 @@ function isListed({ status }: KubeAnswer): boolean {
   return status === 200
 }
 
-function requestOf({ port, ca, tokens }: Access & { port: number }, call: KubeRequest): Promise<KubeAnswer> {
+function requestOf({ port, ca, tokens }: Omit<KubeFacts, 'folder'>, call: KubeRequest): Promise<KubeAnswer> {
   const { method = 'GET', path, body, type = JSON_TYPE, accept = JSON_TYPE, as = ADMIN } = call
   const { promise, resolve, reject } = Promise.withResolvers<KubeAnswer>()
   const headers = { authorization: `Bearer ${tokenOf(tokens, as)}`, 'content-type': type, accept }

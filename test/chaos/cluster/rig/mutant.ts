@@ -3,6 +3,7 @@
  * loads it, so there is no second copy to keep; a change that fits nothing any more ends the process that asked for it.
  */
 import { registerHooks } from 'node:module'
+import { scaledTimeOptions } from '../../../time/scaled-time.ts'
 
 /** One guard, and what is there without it. */
 export interface Mutant {
@@ -18,7 +19,8 @@ const VARIABLE = 'CHAOS_MUTANT'
 /** The environment that has a process load the mutant. */
 export function mutantOptions(mutant: Mutant | undefined): Readonly<Record<string, string>> {
   if (mutant === undefined) return {}
-  return { NODE_OPTIONS: `--import ${import.meta.url}`, [VARIABLE]: JSON.stringify(mutant) }
+  const options = [scaledTimeOptions(), `--import ${import.meta.url}`]
+  return { NODE_OPTIONS: options.join(' '), [VARIABLE]: JSON.stringify(mutant) }
 }
 
 const wanted = process.env[VARIABLE]

@@ -3,12 +3,14 @@
  * receiver of webhooks that refuses some of them once. One process of each deployable unless told, so that whoever is killed at a step
  * is the one that took it.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { key, manifestOf, plan, template, tenant, tsx } from '../../../fixture/manifests.ts'
-import { type Cluster, SERVICE_BUCKET, startCluster } from '../../../topology/cluster/cluster.ts'
+import { IS_LONG } from '../../../run/form.ts'
+import { type Cluster, SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
+import { startTestCluster } from '../../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../../topology/proxy/fault-proxy.ts'
 import type { Protocol } from '../../../topology/proxy/wire.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../../../topology/receiver.ts'
@@ -81,12 +83,9 @@ const LIMITS = {
 /** Starts it all. */
 export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'platen-chaos-'))
-  stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  const folder = await mkdtemp(join(tmpdir(), 'platen-clocks-'))
+  stack.defer(() => rm(folder, { recursive: true }))
   const tenants = Array.from({ length: trials }, (_, at) => tenantOf(at))
-  const manifestsDir = join(folder, 'manifests')
-  await mkdir(manifestsDir)
-  await writeFile(join(manifestsDir, 'all.yaml'), manifestOf(documentsOf(tenants)))
   const proxies = await openProxies(stack)
   const [kafka, redis, s3] = await Promise.all([
     startKafka({ proxies: DEPLOYABLES.map((name) => proxies[name].kafka.port) }).then((each) => stack.use(each)),
@@ -117,15 +116,13 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
     ...mutantOptions(mutant),
   })
   const cluster = stack.use(
-    await startCluster({
-      settings: { ...LOOPBACK_ALLOWED, PLATEN_CONCURRENCY: '2', ...settings },
-      manifestsDir,
-      dataDir: join(folder, 'data'),
-      apiPorts: Array.from({ length: copies }, () => 0),
+    await startTestCluster({
+      settings: { ...LOOPBACK_ALLOWED, PLATEN_CONCURRENCY: IS_LONG ? '2' : '1', ...settings },
+      manifests: manifestOf(documentsOf(tenants)),
+      apis: copies,
       renderers: copies,
       webhooks: copies,
-      engines: ['react_pdf'],
-      broker: kafka.broker,
+      kafka: { broker: kafka.broker },
       redis,
       s3,
       settingsOf: (name) => (name === 'publish' || name === 'operator' ? {} : settingsOf(name)),

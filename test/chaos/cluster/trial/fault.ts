@@ -1,5 +1,6 @@
 /** What is done to a cluster while its callers go on, in groups that are tried and judged one by one. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { type Disturbance, refusalOfS3 } from '../../../topology/proxy/fault-proxy.ts'
 import { DEPLOYABLES, type Rig, SERVERS, VICTIMS, type Victim, wipe } from '../rig/rig.ts'
 import { STEPS, type Step } from './step.ts'
@@ -24,7 +25,8 @@ export interface Group {
   readonly faults: readonly Fault[]
 }
 
-const STOP_MS = 20_000
+/** Longer than a renderer that is stopped keeps what it has claimed. */
+const STOP_MS = Math.ceil((4 / 3) * CLAIM_LEASE_MS)
 const AWAY_MS = 5000
 const FLUSH_EVERY_MS = 5000
 const FLUSHES = 4
@@ -50,7 +52,7 @@ const stops: Group = {
   name: 'stop',
   copies: 1,
   faults: VICTIMS.map((victim) => ({
-    name: `stop ${victim} for ${STOP_MS / 1000} s`,
+    name: `stop ${victim} for ${(STOP_MS / 1000).toFixed(1)} s`,
     run: ({ rig, trial }) =>
       trial.outage(async () => {
         const processes = rig.processes(victim)

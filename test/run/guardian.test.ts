@@ -1,0 +1,53 @@
+/** That nothing of a test run outlives it, however it ends. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, test } from 'vitest'
+import { processesWith } from '../soak/process-tree.ts'
+import { eventually } from '../topology/service.ts'
+import { endRun, RUN_VARIABLE } from './guardian.ts'
+
+/** A run that starts a process in a group of its own, says so, and waits. */
+const RUN = `
+  import { spawn } from 'node:child_process'
+  import { startGuardian } from ${JSON.stringify(join(import.meta.dirname, 'guardian.ts'))}
+  const [run, folder] = process.argv.slice(1)
+  startGuardian(run, folder)
+  process.env[${JSON.stringify(RUN_VARIABLE)}] = run
+  spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).once('spawn', () => console.log('started'))
+  setInterval(() => undefined, 1000)`
+
+test.for(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
+  'a run that is ended by %s leaves no process and no file',
+  async (signal) => {
+    const folder = await mkdtemp(join(tmpdir(), 'platen-guarded-'))
+    await writeFile(join(folder, 'left.txt'), 'left')
+    const run = `run-${signal}-${process.pid}`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', RUN, run, folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const exited = once(child, 'exit')
+    await once(createInterface(child.stdout), 'line')
+    expect(processesWith(RUN_VARIABLE, run).map(({ command }) => command.trim())).toEqual(['sleep 600'])
+    child.kill(signal)
+    await exited
+    const left = async () => ({ processes: processesWith(RUN_VARIABLE, run).length, hasFolder: existsSync(folder) })
+    const isGone = ({ processes, hasFolder }: Awaited<ReturnType<typeof left>>) => processes === 0 && !hasFolder
+    expect(await eventually(left, isGone)).toEqual({ processes: 0, hasFolder: false })
+  },
+)
+
+test('what a run has left when it ends is named', async () => {
+  const run = `run-ending-${process.pid}`
+  spawn('sleep', ['600'], { detached: true, stdio: 'ignore', env: { ...process.env, [RUN_VARIABLE]: run } })
+  await eventually(
+    async () => processesWith(RUN_VARIABLE, run).length,
+    (count) => count === 1,
+  )
+  expect((await endRun(run)).map((command) => command.trim())).toEqual(['sleep 600'])
+  expect(processesWith(RUN_VARIABLE, run)).toEqual([])
+})

@@ -1,0 +1,65 @@
+/**
+ * What a test file leaves behind fails it: temporary files, processes, and topics on the Kafka of the run. Each file has a folder of its
+ * own for temporary files, which is removed at its end in any case.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, expect, inject } from 'vitest'
+import { ROOT } from '../architecture/source-tree.ts'
+import { processesWith } from '../soak/process-tree.ts'
+import { leftOnRunServers } from '../topology/run-server.ts'
+import { recordTime } from './time-report.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    project: string
+  }
+}
+
+/** Marks all that a file starts. */
+const FILE_VARIABLE = 'TEST_FILE_ID'
+/** A group of processes that was killed takes a moment to go. */
+const LOOKS_MAX = 100
+const LOOK_EVERY_MS = 50
+
+const file = randomUUID()
+const folder = mkdtempSync(join(tmpdir(), 'platen-file-'))
+process.env[FILE_VARIABLE] = file
+process.env['TMPDIR'] = folder
+
+// Hooks end in the opposite order of their beginning, so this one comes after all of the file.
+afterAll(async () => {
+  const processes = await leftProcesses()
+  recordTime({ kind: 'cpu', project: inject('project'), file: relative(ROOT, fileOfTests()), cpuMs: usedCpuMs() })
+  const files = readdirSync(folder)
+  for (const { pid } of processes) process.kill(pid, 'SIGKILL')
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+  const left = { processes: processes.map(({ command }) => command), files, servers: await leftOnRunServers() }
+  expect(left, 'what the file has left behind').toEqual({ processes: [], files: [], servers: [] })
+})
+
+function fileOfTests(): string {
+  return expect.getState().testPath ?? ''
+}
+
+/** Clock ticks a second, as Linux has it on all common machines. */
+const TICKS = 100
+
+/** Of this process and of all below it that have ended. */
+function usedCpuMs(): number {
+  // After the name, which may hold anything: user and system time are fields 14 and 15, those of children 16 and 17.
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
+  return (ticks / TICKS) * 1000
+}
+
+async function leftProcesses() {
+  for (let looks = 0; ; looks++) {
+    const left = processesWith(FILE_VARIABLE, file)
+    if (left.length === 0 || looks === LOOKS_MAX) return left
+    await sleep(LOOK_EVERY_MS)
+  }
+}

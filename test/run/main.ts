@@ -1,0 +1,101 @@
+/**
+ * What `make test` runs: every test, in two lanes beside each other. Files of one lane take CPU, those of the other mostly wait; either
+ * takes as many at once as the machine has room for. What needs the Kubernetes API server comes last, as that may still be built.
+ * With `quick` it is what `make quick` runs: what a change most likely breaks, on no server.
+ */
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createVitest } from 'vitest/node'
+import { findBinary, OPERATOR_SERVERS, WITHOUT_SERVERS } from '../topology/server/binary.ts'
+import { endRun, RUN_VARIABLE, startGuardian } from './guardian.ts'
+import { LANES, type Lane, QUICK_LANES } from './lane.ts'
+import { openRunServers, RUN_SERVERS_VARIABLE } from './run-servers.ts'
+import { SummaryReporter } from './summary-reporter.ts'
+
+const INSTALL = join(import.meta.dirname, '../topology/server/install.ts')
+const INTERRUPTED = 130
+
+// A failed test sets the code by itself.
+process.exitCode ||= await main(process.argv.includes('quick') ? runQuick : runAll)
+
+type Run = (summary: SummaryReporter, signal: AbortSignal) => Promise<void>
+
+async function main(runTests: Run): Promise<number> {
+  const run = randomUUID()
+  const folder = mkdtempSync(join(tmpdir(), 'platen-run-'))
+  startGuardian(run, folder)
+  process.env[RUN_VARIABLE] = run
+  process.env['TMPDIR'] = folder
+  const summary = new SummaryReporter({ tellsFiles: true })
+  summary.onInit()
+  const stop = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort())
+  try {
+    await runTests(summary, stop.signal)
+    for (const command of await endRun(run)) summary.fail(`the run has left a process: ${command}`)
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    summary.fail('the run was interrupted')
+  } finally {
+    await endRun(run)
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+  return stop.signal.aborted ? INTERRUPTED : 0
+}
+
+async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
+  await using servers = await openRunServers()
+  process.env[RUN_SERVERS_VARIABLE] = servers.url
+  const isBuilt = OPERATOR_SERVERS.every((name) => findBinary(name, process.env) !== undefined)
+  const built = isBuilt ? Promise.resolve() : buildKubernetes(signal)
+  const both = [runLane(LANES.cpu, summary, signal), runLane(LANES.wait, summary, signal)]
+  // In the place of the lane that ends first.
+  await Promise.all([built, Promise.race(both)])
+  await Promise.all([...both, runLane(LANES.kubernetes, summary, signal)])
+  for (const loss of servers.losses()) summary.fail(loss)
+}
+
+async function runQuick(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
+  process.env[WITHOUT_SERVERS] = '1'
+  await Promise.all(QUICK_LANES.map((lane) => runLane(lane, summary, signal)))
+}
+
+/** Runs the files of a lane; resolves when the last has ended, or those under way were ended by the signal. */
+async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal): Promise<void> {
+  const { projects, share, files, names, changed } = lane
+  const vitest = await createVitest({
+    project: [...projects],
+    watch: false,
+    maxWorkers: Math.max(1, Math.round(share * availableParallelism())),
+    reporters: [summary],
+    passWithNoTests: true,
+    ...(names !== undefined && { testNamePattern: names }),
+    ...(changed !== undefined && { changed }),
+  })
+  const cancel = () => void vitest.cancelCurrentRun('keyboard-input')
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    signal.throwIfAborted()
+    await vitest.runTestSpecifications(await vitest.getRelevantTestSpecifications(files && [...files]))
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    await vitest.close()
+  }
+}
+
+/** Builds what the Kubernetes lane needs beside the tests that do without, and takes no time from those. */
+async function buildKubernetes(signal: AbortSignal): Promise<void> {
+  process.stdout.write(
+    'building the Kubernetes API server beside the tests: some four minutes of two idle cores, once\n',
+  )
+  const child = spawn('nice', ['-n', '19', process.execPath, INSTALL], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const kill = () => void child.kill()
+  signal.addEventListener('abort', kill, { once: true })
+  await once(child, 'exit')
+  signal.removeEventListener('abort', kill)
+}

@@ -1,0 +1,96 @@
+/**
+ * The servers that all tests of a run share. The process that runs the tests starts each of them when a test asks for it first, and
+ * ends them after the last test. Tests ask by HTTP on loopback, since they run in processes of their own.
+ */
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { startInstalledKube } from '../topology/cluster/kube.ts'
+import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
+import type { KubeFacts } from '../topology/server/kube.ts'
+import type { ServerProcess } from '../topology/server/process.ts'
+
+/** What a test is told of each server. */
+export interface RunServerFacts {
+  readonly kafka: Pick<KafkaServer, 'broker' | 'folder'>
+  /** Lent to one file at a time, as our kinds belong to no namespace. Free again after `POST /free`, with the facts as JSON. */
+  readonly kube: KubeFacts
+}
+
+export type RunServerName = keyof RunServerFacts
+
+export interface RunServers extends AsyncDisposable {
+  /** `http://host:port`; `GET /<name>` answers with the facts of a server, as JSON. */
+  readonly url: string
+  /** Servers that have ended by themselves, each with the end of its log. Ask before disposing. */
+  readonly losses: () => readonly string[]
+}
+
+/** Has the address where tests of this process ask, while one is open. */
+export const RUN_SERVERS_VARIABLE = 'PLATEN_TEST_RUN_SERVERS'
+
+const LOG_TAIL_CHARS = 4000
+
+/** Opens the place where tests ask; starts no server yet. */
+export async function openRunServers(): Promise<RunServers> {
+  await using stack = new AsyncDisposableStack()
+  const running: ServerProcess[] = []
+  const starting = new Set<Promise<unknown>>()
+  const servers = stack.use(new AsyncDisposableStack())
+  const start = async <Server extends ServerProcess>(starts: Promise<Server>) => {
+    starting.add(starts)
+    const server = servers.use(await starts)
+    running.push(server)
+    return server
+  }
+  let kafka: Promise<KafkaServer> | undefined
+  const freeKubes: KubeFacts[] = []
+  const lend: { [Name in RunServerName]: () => Promise<RunServerFacts[Name]> } = {
+    async kafka() {
+      kafka ??= start(startKafka())
+      const { broker, folder } = await kafka
+      return { broker, folder }
+    },
+    async kube() {
+      const { port, ca, tokens, folder } = freeKubes.pop() ?? (await start(startInstalledKube()))
+      return { port, ca, tokens, folder }
+    },
+  }
+  const isName = (name: string): name is RunServerName => Object.hasOwn(lend, name)
+  const listener = createServer((request, response) => {
+    const name = request.url?.slice(1) ?? ''
+    if (name === 'free') {
+      // Sent by `borrowKube`.
+      return void json(request).then((facts) => answer(response, 200, { free: freeKubes.push(facts as KubeFacts) }))
+    }
+    if (!isName(name)) return answer(response, 404, { message: `the run has no server called ${name}` })
+    lend[name]().then(
+      (facts) => answer(response, 200, facts),
+      (error: unknown) => answer(response, 500, { message: String(error) }),
+    )
+  })
+  await new Promise<void>((resolve) => {
+    listener.listen(0, '127.0.0.1', resolve)
+  })
+  stack.defer(() => void listener.close())
+  const owned = stack.move()
+  return {
+    // It listens on a port.
+    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    losses: () =>
+      running
+        .filter((server) => !server.isRunning())
+        .map(
+          (server) => `a shared server ended by itself; the end of its log:\n${server.log().slice(-LOG_TAIL_CHARS)}`,
+        ),
+    async [Symbol.asyncDispose]() {
+      // A test that was given up may have asked for one that still starts.
+      await Promise.allSettled(starting)
+      await owned.disposeAsync()
+    },
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(body))
+}

@@ -1,0 +1,21 @@
+/** In which order files are run: the longest first, so that the last to end is a short one. The results do not depend on it. */
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Files that take minutes, by how long: a fresh clone has no times of earlier runs to go by. */
+const LONG = [
+  'test/chaos/cluster/guard.test.ts',
+  'test/hostile/attack/attack.test.ts',
+  'test/operator/chaos/chaos.test.ts',
+  'test/operator/promise/propagated.test.ts',
+]
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = LONG.findIndex((file) => moduleId.endsWith(file))
+      return at === -1 ? LONG.length : at
+    }
+    const sorted = await super.sort(specifications)
+    return sorted.toSorted((one, other) => rank(one) - rank(other))
+  }
+}

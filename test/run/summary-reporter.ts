@@ -1,0 +1,151 @@
+/**
+ * The last lines of a test run: where its time went, what failed, and one plain sentence over all suites, for people who skim and for
+ * tools that read one line. One reporter may serve several runs of Vitest that are one run to people.
+ */
+import { writeSync } from 'node:fs'
+import { stripVTControlCharacters } from 'node:util'
+import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node'
+import { closeRecords, type FileSpan, openRecords, timeReport } from './time-report.ts'
+
+const STDOUT = 1
+const WHY_CHARS = 4000
+
+export class SummaryReporter implements Reporter {
+  readonly #modules: TestModule[] = []
+  readonly #startedAt = new Map<string, number>()
+  readonly #spans: FileSpan[] = []
+  readonly #faults: string[] = []
+  #isInstalled = false
+  readonly #tellsFiles: boolean
+
+  /** `tellsFiles` writes a line for each file that has ended, where no other reporter does. */
+  constructor({ tellsFiles = false }: { tellsFiles?: boolean } = {}) {
+    this.#tellsFiles = tellsFiles
+  }
+
+  onInit(): void {
+    if (this.#isInstalled) return
+    this.#isInstalled = true
+    openRecords()
+    // Other reporters list the failures at the end of a run; the process's exit is the one moment after all of them.
+    process.once('exit', () => this.#write())
+  }
+
+  onTestModuleQueued(module: TestModule): void {
+    this.#startedAt.set(keyOf(module), performance.now())
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    const endedAt = performance.now()
+    const startedAt = this.#startedAt.get(keyOf(module)) ?? endedAt
+    this.#spans.push({ project: module.project.name, file: module.relativeModuleId, startedAt, endedAt })
+    if (this.#tellsFiles) writeSync(STDOUT, `${lineOf(module, endedAt - startedAt)}\n`)
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
+    this.#modules.push(...modules)
+    for (const { message, stack } of unhandledErrors) this.fail(`outside of all tests: ${stack ?? message}`)
+  }
+
+  /** Fails the run for what is no test. */
+  fail(why: string): void {
+    this.#faults.push(why)
+  }
+
+  #write(): void {
+    const modules = this.#modules
+    const faults = [...this.#faults, ...unequalScenarios(modules).map((name) => `on one topology alone: ${name}`)]
+    const count = countOf(modules, faults.length)
+    if (count.failed > 0) process.exitCode ||= 1
+    const failures = [...failuresOf(modules), ...faults.map((fault) => `FAILED: ${inOneLine(fault)}`)]
+    const lines = [...timeReport(this.#spans, closeRecords()), ...failures, sentenceOf(count)]
+    writeSync(STDOUT, `${lines.join('\n')}\n`)
+  }
+}
+
+/** Each test that failed, and with what: the details stand far above where many failed, and whoever is shown the end alone sees these. */
+function failuresOf(modules: readonly TestModule[]): readonly string[] {
+  const failed = modules.flatMap((module) => [...module.children.allTests('failed')])
+  return [
+    ...failed.map((test) => `FAILED: ${nameOf(test)}: ${inOneLine(test.result().errors?.[0]?.message ?? '')}`),
+    ...modules.flatMap((module) => {
+      const errors = [module, ...module.children.allSuites()].flatMap((each) => each.errors())
+      return errors.map(({ message }) => `FAILED: ${module.relativeModuleId}: ${inOneLine(message)}`)
+    }),
+  ]
+}
+
+/** A file that has ended: how, when and after how long; then each of its tests that failed, with all that is known of it. */
+function lineOf(module: TestModule, durationMs: number): string {
+  const tests = [...module.children.allTests()]
+  const failed = tests.filter((test) => test.result().state === 'failed')
+  const counts = `${tests.length} tests${failed.length > 0 ? `, ${failed.length} failed` : ''}`
+  const line = `${module.ok() ? '✓' : '✗'} ${module.relativeModuleId} (${module.project.name}): ${counts}, ${(durationMs / 1000).toFixed(1)} s`
+  const errors = [
+    ...failed.flatMap((test) => (test.result().errors ?? []).map((error) => ({ name: nameOf(test), error }))),
+    ...[module, ...module.children.allSuites()].flatMap((each) =>
+      each.errors().map((error) => ({ name: module.relativeModuleId, error })),
+    ),
+  ]
+  return [
+    line,
+    ...errors.map(({ name, error: { diff, stack, message } }) =>
+      [`  ${name}`, ...(typeof diff === 'string' ? [diff] : []), stack ?? message].join('\n'),
+    ),
+  ].join('\n')
+}
+
+function inOneLine(text: string): string {
+  return stripVTControlCharacters(text).replaceAll('\n', ' | ').slice(0, WHY_CHARS)
+}
+
+/**
+ * What was tried on one topology and not on the other, when both were: the promises to users are the same on both, so the lists are.
+ * A test that was skipped was not tried.
+ */
+function unequalScenarios(modules: readonly TestModule[]): readonly string[] {
+  const [embedded, cluster] = ['scenario', 'scenario-on-cluster'].map((project) => {
+    const tried = modules.filter((module) => module.project.name === project)
+    return new Set(tried.flatMap((module) => [...module.children.allTests()].filter(isTried).map(nameOf)))
+  })
+  if (!embedded?.size || !cluster?.size) return []
+  return [...embedded.symmetricDifference(cluster)].sort()
+}
+
+function isTried(test: TestCase): boolean {
+  return test.result().state !== 'skipped'
+}
+
+/** Vitest makes a module anew once it is collected, so the object does not tell which one it is. */
+function keyOf({ project, relativeModuleId }: TestModule): string {
+  return `${project.name} ${relativeModuleId}`
+}
+
+function nameOf({ module, fullName }: TestCase): string {
+  return `${module.relativeModuleId} > ${fullName}`
+}
+
+interface Count {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+/**
+ * What failed without being a test counts as failed too: a file that did not load, a hook that threw, a test that never reported back,
+ * an error nobody caught. Otherwise a suite could vanish and the sentence would still look well.
+ */
+function countOf(modules: readonly TestModule[], faults: number): Count {
+  const count = { passed: 0, failed: faults, skipped: 0, pending: 0 }
+  for (const module of modules) {
+    for (const test of module.children.allTests()) count[test.result().state] += 1
+    count.failed += module.errors().length
+    for (const suite of module.children.allSuites()) count.failed += suite.errors().length
+  }
+  return { ...count, failed: count.failed + count.pending }
+}
+
+/** `12 passed, 0 failed`, and `, 3 skipped` where some were. */
+function sentenceOf({ passed, failed, skipped }: Count): string {
+  return `${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`
+}

@@ -1,0 +1,73 @@
+/** The servers of the run, for tests. They belong to all tests: nobody stops, breaks or configures them. */
+import { randomBytes } from 'node:crypto'
+import { Kafka, logLevel } from 'kafkajs'
+import { inject } from 'vitest'
+import type { RunServerFacts, RunServerName } from '../run/run-servers.ts'
+import { emptyKube } from './cluster/kube.ts'
+import { type KubeApi, kubeApi } from './server/kube.ts'
+
+/** Begins all names that this test file gives away on servers that it shares. */
+const FILE = `t${randomBytes(4).toString('hex')}`
+let kafka: Promise<RunServerFacts['kafka']> | undefined
+let prefixes = 0
+
+/** The Kafka of the run. Starts it where no test has asked for it before. */
+export function kafkaOfRun(): Promise<RunServerFacts['kafka']> {
+  kafka ??= ask('kafka')
+  return kafka
+}
+
+/** An API server with our kinds and roles and no resource, for this file alone until it is disposed of. */
+export async function borrowKube(): Promise<KubeApi & AsyncDisposable> {
+  const facts = await ask('kube')
+  const kube = kubeApi(facts)
+  return {
+    ...kube,
+    async [Symbol.asyncDispose]() {
+      await emptyKube(kube)
+      await fetch(`${inject('runServers')}/free`, { method: 'POST', body: JSON.stringify(facts) })
+    },
+  }
+}
+
+/** A prefix of topics that nobody else has. Whoever asks for it removes those topics with `removeTopics`. */
+export function freeTopicPrefix(): string {
+  return `${FILE}-${++prefixes}.`
+}
+
+/** Removes all topics with these prefixes. */
+export async function removeTopics(broker: string, used: readonly string[]): Promise<void> {
+  if (used.length === 0) return
+  await withAdmin(broker, async (admin) => {
+    const topics = (await admin.listTopics()).filter((topic) => used.some((prefix) => topic.startsWith(prefix)))
+    if (topics.length > 0) await admin.deleteTopics({ topics })
+  })
+}
+
+/** What this file has left on the servers it shares. */
+export async function leftOnRunServers(): Promise<readonly string[]> {
+  if (kafka === undefined) return []
+  const { broker } = await kafka
+  const topics = await withAdmin(broker, (admin) => admin.listTopics())
+  return topics.filter((topic) => topic.startsWith(FILE)).map((topic) => `topic ${topic}`)
+}
+
+type Admin = ReturnType<Kafka['admin']>
+
+async function withAdmin<T>(broker: string, use: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = new Kafka({ brokers: [broker], logLevel: logLevel.NOTHING }).admin()
+  await admin.connect()
+  try {
+    return await use(admin)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+async function ask<Name extends RunServerName>(name: Name): Promise<RunServerFacts[Name]> {
+  const answer = await fetch(`${inject('runServers')}/${name}`)
+  const body = await answer.text()
+  if (!answer.ok) throw new Error(`${name} of the run: ${body}`)
+  // Answered by `openRunServers`.
+  return JSON.parse(body) as RunServerFacts[Name]
+}
