@@ -102,6 +102,8 @@ describe('SIGSTOP', () => {
     const [browser] = processesOf(opened, '')
     process.kill(browser?.pid ?? 0, 'SIGSTOP')
     await vi.waitFor(() => expect(membersOf(browser?.group ?? 0)).toEqual([]), PATIENCE)
+    // Until the next one starts, the engine may not have heard yet that this one has ended.
+    await vi.waitFor(() => expect(processesOf(opened, '').length).toBeGreaterThan(0), PATIENCE)
     await opened.engine.ready(NEVER)
     expect(textOf(await opened.render(aWork('<p>after')))).toBe('after')
   })
