@@ -13,6 +13,10 @@ interface Project {
   /** Ends what hangs, and judges no speed: the machine may be shared. Hooks have two minutes, as they start servers. */
   readonly limitSeconds: number
   readonly topology?: 'embedded' | 'cluster'
+  /** Files of another project. */
+  readonly exclude?: readonly string[]
+  /** Has it the waits of the product in any case? */
+  readonly isInRealTime?: boolean
 }
 
 /** Projects whose files start something: processes, threads, browsers, whole services. */
@@ -33,23 +37,29 @@ const ON_CLUSTER: readonly Project[] = [
   { name: 'cluster', include: ['test/cluster/**/*.test.ts'], limitSeconds: 120 },
 ]
 
+/** What a lease outlives is measured by it: an API server that starts again takes longer than a shortened one lasts. */
+const LEASE = 'test/operator/cluster/lease.test.ts'
+
 /** What becomes of resources, on a real Kubernetes API. */
 const ON_KUBERNETES: readonly Project[] = [
-  { name: 'operator', include: ['test/operator/**/*.test.ts'], limitSeconds: 120 },
+  { name: 'operator', include: ['test/operator/**/*.test.ts'], exclude: [LEASE], limitSeconds: 120 },
+  { name: 'lease', include: [LEASE], limitSeconds: 120, isInRealTime: true },
 ]
 
-function projectOf({ name, include, limitSeconds, topology }: Project): TestProjectInlineConfiguration {
+function projectOf(project: Project): TestProjectInlineConfiguration {
+  const { name, include, exclude = [], limitSeconds, topology, isInRealTime = isTimeReal } = project
   return {
-    plugins: isTimeReal ? [] : [scaledTime()],
+    plugins: isInRealTime ? [] : [scaledTime()],
     test: {
       name,
       include: [...include],
+      exclude: ['**/node_modules/**', ...exclude],
       globalSetup: ['test/run/run-servers.setup.ts'],
       setupFiles: ['test/run/leftover.setup.ts'],
       testTimeout: limitSeconds * SECOND_MS,
       hookTimeout: 120 * SECOND_MS,
       provide: { project: name, ...(topology && { topology }) },
-      ...(isTimeReal ? {} : SCALED_TIME),
+      ...(isInRealTime ? {} : SCALED_TIME),
     },
   }
 }
