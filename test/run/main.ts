@@ -26,13 +26,14 @@ process.exitCode ||= await main(process.argv.includes('quick') ? runQuick : runA
 type Run = (summary: SummaryReporter, signal: AbortSignal) => Promise<void>
 
 async function main(runTests: Run): Promise<number> {
+  const summary = new SummaryReporter({ tellsFiles: true })
+  // Its records have to outlive the folder of the run.
+  summary.onInit()
   const run = randomUUID()
   const folder = mkdtempSync(join(tmpdir(), 'platen-run-'))
   startGuardian(run, folder)
   process.env[RUN_VARIABLE] = run
   process.env['TMPDIR'] = folder
-  const summary = new SummaryReporter({ tellsFiles: true })
-  summary.onInit()
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort())
   try {

@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
-import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node'
+import type { Reporter, SerializedError, TestCase, TestModule, TestState, TestSuite } from 'vitest/node'
 import { closeRecords, type FileSpan, openRecords, timeReport } from './time-report.ts'
 
 const STDOUT = 1
@@ -66,7 +66,10 @@ export class SummaryReporter implements Reporter {
 /** Each test that failed, and with what: the details stand far above where many failed, and whoever is shown the end alone sees these. */
 function failuresOf(modules: readonly TestModule[]): readonly string[] {
   const failed = modules.flatMap((module) => [...module.children.allTests('failed')])
+  const all = modules.flatMap((module) => [...module.children.allTests('pending')])
+  const pending = all.filter((test) => stateOf(test) === 'pending')
   return [
+    ...pending.map((test) => `FAILED: ${nameOf(test)}: it never reported back`),
     ...failed.map((test) => `FAILED: ${nameOf(test)}: ${inOneLine(test.result().errors?.[0]?.message ?? '')}`),
     ...modules.flatMap((module) => {
       const errors = [module, ...module.children.allSuites()].flatMap((each) => each.errors())
@@ -125,6 +128,15 @@ function nameOf({ module, fullName }: TestCase): string {
   return `${module.relativeModuleId} > ${fullName}`
 }
 
+/** Vitest leaves a test pending that is in a skipped suite of a skipped suite. */
+function stateOf(test: TestCase): TestState {
+  const { state } = test.result()
+  for (let each: TestCase | TestSuite = test; ; each = each.parent) {
+    if (state === 'pending' && each.options.mode === 'skip') return 'skipped'
+    if (each.parent.type === 'module') return state
+  }
+}
+
 interface Count {
   readonly passed: number
   readonly failed: number
@@ -138,7 +150,7 @@ interface Count {
 function countOf(modules: readonly TestModule[], faults: number): Count {
   const count = { passed: 0, failed: faults, skipped: 0, pending: 0 }
   for (const module of modules) {
-    for (const test of module.children.allTests()) count[test.result().state] += 1
+    for (const test of module.children.allTests()) count[stateOf(test)] += 1
     count.failed += module.errors().length
     for (const suite of module.children.allSuites()) count.failed += suite.errors().length
   }
