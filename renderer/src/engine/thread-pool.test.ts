@@ -49,8 +49,8 @@ class FakeThread extends EventEmitter {
   }
 }
 
-/** A pool whose threads do as they are told, with `size` and the spare one ready. */
-async function aPool({ size = 1, rendersMax = 1000 } = {}) {
+/** A pool whose threads do as they are told. Unless it `isNew`, all are ready, and have one render behind them, the spare none. */
+async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
   const clock = manualClock()
   const threads: FakeThread[] = []
   const spawn = () => {
@@ -67,7 +67,12 @@ async function aPool({ size = 1, rendersMax = 1000 } = {}) {
     for (const thread of alive()) if (!thread.isReady) thread.say({ kind: 'loaded' })
   }
   start()
-  start()
+  if (!isNew) {
+    const running = Array.from({ length: size }, () => pool.run(TASK, NEVER))
+    for (let round = 0; round < size; round += 1) start()
+    for (const thread of alive()) if (thread.isBusy) thread.done()
+    await Promise.all(running)
+  }
   /** Runs a task to its end; the thread that had it keeps so much. */
   const run = async (keptMib = 0) => {
     const running = pool.run(TASK, NEVER)
@@ -88,8 +93,47 @@ function turn(): Promise<void> {
   })
 }
 
+test('threads start when all that are there are busy, one at a time, up to one more than the size', async () => {
+  const { pool, alive, ready, start } = await aPool({ size: 3, isNew: true })
+  const seen = [[alive().length, ready().length]]
+  const running = Array.from({ length: 4 }, () => pool.run(TASK, NEVER))
+  for (let round = 0; round < 4; round += 1) {
+    seen.push([alive().length, ready().length])
+    start()
+  }
+  expect(seen).toEqual([
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [4, 3],
+    [4, 4],
+  ])
+  expect(alive().filter(({ isBusy }) => isBusy)).toHaveLength(3)
+  for (let busy = alive(); busy.length > 0; busy = alive().filter(({ isBusy }) => isBusy)) busy[0]?.done()
+  await Promise.all(running)
+  expect(alive()).toHaveLength(4)
+})
+
+test('a cold thread is left alone with the first task, unless another task waits', async () => {
+  const threads: FakeThread[] = []
+  const spawn = () => {
+    threads.push(new FakeThread())
+    // The pool calls no more of a thread than this one has.
+    return threads.at(-1) as unknown as PoolWorker
+  }
+  await using pool = openThreadPool({ size: 2, clock: manualClock(), spawn })
+  const first = pool.run(TASK, NEVER)
+  threads[0]?.say({ kind: 'loaded' })
+  expect([threads.length, threads[0]?.isBusy]).toEqual([1, true])
+  const second = pool.run(TASK, NEVER)
+  expect(threads).toHaveLength(2)
+  threads[0]?.done()
+  threads[0]?.done()
+  await Promise.all([first, second])
+})
+
 test.for([
-  ['its number of renders', { rendersMax: 1 }, { keptMib: 0, ageMs: 0 }],
+  ['its number of renders', { rendersMax: 2 }, { keptMib: 0, ageMs: 0 }],
   ['more memory than a thread may keep', {}, { keptMib: RENDER_THREAD_KEPT_MIB_MAX + 1, ageMs: 0 }],
   ['its age', {}, { keptMib: 0, ageMs: RENDER_THREAD_AGE_MS_MAX }],
 ] as const)('a thread with %s is replaced when the next is ready, and not before', async ([, options, use]) => {
@@ -103,7 +147,7 @@ test.for([
 })
 
 test.for([
-  ['as many renders as it may', { rendersMax: 2 }, { keptMib: 0, ageMs: 0 }],
+  ['as many renders as it may', { rendersMax: 3 }, { keptMib: 0, ageMs: 0 }],
   ['as much memory as it may', {}, { keptMib: RENDER_THREAD_KEPT_MIB_MAX, ageMs: 0 }],
   ['nearly its age', {}, { keptMib: 0, ageMs: RENDER_THREAD_AGE_MS_MAX - 1 }],
 ] as const)('a thread with %s stays', async ([, options, use]) => {
@@ -115,7 +159,7 @@ test.for([
 
 test('threads that wear out together go one by one, and none less than the size is ever ready', async () => {
   const size = 3
-  const { pool, threads, alive, ready, start } = await aPool({ size, rendersMax: 1 })
+  const { pool, threads, alive, ready, start } = await aPool({ size, rendersMax: 2 })
   const first = threads.slice()
   const running = Array.from({ length: size }, () => pool.run(TASK, NEVER))
   for (const thread of first) if (thread.isBusy) thread.done()
@@ -131,7 +175,7 @@ test('threads that wear out together go one by one, and none less than the size 
 })
 
 test('a worn thread works on while its successor starts, and is ended with no task in it', async () => {
-  const { pool, threads, start, run } = await aPool({ rendersMax: 1 })
+  const { pool, threads, start, run } = await aPool({ rendersMax: 2 })
   const worn = await run()
   const [, spare] = threads
   spare?.die()
@@ -146,7 +190,7 @@ test('a worn thread works on while its successor starts, and is ended with no ta
 })
 
 test('a successor that does not start is tried again with growing waits, and makes no more threads than one too many', async () => {
-  const { clock, threads, alive, start, run } = await aPool({ rendersMax: 1 })
+  const { clock, threads, alive, start, run } = await aPool({ rendersMax: 2 })
   await run()
   for (let round = 0; round < 20; round += 1) {
     threads.at(-1)?.die()

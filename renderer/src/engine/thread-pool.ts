@@ -1,7 +1,8 @@
 /**
  * Threads that tenants' templates run in. Layout and evaluation hold their thread from start to end and may never come to one,
- * so what a caller no longer waits for is ended with its thread, and a spare thread, warm already, takes its place. A thread that
- * is worn, by its renders, its memory or its age, goes between two tasks when the next one is ready, one thread at a time.
+ * so what a caller no longer waits for is ended with its thread, and a spare thread, warm already, takes its place. Threads start when
+ * they are needed: while all that are there are busy, one more comes up. A thread that is worn, by its renders, its memory or its age,
+ * goes between two tasks when the next one is ready, one thread at a time.
  */
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
@@ -57,7 +58,7 @@ export interface ThreadPool extends AsyncDisposable, Presence {
 }
 
 export interface ThreadPoolOptions {
-  /** Tasks at once. One thread more than that is kept. */
+  /** Tasks at once. There is at most one thread more than that. */
   readonly size: number
   readonly clock: Clock
   /** Tasks after which a thread is replaced; `RENDER_THREAD_RENDERS_MAX` where not said. */
@@ -71,7 +72,7 @@ export interface ThreadPoolOptions {
 /** What the pool needs of a thread. */
 export type PoolWorker = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate' | 'getHeapStatistics'>
 
-/** Starts the first thread, the others when that one is warm or cannot serve all, and returns without waiting for any. Closing it ends them, whatever they do; running tasks reject. */
+/** Starts the first thread and returns without waiting for it. Closing it ends them, whatever they do; running tasks reject. */
 export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
   return new Threads(options)
 }
@@ -132,6 +133,8 @@ class Threads implements ThreadPool {
   #restartMs = RESTART_MS_MIN
   /** Threads that are to start again when their wait is over. */
   #heldBack = 0
+  /** Was a thread started in place of one that is worn and still there? */
+  #hasSuccessor = false
 
   constructor({ size, clock, rendersMax, heapMibMax, spawn }: ThreadPoolOptions) {
     this.#size = size
@@ -206,18 +209,24 @@ class Threads implements ThreadPool {
     const threads = [...this.#threads].toSorted((one, other) => Number(one.isWorn) - Number(other.isWorn))
     let busy = threads.filter(({ job }) => job !== undefined).length
     for (const thread of threads) {
-      if (busy >= this.#size) return
+      if (busy >= this.#size) break
       if (!thread.isReady || thread.job !== undefined) continue
       const job = this.#waiting.shift()
-      if (job === undefined) return
+      if (job === undefined) break
       thread.job = job
       thread.worker.postMessage(job.task, [])
       void this.#guard(thread, job)
       busy += 1
     }
-    // The first may be long at work before it is warm and brings the others up.
-    const isComing = threads.some(({ isReady }) => !isReady)
-    if (this.#waiting.length > 0 && !isComing && this.#heldBack === 0) this.#start()
+    this.#grow()
+  }
+
+  /** Starts a thread where none is at rest or on its way. */
+  #grow(): void {
+    const threads = [...this.#threads]
+    if (this.#heldBack > 0 || threads.some(({ job }) => job === undefined)) return
+    // A second one would compete for the cores with the first, which is slow while it is cold; it does not let a task wait.
+    if (this.#waiting.length > 0 || threads.every(({ isWarm }) => isWarm)) this.#start()
   }
 
   #receive(thread: Thread, reply: ThreadReply): void {
@@ -244,8 +253,6 @@ class Threads implements ThreadPool {
       if (isOld || thread.renders >= this.#rendersMax) thread.isWorn = true
       else void this.#weigh(thread)
     }
-    // All at once they would compete for the cores, and the first be warm no sooner than the last.
-    if (thread.isWarm) while (this.#threads.size + this.#heldBack <= this.#size) this.#start()
     this.#renew()
     this.#dispatch()
     // Rejects when the pool closes, and then there is nothing to warm up.
@@ -278,11 +285,15 @@ class Threads implements ThreadPool {
   #renew(): void {
     const threads = [...this.#threads]
     const worn = threads.filter(({ isWorn }) => isWorn)
+    this.#hasSuccessor &&= worn.length > 0
     if (worn.length === 0 || this.#heldBack > 0 || threads.some(({ isReady }) => !isReady)) return
-    const isReplaced = threads.length > this.#size + 1
-    if (!isReplaced) return this.#start()
+    if (!this.#hasSuccessor) {
+      this.#hasSuccessor = true
+      return this.#start()
+    }
     const idle = worn.find(({ job }) => job === undefined)
     if (idle === undefined) return
+    this.#hasSuccessor = false
     this.#end(idle)
     this.#renew()
   }
@@ -302,7 +313,7 @@ class Threads implements ThreadPool {
       if (heap.used_heap_size + heap.external_memory <= this.#heapMibMax * MIB) continue
       job.reject(this.#outOfMemory())
       thread.job = undefined
-      this.#replace(thread)
+      this.#end(thread)
       this.#dispatch()
     }
   }
@@ -313,13 +324,8 @@ class Threads implements ThreadPool {
     const at = this.#waiting.indexOf(job)
     if (at !== -1) this.#waiting.splice(at, 1)
     const thread = [...this.#threads].find((candidate) => candidate.job === job)
-    if (thread !== undefined) this.#replace(thread)
+    if (thread !== undefined) this.#end(thread)
     this.#dispatch()
-  }
-
-  #replace(thread: Thread): void {
-    this.#end(thread)
-    this.#start()
   }
 
   #end(thread: Thread): void {
@@ -373,19 +379,15 @@ class Threads implements ThreadPool {
 }
 
 function spawnThread(heapMibMax: number, workerData?: { readonly isForChecks: true }): PoolWorker {
+  const cache = getCompileCacheDir()
   return new Worker(new URL('./render-thread.ts', import.meta.url), {
     workerData,
     // Nothing of the service's own environment is in a thread that runs tenants' code; `production` halves react-pdf's time.
-    env: { NODE_ENV: 'production', ...compileCache() },
+    // Where this process keeps what it has compiled, threads do as well; Node's folder is one of this version below it.
+    env: { NODE_ENV: 'production', ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) },
     // A document leaves little behind of what it fills: with room for a few of them, little of it is ever moved.
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
   })
-}
-
-/** Where this process keeps what it has compiled, threads do as well; Node's folder is one of this version below it. */
-function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
-  const folder = getCompileCacheDir()
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
 }
 
 function errorOf(reply: Extract<ThreadReply, { kind: 'failed' | 'wanting' }>): Error {
