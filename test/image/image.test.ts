@@ -1,11 +1,11 @@
 /**
- * The images, as far as they can be judged without an engine to build them: their Dockerfiles are read, and what those copy and
- * install is copied and installed here, into a folder in which every module of the image must load.
+ * The images, as far as they can be judged without an engine to build them: their Dockerfiles are read, and what those copy is copied
+ * here, into a folder in which every module of the image must load with no package but those that npm says they install.
  */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { listFiles, readText } from '../architecture/source-tree.ts'
@@ -70,15 +70,19 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
   })
 
   test('installs what it needs and nothing else, and all of its modules load', async () => {
-    const folder = await mkdtemp(join(tmpdir(), `platen-image-${name}-`))
+    // As npm names it.
+    const folder = await realpath(await mkdtemp(join(tmpdir(), `platen-image-${name}-`)))
     try {
       for (const stage of stages) await assemble(stage, folder)
       const installed = await packagesIn(folder)
       expect(present.filter((each) => !installed.includes(each))).toEqual([])
       expect(absent.filter((each) => installed.includes(each))).toEqual([])
-      const loaded = await load(folder)
-      expect(loaded).toContain(`${name}/src/main.ts`)
-      expect(loaded).not.toContain('.test.ts')
+      const { modules, packages } = await load(folder)
+      expect(modules).toContain(`${name}/src/main.ts`)
+      expect(modules.filter((module) => module.endsWith('.test.ts'))).toEqual([])
+      // What is linked finds its own dependencies beside it, where more is installed.
+      expect(packages.filter((each) => !installed.includes(each))).toEqual([])
+      expect(packages).not.toEqual([])
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
@@ -111,7 +115,7 @@ function isThere(path: string): boolean {
   return files.some((file) => file === path || file.startsWith(`${path}/`))
 }
 
-/** Does what a stage does in its folder: copies from the repository, and `npm ci`. */
+/** Does what a stage does in its folder: copies from the repository, and what `npm ci` installs. */
 async function assemble({ instructions }: Stage, folder: string): Promise<void> {
   for (const instruction of instructions) {
     if (isFromContext(instruction)) await copy(instruction, folder)
@@ -129,10 +133,19 @@ async function copy(instruction: Instruction, folder: string): Promise<void> {
   }
 }
 
-/** With what the last installation has downloaded, where that is still there. */
+/** Asks npm what it would install, and links that from the repository, whose own packages are of the same lockfile. */
 async function install({ text }: Instruction, folder: string): Promise<void> {
   const [command = '', ...words] = text.split(' ')
-  await run(command, [...words, '--prefer-offline'], { cwd: folder })
+  const { stdout } = await run(command, [...words, '--dry-run', '--json'], { cwd: folder })
+  // A list for people stands before the JSON.
+  const { add } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { add: readonly { path: string }[] }
+  for (const path of add.map((each) => relative(folder, each.path))) {
+    // Those within another package come with it.
+    if (path.lastIndexOf('node_modules/') > 0) continue
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    const isOwn = path.startsWith('node_modules/@platen/')
+    await symlink(join(isOwn ? folder : ROOT, isOwn ? basename(path) : path), join(folder, path))
+  }
 }
 
 async function packagesIn(folder: string): Promise<readonly string[]> {
@@ -145,15 +158,35 @@ async function packagesIn(folder: string): Promise<readonly string[]> {
   return [...names, ...inner.flat()]
 }
 
-/** Loads every module of a tree as the image would, its dependencies included: importing a file does nothing. Returns what was loaded. */
-async function load(folder: string): Promise<string> {
+interface Loaded {
+  readonly modules: readonly string[]
+  /** The names of all packages that took part, each as a folder of `node_modules`. */
+  readonly packages: readonly string[]
+}
+
+/** Loads every module of a tree as the image would, its dependencies included: importing a file does nothing. */
+async function load(folder: string): Promise<Loaded> {
   const script = `
     import { globSync } from 'node:fs'
+    import { registerHooks } from 'node:module'
+    const packages = new Set()
+    registerHooks({
+      resolve(specifier, context, next) {
+        const found = next(specifier, context)
+        const [, name] = /\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url) ?? []
+        if (name !== undefined) packages.add(name)
+        return found
+      },
+    })
     const modules = globSync('*/src/**/*.ts').filter((path) => !path.endsWith('.d.ts'))
     for (const path of modules) await import(process.cwd() + '/' + path)
-    console.log(modules.join('\\n'))
+    console.log(JSON.stringify({ modules, packages: [...packages] }))
   `
   const env = { PATH: process.env['PATH'], HOME: folder, NODE_ENV: 'production' }
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder, env })
-  return stdout
+  const cache = process.env['NODE_COMPILE_CACHE']
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: folder,
+    env: { ...env, ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }) },
+  })
+  return JSON.parse(stdout) as Loaded
 }
