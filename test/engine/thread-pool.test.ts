@@ -6,12 +6,20 @@ import {
   type ThreadPool,
   type ThreadPoolOptions,
 } from '@platen/renderer/engine/thread-pool.ts'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { anAsset } from '../fixture/asset.ts'
 import { NEVER } from '../fixture/build.ts'
 import { aPng } from '../fixture/image.ts'
 import { aWork, type WorkFields } from './react-pdf/react-pdf-fixture.ts'
 
+/** A pool of one task at a time, of all tests that leave it as they found it. */
+let shared: ThreadPool
+beforeAll(() => {
+  shared = openThreadPool({ size: 1, clock: systemClock() })
+})
+afterAll(() => shared[Symbol.asyncDispose]())
+
+/** A pool of the test's own. */
 function aPool(options: Partial<ThreadPoolOptions> = {}): ThreadPool {
   const pool = openThreadPool({ size: 1, clock: systemClock(), ...options })
   onTestFinished(() => pool[Symbol.asyncDispose]())
@@ -30,15 +38,14 @@ describe('a task that never ends', () => {
     ['a loop in a render function', { document: '<Page><Text render={() => { for (;;); }} /></Page>' }],
     ['a loop in what reads its error', { source: 'throw { get message() { for (;;); } }' }],
   ] as const)('is ended by its signal: %s', async ([, fields]) => {
-    const pool = aPool()
-    await pool.run(task(), NEVER)
+    await shared.run(task(), NEVER)
     const reason = new Error('enough')
     const ended = new AbortController()
-    const running = pool.run(task(fields), ended.signal)
+    const running = shared.run(task(fields), ended.signal)
     // Long enough to be well inside, short beside the deadline of any render.
     setTimeout(() => ended.abort(reason), 300)
     await expect(running).rejects.toBe(reason)
-    const { pdf } = await pool.run(task(), NEVER)
+    const { pdf } = await shared.run(task(), NEVER)
     expect(pdf.byteLength).toBeGreaterThan(1000)
   })
 
@@ -55,14 +62,13 @@ describe('a task that never ends', () => {
 
 describe('a task', () => {
   test('whose signal has aborted is not begun', async () => {
-    await expect(aPool().run(task(), AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+    await expect(shared.run(task(), AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
   })
 
   test('that waits leaves the line when its signal aborts', async () => {
-    const pool = aPool()
     const [first, second] = [new AbortController(), new AbortController()]
-    const running = pool.run(task({ source: 'for (;;);' }), first.signal)
-    const waiting = pool.run(task(), second.signal)
+    const running = shared.run(task({ source: 'for (;;);' }), first.signal)
+    const waiting = shared.run(task(), second.signal)
     second.abort(new Error('gone'))
     await expect(waiting).rejects.toThrow('gone')
     first.abort(new Error('enough'))
@@ -95,13 +101,13 @@ describe('a task', () => {
   test('may be to fill html', async () => {
     const work = aWork()
     const template = { ...work.template, html: { template: '<p>{{ name }}</p>', javascript: false } }
-    const filled = await aPool().run({ kind: 'fill', work: { ...work, template, data: { name: 'Zoë' } } }, NEVER)
+    const filled = await shared.run({ kind: 'fill', work: { ...work, template, data: { name: 'Zoë' } } }, NEVER)
     expect(filled).toEqual({ html: '<p>Zoë</p>', missing: '' })
   })
 
   test('may be to check a template', async () => {
     const { template } = aWork({ source: 'export const a = 1' })
-    expect(await aPool().run({ kind: 'check', check: { source: template, assets: [] } }, NEVER)).toEqual([
+    expect(await shared.run({ kind: 'check', check: { source: template, assets: [] } }, NEVER)).toEqual([
       { engine: 'react_pdf', message: 'template.tsx: the template has no component as its default export' },
     ])
   })
