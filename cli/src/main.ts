@@ -1,63 +1,12 @@
 #!/usr/bin/env node
-/** `platen`, the command line. It exits with 0 when all is well, 1 when what it looked at is not, and 2 when it was called wrongly. */
+/** `platen`, the command line: the process of a command, with its exit code and the signals that end it. */
 import { constants } from 'node:os'
-import { parseArgs } from 'node:util'
-import { httpEgress } from '@platen/adapters/http/egress.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { systemIds } from '@platen/adapters/system/ids.ts'
-import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { ENGINES, type Engine } from '@platen/contract/render.ts'
-import { type CheckOptions, checkFolder, faultsIn, spellReport } from './check.ts'
-import { CalledWrongly, withoutControls } from './finding/finding.ts'
-import { openPreview, type PreviewOptions } from './preview.ts'
-import type { PublishOptions } from './publish.ts'
-import type { RendererPorts } from './renderer.ts'
-import { watchPreview } from './watch.ts'
-
-const USAGE = `usage: platen check <folder> [--no-render]
-       platen preview <folder> <template> [--data <file>] [--engine <engine>] [-o <file>] [--watch]
-       platen publish <folder> [--watch]
-
-  check     read a folder of manifests as the service would, render every template with its sample
-            data, and print what is wrong; nothing is written, and no service needs to run
-    --no-render        compile and check the templates, and render none
-
-  preview   render one template of a folder, by its code, its name or namespace/name, to a PDF
-    --data <file>      JSON to render in place of the template's sampleData; - reads standard input
-    --engine <engine>  react_pdf or html, in place of the template's own
-    -o <file>          where the PDF goes; <code>.pdf in the current folder where not said
-    --watch            render again whenever a manifest or the data is saved, until Ctrl-C
-
-  publish   put a folder into force in a cluster: template sources and assets in S3, then plans,
-            tenants, templates and keys in Redis, and wait up to 10 s until every API process
-            enforces them; where anything is refused, nothing is published
-    --watch            publish again whenever a manifest is saved, or Redis has lost what was
-                       published, until Ctrl-C or until another publish takes over
-
-publish reads PLATEN_REDIS_URL, PLATEN_REDIS_CA_FILE, PLATEN_S3_ENDPOINT, PLATEN_S3_REGION,
-PLATEN_S3_BUCKET, PLATEN_S3_PREFIX, PLATEN_S3_PATH_STYLE, PLATEN_INSTALLATION, PLATEN_SEAL_KEY and
-PLATEN_BRAND. Identities, generated API keys and webhook secrets are kept in PLATEN_DATA_DIR, which
-has to be the same each time: with another, every tenant is a new one.
-
-PLATEN_CHROMIUM is the path of the browser to render html with, none to go without, and the one that
-is found where not set. PLATEN_EGRESS_ALLOW_CIDRS means what it means to the service.
-
-The exit code is 0 when nothing is wrong, 1 when something is, and 2 when the command was called wrongly,
-which includes settings that are missing.
-`
-
-const HELP = { help: { type: 'boolean', short: 'h' } } as const
+import { runCommand, type Terminal } from './command.ts'
 
 // Everything is closed by then; but puppeteer leaves a timer of half a minute behind where its browser ends while it opens a page.
 if (import.meta.main) process.exit(await main(process.argv.slice(2)))
 
 async function main(args: readonly string[]): Promise<number> {
-  const call = parse(args)
-  if (call === undefined) {
-    process.stderr.write(USAGE)
-    return 2
-  }
   const stop = new AbortController()
   let stoppedBy: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | undefined
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -67,141 +16,20 @@ async function main(args: readonly string[]): Promise<number> {
       stop.abort()
     })
   }
+  const terminal: Terminal = {
+    variables: process.env,
+    // Opened only where it is read.
+    get stdin() {
+      return process.stdin
+    },
+    print: (text) => void process.stdout.write(text),
+    complain: (text) => void process.stderr.write(text),
+  }
   try {
-    return await run(call, stop.signal)
+    return await runCommand(args, terminal, stop.signal)
   } catch (error) {
     // As a shell says it of what a signal has ended.
     if (stoppedBy !== undefined) return 128 + constants.signals[stoppedBy]
-    if (!(error instanceof CalledWrongly)) throw error
-    process.stderr.write(`platen: ${withoutControls(error.message)}\n`)
-    return 2
-  }
-}
-
-async function run(call: Call, signal: AbortSignal): Promise<number> {
-  const chromium = process.env['PLATEN_CHROMIUM'] || undefined
-  const clock = systemClock()
-  const egress = httpEgress({ clock, allowCidrs: networksOf(process.env['PLATEN_EGRESS_ALLOW_CIDRS'] ?? '') })
-  const ports: RendererPorts = { clock, ids: systemIds(), log: troubleLog(), chromium, egress }
-  switch (call.command) {
-    case 'help':
-      print(USAGE)
-      return 0
-    case 'check': {
-      const report = await checkFolder(call.options, ports, signal)
-      print(spellReport(report))
-      return faultsIn(report) === 0 ? 0 : 1
-    }
-    case 'publish': {
-      // The other commands need no S3, whose client takes a while to load.
-      const { publishFolder } = await import('./publish.ts')
-      const complain = (text: string) => void process.stderr.write(text)
-      const isPublished = await publishFolder(
-        call.options,
-        { ...ports, variables: process.env, print, complain },
-        signal,
-      )
-      return isPublished ? 0 : 1
-    }
-    case 'preview': {
-      await using previewer = openPreview(call.options, { ...ports, stdin: process.stdin }, signal)
-      if (call.isWatching) {
-        await watchPreview(call.options, { ...ports, previewer, print }, signal)
-        return 0
-      }
-      const { isRendered, text } = await previewer.round(signal)
-      print(text)
-      return isRendered ? 0 : 1
-    }
-  }
-}
-
-/** The setting as the service reads it. Throws `CalledWrongly`. */
-function networksOf(setting: string): readonly Cidr[] {
-  const cidrs = setting === '' ? [] : parseCidrs(setting)
-  if (cidrs === undefined) throw new CalledWrongly('PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16')
-  return cidrs
-}
-
-function print(text: string): void {
-  process.stdout.write(text)
-}
-
-/** What engines have to say beside what becomes of a document: only that something of theirs does not work. */
-function troubleLog(): Log {
-  const nothing = () => undefined
-  return {
-    debug: nothing,
-    info: nothing,
-    warn: nothing,
-    error(fields, message) {
-      const cause = 'err' in fields && fields.err instanceof Error ? `: ${fields.err.message}` : ''
-      process.stderr.write(`platen: ${withoutControls(`${message}${cause}`)}\n`)
-    },
-  }
-}
-
-type Call =
-  | { readonly command: 'help' }
-  | { readonly command: 'check'; readonly options: CheckOptions }
-  | { readonly command: 'preview'; readonly options: PreviewOptions; readonly isWatching: boolean }
-  | { readonly command: 'publish'; readonly options: PublishOptions }
-
-/** What was asked for; undefined when that cannot be told. */
-function parse([command, ...args]: readonly string[]): Call | undefined {
-  try {
-    if (command === 'check') return parseCheck(args)
-    if (command === 'preview') return parsePreview(args)
-    if (command === 'publish') return parsePublish(args)
-    return ['help', '--help', '-h'].includes(command ?? '') && args.length === 0 ? { command: 'help' } : undefined
-  } catch (error) {
-    // An option there is not, or one without its value.
-    const code = error instanceof TypeError && 'code' in error ? error.code : undefined
-    if (typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS_')) return undefined
     throw error
   }
-}
-
-function parseCheck(args: readonly string[]): Call | undefined {
-  const options = { ...HELP, 'no-render': { type: 'boolean' } } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  const [dir, ...more] = positionals
-  if (values.help === true) return { command: 'help' }
-  if (dir === undefined || more.length > 0) return undefined
-  return { command: 'check', options: { dir, isRendering: values['no-render'] !== true } }
-}
-
-function parsePreview(args: readonly string[]): Call | undefined {
-  const options = {
-    ...HELP,
-    data: { type: 'string' },
-    engine: { type: 'string' },
-    output: { type: 'string', short: 'o' },
-    watch: { type: 'boolean' },
-  } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  const { help, data, engine, output, watch = false } = values
-  const [dir, template, ...more] = positionals
-  if (help === true) return { command: 'help' }
-  if (dir === undefined || template === undefined || more.length > 0) return undefined
-  if (engine !== undefined && !isEngine(engine)) return undefined
-  const given = {
-    ...(data !== undefined && { data }),
-    ...(engine && { engine }),
-    ...(output !== undefined && { output }),
-  }
-  return { command: 'preview', options: { dir, template, ...given }, isWatching: watch }
-}
-
-function parsePublish(args: readonly string[]): Call | undefined {
-  const options = { ...HELP, watch: { type: 'boolean' } } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  const [dir, ...more] = positionals
-  if (values.help === true) return { command: 'help' }
-  if (dir === undefined || more.length > 0) return undefined
-  return { command: 'publish', options: { dir, isWatching: values.watch === true } }
-}
-
-function isEngine(name: string): name is Engine {
-  return ENGINES.some((engine) => engine === name)
 }
