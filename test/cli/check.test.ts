@@ -1,9 +1,9 @@
-/** `platen check` as people run it, in a process of its own. */
+/** `platen check` as people run it; in a process of its own where its exit code or its streams are looked at first. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { block, KEY, LETTER, MAIN, PLAN, platen, ROOT, run, TENANT, templateHead } from './command.ts'
+import { block, KEY, LETTER, MAIN, PLAN, platen, platenWith, ROOT, run, TENANT, templateHead } from './command.ts'
 
 const template = (source: string) => `${templateHead('letter')}  reactPdf: {source: {inline: "${source}"}}\n`
 const GOOD = "import { Document } from '@react-pdf/renderer'; export default () => <Document />"
@@ -31,7 +31,7 @@ describe('platen check', () => {
       [template('export default () => nothing(').replace('tenantRef', 'version: 0\n  tenantRef'), TENANT].join('---\n'),
     )
     await writeFile(join(folder, 'c.yaml'), 'kind: [\n')
-    const { code, out } = await platen('check', folder)
+    const { code, out } = await run(process.execPath, [MAIN, 'check', folder])
     expect(code).toBe(1)
     expect(out.split('\n')).toEqual([
       `${folder}/a.yaml:5:19: Plan starter: /spec/asyncFairShare: must be >= 1`,
@@ -154,7 +154,7 @@ describe('platen check', () => {
     const html = `${templateHead('letter')}  html: {template: {inline: "<p>"}}\n  sampleData: {}\n`
     const plan = PLAN.replace('spec: {}', 'spec: {htmlEngineEnabled: true}')
     await writeFile(join(folder, 'all.yaml'), [plan, TENANT, html].join('---\n'))
-    const { code, out } = await run(process.execPath, [MAIN, 'check', folder], { env: { PLATEN_CHROMIUM: 'none' } })
+    const { code, out } = await platenWith({ PLATEN_CHROMIUM: 'none' }, 'check', folder)
     expect([code, out]).toEqual([
       0,
       'note: there is no Chromium to render html: renderer/install-chromium.sh installs it\n1 file, 3 resources, 0 previews: no faults\n',
@@ -210,7 +210,7 @@ describe('platen', () => {
     ['/nowhere/manifests', 'ENOENT'],
     [MAIN, 'ENOTDIR'],
   ] as const)('check %s names the folder that cannot be read', async ([path, reason]) => {
-    const { code, out, err } = await platen('check', path)
+    const { code, out, err } = await run(process.execPath, [MAIN, 'check', path])
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toBe(`platen: the folder ${path} cannot be read (${reason})\n`)
   })

@@ -1,9 +1,12 @@
-/** What the tests of the command line share: a folder, manifests to put there, and the command in a process of its own. */
+/** What the tests of the command line share: a folder, manifests to put there, and the command, in this process or one of its own. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { runCommand } from '@platen/cli/command.ts'
+import { NEVER } from '../fixture/build.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 export const MAIN = join(ROOT, 'cli/src/main.ts')
@@ -71,14 +74,41 @@ export function run(file: string, args: readonly string[], options: RunOptions &
   return promise
 }
 
-/** The command, from the root of the repository. */
+/** The command in this process, from the root of the repository. */
 export function platen(...args: string[]): Promise<Ended> {
-  return run(process.execPath, [MAIN, ...args])
+  return platenWith({}, ...args)
+}
+
+export function platenWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended> {
+  return runHere(args, { cwd: ROOT, env })
+}
+
+/** What a process of the command does, without one: a process takes half a second of a core to start. */
+async function runHere(
+  args: readonly string[],
+  { cwd, stdin = '', env }: RunOptions & { cwd: string },
+): Promise<Ended> {
+  const out: string[] = []
+  const err: string[] = []
+  const terminal = {
+    variables: { ...process.env, ...env },
+    stdin: Readable.from([Buffer.from(stdin)]),
+    print: (text: string) => void out.push(text),
+    complain: (text: string) => void err.push(text),
+  }
+  const home = process.cwd()
+  process.chdir(cwd)
+  try {
+    const code = await runCommand(args, terminal, NEVER)
+    return { code, out: out.join(''), err: err.join('') }
+  } finally {
+    process.chdir(home)
+  }
 }
 
 export type Folder = Awaited<ReturnType<typeof makeFolder>>
 
-/** An empty folder for manifests and whatever else a test needs, and the command called from inside it, with `env` beside the test's own environment. */
+/** An empty folder for manifests and whatever else a test needs, and the command called from inside it, with `env` beside the test's own environment; in this process but for `spawned` and `follow`. */
 export async function makeFolder(env: Readonly<Record<string, string>> = {}) {
   const path = await mkdtemp(join(tmpdir(), 'platen-cli-'))
   const followed: ReturnType<typeof follow>[] = []
@@ -88,6 +118,8 @@ export async function makeFolder(env: Readonly<Record<string, string>> = {}) {
     read: (name: string) => readFile(join(path, name)),
     names: async () => (await readdir(path)).sort(),
     platen: (args: readonly string[], options: RunOptions = {}) =>
+      runHere(args, { ...options, env: { ...env, ...options.env }, cwd: path }),
+    spawned: (args: readonly string[], options: RunOptions = {}) =>
       run(process.execPath, [MAIN, ...args], { ...options, env: { ...env, ...options.env }, cwd: path }),
     /** A command that goes on until it is told to end, or the folder is disposed of. */
     follow(...args: string[]) {

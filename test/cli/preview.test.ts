@@ -1,6 +1,12 @@
-/** `platen preview` as people run it, in a process of its own and with the real engines. */
-import { stat, symlink } from 'node:fs/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+/** `platen preview` as people run it, with the real engines. */
+import { rm, stat, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { httpEgress } from '@platen/adapters/http/egress.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { openPreview, type Previewer } from '@platen/cli/preview.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { NEVER, SILENT } from '../fixture/build.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import {
   block,
@@ -11,6 +17,7 @@ import {
   makeFolder,
   PLAN,
   PLATFORM,
+  ROOT,
   reactPdf,
   SAMPLE,
   SCHEMA,
@@ -22,11 +29,38 @@ import {
 const head = templateHead('letter')
 
 let folder: Folder
-beforeEach(async () => {
+let letter: Previewer
+beforeAll(async () => {
   folder = await makeFolder()
+  // Previews name files as they are called from where one is.
+  process.chdir(folder.path)
+  const clock = systemClock()
+  const egress = httpEgress({ clock, allowCidrs: [] })
+  const ports = {
+    clock,
+    ids: systemIds(),
+    log: SILENT,
+    egress,
+    chromium: process.env['PLATEN_CHROMIUM'],
+    stdin: process.stdin,
+  }
+  letter = openPreview({ dir: '.', template: 'letter' }, ports, NEVER)
+})
+afterAll(async () => {
+  await letter[Symbol.asyncDispose]()
+  process.chdir(ROOT)
+  await folder[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  for (const name of await folder.names()) await rm(join(folder.path, name), { recursive: true })
   await folder.write('platform.yaml', PLATFORM)
 })
-afterEach(() => folder[Symbol.asyncDispose]())
+
+/** What `preview('letter')` comes to, by engines that are warm: a round of one that goes on, as with `--watch`. */
+async function previewLetter() {
+  const { isRendered, text } = await letter.round(NEVER)
+  return { code: isRendered ? 0 : 1, out: text }
+}
 
 const preview = (...args: string[]) => folder.platen(['preview', '.', ...args])
 const inodesOf = (...names: string[]) =>
@@ -54,7 +88,7 @@ describe('a preview', () => {
 
   test('is a PDF of the sample data, and one line about it', async () => {
     await folder.write('letter.yaml', `${head}  code: welcome\n${SCHEMA}${reactPdf()}${SAMPLE}`)
-    const { code, out, err } = await preview('welcome')
+    const { code, out, err } = await folder.spawned(['preview', '.', 'welcome'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toMatch(/^welcome\.pdf: 1 page, \d+ KiB, \d+ ms \(react_pdf\)\n$/)
     expect(await textOf('welcome.pdf')).toContain('Dear Ada, this is react_pdf.')
@@ -119,7 +153,7 @@ describe('data of one’s own', () => {
   })
 
   test('comes from the standard input', async () => {
-    const { code } = await folder.platen(['preview', '.', 'letter', '--data', '-'], { stdin: '{"name": "Cleo"}' })
+    const { code } = await folder.spawned(['preview', '.', 'letter', '--data', '-'], { stdin: '{"name": "Cleo"}' })
     expect(code).toBe(0)
     expect(await textOf('letter.pdf')).toContain('Dear Cleo')
   })
@@ -170,7 +204,7 @@ data.json:3:10: /data/age: is not a known field
 
   test('is needed where there is no sample', async () => {
     await folder.write('letter.yaml', `${head}${reactPdf()}`)
-    const { code, out } = await preview('letter')
+    const { code, out } = await previewLetter()
     expect([code, out]).toEqual([
       1,
       'letter.yaml:5:3: Template team-acme/letter: has no sampleData: add it, or bring data with --data <file>\n',
@@ -179,9 +213,9 @@ data.json:3:10: /data/age: is not a known field
 })
 
 describe('a fault', () => {
-  const told = async (text: string, ...args: string[]) => {
+  const told = async (text: string) => {
     await folder.write('letter.yaml', text)
-    const { code, out } = await preview('letter', ...args)
+    const { code, out } = await previewLetter()
     expect(code).toBe(1)
     return out
   }
@@ -225,7 +259,7 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     expect(out).toMatch(/^letter\.yaml:9:20: Template team-acme\/letter: SchemaInvalid: variablesSchema: /)
     expect(out).toContain('    >  9 |       name: {type: strin}\n         |                    ^\n')
     await folder.write('platform.yaml', PLAN)
-    expect((await preview('letter')).out).toBe(out)
+    expect((await previewLetter()).out).toBe(out)
   })
 
   test('of the sample data is told by its place', async () => {
@@ -266,7 +300,7 @@ describe('what the service would hold against it', () => {
   test('is a warning: html that the plan has not', async () => {
     await folder.write('platform.yaml', [PLAN, TENANT].join('---\n'))
     await folder.write('letter.yaml', `${head}${html(HTML)}${SAMPLE}`)
-    const { code, out } = await preview('letter')
+    const { code, out } = await previewLetter()
     expect(code).toBe(0)
     expect(out.split('\n').slice(1)).toEqual([
       'letter.yaml:7:5: warning: Template team-acme/letter: EngineNotInPlan: the limits of Tenant acme have no htmlEngineEnabled: html renders are refused with 402',
@@ -276,7 +310,7 @@ describe('what the service would hold against it', () => {
 
   test('is a warning: page JavaScript that the plan has not', async () => {
     await folder.write('letter.yaml', `${head}${html(HTML)}    javascript: true\n${SAMPLE}`)
-    const { code, out } = await preview('letter')
+    const { code, out } = await previewLetter()
     expect(code).toBe(0)
     expect(out).toContain('letter.yaml:11:17: warning: Template team-acme/letter: JavaScriptNotInPlan: ')
     expect(out.trimEnd().split('\n')).toHaveLength(2)
@@ -285,7 +319,7 @@ describe('what the service would hold against it', () => {
   test('is a warning: a tenant that there is not', async () => {
     await folder.write('platform.yaml', PLAN)
     await folder.write('letter.yaml', `${head}${reactPdf()}${SAMPLE}`)
-    const { code, out } = await preview('letter')
+    const { code, out } = await previewLetter()
     expect(code).toBe(0)
     expect(out).toContain(
       'letter.yaml:5:21: warning: Template team-acme/letter: TenantNotFound: there is no Tenant acme\n',

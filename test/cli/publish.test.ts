@@ -53,7 +53,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
   test('puts sources into S3 and settings into Redis, and waits for those who enforce them', async ({ signal }) => {
     await using one = await aReader(redis, { reader: 'one' })
     await using two = await aReader(redis, { reader: 'two' })
-    const { code, out, err } = await folder.platen(['publish', '.'])
+    const { code, out, err } = await folder.spawned(['publish', '.'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out.split('\n')).toEqual([
       expect.stringMatching(/^Tenant acme: webhook secret generated: .*data\/webhook-secrets\/acme$/),
@@ -90,14 +90,14 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     const key = template && templateKey(template.digest)
     expect(await store.has({ bucket: 'platen', key: key ?? '' }, signal)).toBe(true)
 
-    const again = await folder.platen(['publish', '.'])
+    const again = await folder.spawned(['publish', '.'])
     expect(again).toEqual({
       code: 0,
       out: `nothing has changed since revision ${revision}: 1 plan, 1 tenant, 1 template, 1 key; enforced by 2 of 2 API processes\n`,
       err: '',
     })
     await folder.write('letter.yaml', LETTER.replaceAll('Dear', 'Hello'))
-    const changed = await folder.platen(['publish', '.'])
+    const changed = await folder.spawned(['publish', '.'])
     expect(changed.out).toMatch(
       /^Template acme\/letter: changed\npublished revision \d{13}: .*; enforced by 2 of 2 API processes\n$/,
     )
@@ -105,12 +105,12 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
   })
 
   test('publishes what is good, says what is wrong and where, and leaves the last good of that in force', async () => {
-    await folder.platen(['publish', '.'])
+    await folder.spawned(['publish', '.'])
     await using before = await aReader(redis)
     const { revision, templates: letter } = before.current()
     await folder.write('letter.yaml', LETTER.replace('<Text>', '<Text'))
     await folder.write('more.yaml', KEY.replace('name: ci,', 'name: other,').replace('ci-key', 'other-key'))
-    const { code, out, err } = await folder.platen(['publish', '.'])
+    const { code, out, err } = await folder.spawned(['publish', '.'])
     expect({ code, err }).toEqual({ code: 1, err: '' })
     expect(out).toMatch(/^letter\.yaml:\d+:\d+: Template team-acme\/letter: CompileError: /m)
     expect(out).toMatch(/^1 fault: what is refused keeps its last good state, if it has one$/m)
@@ -122,7 +122,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
 
   test('names every setting that is wrong, none with its value, and connects to nothing', async () => {
     const env = { PLATEN_REDIS_URL: 'hunter2', PLATEN_S3_BUCKET: '', PLATEN_SEAL_KEY: 'hunter2' }
-    const { code, out, err } = await folder.platen(['publish', '.'], { env })
+    const { code, out, err } = await folder.spawned(['publish', '.'], { env })
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toMatch(
       /PLATEN_REDIS_URL must be .*PLATEN_S3_BUCKET is missing.*PLATEN_SEAL_KEY must be base64 of 32 bytes/,
@@ -140,7 +140,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     async ([, { password, ...env }, reason]: readonly [string, Readonly<Record<string, string>>, RegExp]) => {
       const url =
         password === undefined ? {} : { PLATEN_REDIS_URL: `redis://:${password}@127.0.0.1:${redisServer.port}` }
-      const { code, out, err } = await folder.platen(['publish', '.'], { env: { ...env, ...url } })
+      const { code, out, err } = await folder.spawned(['publish', '.'], { env: { ...env, ...url } })
       expect({ code, out }).toEqual({ code: 1, out: '' })
       expect(err).toMatch(reason)
       expect(err.trim().split('\n')).toHaveLength(1)
@@ -167,7 +167,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     expect(newcomer.current()).toStrictEqual(reader.current())
     expect(newcomer.current().revision).toBe(before.revision + 1)
 
-    const other = await folder.platen(['publish', '.'])
+    const other = await folder.spawned(['publish', '.'])
     expect(other.code).toBe(0)
     await folder.write('letter.yaml', LETTER)
     await command.exited
