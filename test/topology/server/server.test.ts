@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasServer, hasServers, OPERATOR_SERVERS } from './binary.ts'
 import { startKafka } from './kafka.ts'
-import { startKube } from './kube.ts'
+import { type KubeServer, startKube } from './kube.ts'
 import { type Place, startServer } from './process.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { startS3 } from './s3.ts'
@@ -108,10 +108,14 @@ describe.skipIf(!hasServer('kafka'))('a Kafka', () => {
 })
 
 describe.skipIf(!hasServers(OPERATOR_SERVERS))('a Kubernetes API', () => {
-  const alice = { name: 'alice', groups: ['team-acme'] }
+  // One for both tests that need none of their own, as it takes seconds to start.
+  let kube: KubeServer
+  beforeAll(async () => {
+    kube = await startKube({ personas: [{ name: 'alice', groups: ['team-acme'] }] })
+  })
+  afterAll(() => kube[Symbol.asyncDispose]())
 
   test('knows whom it was told of, and lets them do what they may', async () => {
-    await using kube = await startKube({ personas: [alice] })
     const told = await kube.kubectl(['auth', 'whoami', '--output=jsonpath={.status.userInfo}'], { as: 'alice' })
     expect(JSON.parse(told.stdout)).toMatchObject({ username: 'alice', groups: ['team-acme', 'system:authenticated'] })
     const refused = await kube.kubectl(['get', 'secrets'], { as: 'alice' })
@@ -142,7 +146,6 @@ describe.skipIf(!hasServers(OPERATOR_SERVERS))('a Kubernetes API', () => {
   })
 
   test('serves what is defined as soon as it is applied, and has it when it starts again after a kill', async () => {
-    await using kube = await startKube()
     const file = join(kube.folder, 'press.yaml')
     await writeFile(file, PRESS)
     await kube.apply([file])
