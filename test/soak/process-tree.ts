@@ -6,6 +6,8 @@ export interface TreeProcess {
   readonly parent: number
   /** Its process group. */
   readonly group: number
+  /** Processor time it has had, in seconds. */
+  readonly busy: number
   readonly command: string
 }
 
@@ -39,15 +41,22 @@ export function pssOf(tree: readonly TreeProcess[]): number {
   return kibs.reduce((sum, kib) => sum + kib, 0) * 1024
 }
 
-function processes(): readonly TreeProcess[] {
+/** Clock ticks a second, as Linux has it on all common machines. */
+const TICKS = 100
+
+/** Everything that runs, the dead who await burial apart. */
+export function processes(): readonly TreeProcess[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.flatMap((pid) => {
     // The name, in parentheses, may hold anything.
-    const [state, parent, group] = read(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
+    const fields = read(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
+    const [state, parent, group] = fields
     // The dead who await burial have neither memory nor anything to hold on to.
     if (state === undefined || parent === undefined || group === undefined || state === 'Z') return []
     const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')
-    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), command }]
+    // Fields 14 and 15: user and system time.
+    const busy = (Number(fields[11]) + Number(fields[12])) / TICKS
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), busy, command }]
   })
 }
 

@@ -10,7 +10,7 @@ import { launchBrowser } from '@platen/renderer/browser/launch.ts'
 import puppeteer from 'puppeteer'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
-import { aFolder, anEngine, aWork, browsersOf, ENDLESS, membersOf, textOf } from './html-fixture.ts'
+import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, membersOf, textOf } from './html-fixture.ts'
 
 const MIB = 1024 * 1024
 /** A safety net: what is waited for are processes, which say nothing when they have come or gone. */
@@ -45,7 +45,7 @@ async function endlessRender(opened: Opened) {
   const controller = new AbortController()
   const render = opened.render(aWork(ENDLESS, { tenant: 'endless' }), controller.signal)
   render.catch(() => undefined)
-  const busy = () => processesOf(opened, 'renderer').filter(({ busy: seconds }) => seconds >= 1)
+  const busy = () => processesOf(opened, 'renderer').filter(({ busy: seconds }) => seconds >= BUSY)
   await vi.waitFor(() => expect(busy()).toHaveLength(1), PATIENCE)
   return { render, pids: busy().map(({ pid }) => pid), abort: () => controller.abort(new Error('deadline')) }
 }

@@ -10,6 +10,7 @@ import { type HtmlEngineSettings, openHtmlEngine } from '@platen/renderer/engine
 import { openHtmlFiller } from '@platen/renderer/template/html/fill.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts'
+import { processes, type TreeProcess } from '../../soak/process-tree.ts'
 
 /** A new folder, to be removed by whoever asked for it. */
 export function aFolder(): string {
@@ -88,38 +89,19 @@ export function sizeOf(pdf: Uint8Array): string {
   return `${Math.round(Number(size?.[1]))}x${Math.round(Number(size?.[2]))}`
 }
 
-export interface Process {
-  readonly pid: number
-  readonly group: number
-  /** Processor time it has had, in seconds. */
-  readonly busy: number
-  readonly command: string
-}
-
-/** Everything that runs, the dead who await burial apart. */
-function processes(): Process[] {
-  const lines = execFileSync('ps', ['-eo', 'pid=,pgid=,stat=,cputimes=,args='], {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 26,
-  }).split('\n')
-  return lines.flatMap((line) => {
-    const [, pid, group, state, busy, command = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\d+)\s+(.*)$/.exec(line) ?? []
-    return state === undefined || state.startsWith('Z')
-      ? []
-      : [{ pid: Number(pid), group: Number(group), busy: Number(busy), command }]
-  })
-}
-
 /** The main processes of the browsers whose profiles are in `profileDir`. */
-export function browsersOf(profileDir: string): Process[] {
+export function browsersOf(profileDir: string): readonly TreeProcess[] {
   return processes().filter(
     ({ pid, group, command }) => pid === group && command.includes(`--user-data-dir=${profileDir}`),
   )
 }
 
-export function membersOf(group: number): Process[] {
+export function membersOf(group: number): readonly TreeProcess[] {
   return processes().filter((process) => process.group === group)
 }
+
+/** Seconds of a processor that no document takes but one that goes on. */
+export const BUSY = 0.5
 
 /** A document whose layout goes on for minutes, without a script. */
 export const ENDLESS = `<!doctype html>${'<div style="columns:2;height:10px">'.repeat(25)}${'word '.repeat(2000)}`

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SILENT } from '../../fixture/build.ts'
-import { aFolder, anEngine, aWork, browsersOf, ENDLESS, membersOf, textOf } from './html-fixture.ts'
+import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, membersOf, textOf } from './html-fixture.ts'
 
 /** Processes and folders go in their own time, which says nothing of how they go. */
 const PATIENCE = { timeout: 20_000, interval: 50 }
@@ -42,7 +42,7 @@ async function endlessRenders(opened: Opened, count: number) {
   )
   // Each test looks at the rejections in its own time.
   for (const render of renders) render.catch(() => undefined)
-  const busy = () => renderers(group).filter(({ busy }) => busy >= 1)
+  const busy = () => renderers(group).filter(({ busy }) => busy >= BUSY)
   await until(() => expect(busy()).toHaveLength(count))
   return { renders, pids: busy().map(({ pid }) => pid), group, abort: () => controller.abort(new Error('deadline')) }
 }
