@@ -4,7 +4,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Files that take minutes, by how long: a fresh clone has no times of earlier runs to go by. */
 const LONG = [
   'test/chaos/cluster/guard.test.ts',
-  'test/hostile/attack/attack.test.ts',
+  'test/hostile/attack/html.test.ts',
+  'test/hostile/attack/react-pdf.test.ts',
   'test/operator/chaos/chaos.test.ts',
   'test/operator/promise/propagated.test.ts',
 ]

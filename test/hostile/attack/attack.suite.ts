@@ -9,6 +9,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { Engine } from '@platen/contract/render.ts'
 import type { RenderEngine } from '@platen/renderer/engine/engine.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { crashed, judge } from '@platen/renderer/worker/outcome.ts'
@@ -22,8 +23,11 @@ import { type Footprint, footprint } from './footprint.ts'
 /** Looks in a row that find nothing less. */
 const RESTING_LOOKS = 8
 const LOOK_EVERY_MS = 250
-/** What a second round of the heaviest attacks may leave beyond the first: less than any one of them takes. */
+/** What the heaviest attacks may leave beyond what all have left before: less than any one of them takes. */
 const GAIN_MIB_MAX = 200
+
+/** Threads that a pool of two has more of once they were needed: it begins with one, and has one to spare. */
+const POOL_GROWTH = 2
 
 const HEAVIEST = [
   'SANDBOX_MEMORY_BYTES_MAX',
@@ -79,7 +83,8 @@ async function rest(): Promise<Footprint> {
   return least
 }
 
-describe.for(['react_pdf', 'html'] as const)('%s', (name) => {
+/** Declares the tests of the attacks on an engine; each engine has a file of its own, as they take a minute. */
+export function describeAttacks(name: Engine): void {
   const honest = aRenderWork({ tenant: 'honest', template: HONEST[name], data: { name: 'Zażółć' } })
   const attacks = attacksOn(name)
   const profileDir = aFolder()
@@ -131,18 +136,18 @@ describe.for(['react_pdf', 'html'] as const)('%s', (name) => {
   test('keeps no memory, thread, process or folder of its attacks', async () => {
     const heaviest = attacks.flatMap(([, list]) => list.filter((attack) => HEAVIEST.includes(attack.name)))
     expect(heaviest.length).toBeGreaterThan(2)
-    for (const attack of heaviest) await endsWell(attack)
+    // All have been made once by now.
     const { memoryMib } = await rest()
     for (const attack of heaviest) await endsWell(attack)
     await vi.waitFor(
       () => {
         const now = footprint()
         expect(now.memoryMib).toBeLessThan(memoryMib + GAIN_MIB_MAX)
-        expect(now.threads).toBeLessThanOrEqual(base.threads)
+        expect(now.threads).toBeLessThanOrEqual(base.threads + POOL_GROWTH)
         expect(now.processes).toBeLessThanOrEqual(base.processes)
         expect(readdirSync(profileDir).filter((entry) => entry !== 'font').length).toBeLessThanOrEqual(1)
       },
       { timeout: 60_000, interval: 500 },
     )
   })
-})
+}
