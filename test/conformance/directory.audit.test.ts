@@ -6,6 +6,7 @@ import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import { KINDS, type Kind, type Values } from '@platen/adapters/redis/directory/value.ts'
 import { ShardedMap } from '@platen/contract/sharded-map.ts'
 import { expect, test } from 'vitest'
+import { IS_LONG } from '../run/form.ts'
 import {
   type Accounts,
   anAccount,
@@ -24,7 +25,9 @@ const PREFIX = 'platen:{directory}'
 const META = `${PREFIX}:meta`
 const FEW = [1, 2, 3]
 /** More than one piece of them is read at a time. */
-const MANY = Array.from({ length: 1200 }, (_, i) => i)
+const MANY = Array.from({ length: 600 }, (_, i) => i)
+/** Of things that happen by chance. */
+const ROUNDS = IS_LONG ? 150 : 30
 
 describeOnRedis('an audit of the directory in Redis', (redis) => {
   test('finds nothing, and changes nothing, where all is as it was published', async ({ signal }) => {
@@ -82,7 +85,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
     let snapshot = snapshotOf(publisher.nextRevision(), accounts)
     await publisher.publish(snapshot, signal)
     let repaired = 0
-    for (let round = 0; round < 150; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       if (randomInt(3) === 0) {
         accounts = changedAtRandom(accounts)
         snapshot = snapshotOf(publisher.nextRevision(), accounts)
@@ -108,7 +111,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
   })
 
   test.for([
-    ['a small change', [...MANY, 2000]],
+    ['a small change', [...MANY, 700]],
     ['all that there is', [LARGE, LARGE + 1]],
   ] as const)('takes %s for no damage, at whichever of its calls it is published', async ([, accounts], { signal }) => {
     await using harness = await redis.harness((connection) => connection)

@@ -16,7 +16,7 @@ import { IS_LONG } from '../run/form.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
 /** What is done in all, and how many calls of the limiter there are in it at least, besides a question for the usage after each. */
-const OPERATIONS = IS_LONG ? 160_000 : 16_000
+const OPERATIONS = IS_LONG ? 160_000 : 8000
 const CALLS_MIN = OPERATIONS / 1.6
 /** Calls that are under way at once: they are sent together, and Redis answers them in their order. */
 const BATCH = 1000

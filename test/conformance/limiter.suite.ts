@@ -7,6 +7,7 @@ import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, recordOf } from '../fixture/build.ts'
+import { IS_LONG } from '../run/form.ts'
 import { anyStep, type LimiterHarness, walk } from './limiter.model.ts'
 
 type Fields = Partial<Omit<Reservation, 'limits'>>
@@ -191,9 +192,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
       test('hold in every rolling minute and refuse nothing without need, whenever requests come', async () => {
         const arrivals = fc.array(
           fc.tuple(fc.oneof(fc.constant(0), fc.nat(3000), fc.nat(70_000)), fc.integer({ min: 1, max: 5 })),
-          {
-            maxLength: 80,
-          },
+          { maxLength: 80 },
         )
         await fc.assert(
           fc.asyncProperty(arrivals, async (calls) => {
@@ -209,7 +208,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
               else expect(within(RATE_WINDOW_MS + 1000)).toBeGreaterThanOrEqual(limit)
             }
           }),
-          { numRuns: 60 },
+          { numRuns: IS_LONG ? 60 : 20 },
         )
       })
 
@@ -230,7 +229,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
               expect((await ask(limits, fields)).kind).toBe('admitted')
             }
           }),
-          { numRuns: 60 },
+          { numRuns: IS_LONG ? 60 : 20 },
         )
       })
     })
@@ -379,7 +378,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         fc.asyncProperty(fc.array(anyStep, { maxLength: 60 }), async (steps) => {
           limiter = await walk(harness, limiter, steps)
         }),
-        { numRuns: 100 },
+        { numRuns: IS_LONG ? 100 : 25 },
       )
     })
   })

@@ -6,6 +6,7 @@ import { isTerminal, mayFollow, type Status } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
 import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId } from '../fixture/build.ts'
+import { IS_LONG } from '../run/form.ts'
 import type { Harness } from './harness.ts'
 
 export interface RenderLedgerHarness extends Harness<RenderLedger> {
@@ -224,7 +225,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
     test('lets states follow each other only as the contract says, whatever is asked of it', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), (steps) => walk({ ledger, harness }, steps)),
-        { numRuns: 60 },
+        { numRuns: IS_LONG ? 60 : 20 },
       )
     })
 

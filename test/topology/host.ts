@@ -31,7 +31,7 @@ export interface TestHost extends AsyncDisposable {
 }
 
 /** Begins to listen. */
-export async function aHost(address = '127.0.0.1', certificate = aCertificate()): Promise<TestHost> {
+export async function aHost(address = '127.0.0.1', certificate = usualCertificate()): Promise<TestHost> {
   const asked: Asked[] = []
   const answers = new Map<string, RequestListener>()
   let connections = 0
@@ -104,6 +104,14 @@ function portOf(server: Server, address: string): Promise<number> {
 export interface Certificate {
   readonly key: string
   readonly cert: string
+}
+
+let usual: Certificate | undefined
+
+/** That of all hosts of a process: each takes two runs of openssl. */
+function usualCertificate(): Certificate {
+  usual ??= aCertificate()
+  return usual
 }
 
 /** Good for two days, or for as many as are said: with -1 it is over since yesterday; and for an address too, where one is given. */
