@@ -1,22 +1,35 @@
 /** kill -9 at any moment: nothing answered 202 is lost, nothing ends twice, nothing stays behind. */
+import { EventEmitter, once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, invoice, manifestOf, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { IS_LONG } from '../run/form.ts'
 import { HOSTILE, RESOURCES } from '../soak/document.ts'
 import { membersOf, treeOf } from '../soak/process-tree.ts'
 import { type EmbeddedService, spawnService, startEmbedded } from '../topology/embedded.ts'
 import { ended, eventually, reaches, render, request, submit } from '../topology/service.ts'
 
-const RENDERS = 200
-const KILLS = 4
+const RENDERS = IS_LONG ? 200 : 60
+const KILLS = IS_LONG ? 4 : 3
+/** Renders that are still to be sent when the process is killed. */
+const UNSENT = 10
 
-/** Submits renders of both engines until `stopped`; returns the ids that were answered 202. */
-async function submitMixed(service: EmbeddedService, ids: string[], isDone: () => boolean): Promise<void> {
-  for (let index = ids.length; !isDone() && ids.length < RENDERS; index++) {
+/** What was answered 202. */
+interface Accepted {
+  readonly ids: string[]
+  /** Emits `id` at each. */
+  readonly news: EventEmitter
+}
+
+/** Submits renders of both engines until so many have been accepted, or the service goes down. */
+async function submitMixed(service: EmbeddedService, { ids, news }: Accepted, count: number): Promise<void> {
+  for (let index = ids.length; ids.length < count; index++) {
     const engine = index % 3 === 0 ? 'html' : 'react_pdf'
     try {
       ids.push(await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1 + (index % 40)), engine }))
+      news.emit('id')
     } catch (error) {
       // The connection went down with the process: this one was not answered, so nothing was promised.
       if (!(error instanceof TypeError)) throw error
@@ -36,28 +49,30 @@ async function manifestsOf(service: EmbeddedService): Promise<Map<string, { outc
 
 test(`of ${RENDERS} mixed renders under ${KILLS} kills, each that was accepted ends once`, async () => {
   await using service = await startEmbedded()
-  const ids: string[] = []
+  const accepted: Accepted = { ids: [], news: new EventEmitter() }
   for (let round = 1; round <= KILLS; round++) {
     const share = (RENDERS / KILLS) * round
-    const senders = Array.from({ length: 4 }, () => submitMixed(service, ids, () => ids.length >= share))
+    const senders = Array.from({ length: 4 }, () => submitMixed(service, accepted, share))
     // The moment of the kill is an event, not a time: so many accepted, with the others under way.
-    await Promise.race([Promise.all(senders), whenAccepted(ids, share - 10)])
+    await Promise.race([Promise.all(senders), whenAccepted(accepted, share - UNSENT)])
     await service.kill()
     await Promise.all(senders)
     await service.start()
   }
-  await submitMixed(service, ids, () => false)
+  await submitMixed(service, accepted, RENDERS)
+  const { ids } = accepted
   expect(ids).toHaveLength(new Set(ids).size)
   expect(ids.length).toBeGreaterThanOrEqual(RENDERS)
-  const outcomes = await Promise.all(ids.map((id) => ended(service, ACME_LIVE, id)))
+  const outcomes: StatusRecord[] = []
+  for (const id of ids) outcomes.push(await ended(service, ACME_LIVE, id))
   expect(outcomes.filter(({ status, error }) => status === 'failed' && error?.code !== 'render_crashed')).toEqual([])
   const manifests = await manifestsOf(service)
   for (const [index, id] of ids.entries()) expect(manifests.get(id)?.outcome.status).toBe(outcomes[index]?.status)
   expect(await filesUnder(join(service.dataDir, 'artifacts', '.tmp'))).toEqual([])
 })
 
-async function whenAccepted(ids: readonly string[], count: number): Promise<void> {
-  while (ids.length < count) await new Promise((resolve) => setImmediate(resolve))
+async function whenAccepted({ ids, news }: Accepted, count: number): Promise<void> {
+  while (ids.length < count) await once(news, 'id')
 }
 
 async function filesUnder(folder: string): Promise<string[]> {
@@ -65,7 +80,7 @@ async function filesUnder(folder: string): Promise<string[]> {
 }
 
 test('a render whose process was killed three times ends as render_crashed', async () => {
-  await using service = await startEmbedded({ PLATEN_LOG_LEVEL: 'debug' })
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' })
   const id = await submit(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 1e15 } })
   for (let kills = 0; kills < 3; kills++) {
     // After a restart it still is "running" for a while, by the attempt before.
@@ -79,9 +94,14 @@ test('a render whose process was killed three times ends as render_crashed', asy
   expect(await ended(service, PATIENT_LIVE, id)).toMatchObject({ status: 'failed', error: { code: 'render_crashed' } })
 })
 
-describe('a data folder', () => {
-  test('that a process holds is refused to a second, and free again when the first was killed', async () => {
-    await using service = await startEmbedded()
+describe('of one service', () => {
+  let service: EmbeddedService
+  beforeAll(async () => {
+    service = await startEmbedded()
+  })
+  afterAll(() => service[Symbol.asyncDispose]())
+
+  test('a data folder that a process holds is refused to a second, and free again when the first was killed', async () => {
     const second = spawnService({
       PLATEN_PORT: '0',
       PLATEN_DATA_DIR: service.dataDir,
@@ -95,14 +115,14 @@ describe('a data folder', () => {
     await service.start()
     expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })).status).toBe(200)
   })
-})
 
-test('no process stays behind after kill -9', async () => {
-  await using service = await startEmbedded()
-  expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), engine: 'html' })).status).toBe(200)
-  expect((await processesNaming(service.dataDir)).length).toBeGreaterThan(0)
-  await service.kill()
-  while ((await processesNaming(service.dataDir)).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  test('no process stays behind after kill -9', async () => {
+    const body = { template: 'invoice', data: invoice(1), engine: 'html' }
+    expect((await render(service, ACME_LIVE, body)).status).toBe(200)
+    expect((await processesNaming(service.dataDir)).length).toBeGreaterThan(0)
+    await service.kill()
+    while ((await processesNaming(service.dataDir)).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  })
 })
 
 /** Process ids whose command line names a path: the browser's has its profile below the data folder. */

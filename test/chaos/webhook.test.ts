@@ -1,16 +1,23 @@
 /** kill -9 of the service anywhere on the way from event to recorded delivery: nothing due is lost, and what is repeated is repeated under its id. */
 import type { DeliveryList } from '@platen/contract/schema/answer.ts'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
-import { startEmbedded } from '../topology/embedded.ts'
+import { IS_LONG } from '../run/form.ts'
+import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { eventually, request, type Service, submit } from '../topology/service.ts'
 
 type Delivery = DeliveryList['deliveries'][number]
 
 const SETTINGS = { ...LOOPBACK_ALLOWED, PLATEN_CHROMIUM: 'none' }
-const RENDERS = 60
-const KILLS = 5
+const RENDERS = IS_LONG ? 60 : 24
+const KILLS = IS_LONG ? 5 : 3
+
+let service: EmbeddedService
+beforeAll(async () => {
+  service = await startEmbedded(SETTINGS)
+})
+afterAll(() => service[Symbol.asyncDispose]())
 
 async function deliveriesOf(service: Service, id: string): Promise<readonly Delivery[]> {
   const answer = await request(service, { key: ACME_LIVE, path: `/api/v1/render/${id}/deliveries` })
@@ -19,7 +26,6 @@ async function deliveriesOf(service: Service, id: string): Promise<readonly Deli
 }
 
 test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`, async () => {
-  await using service = await startEmbedded(SETTINGS)
   await using receiver = await aReceiver()
   const refused = new Set<string>()
   const accepted: string[] = []
@@ -42,12 +48,11 @@ test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`,
     await service.kill()
     await service.start()
   }
-  const deliveries = await Promise.all(
-    ids.map(async (id) => {
-      const isDelivered = (found: readonly Delivery[]) => found[0]?.status === 'delivered'
-      return await eventually(() => deliveriesOf(service, id), isDelivered)
-    }),
-  )
+  const deliveries: (readonly Delivery[])[] = []
+  for (const id of ids) {
+    const isDelivered = (found: readonly Delivery[]) => found[0]?.status === 'delivered'
+    deliveries.push(await eventually(() => deliveriesOf(service, id), isDelivered))
+  }
   expect(deliveries.map(({ length }) => length)).toEqual(Array(RENDERS).fill(1))
   const delivered = deliveries.flat().map(({ id }) => id)
   expect(new Set(delivered).size).toBe(RENDERS)
@@ -57,7 +62,6 @@ test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`,
 })
 
 test('the ladder goes on where it was', async () => {
-  await using service = await startEmbedded(SETTINGS)
   await using receiver = await aReceiver()
   receiver.answer(answering(500))
   const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
@@ -75,7 +79,6 @@ test('the ladder goes on where it was', async () => {
 })
 
 test('a call whose answer was not written down is made again, under the same id', async () => {
-  await using service = await startEmbedded(SETTINGS)
   await using receiver = await aReceiver()
   // Killed with the answer on its way: whether it was still written down is open, and the receiver may see it twice.
   let killed: Promise<void> | undefined

@@ -12,6 +12,8 @@ export interface SoakOptions {
   readonly renders: number
   /** After how many renders the memory is looked at, again and again; first for the level that it is held against. */
   readonly every: number
+  /** Renders right before each look; 40 if absent. */
+  readonly calm?: number
   /** Told of each look. */
   readonly onLook?: (look: Look) => void
 }
@@ -39,13 +41,12 @@ export interface SoakReport {
 /** Renders at once that callers ask for: more than there are slots, so that some always wait. */
 const LANES = 6
 export const SLOTS = 2
-/** Renders before each look. */
 const CALM = 40
 /** So many renders from the first show every template of everybody. */
 const FIRST = 200
 
 /** Starts a service, soaks it, stops it. */
-export async function soak({ renders, every, onLook }: SoakOptions): Promise<SoakReport> {
+export async function soak({ renders, every, calm = CALM, onLook }: SoakOptions): Promise<SoakReport> {
   const temporary = await mkdtempDisposable(join(tmpdir(), 'platen-soak-'))
   await using _folder = temporary
   await using service = await startEmbedded({ PLATEN_RENDER_SLOTS: `${SLOTS}`, TMPDIR: temporary.path })
@@ -63,7 +64,7 @@ export async function soak({ renders, every, onLook }: SoakOptions): Promise<Soa
     await renderAll(service, mixed, surprises)
     await renderAll(
       service,
-      Array.from({ length: CALM }, (_, index) => calmRenderOf(index)),
+      Array.from({ length: calm }, (_, index) => calmRenderOf(index)),
       surprises,
     )
     const tree = treeOf(service.pid())

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Mutant } from './rig/mutant.ts'
-import { killed, openRig, type Rig, wipe } from './rig/rig.ts'
+import { type Deployable, killed, openRig, type Rig, wipe } from './rig/rig.ts'
 import { tryFaults } from './series.ts'
 import type { Ground } from './trial/fault.ts'
 import type { PromiseId } from './trial/judge.ts'
@@ -15,18 +15,19 @@ import { stepNamed } from './trial/step.ts'
 
 interface Guard {
   readonly promise: PromiseId
+  /** Those that the guard is in. */
+  readonly deployables: readonly Deployable[]
   readonly mutant: Mutant
   readonly run: (ground: Ground) => Promise<void>
 }
 
-/** Renders that end before it is looked what became of the one that had ended. */
-const ENDS = 20
 const ANSWER_WAITS = 60
 const WAIT_MS = 50
 
 const GUARDS: readonly Guard[] = [
   {
     promise: 'I1',
+    deployables: ['api'],
     mutant: {
       name: 'answers 202 before the queue has the render',
       file: '/api/src/admission/submit.ts',
@@ -43,6 +44,7 @@ const GUARDS: readonly Guard[] = [
   },
   {
     promise: 'I2',
+    deployables: ['renderer'],
     mutant: {
       name: 'gives an event an id by chance',
       file: '/contract/src/event.ts',
@@ -53,6 +55,7 @@ const GUARDS: readonly Guard[] = [
   },
   {
     promise: 'I3',
+    deployables: ['renderer', 'webhooks'],
     mutant: {
       name: 'charges renders that failed',
       file: '/adapters/src/redis/limiter.ts',
@@ -68,6 +71,7 @@ const GUARDS: readonly Guard[] = [
   },
   {
     promise: 'I4',
+    deployables: ['renderer'],
     mutant: {
       name: 'writes a manifest over the one that is there',
       file: '/renderer/src/worker/conclude.ts',
@@ -78,6 +82,7 @@ const GUARDS: readonly Guard[] = [
   },
   {
     promise: 'I5',
+    deployables: ['api'],
     mutant: {
       name: 'takes a render that no store knows for one that is no more',
       file: '/api/src/route/get-render.ts',
@@ -95,16 +100,26 @@ const GUARDS: readonly Guard[] = [
   },
   {
     promise: 'I6',
+    deployables: ['api'],
     mutant: {
       name: 'does not say when to try again',
       file: '/api/src/problem.ts',
       find: "headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },",
       replace: 'headers: {},',
     },
-    run: ({ trial }) => trial.strike(stepNamed('before produce'), 'kafka'),
+    // Kafka keeps the API waiting until that has answered somebody 503.
+    run: ({ rig, trial, signal }) =>
+      trial.outage(async () => {
+        const kafka = rig.proxy('api', 'kafka')
+        const before = trial.load.exchanges.length
+        kafka.disturb({ kind: 'stall' })
+        await until(() => trial.load.exchanges.slice(before).some(({ status }) => status === 503), signal)
+        kafka.disturb(undefined)
+      }),
   },
   {
     promise: 'I7',
+    deployables: ['webhooks'],
     mutant: {
       name: 'sets no alarm for the attempt that follows one that failed',
       file: '/adapters/src/kafka/delivery/station.ts',
@@ -131,29 +146,36 @@ const COMMITS_ASYNC = {
 } as const
 
 /** Short: what has not come about in this time is broken, and the longer it waits the longer the test takes. */
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 5000
 
 function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run'] {
   return (ground) => ground.trial.at(stepNamed(step), () => away(ground))
 }
 
 /**
- * A render that has ended comes to a renderer again, until that has taken a step as often as other renders have to. The ledger is wiped,
- * as it would know of the end, and nobody is there to tell it anew from the events. It is an async one: nobody waits for a sync one any
- * more when that comes again.
+ * A render that has ended comes to a renderer again, and is at a step again. The ledger is wiped, as it would know of the end, and
+ * nobody is there to tell it anew from the events. It is an async one: nobody waits for a sync one any more when that comes again.
  */
 function tellAgain(step: string): Guard['run'] {
   return async ({ rig, trial, signal }) => {
     // The first commits may be of renders of an earlier trial, of which these callers know nothing.
     const { load } = trial
     const isAsync = (id?: string) => load.exchanges.some(({ kind, render }) => kind === 'async' && render === id)
-    await lookUntil(load, ({ render, shown }) => isTerminal(shown) && isAsync(render), signal)
+    const hasEnded = ({ render, shown }: Exchange) => isTerminal(shown) && isAsync(render)
+    await lookUntil(load, hasEnded, signal)
     await trial.at(COMMITS_ASYNC, async () => {
       await load.look()
       await killed(rig, 'webhooks', async () => {
-        await killed(rig, 'renderer', () => wipe(rig))
+        const ids = new Set(load.exchanges.filter(hasEnded).map(({ render }) => render))
         const { actor, server, point } = stepNamed(step)
-        for (let ends = 0; ends < ENDS; ends++) (await rig.proxy(actor, server).hold(point, signal)).release()
+        const request = new RegExp(`${point.request.source}.*(?:${[...ids].join('|')})`, 's')
+        const again = Promise.withResolvers<void>()
+        await killed(rig, 'renderer', async () => {
+          await wipe(rig)
+          const held = rig.proxy(actor, server).hold({ ...point, request }, signal)
+          again.resolve(held.then((step) => step.release()))
+        })
+        await again.promise
       })
     })
   }
@@ -183,8 +205,8 @@ afterAll(() => rig[Symbol.asyncDispose]())
 
 test.for(GUARDS)(
   '$promise is seen broken by a service that $mutant.name',
-  async ({ promise, mutant, run }, { signal }) => {
-    await rig.mutate(mutant)
+  async ({ promise, deployables, mutant, run }, { signal }) => {
+    await rig.mutate(mutant, deployables)
     const faults = [{ name: promise, run }]
     const { violations } = await tryFaults({ name: promise, faults }, { rig, seed: 1, signal, patienceMs: PATIENCE_MS })
     expect(violations.map((violation) => violation.promise)).toContain(promise)
@@ -192,7 +214,7 @@ test.for(GUARDS)(
 )
 
 test('and none by the service as it is, under the same faults', async ({ signal }) => {
-  await rig.mutate(undefined)
+  await rig.mutate(undefined, [])
   const faults = GUARDS.map(({ promise, run }) => ({ name: promise, run }))
   const { violations } = await tryFaults({ name: 'whole', faults }, { rig, seed: 1, signal })
   expect(violations).toEqual([])

@@ -25,7 +25,7 @@ export const DEPLOYABLES = ['api', 'renderer', 'webhooks'] as const
 export const SERVERS = ['kafka', 'redis', 's3'] as const
 export const VICTIMS = [...DEPLOYABLES, ...SERVERS] as const
 export type Victim = (typeof VICTIMS)[number]
-type Deployable = (typeof DEPLOYABLES)[number]
+export type Deployable = (typeof DEPLOYABLES)[number]
 
 /** A call of the receiver, and what it answered. */
 export interface Post {
@@ -54,8 +54,10 @@ export interface Rig extends AsyncDisposable {
   processes(victim: Victim): readonly ServerProcess[]
   /** Sets the clock of all processes of a deployable so many seconds off; undefined where there is no libfaketime. */
   readonly shiftClock: ((name: Deployable, seconds: number) => Promise<void>) | undefined
-  /** Starts the deployables again, with a guard taken out of them or whole. */
-  mutate(mutant: Mutant | undefined): Promise<void>
+  /** Starts deployables again with a guard taken out of them; those that it was called for before start again whole. */
+  mutate(mutant: Mutant | undefined, deployables: readonly Deployable[]): Promise<void>
+  /** Ends all but the first process of each deployable. */
+  keepFirst(): Promise<void>
 }
 
 export interface TrialTenant {
@@ -108,12 +110,13 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
   })
   const clocks = await openClocks(folder)
   let mutant: Mutant | undefined
+  let mutated: readonly Deployable[] = []
   const settingsOf = (name: Deployable) => ({
     ...clocks.settingsOf(name),
     PLATEN_REDIS_URL: `redis://127.0.0.1:${proxies[name].redis.port}`,
     PLATEN_KAFKA_BROKERS: `127.0.0.1:${proxies[name].kafka.port}`,
     PLATEN_S3_ENDPOINT: `http://127.0.0.1:${proxies[name].s3.port}`,
-    ...mutantOptions(mutant),
+    ...(mutated.includes(name) && mutantOptions(mutant)),
   })
   const cluster = stack.use(
     await startTestCluster({
@@ -130,8 +133,11 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
   )
   const owned = stack.move()
   const servers = { kafka: [kafka], redis: [redis], s3: [s3] }
+  let kept = copies
   const processes = (victim: Victim) =>
-    victim === 'kafka' || victim === 'redis' || victim === 's3' ? servers[victim] : cluster.processes(victim)
+    victim === 'kafka' || victim === 'redis' || victim === 's3'
+      ? servers[victim]
+      : cluster.processes(victim).slice(0, kept)
   return {
     cluster,
     tenants: tenants.values(),
@@ -140,10 +146,16 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
     proxy: (name, server) => proxies[name][server],
     processes,
     shiftClock: clocks.shift,
-    async mutate(next) {
+    async mutate(next, deployables) {
+      const changed = [...new Set([...mutated, ...deployables])].flatMap(processes)
       mutant = next
-      await Promise.all(DEPLOYABLES.flatMap(processes).map((each) => each.stop()))
-      await Promise.all(DEPLOYABLES.flatMap(processes).map((each) => each.start()))
+      mutated = deployables
+      await Promise.all(changed.map((each) => each.stop()))
+      await Promise.all(changed.map((each) => each.start()))
+    },
+    async keepFirst() {
+      kept = 1
+      await Promise.all(DEPLOYABLES.flatMap((name) => cluster.processes(name).slice(kept)).map((each) => each.stop()))
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

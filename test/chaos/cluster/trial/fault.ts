@@ -1,6 +1,7 @@
 /** What is done to a cluster while its callers go on, in groups that are tried and judged one by one. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
+import { IS_LONG } from '../../../run/form.ts'
 import { type Disturbance, refusalOfS3 } from '../../../topology/proxy/fault-proxy.ts'
 import { DEPLOYABLES, type Rig, SERVERS, VICTIMS, type Victim, wipe } from '../rig/rig.ts'
 import { STEPS, type Step } from './step.ts'
@@ -27,8 +28,9 @@ export interface Group {
 
 /** Longer than a renderer that is stopped keeps what it has claimed. */
 const STOP_MS = Math.ceil((4 / 3) * CLAIM_LEASE_MS)
-const AWAY_MS = 5000
-const FLUSH_EVERY_MS = 5000
+/** Longer than a call of a server is tried again; and than a process takes to hear of another time, which is a second. */
+const AWAY_MS = IS_LONG ? 5000 : 2500
+const FLUSH_EVERY_MS = IS_LONG ? 5000 : 2500
 const FLUSHES = 4
 const RESETS = 5
 const SLOW_MS = 1500

@@ -53,7 +53,7 @@ export interface Load {
 const SYNC_CALLERS = 2
 const ASYNC_CALLERS = 3
 /** The long form has as many under way as it can; the short one leaves the cores to who is started again. */
-const PAUSE_MS = IS_LONG ? 300 : 900
+const PAUSE_MS = IS_LONG ? 300 : 1500
 /** Beyond it callers wait: the point is not to see how long a queue can be. */
 const OPEN_MAX = 200
 const ROUNDS = IS_LONG ? 300_000 : 100_000
