@@ -7,6 +7,9 @@ import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'
 const LIMITED_LIVE = `service_live_${'L'.repeat(43)}`
 const ROOMY_LIVE = `service_live_${'R'.repeat(43)}`
 const APIS = [0, 1, 2]
+const LIMIT = 30
+const ASKED = 3 * LIMIT
+const KEYS = 10
 const LETTER = { template: 'letter', data: {} }
 
 let cluster: TestCluster
@@ -14,7 +17,7 @@ beforeAll(async () => {
   cluster = await aCluster({
     apis: APIS.length,
     documents: [
-      ...aTenant('limited', LIMITED_LIVE, { syncRateLimitPerMinute: 60, asyncRateLimitPerMinute: 60 }),
+      ...aTenant('limited', LIMITED_LIVE, { syncRateLimitPerMinute: LIMIT, asyncRateLimitPerMinute: LIMIT }),
       ...aTenant('roomy', ROOMY_LIVE, { syncRateLimitPerMinute: 10_000, asyncRateLimitPerMinute: 10_000 }),
     ],
   })
@@ -28,14 +31,14 @@ test.for([
   ['async', 202],
   ['sync', 200],
 ] as const)(
-  'of 200 %s requests to three at once, those 60 are admitted that the plan allows',
+  'of 90 %s requests to three at once, those 30 are admitted that the plan allows',
   async ([mode, admitted]) => {
-    const requests = Array.from({ length: 200 }, async (_, at) => {
+    const requests = Array.from({ length: ASKED }, async (_, at) => {
       return await render(cluster.at(at % APIS.length), LIMITED_LIVE, { ...LETTER, mode })
     })
     const answers = await Promise.all(requests)
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length
-    expect({ admitted: count(admitted), refused: count(429) }).toEqual({ admitted: 60, refused: 140 })
+    expect({ admitted: count(admitted), refused: count(429) }).toEqual({ admitted: LIMIT, refused: ASKED - LIMIT })
     if (mode === 'sync') return
     for (const answer of answers.filter(({ status }) => status === admitted)) {
       expect((await ended(cluster.at(0), LIMITED_LIVE, idOf(answer))).status).toBe('succeeded')
@@ -44,7 +47,7 @@ test.for([
 )
 
 test('one Idempotency-Key sent to all of them at once is one render', async ({ signal }) => {
-  const keys = Array.from({ length: 20 }, (_, at) => `order-${at}`)
+  const keys = Array.from({ length: KEYS }, (_, at) => `order-${at}`)
   const send = (api: number, name: string) =>
     request(cluster.at(api), {
       key: ROOMY_LIVE,
@@ -75,8 +78,8 @@ test('one Idempotency-Key sent to all of them at once is one render', async ({ s
   for (const id of ids) expect((await ended(cluster.at(1), ROOMY_LIVE, id)).status).toBe('succeeded')
   const made = (await manifestsIn(cluster, signal)).filter(({ render: { tenant } }) => tenant === 'roomy')
   expect(made.map(({ render: { id } }) => String(id)).sort()).toEqual(ids.toSorted())
-  // Those of the tenant above are there as well: 60 async and 60 sync ones.
-  const events = await eventsIn(cluster, 120 + keys.length, signal)
+  // Those of the tenant above are there as well, of both modes.
+  const events = await eventsIn(cluster, 2 * LIMIT + keys.length, signal)
   const told = events.map(({ manifest }) => manifest.render).filter(({ tenant }) => tenant === 'roomy')
   expect(told.map(({ id }) => String(id)).sort()).toEqual(ids.toSorted())
 })

@@ -1,4 +1,5 @@
 /** Renderers that come and go under load: what one leaves the other takes, and no caller sees it. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { ended, eventually, render, type Service, submit } from '../topology/service.ts'
@@ -6,9 +7,11 @@ import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const LETTER = { template: 'letter', data: {} }
-const SYNC_CALLERS = 4
+const SYNC_CALLERS = 2
+/** Between an answer and the next request: processes that start need the cores, too. */
+const PAUSE_MS = 100
 /** Answers between one event and the next: the load is there, and goes on. */
-const SOME = 20
+const SOME = 8
 
 let cluster: TestCluster
 beforeAll(async () => {
@@ -23,7 +26,10 @@ function beginLoad(service: Service) {
   const ids: string[] = []
   const over = new AbortController()
   const callSync = async () => {
-    while (!over.signal.aborted) statuses.push((await render(service, LIVE, LETTER)).status)
+    while (!over.signal.aborted) {
+      statuses.push((await render(service, LIVE, LETTER)).status)
+      await sleep(PAUSE_MS)
+    }
   }
   const callAsync = async () => {
     while (!over.signal.aborted) {

@@ -1,5 +1,6 @@
 /** Renderers that have to go while they have renders in hand: what they end in time they end, the rest others do, and no caller sees it. */
-import { assert, expect, test } from 'vitest'
+import type { Manifest } from '@platen/contract/render.ts'
+import { afterAll, assert, beforeAll, expect, test } from 'vitest'
 import { key, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
@@ -16,10 +17,10 @@ export default ({ data }) => {
   return <Document><Page><Text>A letter</Text></Page></Document>
 }`
 /** Seconds of one core: far longer than it takes others to have what is given up. */
-const LONG = { template: 'letter', data: { rounds: 30_000_000 } }
+const LONG = { template: 'letter', data: { rounds: 15_000_000 } }
 
 /** A few of them: they are under way for longer than a drain of no time at all. */
-const SHORTER = { template: 'letter', data: { rounds: 5_000_000 } }
+const SHORTER = { template: 'letter', data: { rounds: 3_000_000 } }
 
 const DOCUMENTS = [
   plan('acme', { renderTimeoutSeconds: 120 }),
@@ -42,42 +43,56 @@ function renders(renderer: ServerProcess, message: string): readonly string[] {
 }
 
 /** The renderer that has begun a render, once one has. */
-async function renderedBy(cluster: TestCluster, isIt: (ids: readonly string[]) => boolean): Promise<ServerProcess> {
+async function renderedBy(isIt: (ids: readonly string[]) => boolean): Promise<ServerProcess> {
   const find = async () => cluster.processes('renderer').find((each) => isIt(begunBy(each)))
   const found = await eventually(find, (each) => each !== undefined)
   assert(found !== undefined)
   return found
 }
 
-async function aClusterOfTwo(drainSeconds: string): Promise<TestCluster> {
-  const settings = { PLATEN_LOG_LEVEL: 'debug', PLATEN_DRAIN_SECONDS: drainSeconds }
-  return await aCluster({ renderers: 2, documents: DOCUMENTS, settings })
+/** Of the renderers that are started next. */
+let drainSeconds = '0'
+let cluster: TestCluster
+beforeAll(async () => {
+  const settingsOf = () => ({ PLATEN_LOG_LEVEL: 'debug', PLATEN_DRAIN_SECONDS: drainSeconds })
+  cluster = await aCluster({ renderers: 2, documents: DOCUMENTS, settingsOf })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+/** The manifests of some renders, the first to end first. */
+async function ownManifests(ids: readonly string[], signal: AbortSignal): Promise<readonly Manifest[]> {
+  const own = (await manifestsIn(cluster, signal)).filter(({ render: { id } }) => ids.includes(id))
+  return own.toSorted((a, b) => a.outcome.finishedAt - b.outcome.finishedAt)
 }
 
 test('a renderer whose drain is over leaves what it has in hand, and another renders it', async ({ signal }) => {
-  await using cluster = await aClusterOfTwo('0')
   const service = cluster.at(0)
   const sync = render(service, LIVE, SHORTER)
-  const busy = await renderedBy(cluster, (ids) => ids.length > 0)
+  const busy = await renderedBy((ids) => ids.length > 0)
   const ids = await Promise.all(Array.from({ length: 4 }, () => submit(service, LIVE, SHORTER)))
-  await renderedBy(cluster, (begun) => ids.some((id) => begun.includes(id)))
+  await renderedBy((begun) => ids.some((id) => begun.includes(id)))
   expect(await busy.stop()).toBe(0)
-  expect((await sync).status).toBe(200)
+  const answer = await sync
+  expect(answer.status).toBe(200)
   for (const id of ids) expect((await ended(service, LIVE, id)).status).toBe('succeeded')
   const left = renders(busy, 'render left to others')
   expect(left.length).toBeGreaterThan(0)
   const others = cluster.processes('renderer').filter((each) => each !== busy)
   expect(others.flatMap(begunBy)).toEqual(expect.arrayContaining([...left]))
-  const manifests = await manifestsIn(cluster, signal)
-  expect(manifests.map(({ outcome }) => outcome.status)).toEqual(Array(1 + ids.length).fill('succeeded'))
+  const all = [...ids, `${answer.headers.get('x-service-render-id')}`]
+  const manifests = await ownManifests(all, signal)
+  expect(manifests.map(({ outcome }) => outcome.status)).toEqual(all.map(() => 'succeeded'))
   expect(busy.log()).not.toMatch(/render left unfinished|something open/)
 })
 
 test('a renderer that drains ends what it has in hand, and holds nothing else up meanwhile', async ({ signal }) => {
-  await using cluster = await aClusterOfTwo('60')
   const service = cluster.at(0)
+  const renderers = cluster.processes('renderer')
+  await Promise.all(renderers.map((each) => each.stop()))
+  drainSeconds = '60'
+  await Promise.all(renderers.map((each) => each.start()))
   const id = await submit(service, LIVE, LONG)
-  const busy = await renderedBy(cluster, (ids) => ids.includes(id))
+  const busy = await renderedBy((ids) => ids.includes(id))
   const stopped = busy.stop()
   await eventually(
     async () => busy.log(),
@@ -88,9 +103,8 @@ test('a renderer that drains ends what it has in hand, and holds nothing else up
   expect(short.map(({ status }) => status)).toEqual([200, 200, 200, 200])
   expect((await ended(service, LIVE, id)).status).toBe('succeeded')
   expect(await stopped).toBe(0)
-  const manifests = await manifestsIn(cluster, signal)
-  const byEnd = manifests.toSorted((a, b) => a.outcome.finishedAt - b.outcome.finishedAt)
-  expect(byEnd.at(-1)?.render.id).toBe(id)
+  const others = short.map(({ headers }) => `${headers.get('x-service-render-id')}`)
+  expect((await ownManifests([id, ...others], signal)).at(-1)?.render.id).toBe(id)
   expect(begunBy(busy)).toEqual([id])
   expect(renders(busy, 'render left to others')).toEqual([])
 })

@@ -1,4 +1,7 @@
-/** What each process says when it is started on something it cannot stand on: one clear line, and exit code 1. */
+/**
+ * What each process says when it is started on something it cannot stand on: one clear line, and exit code 1. What all of them stand on
+ * they open by the same functions, so one of them is a process for each fault, and the others open it in the process of the test.
+ */
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request as ask, createServer, type RequestListener } from 'node:http'
@@ -8,7 +11,12 @@ import { join } from 'node:path'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openProcess } from '@platen/adapters/system/process.ts'
+import { explain } from '@platen/adapters/system/run.ts'
+import * as api from '@platen/api/config.ts'
+import * as renderer from '@platen/renderer/config.ts'
+import * as webhooks from '@platen/webhooks/config.ts'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import { spawnService } from '../topology/embedded.ts'
 import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../topology/run-server.ts'
@@ -21,6 +29,7 @@ type Name = Exclude<Deployable, 'publish' | 'operator'>
 type Settings = Readonly<Record<string, string>>
 
 const ROOT = new URL('../..', import.meta.url).pathname
+const CONFIGS = { api, renderer, webhooks }
 const EACH: readonly Name[] = ['api', 'renderer', 'webhooks']
 const KEY = Buffer.alloc(32, 1)
 /** Nobody listens there. */
@@ -59,6 +68,9 @@ beforeAll(async () => {
   stack.defer(() => removeTopics(broker, [kafka.good, kafka.narrow]))
   await makeTopic(broker, `${kafka.narrow}render.html.sync`)
   world = { redis, s3, kafka, secured, forgetful: await forgetfulBefore(s3.endpoint, stack), caFile }
+  // S3's client reads them there.
+  for (const [name, value] of Object.entries(settingsOn(world))) if (name.startsWith('AWS_')) vi.stubEnv(name, value)
+  stack.defer(() => void vi.unstubAllEnvs())
 })
 afterAll(() => stack.disposeAsync())
 
@@ -97,14 +109,19 @@ function securedSettings({ secured, caFile }: World, who: 'user' | 'stranger' = 
   }
 }
 
-const FAULTS: readonly [string, readonly Name[], (world: World) => Settings, RegExp][] = [
+type Fault = readonly [string, readonly Name[], (world: World) => Settings, RegExp]
+
+const FAULTS: readonly Fault[] = [
   ['a bucket that is missing', EACH, () => ({ PLATEN_S3_BUCKET: 'nowhere' }), /there is no bucket nowhere/],
-  [
-    'a wrong secret for S3',
-    EACH,
-    () => ({ AWS_SECRET_ACCESS_KEY: SECRET }),
-    /S3 refuses these credentials, .*SignatureDoesNotMatch/,
-  ],
+  // Of the environment itself, which each process has one of.
+  ...EACH.map(
+    (name): Fault => [
+      'a wrong secret for S3',
+      [name],
+      () => ({ AWS_SECRET_ACCESS_KEY: SECRET }),
+      /S3 refuses these credentials, .*SignatureDoesNotMatch/,
+    ],
+  ),
   [
     'an S3 that ignores If-None-Match',
     EACH,
@@ -166,26 +183,35 @@ const FAULTS: readonly [string, readonly Name[], (world: World) => Settings, Reg
     () => ({ PLATEN_ENGINES: 'html', PLATEN_CHROMIUM: 'none' }),
     /PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM/,
   ],
-  ['a key that is missing', ['api'], () => ({ PLATEN_ID_KEYS: '' }), /settings:\nPLATEN_ID_KEYS/],
-  ['a key that is missing', ['renderer'], () => ({ PLATEN_EVENT_KEY: '' }), /settings:\nPLATEN_EVENT_KEY/],
-  ['a key that is missing', ['webhooks'], () => ({ PLATEN_SEAL_KEY: '' }), /settings:\nPLATEN_SEAL_KEY/],
 ]
 
-const CASES = FAULTS.flatMap(([fault, names, change, said]) => names.map((name) => ({ name, fault, change, said })))
+/** Each deployable is the process for some of the faults. */
+const CASES = FAULTS.flatMap(([fault, names, change, said], row) =>
+  names.map((name, at) => ({ name, fault, change, said, isProcess: at === row % names.length })),
+)
 
-test.concurrent.for(CASES)('$name ends with $fault', async ({ name, change, said }, { signal }) => {
-  const { code, err } = await ends(name, { ...settingsOn(world), ...change(world) }, signal)
+test.concurrent.for(CASES)('$name ends with $fault', async ({ name, change, said, isProcess }, { signal }) => {
+  const settings = { ...settingsOn(world), ...change(world) }
+  const { code, err } = isProcess ? await ends(name, settings, signal) : { code: 1, err: await refusal(name, settings) }
   expect(code).toBe(1)
   expect(err).toMatch(said)
   expect(told(err)).toMatch(/^platen cannot start(?:: .*| with these settings:\n.*)$/)
   expect(err).not.toContain(SECRET)
 })
 
+/** The secret that each needs of its own. */
+const OWN = { api: 'PLATEN_ID_KEYS', renderer: 'PLATEN_EVENT_KEY', webhooks: 'PLATEN_SEAL_KEY' }
+
+test.for(EACH)('%s ends with a key that is missing', async (name) => {
+  const said = await refusal(name, { ...settingsOn(world), [OWN[name]]: '' })
+  expect(said).toMatch(new RegExp(`^platen cannot start with these settings:\\n${OWN[name]}`))
+  expect(told(said)).toBe(said)
+})
+
 test.for(EACH)('%s without any setting names all that it needs', async (name, { signal }) => {
   const { code, err } = await ends(name, {}, signal)
-  const own = { api: 'PLATEN_ID_KEYS', renderer: 'PLATEN_EVENT_KEY', webhooks: 'PLATEN_SEAL_KEY' }[name]
   expect(code).toBe(1)
-  for (const needed of [own, 'PLATEN_REDIS_URL', 'PLATEN_S3_BUCKET', 'PLATEN_KAFKA_BROKERS']) {
+  for (const needed of [OWN[name], 'PLATEN_REDIS_URL', 'PLATEN_S3_BUCKET', 'PLATEN_KAFKA_BROKERS']) {
     expect(err).toContain(`${needed} `)
   }
 })
@@ -218,6 +244,19 @@ async function ends(name: Name, settings: Settings, signal: AbortSignal) {
     Array.fromAsync(child.stdout),
   ])
   return { code: code as number | null, err: Buffer.concat(err).toString() }
+}
+
+/** What a process would say that cannot start, by what each of them does first. */
+async function refusal(name: Name, settings: Settings): Promise<string> {
+  const { readConfig, SETTINGS } = CONFIGS[name]
+  try {
+    await using stack = new AsyncDisposableStack()
+    const variables = { ...settings, PLATEN_LOG_LEVEL: 'error' }
+    await openProcess({ deployable: name, config: readConfig(variables), stack, variables, known: SETTINGS })
+  } catch (error) {
+    return explain(error)
+  }
+  throw new Error(`${name} has nothing against it`)
 }
 
 /** What is said to people, between the lines of the log. */

@@ -91,14 +91,16 @@ export async function reaches(
   service: Service,
   render: { key: string; id: string; states: readonly StatusRecord['status'][] },
 ): Promise<StatusRecord> {
-  for (;;) {
+  for (let waitMs = POLL_MS; ; waitMs = Math.min(2 * waitMs, STATUS_POLL_MS_MAX)) {
     const record = await statusOf(service, render.key, render.id)
     if (render.states.includes(record.status)) return record
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
   }
 }
 
 const POLL_MS = 50
+/** Many callers who ask more often would take the cores that their renders need. */
+const STATUS_POLL_MS_MAX = 200
 
 /** Polls until a render has ended. */
 export function ended(service: Service, key: string, id: string): Promise<StatusRecord> {

@@ -12,7 +12,8 @@ const KILL_LIVE = `service_live_${'K'.repeat(43)}`
 const PAUSE_LIVE = `service_live_${'P'.repeat(43)}`
 const BREAK_LIVE = `service_live_${'B'.repeat(43)}`
 const LETTER = { template: 'letter', data: {} }
-const SLOW = { template: 'letter', data: { rounds: 1e8 } }
+/** Some seconds, in which Kafka goes. */
+const SLOW = { template: 'letter', data: { rounds: 2e7 } }
 const UNITS = 12
 /** More than the units of a month: were one of them charged, it would be missed. */
 const REFUSED = 2 * UNITS
