@@ -4,8 +4,9 @@ import type { ErrorDetail } from '@platen/contract/error.ts'
 import { type Kind, resourceReader, type Written } from '@platen/contract/schema/resource.ts'
 import { brokenChanges } from '@platen/contract/schema/resource-rule.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DEFINITION_FILES, fieldsOf, readDefinition } from '../crd/definition.ts'
-import { type KubeAnswer, type KubeServer, startKube } from '../topology/server/kube.ts'
+import { fieldsOf, readDefinition } from '../crd/definition.ts'
+import { borrowKube } from '../topology/run-server.ts'
+import type { KubeAnswer, KubeApi } from '../topology/server/kube.ts'
 import { API_KEY_ROWS } from './row/api-key.ts'
 import { PLAN_ROWS } from './row/plan.ts'
 import type { Row } from './row/row.ts'
@@ -27,10 +28,9 @@ const PLACES: Readonly<Record<Kind, string>> = {
 }
 const STRICT = 'fieldValidation=Strict'
 
-let kube: KubeServer
+let kube: KubeApi & AsyncDisposable
 beforeAll(async () => {
-  kube = await startKube()
-  await kube.apply(DEFINITION_FILES)
+  kube = await borrowKube()
 })
 afterAll(() => kube[Symbol.asyncDispose]())
 

@@ -7,14 +7,14 @@ import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { acquireLease } from '@platen/operator/cluster/lease.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 
-const [kubeconfig = '', name = ''] = process.argv.slice(2)
+const [kubeconfig = '', namespace = '', name = ''] = process.argv.slice(2)
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const silent = () => undefined
 const clock = systemClock()
 const lease = await acquireLease(
   {
     client: openClusterClient({ access: await loadAccess(kubeconfig), clock, meter: { requested: silent } }),
-    namespace: 'default',
+    namespace,
     name,
     identity: `process-${process.pid}`,
     floor: async () => 0,

@@ -16,17 +16,19 @@ import { pathOf } from '@platen/operator/cluster/path.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
-import { ADMIN, type KubeServer, startKube } from '../../topology/server/kube.ts'
+import { borrowKube } from '../../topology/run-server.ts'
+import { ADMIN, type KubeApi } from '../../topology/server/kube.ts'
 import { eventually } from '../../topology/service.ts'
 
-const PLACE = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace: 'default' }
+const PLACE = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace: 'team-leases' }
 const HOLDER = fileURLToPath(new URL('lease-holder.ts', import.meta.url))
 
-let kube: KubeServer
+let kube: KubeApi & AsyncDisposable
 let client: ClusterClient
 beforeAll(async () => {
-  kube = await startKube()
+  kube = await borrowKube()
   client = await clientAt(kube.url)
+  await client.create('/api/v1/namespaces', { metadata: { name: PLACE.namespace } }, NEVER)
 })
 afterAll(async () => {
   client?.[Symbol.dispose]()
@@ -271,7 +273,9 @@ interface HolderProcess extends AsyncDisposable {
 
 async function holderProcess(name: string): Promise<HolderProcess> {
   const kubeconfig = await kube.kubeconfig(ADMIN)
-  const child = spawn(process.execPath, [HOLDER, kubeconfig, name], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [HOLDER, kubeconfig, PLACE.namespace, name], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const said: string[] = []
   let read = 0
   createInterface(child.stdout).on('line', (line) => said.push(line))

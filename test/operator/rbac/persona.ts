@@ -1,19 +1,8 @@
 /** Those who do something with a cluster that Platen is installed in, and what each of them may do and may not. */
+import type { PERSONAS } from '../../topology/cluster/kube.ts'
 
-/** Where the operator runs, the namespaces of two teams, and who tries. The teams' people have their rights in the first of them. */
-export const OPERATORS = 'platen'
+/** The namespaces of two teams. Their people have their rights in the first of them. */
 export const [TEAM, OTHERS] = ['team-acme', 'team-globex']
-const accountOf = (name: string) => ({
-  name: `system:serviceaccount:${OPERATORS}:${name}`,
-  groups: ['system:serviceaccounts', `system:serviceaccounts:${OPERATORS}`],
-})
-export const PERSONAS = {
-  operator: accountOf('platen-operator'),
-  'platform admin': { name: 'paula', groups: ['platform'] },
-  'tenant editor': { name: 'eddi', groups: ['acme-editors'] },
-  'tenant viewer': { name: 'vera', groups: ['acme-viewers'] },
-  'API pod': accountOf('platen-api'),
-} as const
 
 /** What each may do: a verb (`clear` = delete all of them), a resource, and the namespace where it is not the team's. */
 export const MAY: Readonly<Record<keyof typeof PERSONAS, readonly string[]>> = {

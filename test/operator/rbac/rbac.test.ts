@@ -1,28 +1,24 @@
 /** Who may do what, by the roles in `rbac`, tried by real requests. None of them changes anything: they are dry runs. */
-import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROOT } from '../../architecture/source-tree.ts'
-import { DEFINITION_FILES } from '../../crd/definition.ts'
-import { type KubeAnswer, type KubeRequest, type KubeServer, startKube } from '../../topology/server/kube.ts'
+import { OPERATOR_NAMESPACE, PERSONAS } from '../../topology/cluster/kube.ts'
+import { borrowKube } from '../../topology/run-server.ts'
+import type { KubeAnswer, KubeApi, KubeRequest } from '../../topology/server/kube.ts'
 import { eventually } from '../../topology/service.ts'
-import { MAY, MAY_NOT, OPERATORS, OTHERS, PERSONAS, TEAM } from './persona.ts'
+import { MAY, MAY_NOT, OTHERS, TEAM } from './persona.ts'
 
-let kube: KubeServer
+const stack = new AsyncDisposableStack()
+let kube: KubeApi
 beforeAll(async () => {
-  kube = await startKube({ personas: Object.values(PERSONAS) })
-  for (const namespace of [OPERATORS, TEAM, OTHERS]) await kubectl('create', 'namespace', namespace)
-  await kube.apply([...DEFINITION_FILES, join(ROOT, 'rbac/operator.yaml'), join(ROOT, 'rbac/team.yaml')])
-  await kubectl('create', 'clusterrolebinding', 'platform', '--clusterrole=platen-platform-admin', '--group=platform')
-  for (const role of ['editor', 'viewer']) {
-    const bound = [`--clusterrole=platen-tenant-${role}`, `--group=acme-${role}s`, `--namespace=${TEAM}`]
-    await kubectl('create', 'rolebinding', role, ...bound)
-  }
+  kube = stack.use(await borrowKube())
+  for (const name of [TEAM, OTHERS]) await make('/api/v1/namespaces', { metadata: { name } })
+  await bind('clusterrolebindings', { role: 'platen-platform-admin', group: 'platform' })
+  for (const role of ['editor', 'viewer'])
+    await bind(`namespaces/${TEAM}/rolebindings`, { role: `platen-tenant-${role}`, group: `acme-${role}s` })
   for (const [plural, { isCluster = false }] of Object.entries(RESOURCES)) {
-    for (const namespace of isCluster ? [TEAM] : [OPERATORS, TEAM, OTHERS, 'default']) {
+    for (const namespace of isCluster ? [TEAM] : [OPERATOR_NAMESPACE, TEAM, OTHERS, 'default']) {
       const target = parse(`create ${plural} in ${namespace}`)
-      const made = await kube.request({ method: 'POST', path: target.all, body: manifestOf(target, 'one') })
-      expect(made).toMatchObject({ status: 201 })
+      await make(target.all, manifestOf(target, 'one'))
     }
   }
   // The API server learns of roles a moment after they are applied, each with all of its rules; the operator has two.
@@ -30,7 +26,7 @@ beforeAll(async () => {
     await eventually(() => attempt(persona, action), isGranted)
   }
 })
-afterAll(() => kube[Symbol.asyncDispose]())
+afterAll(() => stack.disposeAsync())
 
 function cases(table: typeof MAY): readonly (readonly [PersonaName, string])[] {
   // Its keys are personas.
@@ -74,8 +70,22 @@ describe('by the roles that come with it', () => {
   })
 })
 
-async function kubectl(...args: readonly string[]): Promise<void> {
-  expect(await kube.kubectl(args)).toMatchObject({ code: 0 })
+/** Makes an object for as long as the file runs: others have the API server next. */
+async function make(path: string, body: object): Promise<void> {
+  const made = await kube.request({ method: 'POST', path, body })
+  expect(made).toMatchObject({ status: 201 })
+  const { name } = Object(made.body['metadata'])
+  stack.defer(async () => void (await kube.request({ method: 'DELETE', path: `${path}/${name}` })))
+}
+
+function bind(place: string, { role, group }: { readonly role: string; readonly group: string }): Promise<void> {
+  const api = 'rbac.authorization.k8s.io'
+  const subjects = [{ apiGroup: api, kind: 'Group', name: group }]
+  return make(`/apis/${api}/v1/${place}`, {
+    metadata: { name: group },
+    roleRef: { apiGroup: api, kind: 'ClusterRole', name: role },
+    subjects,
+  })
 }
 
 type PersonaName = keyof typeof PERSONAS

@@ -8,6 +8,7 @@ import { type SettledWebhookSecret, settleWebhookSecret } from '@platen/operator
 import { seeSecret } from '@platen/operator/secret/write-secret.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anApiKeyResource, aTenantResource } from '../../fixture/resource.ts'
+import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import { ask, NAMESPACE, openVault, type Vault } from './vault.ts'
 
 const HOUR = 3_600_000
@@ -174,7 +175,7 @@ describe('the webhook secret of a tenant', () => {
     const secret = await vault.read('acme-webhook', vault.ports.namespace)
     expect(secret?.data['secret']).toMatch(/^service_webhook_[0-9A-Za-z]{43}$/)
     expect(open('acme', settled)).toEqual([secret?.data['secret'], undefined])
-    expect(settled.status).toEqual({ webhookSecret: { namespace: 'platen-system', name: 'acme-webhook' } })
+    expect(settled.status).toEqual({ webhookSecret: { namespace: OPERATOR_NAMESPACE, name: 'acme-webhook' } })
     expect(JSON.stringify(settled)).not.toContain(secret?.data['secret'])
     expect(secret?.object.metadata.ownerReferences).toMatchObject([{ kind: 'Tenant', name: 'acme' }])
   })

@@ -9,11 +9,11 @@ import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { isKubeObject, type KubeObject } from '@platen/operator/cluster/object.ts'
 import type { WebhookSecretPorts } from '@platen/operator/secret/settle-webhook-secret.ts'
 import { pathOfSecret } from '@platen/operator/secret/write-secret.ts'
-import { type KubeServer, startKube } from '../../topology/server/kube.ts'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
+import { borrowKube } from '../../topology/run-server.ts'
+import type { KubeApi, KubeRequest } from '../../topology/server/kube.ts'
 
 export const NAMESPACE = 'team-acme'
-const OPERATOR_NAMESPACE = 'platen-system'
-const OPERATOR = 'operator'
 
 /** A Secret as anybody reads it. */
 export interface ReadSecret {
@@ -24,8 +24,8 @@ export interface ReadSecret {
 }
 
 export interface Vault extends AsyncDisposable {
-  readonly kube: KubeServer
-  /** What the operator has, and no right that it does not need. Its clock stands still. */
+  readonly kube: KubeApi
+  /** What the operator has, and the rights it has. Its clock stands still. */
   readonly ports: WebhookSecretPorts & { readonly clock: ReturnType<typeof manualClock> }
   read(name: string, namespace?: string): Promise<ReadSecret | undefined>
   /** Merges into the `data` of a Secret, as whoever has the right to; null removes. */
@@ -35,11 +35,11 @@ export interface Vault extends AsyncDisposable {
 
 export async function openVault(): Promise<Vault> {
   const stack = new AsyncDisposableStack()
-  const kube = stack.use(await startKube({ personas: [{ name: OPERATOR }] }))
-  for (const [path, body] of rights()) await ask(kube, { method: 'POST', path, body })
+  const kube = stack.use(await borrowKube())
+  await ask(kube, { method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: NAMESPACE } } })
   const client = stack.use(
     openClusterClient({
-      access: await loadAccess(await kube.kubeconfig(OPERATOR)),
+      access: await loadAccess(await kube.kubeconfig(OPERATOR_PERSONA)),
       clock: systemClock(),
       meter: { requested: () => undefined },
     }),
@@ -73,7 +73,7 @@ export async function openVault(): Promise<Vault> {
 }
 
 /** Asks as an admin, and throws where that is refused. */
-export async function ask(kube: KubeServer, call: Parameters<KubeServer['request']>[0]): Promise<void> {
+export async function ask(kube: KubeApi, call: KubeRequest): Promise<void> {
   const { status, body } = await kube.request(call)
   if (status >= 400) throw new Error(`${call.path}: ${status} ${String(body['message'])}`)
 }
@@ -83,17 +83,4 @@ function readSecret(body: Readonly<Record<string, unknown>>): ReadSecret {
   const entries = Object.entries(body['data'] ?? {})
   const data = Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))
   return { object: body, data, hash: hashOfKey(data['key'] ?? '') }
-}
-
-/** The namespaces, and what the operator may do with Secrets. */
-function rights(): readonly (readonly [path: string, body: object])[] {
-  const rbac = '/apis/rbac.authorization.k8s.io/v1'
-  const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch'] }]
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: OPERATOR }
-  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: OPERATOR }]
-  return [
-    ...[NAMESPACE, OPERATOR_NAMESPACE].map((name) => ['/api/v1/namespaces', { metadata: { name } }] as const),
-    [`${rbac}/clusterroles`, { metadata: { name: OPERATOR }, rules }],
-    [`${rbac}/clusterrolebindings`, { metadata: { name: OPERATOR }, roleRef, subjects }],
-  ]
 }

@@ -2,18 +2,29 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../architecture/source-tree.ts'
-import { type KubeApi, type KubeOptions, type KubeServer, startKube } from '../server/kube.ts'
+import { type KubeApi, type KubeServer, startKube } from '../server/kube.ts'
 import { eventually } from '../service.ts'
 
 /** That of the operator, as `rbac/operator.yaml` has it. */
 export const OPERATOR_NAMESPACE = 'platen'
-/** Who the operator is there. */
-export const OPERATOR_PERSONA = `system:serviceaccount:${OPERATOR_NAMESPACE}:platen-operator`
+const accountOf = (name: string) => ({
+  name: `system:serviceaccount:${OPERATOR_NAMESPACE}:${name}`,
+  groups: ['system:serviceaccounts', `system:serviceaccounts:${OPERATOR_NAMESPACE}`],
+})
+/** Whom it knows. Only the operator may do anything, until somebody binds the others to a role. */
+export const PERSONAS = {
+  operator: accountOf('platen-operator'),
+  'platform admin': { name: 'paula', groups: ['platform'] },
+  'tenant editor': { name: 'eddi', groups: ['acme-editors'] },
+  'tenant viewer': { name: 'vera', groups: ['acme-viewers'] },
+  'API pod': accountOf('platen-api'),
+} as const
+export const OPERATOR_PERSONA = PERSONAS.operator.name
 
 /** Starts one that the operator can ask for all it needs. Throws with the words of kubectl. */
-export async function startInstalledKube(flags: NonNullable<KubeOptions['flags']> = []): Promise<KubeServer> {
+export async function startInstalledKube(): Promise<KubeServer> {
   await using stack = new AsyncDisposableStack()
-  const kube = stack.use(await startKube({ personas: [{ name: OPERATOR_PERSONA }], flags }))
+  const kube = stack.use(await startKube({ personas: Object.values(PERSONAS) }))
   const { code, stderr } = await kube.kubectl(['create', 'namespace', OPERATOR_NAMESPACE])
   if (code !== 0) throw new Error(stderr)
   await kube.apply(['crds', 'rbac'].flatMap(manifestsIn))

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { request as requestSecurely } from 'node:https'
+import { Agent, request as requestSecurely } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseAllDocuments } from 'yaml'
@@ -36,7 +36,7 @@ export interface KubeFacts {
   readonly ca: string
   /** By persona. */
   readonly tokens: Readonly<Record<string, string>>
-  /** Where clients may keep files, which go with the server. */
+  /** Where clients may keep files, which go with the server. In `AUDIT_LOG` is who has asked for Secrets, and how. */
   readonly folder: string
 }
 
@@ -105,6 +105,8 @@ export interface KubeAnswer {
 
 /** May do everything. */
 export const ADMIN = 'admin'
+/** A JSON object on each line, as `audit.k8s.io/v1` has it. */
+export const AUDIT_LOG = 'audit.log'
 
 const JSON_TYPE = 'application/json'
 const HOST = '127.0.0.1'
@@ -192,6 +194,14 @@ async function prepare(
   await writeFile(join(folder, 'token.csv'), rows.join(''), { mode: 0o600 })
   await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
   await writeFile(join(folder, 'cert.pem'), certificate.cert)
+  await writeFile(join(folder, 'audit.json'), JSON.stringify(AUDIT))
+}
+
+const AUDIT = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [{ level: 'Metadata', resources: [{ group: '', resources: ['secrets'] }] }, { level: 'None' }],
 }
 
 function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
@@ -215,6 +225,8 @@ function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
     '--disable-admission-plugins=ServiceAccount',
     '--endpoint-reconciler-type=none',
     '--profiling=false',
+    `--audit-policy-file=${join(folder, 'audit.json')}`,
+    `--audit-log-path=${join(folder, AUDIT_LOG)}`,
   ]
 }
 
@@ -235,7 +247,9 @@ export function kubeApi({ port, ca, tokens, folder }: KubeFacts): KubeApi {
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     return { code: typeof code === 'number' ? code : null, stdout, stderr }
   }
-  const request: KubeServer['request'] = (call) => requestOf({ port, ca, tokens }, call)
+  // A handshake costs more than most answers.
+  const agent = new Agent({ keepAlive: true })
+  const request: KubeServer['request'] = (call) => requestOf({ port, ca, tokens, agent }, call)
   return {
     port,
     ca,
@@ -287,11 +301,16 @@ function isListed({ status }: KubeAnswer): boolean {
   return status === 200
 }
 
-function requestOf({ port, ca, tokens }: Omit<KubeFacts, 'folder'>, call: KubeRequest): Promise<KubeAnswer> {
+interface Connecting extends Omit<KubeFacts, 'folder'> {
+  /** Absent = a connection of its own. */
+  readonly agent?: Agent
+}
+
+function requestOf({ port, ca, tokens, agent }: Connecting, call: KubeRequest): Promise<KubeAnswer> {
   const { method = 'GET', path, body, type = JSON_TYPE, accept = JSON_TYPE, as = ADMIN } = call
   const { promise, resolve, reject } = Promise.withResolvers<KubeAnswer>()
   const headers = { authorization: `Bearer ${tokenOf(tokens, as)}`, 'content-type': type, accept }
-  const request = requestSecurely({ host: HOST, port, ca, method, path, headers, agent: false })
+  const request = requestSecurely({ host: HOST, port, ca, method, path, headers, agent: agent ?? false })
   request.once('error', reject)
   request.once('response', (response) => {
     const answerOf = (answer: string): KubeAnswer => ({ status: response.statusCode ?? 0, body: objectOf(answer) })
