@@ -1,9 +1,10 @@
-/** When a status is written, and when it is left alone. */
+/** What an operator makes of resources as people apply them; when a status is written, and when it is left alone. */
 import { isDeepStrictEqual } from 'node:util'
+import { API_VERSION } from '@platen/operator/reconcile/declared.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../topology/service.ts'
 import { anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
-import { type Found, type Rig, startRig } from '../rig/rig.ts'
+import { type Found, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let rig: Rig
 beforeAll(async () => {
@@ -21,17 +22,48 @@ const versions = async () => Promise.all(PLACES.map(async (place) => (await foun
 /** Of one resource, the oldest first. */
 async function eventsOf(place: string): Promise<readonly string[]> {
   const { uid } = (await foundAt(place)).metadata
-  const selector = `--field-selector=involvedObject.uid=${uid}`
-  const list = await rig.kubectl('get', 'events', '--all-namespaces', selector, '--output=json')
-  // As kubectl writes lists of events.
-  const { items } = JSON.parse(list) as {
-    items: { type: string; reason: string; metadata: { resourceVersion: string } }[]
-  }
+  const { body } = await rig.kube.request({ path: `/api/v1/events?fieldSelector=involvedObject.uid%3D${uid}` })
+  // A list of events.
+  const items = body['items'] as { type: string; reason: string; metadata: { resourceVersion: string } }[]
   const sorted = items.toSorted(
     (one, other) => Number(one.metadata.resourceVersion) - Number(other.metadata.resourceVersion),
   )
   return sorted.map(({ type, reason }) => `${type} ${reason}`)
 }
+
+test('a tenant with a template and a key is published, and says so', async () => {
+  const items = [
+    { apiVersion: API_VERSION, kind: 'Plan', metadata: { name: 'business' }, spec: { htmlEngineEnabled: true } },
+    {
+      apiVersion: API_VERSION,
+      kind: 'Tenant',
+      metadata: { name: 'acme' },
+      spec: { planRef: { name: 'business' }, namespaces: [TEAM], overrides: { syncRateLimitPerMinute: 120 } },
+    },
+    {
+      apiVersion: API_VERSION,
+      kind: 'ApiKey',
+      metadata: { name: 'ci', namespace: TEAM },
+      spec: { tenantRef: { name: 'acme' }, environment: 'test', secretName: 'ci-key' },
+    },
+    {
+      apiVersion: API_VERSION,
+      kind: 'Template',
+      metadata: { name: 'invoice', namespace: TEAM },
+      spec: { tenantRef: { name: 'acme' }, html: { template: { inline: '<h1>Invoice {{ number }}</h1>' } } },
+    },
+  ]
+  const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+  expect(await rig.kube.kubectl(['apply', '--filename=-'], { stdin })).toMatchObject({ code: 0 })
+  for (const place of ['plan/business', 'tenant/acme', 'apikey/ci', 'template/invoice'])
+    await rig.kubectl('wait', '--for=condition=Propagated', place, `--namespace=${TEAM}`, '--timeout=60s')
+  const { tenants, keys, templates } = rig.directory()
+  expect([...tenants.values()]).toMatchObject([{ id: 'acme', limits: { syncRateLimitPerMinute: 120 } }])
+  expect([...keys.values()]).toMatchObject([{ tenant: 'acme', environment: 'test' }])
+  expect([...templates].map(([tenant, codes]) => [tenant, [...codes.keys()]])).toEqual([['acme', ['invoice']]])
+  const { status } = await rig.get('apikey', 'ci')
+  expect(status).toMatchObject({ sha256: [...keys.keys()][0], observedGeneration: 1 })
+})
 
 test('nothing is written where nothing has changed', async () => {
   const tenant = aTenant('quiet', { displayName: 'Quiet Ltd' })

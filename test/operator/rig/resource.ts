@@ -1,11 +1,8 @@
 /** Resources as people apply them. A test names what it is about, and takes the rest as it comes. */
 import { API_VERSION } from '@platen/operator/reconcile/declared.ts'
-import { TEAM } from './rig.ts'
+import { type Manifest, TEAM } from './rig.ts'
 
-export interface Applied {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object }
+export interface Applied extends Manifest {
   readonly spec: Readonly<Record<string, unknown>>
 }
 
@@ -33,7 +30,7 @@ export function anApiKey(name: string, tenant: string, spec: Spec = {}): Applied
   return { ...inTeam('ApiKey', name), spec: { tenantRef: { name: tenant }, ...source, ...spec } }
 }
 
-export function aConfigMap(name: string, data: Readonly<Record<string, string>>): object {
+export function aConfigMap(name: string, data: Readonly<Record<string, string>>) {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: TEAM }, data }
 }
 

@@ -7,7 +7,6 @@ import type { Condition, ConditionReason, ConditionType } from '@platen/contract
 import type { ApiKey, Template, Tenant } from '@platen/contract/tenant.ts'
 import { isRecord } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
-import { stringify } from 'yaml'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import type { Cluster } from '../../topology/cluster/cluster.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
@@ -25,8 +24,8 @@ export const OTHERS = 'team-globex'
 export interface Rig extends AsyncDisposable {
   readonly kube: KubeApi
   readonly cluster: Cluster
-  /** Applies resources as kubectl does. Throws with its words. */
-  readonly apply: (...resources: readonly object[]) => Promise<void>
+  /** Applies them as `kubectl apply --server-side` does, without its process. Throws with the words of the API server. */
+  readonly apply: (...manifests: readonly Manifest[]) => Promise<void>
   /** Runs kubectl. Throws with its words. */
   readonly kubectl: (...args: readonly string[]) => Promise<string>
   readonly get: (kind: string, name: string, namespace?: string) => Promise<Found>
@@ -47,6 +46,13 @@ export interface Rig extends AsyncDisposable {
   readonly stored: (tenant: string) => Promise<Published>
   /** Redis itself. */
   readonly redis: RedisConnection
+}
+
+/** As people write it. */
+export interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object }
 }
 
 /** What an operator has counted, by name and labels as they are scraped. */
@@ -89,7 +95,7 @@ export interface RigOptions {
 export async function startRig({ operators = 1, kube: own, cluster: options = {} }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
   const kube = own ?? stack.use(await borrowKube())
-  for (const namespace of [TEAM, OTHERS]) await kube.kubectl(['create', 'namespace', namespace])
+  for (const name of [TEAM, OTHERS]) await applyTo(kube, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
   const cluster = stack.use(
     await startTestCluster({
       apis: 0,
@@ -124,10 +130,8 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
     kube,
     cluster,
     kubectl,
-    async apply(...resources) {
-      const stdin = resources.map((resource) => stringify(resource)).join('---\n')
-      const { code, stderr } = await kube.kubectl(['apply', '-f', '-'], { stdin })
-      if (code !== 0) throw new Error(stderr)
+    async apply(...manifests) {
+      for (const manifest of manifests) await applyTo(kube, manifest)
     },
     get: (kind, name, namespace) => findIn(kube, `${kind}/${name}`, namespace),
     says: (place, reasons, namespace) => says(() => findIn(kube, place, namespace), reasons),
@@ -156,6 +160,17 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
 
 const GROUP = { group: 'platen.dev', version: 'v1alpha1' }
 const KINDS = ['plans', 'tenants', 'templates', 'apikeys']
+
+async function applyTo(kube: KubeApi, body: Manifest): Promise<void> {
+  const { apiVersion, kind, metadata } = body
+  const [version = '', group = ''] = apiVersion.split('/').toReversed()
+  const path = pathOf({ group, version, plural: `${kind.toLowerCase()}s`, ...metadata })
+  const query = 'fieldManager=kubectl&force=true&fieldValidation=Strict'
+  const answer = await kube.request({ method: 'PATCH', path: `${path}?${query}`, type: APPLY, body })
+  if (answer.status >= 300) throw new Error(String(answer.body['message']))
+}
+
+const APPLY = 'application/apply-patch+yaml'
 
 /** Throws where there is none. */
 async function findIn(kube: KubeApi, place: string, namespace = TEAM): Promise<Found> {
