@@ -10,22 +10,40 @@ export interface Fault {
 
 const SECOND_MS = 1000
 
-export const FAULTS: readonly Fault[] = [
-  { name: 'nothing', run: async () => undefined },
-  { name: 'leader killed', run: async ({ leader }) => (await leader()).process.kill() },
-  { name: 'both killed', run: ({ operators }) => each(operators, ({ process }) => process.kill()) },
-  { name: 'leader stopped', run: async ({ leader }) => void (await (await leader()).process.stop()) },
-  { name: 'both stopped', run: ({ operators }) => each(operators, ({ process }) => process.stop()) },
-  { name: 'leader paused', run: paused },
-  { name: 'flush', run: ({ flush }) => flush() },
-  { name: 'flush, leader killed', run: (rig) => both(rig, ({ process }) => process.kill()) },
-  { name: 'flush, leader stopped', run: (rig) => both(rig, ({ process }) => process.stop()) },
-  { name: 'watches reset', run: watchesReset },
-  { name: 'watches stalled', run: (rig) => stalled(rig, 5 * SECOND_MS) },
-  { name: 'lease lost', run: (rig) => stalled(rig, 1.3 * LEASE_HELD_MS_MAX) },
-  { name: 'API server restarted', run: apiServerRestarted },
-  { name: 'API server killed', run: apiServerKilled },
+/** By what they have in common. */
+const CLASSES: readonly (readonly [Fault, ...Fault[]])[] = [
+  [{ name: 'nothing', run: async () => undefined }],
+  [
+    { name: 'leader killed', run: async ({ leader }) => (await leader()).process.kill() },
+    { name: 'both killed', run: ({ operators }) => each(operators, ({ process }) => process.kill()) },
+    { name: 'leader stopped', run: async ({ leader }) => void (await (await leader()).process.stop()) },
+    { name: 'both stopped', run: ({ operators }) => each(operators, ({ process }) => process.stop()) },
+  ],
+  [{ name: 'flush', run: ({ flush }) => flush() }],
+  [
+    { name: 'flush, leader killed', run: (rig) => both(rig, ({ process }) => process.kill()) },
+    { name: 'flush, leader stopped', run: (rig) => both(rig, ({ process }) => process.stop()) },
+  ],
+  [
+    { name: 'leader paused', run: paused },
+    { name: 'lease lost', run: (rig) => stalled(rig, 1.3 * LEASE_HELD_MS_MAX) },
+  ],
+  [
+    { name: 'watches reset', run: watchesReset },
+    { name: 'watches stalled', run: (rig) => stalled(rig, 5 * SECOND_MS) },
+  ],
+  [
+    { name: 'API server restarted', run: apiServerRestarted },
+    { name: 'API server killed', run: apiServerKilled },
+  ],
 ]
+
+export const FAULTS: readonly Fault[] = CLASSES.flat()
+
+/** One of each class, by chance. */
+export function someFaults(random: () => number): readonly Fault[] {
+  return CLASSES.map((faults) => faults[Math.floor(random() * faults.length)] ?? faults[0])
+}
 
 /** A process that stands still for longer than its lease lasts, and goes on where it was. */
 async function paused({ leader }: ChaosRig): Promise<void> {

@@ -8,6 +8,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { readInstant } from '@platen/contract/instant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
@@ -27,7 +28,6 @@ import { type FoundSecret, type FoundSecrets, storageOf } from '@platen/operator
 import { collectionOf, type Declared, PLURALS, readDeclared } from '@platen/operator/reconcile/declared.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
-import { eventually } from '../../topology/service.ts'
 import { BAD_RATE, BROKEN } from './declaration.ts'
 import type { ChaosRig } from './rig.ts'
 import { readSecrets, type Secrets, secretFaults, secretOf } from './secret.ts'
@@ -44,11 +44,17 @@ const NOTHING_DONE: Deeds = { edited: new Set(), ended: new Map() }
 
 /** Resolves when all is as it has to be, but for Secrets that were edited; throws with what is not when it never comes to that. */
 export async function untilSettled(rig: ChaosRig, deeds: Deeds): Promise<void> {
-  await eventually(
-    () => faultsIn(rig, deeds),
-    (faults) => faults.length === 0,
-  )
+  for (let looks = 1; ; looks++) {
+    const faults = await faultsIn(rig, deeds)
+    if (faults.length === 0) return
+    if (looks === LOOKS_MAX) throw new Error(`it never came about; at last: ${JSON.stringify(faults)}`)
+    await sleep(LOOK_EVERY_MS)
+  }
 }
+
+/** To look takes the API server and this process as long as many changes do. */
+const LOOK_EVERY_MS = 500
+const LOOKS_MAX = 600
 
 /** What is not as it has to be now. */
 export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE): Promise<readonly string[]> {

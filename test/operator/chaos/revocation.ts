@@ -69,6 +69,7 @@ export function measureRevocations({ settings, ask }: RevocationOptions): Revoca
   const inquire = async () => {
     while (!over.signal.aborted) {
       await sleep(ASK_MS)
+      if (pending.size === 0) continue
       // Who is late may have been all the while it was waited for.
       const late = setTimeout(leave, LATE_MS)
       await ask().catch(leave)

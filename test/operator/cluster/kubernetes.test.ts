@@ -12,7 +12,9 @@ import { eventually } from '../../topology/service.ts'
 import { type Followed, follow } from './followed.ts'
 
 const OBJECTS = 200
-const WRITERS = 8
+const WRITERS = 4
+/** Of each writer between two writes: some hundred in a second are a stream, and leave the cores to others. */
+const PAUSE_MS = 20
 
 let kube: KubeServer
 let proxy: FaultProxy
@@ -69,7 +71,7 @@ async function listed(): Promise<Readonly<Record<string, string>>> {
   )
 }
 
-/** Writes and removes without a pause, some at once, until it is told to stop; resolves to how many times. */
+/** Writes and removes, some at once, until it is told to stop; resolves to how many times. */
 function writing(signal: AbortSignal): Promise<number> {
   let writes = 0
   const writer = async () => {
@@ -77,6 +79,7 @@ function writing(signal: AbortSignal): Promise<number> {
       const name = `note-${writes % OBJECTS}`
       writes += 1
       await (writes % 7 === 0 ? client.remove(at(name), {}, NEVER) : applied(name, `${writes}`))
+      await sleep(PAUSE_MS)
     }
   }
   return Promise.all(Array.from({ length: WRITERS }, writer)).then(() => writes)

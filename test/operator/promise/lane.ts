@@ -19,6 +19,8 @@ export interface Lane {
 
 export interface LaneOptions extends Pick<Scene, 'rig' | 'resources'> {
   readonly name: string
+  /** Changes that are made sooner than by chance alone, as long as this lane has not made them. */
+  readonly wanted: readonly string[]
   /** From 0 to 1. */
   readonly random: () => number
 }
@@ -26,9 +28,12 @@ export interface LaneOptions extends Pick<Scene, 'rig' | 'resources'> {
 /** A third of it is far more than is asked for in a minute, and no rate is a third of another's. */
 const RATE_MIN = 10_000
 const SECOND_MS = 1000
+/** By chance alone a change would be missing in every few short runs. */
+const SOONER_SHARE = 0.5
 
-export function aLane({ name, rig, resources, random }: LaneOptions): Lane {
+export function aLane({ name, rig, resources, wanted, random }: LaneOptions): Lane {
   const model = modelOf(name)
+  const untried = new Set(wanted)
   let steps = 0
   const scene: Scene = {
     model,
@@ -43,8 +48,11 @@ export function aLane({ name, rig, resources, random }: LaneOptions): Lane {
     begin: (signal) => beginAll(scene, signal),
     async change(signal) {
       const possible = changesOf(scene)
-      const change = possible[Math.floor(random() * possible.length)]
+      const sooner = possible.filter(({ what }) => untried.has(what))
+      const from = sooner.length > 0 && random() < SOONER_SHARE ? sooner : possible
+      const change = from[Math.floor(random() * from.length)]
       if (change === undefined) throw new Error('nothing can be changed')
+      untried.delete(change.what)
       await change.make(signal)
       if (change.isUnpromised !== true) for (const { template } of model.tenants) template.mayLinger = false
       return change

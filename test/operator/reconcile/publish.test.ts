@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
@@ -67,8 +68,7 @@ test('what Redis has lost is published again, and who follows keeps its settings
   const seen = new Set([before.tenants.size])
   const watching = new AbortController()
   const watch = (async () => {
-    for (; !watching.signal.aborted; await new Promise((resolve) => setImmediate(resolve)))
-      seen.add(rig.directory().tenants.size)
+    for (; !watching.signal.aborted; await sleep(1)) seen.add(rig.directory().tenants.size)
   })()
   const last = await mark()
   await rig.redis.call((client) => client.flushall(), SOON())
