@@ -2,9 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
-import { eventually, render, submit } from '../topology/service.ts'
+import { render, submit } from '../topology/service.ts'
 
 let service: EmbeddedService
 let receiver: Receiver
@@ -45,7 +46,7 @@ test('webhooks are counted by how they went, from zero on', async () => {
   await receiver.until(1)
   receiver.answer(answering(500))
   await submit(service, ACME_LIVE, told)
-  const after = await eventually(
+  const after = await until(
     () => scraped(),
     (now) => now.get('platen_webhook_deliveries_ended_total{status="exhausted"}') === 1,
   )
@@ -83,7 +84,7 @@ test('a render is counted by what it was and how it ended, and by whoever waited
   // Renders are counted beside their answers, and answers when they have gone out.
   const isOver = ({ succeeded, failed, times }: Record<string, number>) =>
     succeeded === 1 && failed === 1 && times === 3
-  expect(await eventually(more, isOver)).toEqual({
+  expect(await until(more, isOver)).toEqual({
     requests: 2,
     times: 3,
     accepted: 1,
@@ -94,7 +95,7 @@ test('a render is counted by what it was and how it ended, and by whoever waited
     rendered: 2,
     refused: 1,
   })
-  const after = await eventually(
+  const after = await until(
     () => scraped(),
     (now) => now.get('platen_slots_busy{engine="react_pdf"}') === 0,
   )
@@ -141,10 +142,10 @@ test('a service that drains is alive, not ready, and seen to be at work', async 
     signal: caller.signal,
   })
   const atWork = (seen: ReadonlyMap<string, number>) => seen.get('platen_slots_busy{engine="react_pdf"}') === 1
-  await eventually(() => scraped(draining), atWork)
+  await until(() => scraped(draining), atWork)
   expect((await fetch(metricsUrl('/readyz', draining))).status).toBe(200)
   const stopped = draining.stop()
-  await eventually(
+  await until(
     () => fetch(metricsUrl('/readyz', draining)),
     ({ status }) => status === 503,
   )

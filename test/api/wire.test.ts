@@ -9,7 +9,7 @@ import type { RenderRecord } from '@platen/contract/render.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
 import { NEVER } from '../fixture/build.ts'
-import { eventually } from '../topology/service.ts'
+import { until } from '../fixture/until.ts'
 
 const MIB = 1024 * 1024
 const KEY = `Authorization: Bearer ${LIVE_KEY}`
@@ -283,7 +283,7 @@ describe('a sync render', () => {
     expect(await api.ports.limiter.usage(account, period, NEVER)).toEqual({ charged: 0, reserved: 1 })
     caller.socket.destroy()
     const usage = () => api.ports.limiter.usage(account, period, NEVER)
-    await eventually(usage, ({ reserved }) => reserved === 0)
+    await until(usage, ({ reserved }) => reserved === 0)
     expect((await api.ports.ledger.find(id, NEVER))?.state).toMatchObject({ error: { code: 'canceled' } })
   })
 

@@ -3,8 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render.ts'
 import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { eventually, render, request, type Service, type TestedService } from '../topology/service.ts'
+import { render, request, type Service, type TestedService } from '../topology/service.ts'
 import { HTML, invoiceData, TSX } from './invoice.ts'
 import { type Contender, timed } from './measure.ts'
 
@@ -46,7 +47,7 @@ export async function publishMeasured(service: TestedService, more: readonly obj
   ]
   await writeFile(join(service.manifestsDir, 'bench.yaml'), manifestOf(documents))
   const isThere = () => request(service, { key: CROWDING_LIVE, path: '/api/v1/templates' })
-  await eventually(isThere, ({ status }) => status === 200)
+  await until(isThere, ({ status }) => status === 200)
 }
 
 /** Sync renders in one engine; `more` is added to each request. The service stays its opener's to close. */

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { startEmbedded } from '../topology/embedded.ts'
-import { ended, eventually, render, request, statusOf, submit } from '../topology/service.ts'
+import { ended, render, request, statusOf, submit } from '../topology/service.ts'
 
 test('without a browser that starts html is refused, react_pdf works, and what was accepted ends when it does start', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'platen-chromium-'))
@@ -18,7 +19,7 @@ test('without a browser that starts html is refused, react_pdf works, and what w
   const readiness = () => request(service, { key: ACME_LIVE, path: '/readyz' })
   const id = await submit(service, ACME_LIVE, order)
 
-  const answer = await eventually(readiness, (ready) => JSON.stringify(ready.json()).includes('"html":"broken"'))
+  const answer = await until(readiness, (ready) => JSON.stringify(ready.json()).includes('"html":"broken"'))
   expect([answer.status, answer.json()]).toMatchObject([200, { detail: { engines: { react_pdf: 'running' } } }])
   const refusal = await render(service, ACME_LIVE, order)
   expect([refusal.status, refusal.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])

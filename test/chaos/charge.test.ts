@@ -8,9 +8,10 @@ import type { RenderEvent } from '@platen/contract/event.ts'
 import { isAbandoned, type Manifest } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { IS_LONG } from '../run/form.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { ended, eventually, render, request } from '../topology/service.ts'
+import { ended, render, request } from '../topology/service.ts'
 
 const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
 const COUNTED_TEST = `service_test_${'C'.repeat(43)}`
@@ -118,7 +119,7 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   await using service = await startEmbedded()
   await writeFile(join(service.manifestsDir, 'counted.yaml'), manifestOf(RESOURCES))
   const look = () => request(service, { key: COUNTED_LIVE, path: '/api/v1/templates' })
-  await eventually(look, ({ status }) => status === 200)
+  await until(look, ({ status }) => status === 200)
   // A first of each sort, so that both engines and the folder of manifests are there.
   for (const engine of ['html', 'react_pdf']) {
     const { headers } = await render(service, COUNTED_LIVE, { template: 'letter', data: { text: 'first' }, engine })

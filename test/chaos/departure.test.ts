@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { ended, eventually, render, request } from '../topology/service.ts'
+import { ended, render, request } from '../topology/service.ts'
 
 const FRUGAL = `service_live_${'F'.repeat(43)}`
 const LAVISH = `service_live_${'L'.repeat(43)}`
@@ -40,7 +41,7 @@ async function aService(): Promise<EmbeddedService> {
   await writeFile(join(service.manifestsDir, 'departure.yaml'), manifestOf(RESOURCES))
   for (const secret of [FRUGAL, LAVISH]) {
     const list = () => request(service, { key: secret, path: '/api/v1/templates' })
-    await eventually(list, (answer) => Buffer.from(answer.body).includes('"letter"'))
+    await until(list, (answer) => Buffer.from(answer.body).includes('"letter"'))
   }
   return service
 }
@@ -63,8 +64,8 @@ function told(service: EmbeddedService, words: string): number {
 }
 
 /** Waits for so many lines. */
-async function until(service: EmbeddedService, words: string, lines: number): Promise<void> {
-  await eventually(
+async function logged(service: EmbeddedService, words: string, lines: number): Promise<void> {
+  await until(
     async () => told(service, words),
     (count) => count === lines,
   )
@@ -73,7 +74,7 @@ async function until(service: EmbeddedService, words: string, lines: number): Pr
 /** Sync renders that hold so many slots. */
 async function occupy(service: EmbeddedService, slots: number, engine: string) {
   const renders = Array.from({ length: slots }, () => endless(service, LAVISH, engine))
-  await until(service, 'render begun', slots)
+  await logged(service, 'render begun', slots)
   return renders
 }
 
@@ -82,12 +83,12 @@ describe.for(['react_pdf', 'html'])('in %s', (engine) => {
     await using service = await aService()
     const others = await occupy(service, SYNC_SLOTS, engine)
     const { answer, leave } = endless(service, FRUGAL, engine)
-    await until(service, 'render begun', SYNC_SLOTS + 1)
+    await logged(service, 'render begun', SYNC_SLOTS + 1)
     leave()
     await answer
     // Its quota is one render, and it had the last slot; without both it would be refused, or not be taken.
     const next = () => render(service, FRUGAL, { template: 'letter', engine, data: { isEndless: false } })
-    const { status } = await eventually(next, (answered) => answered.status !== 402)
+    const { status } = await until(next, (answered) => answered.status !== 402)
     expect(status).toBe(200)
     expect(service.log()).toContain('"code":"canceled"')
     for (const other of others) other.leave()
@@ -98,12 +99,12 @@ describe.for(['react_pdf', 'html'])('in %s', (engine) => {
     await using service = await aService()
     const others = await occupy(service, SYNC_SLOTS + 1, engine)
     const second = endless(service, FRUGAL, engine)
-    await until(service, 'render queued', SYNC_SLOTS + 2)
+    await logged(service, 'render queued', SYNC_SLOTS + 2)
     const order = { template: 'letter', engine, data: { isEndless: false }, mode: 'async' }
     const ask = () => render(service, FRUGAL, order)
     expect((await ask()).status).toBe(402)
     second.leave()
-    const accepted = await eventually(ask, ({ status }) => status === 202)
+    const accepted = await until(ask, ({ status }) => status === 202)
     expect(told(service, 'render begun')).toBe(SYNC_SLOTS + 1)
     for (const other of others) other.leave()
     const id = String(accepted.json()['render_id'])

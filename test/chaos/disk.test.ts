@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ACME_LIVE, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { startEmbedded } from '../topology/embedded.ts'
-import { ended, eventually, reaches, render, request, submit } from '../topology/service.ts'
+import { ended, reaches, render, request, submit } from '../topology/service.ts'
 
 const DISK_MIB = 160
 const isMountable = tryMount()
@@ -66,7 +67,7 @@ test.skipIf(!isMountable)(
     await using service = await startEmbedded({ PLATEN_DATA_DIR: dataDir, PLATEN_RENDER_SLOTS: '2' })
     const readiness = () => request(service, { key: ACME_LIVE, path: '/readyz' })
     const order = { template: 'invoice', data: invoice(3) }
-    await eventually(readiness, ({ status }) => status === 200)
+    await until(readiness, ({ status }) => status === 200)
     const before = await submit(service, ACME_LIVE, order)
     await ended(service, ACME_LIVE, before)
     const accepted = await Promise.all([
@@ -79,7 +80,7 @@ test.skipIf(!isMountable)(
 
     // Before the service has looked at its disk, and after.
     const refusals = [await render(service, ACME_LIVE, { ...order, mode: 'async' })]
-    const full = await eventually(readiness, ({ status }) => status === 503)
+    const full = await until(readiness, ({ status }) => status === 503)
     expect(full.json()).toMatchObject({ ready: false, detail: { disk: 'full', engines: { react_pdf: 'running' } } })
     for (const mode of ['async', 'sync']) refusals.push(await render(service, ACME_LIVE, { ...order, mode }))
     for (const refusal of refusals) {
@@ -89,14 +90,14 @@ test.skipIf(!isMountable)(
     expect((await request(service, { key: ACME_LIVE, path: '/livez' })).status).toBe(200)
     expect((await request(service, { key: ACME_LIVE, path: `/api/v1/render/${before}` })).status).toBe(200)
     // The first that has been made cannot be kept, and is not made again.
-    await eventually(
+    await until(
       async () => service.log(),
       (log) => log.includes('store unavailable'),
     )
 
     rmSync(filler)
     for (const id of accepted) expect(await ended(service, PATIENT_LIVE, id)).toMatchObject({ status: 'succeeded' })
-    await eventually(readiness, ({ status }) => status === 200)
+    await until(readiness, ({ status }) => status === 200)
     expect((await render(service, ACME_LIVE, order)).status).toBe(200)
     expect(await service.stop()).toBe(0)
     expect(service.log()).not.toMatch(/hit a defect|left unfinished/)

@@ -1,8 +1,9 @@
 /** The embedded service told to go while it has renders in hand that take longer than it has. */
 import { expect, test } from 'vitest'
 import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { startEmbedded } from '../topology/embedded.ts'
-import { ended, eventually, reaches, render, submit } from '../topology/service.ts'
+import { ended, reaches, render, submit } from '../topology/service.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const LONG = { template: 'letter', data: { rounds: 30_000_000 } }
@@ -25,7 +26,7 @@ test('it answers whoever waits 503, ends with 0, and renders the rest when it is
   const id = await submit(service, LIVE, LONG)
   await reaches(service, { key: LIVE, id, states: ['running'] })
   const sync = render(service, LIVE, LONG)
-  await eventually(
+  await until(
     async () => service.log().split('"msg":"render begun"').length - 1,
     (begun) => begun === 2,
   )

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, invoice, manifestOf, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { IS_LONG } from '../run/form.ts'
 import { HOSTILE, RESOURCES } from '../soak/document.ts'
 import { membersOf, treeOf } from '../soak/process-tree.ts'
 import { type EmbeddedService, spawnService, startEmbedded } from '../topology/embedded.ts'
-import { ended, eventually, reaches, render, request, submit } from '../topology/service.ts'
+import { ended, reaches, render, request, submit } from '../topology/service.ts'
 
 const RENDERS = IS_LONG ? 200 : 60
 const KILLS = IS_LONG ? 4 : 3
@@ -84,7 +85,7 @@ test('a render whose process was killed three times ends as render_crashed', asy
   const id = await submit(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 1e15 } })
   for (let kills = 0; kills < 3; kills++) {
     // After a restart it still is "running" for a while, by the attempt before.
-    await eventually(
+    await until(
       async () => service.log(),
       (log) => log.includes('render begun'),
     )
@@ -150,7 +151,7 @@ describe('SIGTERM', () => {
     await using service = await startEmbedded({ PLATEN_RENDER_SLOTS: '1' })
     await writeFile(join(service.manifestsDir, 'soak.yaml'), manifestOf(RESOURCES))
     const list = () => request(service, { key: HOSTILE, path: '/api/v1/templates' })
-    await eventually(list, (answer) => Buffer.from(answer.body).includes('"endless-script"'))
+    await until(list, (answer) => Buffer.from(answer.body).includes('"endless-script"'))
     const begun = [
       { template: 'endless-component', data: {} },
       { template: 'endless-script', data: {}, engine: 'html' },

@@ -2,10 +2,11 @@
 import type { DeliveryList } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { IS_LONG } from '../run/form.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
-import { eventually, request, type Service, submit } from '../topology/service.ts'
+import { request, type Service, submit } from '../topology/service.ts'
 
 type Delivery = DeliveryList['deliveries'][number]
 
@@ -51,7 +52,7 @@ test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`,
   const deliveries: (readonly Delivery[])[] = []
   for (const id of ids) {
     const isDelivered = (found: readonly Delivery[]) => found[0]?.status === 'delivered'
-    deliveries.push(await eventually(() => deliveriesOf(service, id), isDelivered))
+    deliveries.push(await until(() => deliveriesOf(service, id), isDelivered))
   }
   expect(deliveries.map(({ length }) => length)).toEqual(Array(RENDERS).fill(1))
   const delivered = deliveries.flat().map(({ id }) => id)
@@ -66,12 +67,12 @@ test('the ladder goes on where it was', async () => {
   receiver.answer(answering(500))
   const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
   const hasMade = (count: number) => (found: readonly Delivery[]) => found[0]?.attempts.length === count
-  const before = await eventually(() => deliveriesOf(service, id), hasMade(2))
+  const before = await until(() => deliveriesOf(service, id), hasMade(2))
   await service.kill()
   await service.start()
   expect(await deliveriesOf(service, id)).toEqual(before)
   receiver.answer(answering(204))
-  const [after] = await eventually(() => deliveriesOf(service, id), hasMade(3))
+  const [after] = await until(() => deliveriesOf(service, id), hasMade(3))
   expect(after).toMatchObject({ status: 'delivered', id: before[0]?.id })
   expect(Date.parse(String(after?.attempts[2]?.started_at))).toBeGreaterThanOrEqual(
     Date.parse(String(before[0]?.next_attempt_at)),
@@ -90,7 +91,7 @@ test('a call whose answer was not written down is made again, under the same id'
   await receiver.until(1)
   await killed
   await service.start()
-  const [delivery] = await eventually(
+  const [delivery] = await until(
     () => deliveriesOf(service, id),
     ([only]) => only?.status === 'delivered',
   )

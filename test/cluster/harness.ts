@@ -7,10 +7,10 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { decodeManifest, MANIFEST_PREFIX, type Manifest } from '@platen/contract/render.ts'
 import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { type Cluster, SERVICE_BUCKET } from '../topology/cluster/cluster.ts'
 import { openClusterStores } from '../topology/cluster/store.ts'
 import { startTestCluster, type TestCluster, type TestClusterOptions } from '../topology/cluster/test-cluster.ts'
-import { eventually } from '../topology/service.ts'
 
 export interface ClusterHarnessOptions extends Omit<TestClusterOptions, 'manifests'> {
   readonly documents: readonly object[]
@@ -64,7 +64,7 @@ export async function manifestsIn(cluster: Cluster, signal: AbortSignal): Promis
 export async function eventsIn(cluster: Cluster, least: number, signal: AbortSignal): Promise<readonly RenderEvent[]> {
   await using connection = await connectTo(cluster.broker, signal)
   const count = () => countEvents(connection, cluster.topicPrefix)
-  const total = await eventually(count, (found) => found >= least)
+  const total = await until(count, (found) => found >= least)
   const events: RenderEvent[] = []
   const follow = kafkaEventLog(connection, { prefix: cluster.topicPrefix }).follow(`test-${total}`, signal)
   for await (const { event } of follow) if (events.push(event) === total) break

@@ -1,7 +1,8 @@
 /** Several API processes as one service: their callers cannot tell which of them answers. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../fixture/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
-import { ended, eventually, type RenderAnswer, render, request } from '../topology/service.ts'
+import { ended, type RenderAnswer, render, request } from '../topology/service.ts'
 import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'
 
 const LIMITED_LIVE = `service_live_${'L'.repeat(43)}`
@@ -64,7 +65,7 @@ test('one Idempotency-Key sent to all of them at once is one render', async ({ s
     }
     const later = await Promise.all(
       APIS.map((api) =>
-        eventually(
+        until(
           () => send(api, name),
           ({ status }) => status === 202,
         ),

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
+import { until } from '../fixture/until.ts'
 import { startMade } from '../topology/cluster/made.ts'
-import { eventually } from '../topology/service.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -51,9 +51,9 @@ test('leaves no process behind when it is killed itself', async ({ signal }) => 
   const { child, exited, left } = made
   child.kill('SIGKILL')
   expect(await exited).toBeNull()
-  expect(await eventually(left, (commands) => commands.length === 0)).toEqual([])
+  expect(await until(left, (commands) => commands.length === 0)).toEqual([])
   expect(
-    await eventually(
+    await until(
       () => readdir(folder),
       (names) => names.length === 1,
     ),

@@ -1,9 +1,10 @@
 /** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../fixture/until.ts'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
-import { eventually, render, request, submit } from '../topology/service.ts'
+import { render, request, submit } from '../topology/service.ts'
 import { aCluster, aTenant } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
@@ -59,7 +60,7 @@ test('an API process without Redis says so, stays ready and tells what is publis
     (answer.detail as { directory: { isConnected: boolean } }).directory.isConnected === wanted
   await cluster.redis.kill()
   try {
-    const away = await eventually(() => readiness('api'), isConnected(false))
+    const away = await until(() => readiness('api'), isConnected(false))
     expect(away).toEqual({
       status: 200,
       detail: {
@@ -69,7 +70,7 @@ test('an API process without Redis says so, stays ready and tells what is publis
     })
     expect((await ask('api', '/livez')).status).toBe(200)
     const linesOf = async () => (await ask('api', '/metrics')).body.split('\n')
-    const metrics = await eventually(linesOf, (lines) => lines.includes('platen_redis_up 0'))
+    const metrics = await until(linesOf, (lines) => lines.includes('platen_redis_up 0'))
     expect(metrics).toContain('platen_directory_connected 0')
     const templates = await request(service, { key: LIVE, path: '/api/v1/templates' })
     expect([templates.status, templates.json()]).toMatchObject([200, { templates: [{ code: 'letter' }] }])
@@ -83,9 +84,9 @@ test('an API process without Redis says so, stays ready and tells what is publis
   } finally {
     await cluster.redis.start()
   }
-  await eventually(() => readiness('api'), isConnected(true))
+  await until(() => readiness('api'), isConnected(true))
   const served = () => render(service, LIVE, { template: 'letter', data: {} })
-  expect((await eventually(served, ({ status }) => status === 200)).status).toBe(200)
+  expect((await until(served, ({ status }) => status === 200)).status).toBe(200)
 })
 
 test('each process that drains is alive and not ready, and ends with 0 when what it has in hand is done', async () => {
@@ -97,13 +98,13 @@ test('each process that drains is alive and not ready, and ends with 0 when what
   await submit(service, LIVE, { template: 'letter', data: {}, webhook_url: receiver.url })
   const answerCall = await called.promise
   const waiting = render(service, LIVE, ENDLESS)
-  await eventually(async () => (await ask('renderer', '/metrics')).body, busy)
+  await until(async () => (await ask('renderer', '/metrics')).body, busy)
   const names = ['api', 'renderer', 'webhooks'] as const
   const stopping = names.map((name) => processOf(name).stop())
   for (const name of names) {
     expect(
       (
-        await eventually(
+        await until(
           () => readiness(name),
           ({ status }) => status === 503,
         )

@@ -1,9 +1,10 @@
 /** Partitions that are shared out anew all the time: what a renderer has in hand it goes on with, and nothing is done twice or lost. */
 import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../fixture/until.ts'
 import { IS_LONG } from '../run/form.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
-import { ended, eventually, submit } from '../topology/service.ts'
+import { ended, submit } from '../topology/service.ts'
 import { aCluster, aTenant, connectTo, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
@@ -41,7 +42,7 @@ test('while somebody joins and leaves their group, renders are begun once each, 
         { group, topics: [group], arrived: () => undefined },
         signal,
       )
-      await eventually(halved, (count) => count > before)
+      await until(halved, (count) => count > before)
     }
     await load.more()
   }
@@ -75,7 +76,7 @@ function beginLoad() {
     /** Resolves when so many more have ended. */
     async more() {
       const wanted = done + SOME
-      await eventually(
+      await until(
         async () => done,
         (count) => count >= wanted,
       )

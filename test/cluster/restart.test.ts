@@ -1,8 +1,9 @@
 /** Renderers that come and go under load: what one leaves the other takes, and no caller sees it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../fixture/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
-import { ended, eventually, render, type Service, submit } from '../topology/service.ts'
+import { ended, render, type Service, submit } from '../topology/service.ts'
 import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
@@ -45,7 +46,7 @@ function beginLoad(service: Service) {
     /** Resolves when so many more have been answered. */
     async more() {
       const wanted = statuses.length + SOME
-      await eventually(
+      await until(
         async () => statuses.length,
         (count) => count >= wanted,
       )

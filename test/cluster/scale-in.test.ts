@@ -2,9 +2,10 @@
 import type { Manifest } from '@platen/contract/render.ts'
 import { afterAll, assert, beforeAll, expect, test } from 'vitest'
 import { key, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
-import { ended, eventually, render, submit } from '../topology/service.ts'
+import { ended, render, submit } from '../topology/service.ts'
 import { aCluster, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
@@ -45,7 +46,7 @@ function renders(renderer: ServerProcess, message: string): readonly string[] {
 /** The renderer that has begun a render, once one has. */
 async function renderedBy(isIt: (ids: readonly string[]) => boolean): Promise<ServerProcess> {
   const find = async () => cluster.processes('renderer').find((each) => isIt(begunBy(each)))
-  const found = await eventually(find, (each) => each !== undefined)
+  const found = await until(find, (each) => each !== undefined)
   assert(found !== undefined)
   return found
 }
@@ -94,7 +95,7 @@ test('a renderer that drains ends what it has in hand, and holds nothing else up
   const id = await submit(service, LIVE, LONG)
   const busy = await renderedBy((ids) => ids.includes(id))
   const stopped = busy.stop()
-  await eventually(
+  await until(
     async () => busy.log(),
     (log) => log.includes('renderer draining'),
   )

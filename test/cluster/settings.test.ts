@@ -2,9 +2,10 @@
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { settingsOf } from '../conformance/redis-harness.ts'
+import { until } from '../fixture/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
-import { ended, eventually, submit } from '../topology/service.ts'
+import { ended, submit } from '../topology/service.ts'
 import { aCluster, aTenant } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
@@ -27,7 +28,7 @@ test('a delivery waits for the settings that webhooks have not yet', async ({ si
   await using redis = await connectRedis(settingsOf(cluster.redis), signal)
   await redis.call((client) => client.flushall(), signal)
   const starting = webhooks?.start()
-  await eventually(
+  await until(
     async () => webhooks?.log() ?? '',
     (log) => log.includes('webhooks serve'),
   )

@@ -16,7 +16,7 @@ import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { type ProjectionPorts, runProjection } from '@platen/webhooks/projection.ts'
 import { aFailure, aManifest, anEvent, aRecord, SILENT } from '../fixture/build.ts'
-import { eventually } from '../topology/service.ts'
+import { until } from '../fixture/until.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 import type { RedisFixture } from './redis-harness.ts'
 
@@ -98,7 +98,7 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
     async caughtUp() {
       const admin = await connection.admin()
       const ends = await admin.fetchTopicOffsets(`${prefix}render.events`)
-      await eventually(offsets, (known) => ends.every(({ partition, high }) => known[partition] === high))
+      await until(offsets, (known) => ends.every(({ partition, high }) => known[partition] === high))
     },
     wipe: async () => void (await client.call((each) => each.flushall(), signal)),
     async keep() {

@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { until } from '../fixture/until.ts'
 import { IS_LONG } from '../run/form.ts'
-import { eventually } from '../topology/service.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 import { ACCOUNTS, aScene, failure, Killed, mortal, type Scene, start, success } from './projection-scene.ts'
 import { describeOnRedis } from './redis-harness.ts'
@@ -131,7 +131,7 @@ describeOnKafka('the projection', (kafka) => {
           const gone = lost === 'charges' ? keys.filter((key) => key.includes('charges')) : keys
           await scene.redis.call((client) => client.del(...gone), signal)
           expect(await scene.charged()).not.toEqual(scene.expected())
-          await eventually(
+          await until(
             () => scene.charged(),
             (charged) => String(charged) === String(scene.expected()),
           )
@@ -154,7 +154,7 @@ describeOnKafka('the projection', (kafka) => {
       await scene.redis.call((client) => client.del(...keys), signal)
       await scene.append(two(), two(), two())
       await using _second = start(scene.ports)
-      await eventually(
+      await until(
         () => scene.charged(),
         (charged) => String(charged) === String(scene.expected()),
       )
@@ -276,7 +276,7 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
     if (render === undefined) continue
     if ('isSuccess' in step) render.isSuccess ??= step.isSuccess
     // What Redis does not take while it starts again, whoever calls it tries again.
-    await eventually(
+    await until(
       () =>
         act[step.kind](render).then(
           () => undefined,
@@ -290,7 +290,7 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
   await scene.append(...untold.map(endOf))
   stack.use(start(scene.ports))
   const found = () => scene.charged().catch(() => [])
-  await eventually(found, (charged) => String(charged) === String(scene.expected()))
+  await until(found, (charged) => String(charged) === String(scene.expected()))
   await scene.caughtUp()
   expect(await scene.charged()).toEqual(scene.expected())
 }

@@ -26,8 +26,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
 import { aFailure, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { startEmbedded } from '../topology/embedded.ts'
-import { ended, eventually, submit } from '../topology/service.ts'
+import { ended, submit } from '../topology/service.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** When the manifests of the fixtures end, and a render ends that is kept a day from then. */
@@ -305,7 +306,7 @@ test('the service removes what is past its time when it starts', async () => {
     await stores.tell(past, NEVER)
   }
   await service.start()
-  await eventually(
+  await until(
     async () => service.log(),
     (log) => log.includes('what is past its time was removed'),
   )

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
+import { until } from '../fixture/until.ts'
 import { processesWith } from '../soak/process-tree.ts'
-import { eventually } from '../topology/service.ts'
 import { endRun, RUN_VARIABLE } from './guardian.ts'
 
 /** A run that starts a process in a group of its own, says so, and waits. */
@@ -37,14 +37,14 @@ test.for(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
     await exited
     const left = async () => ({ processes: processesWith(RUN_VARIABLE, run).length, hasFolder: existsSync(folder) })
     const isGone = ({ processes, hasFolder }: Awaited<ReturnType<typeof left>>) => processes === 0 && !hasFolder
-    expect(await eventually(left, isGone)).toEqual({ processes: 0, hasFolder: false })
+    expect(await until(left, isGone)).toEqual({ processes: 0, hasFolder: false })
   },
 )
 
 test('what a run has left when it ends is named', async () => {
   const run = `run-ending-${process.pid}`
   spawn('sleep', ['600'], { detached: true, stdio: 'ignore', env: { ...process.env, [RUN_VARIABLE]: run } })
-  await eventually(
+  await until(
     async () => processesWith(RUN_VARIABLE, run).length,
     (count) => count === 1,
   )

@@ -5,8 +5,9 @@
 import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { IS_LONG } from '../run/form.ts'
-import { ended, eventually, render, submit, type TestedService } from '../topology/service.ts'
+import { ended, render, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 const FAIR_SHARE = 4
@@ -59,7 +60,7 @@ async function holdSlots(): Promise<AbortController> {
       signal: over.signal,
     }).catch(() => undefined)
   }
-  await eventually(begun, (count) => count === wanted)
+  await until(begun, (count) => count === wanted)
   return over
 }
 

@@ -9,16 +9,8 @@ import {
   NARROW_LIVE,
   NARROW_TEST,
 } from '../fixture/manifests.ts'
-import {
-  ended,
-  eventually,
-  type RenderAnswer,
-  render,
-  request,
-  type Service,
-  statusOf,
-  submit,
-} from '../topology/service.ts'
+import { until } from '../fixture/until.ts'
+import { ended, type RenderAnswer, render, request, type Service, statusOf, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 let service: Service
@@ -106,7 +98,7 @@ describe('an Idempotency-Key', () => {
 
   /** Sends a request until its first one has been answered, as a caller does who is told to wait. */
   const replayed = (body: object, key: string) =>
-    eventually(
+    until(
       () => post(body, key),
       ({ status }) => status !== 409,
     )

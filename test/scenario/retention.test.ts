@@ -7,7 +7,8 @@ import { type IdScope, mintRenderId, type RenderId } from '@platen/contract/rend
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aManifest, aRecord } from '../fixture/build.ts'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
-import { ended, eventually, render, request, type Stores, submit, type TestedService } from '../topology/service.ts'
+import { until } from '../fixture/until.ts'
+import { ended, render, request, type Stores, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -65,7 +66,7 @@ test('a change of the tenant’s storage and retention breaks no link and no id 
       '"namespaces":["team-acme"],"storage":{"bucket":"acme-own","prefix":"pdf/"},"overrides":{"retentionDays":1}',
     ),
   )
-  const moved = await eventually(
+  const moved = await until(
     async () =>
       await ended(service, ACME_LIVE, await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })),
     ({ pdf_url: url }) => String(url).includes('/acme-own/pdf/'),
@@ -78,7 +79,7 @@ test('a change of the tenant’s storage and retention breaks no link and no id 
     status: 'succeeded',
   })
   await rewrite((text) => text)
-  await eventually(
+  await until(
     async () =>
       await ended(service, ACME_LIVE, await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })),
     ({ pdf_url: url }) => !String(url).includes('/acme-own/'),

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { inspectPdf } from '../topology/oracle.ts'
-import { ended, eventually, render, request, submit } from '../topology/service.ts'
+import { ended, render, request, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 const SCRIPTED_LIVE = `service_live_${'S'.repeat(43)}`
@@ -76,7 +77,7 @@ beforeAll(async () => {
   ]
   await writeFile(join(service.manifestsDir, 'author.yaml'), manifestOf(documents))
   const list = () => request(service, { key: SCRIPTED_LIVE, path: '/api/v1/templates' })
-  await eventually(list, ({ status }) => status === 200)
+  await until(list, ({ status }) => status === 200)
 })
 
 async function pdfOf(body: object, apiKey = ACME_LIVE) {

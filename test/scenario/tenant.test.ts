@@ -17,8 +17,9 @@ import {
   tsx,
   withSpec,
 } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import type { TestedService } from '../topology/service.ts'
-import { ended, eventually, type RenderAnswer, render, request, submit } from '../topology/service.ts'
+import { ended, type RenderAnswer, render, request, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 const PAGE = tsx(`
@@ -52,12 +53,12 @@ async function publish(file: string, resources: readonly object[], to = service)
 
 const asked = (secret: string, path = '/api/v1/templates') => request(service, { key: secret, path, headers: SAME })
 const opens = (secret: string) =>
-  eventually(
+  until(
     () => asked(secret),
     ({ status }) => status === 200,
   )
 const shuts = (secret: string) =>
-  eventually(
+  until(
     () => asked(secret),
     ({ status }) => status === 401,
   )
@@ -142,7 +143,7 @@ describe('a suspended tenant', () => {
     ])
     // Where they are processes apart, one may know of a change a moment before the other.
     const isSettled = (answer: RenderAnswer) => !text(answer).includes('tenant_suspended')
-    const refused = await eventually(post, (answer) => answer.status !== 200 && isSettled(answer))
+    const refused = await until(post, (answer) => answer.status !== 200 && isSettled(answer))
     expect([refused.status, refused.json()]).toMatchObject([
       402,
       { error: { code: 'PAYMENT_REQUIRED', message: expect.stringContaining('invoice 7 is overdue') } },
@@ -151,7 +152,7 @@ describe('a suspended tenant', () => {
     expect((await fetch(String(url))).status).toBe(200)
     expect(await codes(secret)).toEqual(['letter'])
     await publish('lapsed.yaml', [tenant('lapsed', 'basic'), ...resources])
-    const served = await eventually(post, (answer) => answer.status !== 402 && isSettled(answer))
+    const served = await until(post, (answer) => answer.status !== 402 && isSettled(answer))
     expect(served.status).toBe(200)
   })
 
@@ -165,7 +166,7 @@ describe('a suspended tenant', () => {
     await using slow = await startService(settings)
     await publish('queued.yaml', [tenant('queued', 'basic'), ...resources], slow)
     const post = () => render(slow, secret, { template: 'letter', data: {}, mode: 'async' })
-    await eventually(
+    await until(
       () => request(slow, { key: secret, path: '/api/v1/templates' }),
       ({ status }) => status === 200,
     )
@@ -179,7 +180,7 @@ describe('a suspended tenant', () => {
       body: JSON.stringify({ template: 'busy', data: { rounds: 1e15 } }),
       signal: leaving.signal,
     }).catch(() => undefined)
-    await eventually(
+    await until(
       async () => slow.log(),
       (log) => log.includes('render begun'),
     )
@@ -187,7 +188,7 @@ describe('a suspended tenant', () => {
     if (isDown) await slow.kill()
     await publish('queued.yaml', [withSpec(tenant('queued', 'basic'), { suspended: true }), ...resources], slow)
     if (isDown) await slow.start()
-    await eventually(post, ({ status }) => status === 402)
+    await until(post, ({ status }) => status === 402)
     leaving.abort()
     await busy
     expect(await ended(slow, secret, id)).toMatchObject({ status: 'failed', error: { code: 'tenant_suspended' } })
@@ -202,7 +203,7 @@ describe('a change in the folder', () => {
     await opens(secret)
     expect(await codes(secret)).toEqual([])
     await publish('growing.yaml', [...resources, template('growing', 'letter', PAGE)])
-    await eventually(
+    await until(
       () => codes(secret),
       (all) => all.includes('letter'),
     )
@@ -210,7 +211,7 @@ describe('a change in the folder', () => {
     await publish('growing.yaml', [...resources, template('growing', 'letter', html('<p>html alone</p>'))])
     const post = () => render(service, secret, { template: 'letter', data: {} })
     // The plan has no html engine.
-    expect((await eventually(post, ({ status }) => status !== 200)).status).toBe(402)
+    expect((await until(post, ({ status }) => status !== 200)).status).toBe(402)
   })
 
   test('that is written to the half revokes nothing', async () => {
@@ -222,7 +223,7 @@ describe('a change in the folder', () => {
     for (const length of [whole.length - 2, whole.indexOf('planRef'), 0]) {
       const seen = service.log().length
       await writeFile(path, whole.slice(0, length))
-      await eventually(
+      await until(
         async () => service.log().slice(seen),
         // By the service itself, or by `platen publish`.
         (log) => /manifest refused|what is refused keeps/.test(log),
@@ -283,7 +284,7 @@ describe('a key', () => {
     await opens(secret)
     const seen = service.log().length
     await publish('younger.yaml', [tenant('younger', 'basic'), key('younger', 'live', secret)])
-    await eventually(
+    await until(
       async () => service.log().slice(seen),
       (log) => log.includes('KeyTaken'),
     )
@@ -310,7 +311,7 @@ describe('key material', () => {
       own,
     )
     const look = (secret: string) => request(own, { key: secret, path: '/api/v1/templates' })
-    await eventually(
+    await until(
       () => look(brought),
       ({ status }) => status === 200,
     )

@@ -3,8 +3,9 @@ import { createHash, createHmac } from 'node:crypto'
 import type { DeliveryList } from '@platen/contract/schema/answer.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_WEBHOOK_SECRET, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Received, type Receiver } from '../topology/receiver.ts'
-import { ended, eventually, type RenderAnswer, render, request, type Service, submit } from '../topology/service.ts'
+import { ended, type RenderAnswer, render, request, type Service, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 let service: Service
@@ -32,7 +33,7 @@ async function delivery(
   id: string,
   isWanted: (delivery: DeliveryList['deliveries'][number]) => boolean,
 ): Promise<DeliveryList['deliveries'][number]> {
-  const [found] = await eventually(
+  const [found] = await until(
     () => deliveriesOf(id),
     ([only]) => only !== undefined && isWanted(only),
   )

@@ -3,8 +3,9 @@ import { mkdtempDisposable, readdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manifestOf } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { ended, eventually, render, request } from '../topology/service.ts'
+import { ended, render, request } from '../topology/service.ts'
 import { calmRenderOf, HOSTILE, RESOURCES, renderOf, type SoakRender } from './document.ts'
 import { membersOf, pssOf, treeOf } from './process-tree.ts'
 
@@ -53,7 +54,7 @@ export async function soak({ renders, every, calm = CALM, onLook }: SoakOptions)
   await writeFile(join(service.manifestsDir, 'soak.yaml'), manifestOf(RESOURCES))
   for (const { key, body } of Array.from({ length: FIRST }, (_, index) => renderOf(index))) {
     const list = () => request(service, { key, path: '/api/v1/templates' })
-    await eventually(list, (answer) => Buffer.from(answer.body).includes(`"${body.template}"`))
+    await until(list, (answer) => Buffer.from(answer.body).includes(`"${body.template}"`))
   }
 
   const looks: Look[] = []
@@ -113,7 +114,7 @@ async function outcomeOf(service: EmbeddedService, { key, body, leaves }: SoakRe
   if (leaves === true) return await hangUp(service, key, body)
   // Others may have all the slots for longer than a sync render waits for one.
   const ask = () => render(service, key, body)
-  const answer = await eventually(ask, ({ status }) => status !== 503)
+  const answer = await until(ask, ({ status }) => status !== 503)
   if (answer.status === 202) {
     const { status, error } = await ended(service, key, String(answer.json()['render_id']))
     return status === 'succeeded' ? '202' : `${error?.code}: ${error?.message}`
@@ -155,7 +156,7 @@ async function slotsOf(service: EmbeddedService, engine: 'react_pdf' | 'html'): 
     most = Math.max(most, statuses.filter((status) => status === 'running').length)
     return statuses
   }
-  await eventually(look, (statuses) => statuses.every((status) => status === 'failed'))
+  await until(look, (statuses) => statuses.every((status) => status === 'failed'))
   return most
 }
 

@@ -10,9 +10,10 @@ import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { manifests } from '../fixture/manifests.ts'
+import { until } from '../fixture/until.ts'
 import { processesWith } from '../soak/process-tree.ts'
 import { scaledTimeOptions } from '../time/scaled-time.ts'
-import { eventually, type Stores, type TestedService } from './service.ts'
+import { type Stores, type TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
@@ -37,7 +38,7 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
   const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env, ...mark }
   const remove = async () => {
     // A browser that was orphaned by a kill writes for a moment yet.
-    await eventually(
+    await until(
       async () => processesWith(SERVICE_VARIABLE, folder).map(({ command }) => command),
       (left) => left.length === 0,
     )

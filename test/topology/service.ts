@@ -106,17 +106,3 @@ const STATUS_POLL_MS_MAX = 200
 export function ended(service: Service, key: string, id: string): Promise<StatusRecord> {
   return reaches(service, { key, id, states: ['succeeded', 'failed'] })
 }
-
-/** Asks again and again, as a caller would, until the answer is as wanted. Throws with the last answer when none of many was. */
-export async function eventually<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
-  let answer = await ask()
-  for (let polls = 0; !isWanted(answer); polls++) {
-    if (polls === POLLS_MAX) throw new Error(`it never came about; at last: ${JSON.stringify(answer)}`)
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
-    answer = await ask()
-  }
-  return answer
-}
-
-/** Half a minute of them: far over anything the service takes its time for. */
-const POLLS_MAX = 600

@@ -1,7 +1,8 @@
 /** How quickly callers are refused while Kafka does not answer, and that renders are taken again when it does. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../fixture/until.ts'
 import { type KafkaServer, startKafka } from '../../topology/server/kafka.ts'
-import { ended, eventually, render, submit, type TestedService } from '../../topology/service.ts'
+import { ended, render, submit, type TestedService } from '../../topology/service.ts'
 import type { Figure } from '../case.ts'
 import { invoiceData } from '../invoice.ts'
 import { quantile } from '../measure.ts'
@@ -37,7 +38,7 @@ async function* measured(how: 'killed' | 'paused', { kafka, service, awayMs }: S
   if (how === 'killed') await kafka.start()
   else kafka.resume()
   const backAt = performance.now()
-  await eventually(
+  await until(
     () => render(service, MEASURED_LIVE, { ...BODY, mode: 'async' }),
     ({ status }) => status === 202,
   )

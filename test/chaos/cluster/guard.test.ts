@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../../fixture/until.ts'
 import type { Mutant } from './rig/mutant.ts'
 import { type Deployable, killed, openRig, type Rig, wipe } from './rig/rig.ts'
 import { tryFaults } from './series.ts'
@@ -89,10 +90,13 @@ const GUARDS: readonly Guard[] = [
       find: 'if (mayWait) return {',
       replace: 'if (false) return {',
     },
-    run: ({ rig, trial, signal }) =>
+    run: ({ rig, trial }) =>
       trial.outage(() =>
         killed(rig, 'renderer', async () => {
-          await until(() => trial.load.open().length > 0, signal)
+          await until(
+            () => trial.load.open(),
+            (open) => open.length > 0,
+          )
           await wipe(rig)
           await trial.load.look()
         }),
@@ -108,12 +112,15 @@ const GUARDS: readonly Guard[] = [
       replace: 'headers: {},',
     },
     // Kafka keeps the API waiting until that has answered somebody 503.
-    run: ({ rig, trial, signal }) =>
+    run: ({ rig, trial }) =>
       trial.outage(async () => {
         const kafka = rig.proxy('api', 'kafka')
         const before = trial.load.exchanges.length
         kafka.disturb({ kind: 'stall' })
-        await until(() => trial.load.exchanges.slice(before).some(({ status }) => status === 503), signal)
+        await until(
+          () => trial.load.exchanges.slice(before),
+          (later) => later.some(({ status }) => status === 503),
+        )
         kafka.disturb(undefined)
       }),
   },
@@ -127,14 +134,17 @@ const GUARDS: readonly Guard[] = [
       replace: '',
     },
     // Who has the answer to a sync render is told once.
-    async run({ rig, trial, signal }) {
+    async run({ rig, trial }) {
       await trial.strike(stepNamed('after the answer of a receiver, before its record'), 'webhooks')
       const before = rig.posts.length
       const isRefused = ({ kind, render }: Exchange) =>
         kind === 'async' &&
         render !== undefined &&
         rig.posts.slice(before).some(({ status, body }) => status >= 500 && body.includes(uuidOf(render)))
-      await until(() => trial.load.exchanges.some(isRefused), signal)
+      await until(
+        () => trial.load.exchanges,
+        (all) => all.some(isRefused),
+      )
     },
   },
 ]
@@ -190,11 +200,6 @@ async function lookUntil(load: Load, isWanted: (exchange: Exchange) => boolean, 
 function uuidOf(render: string): string {
   // It was issued to a caller.
   return renderUuid(render as RenderId)
-}
-
-/** The callers go on meanwhile. */
-async function until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
-  while (!isSo()) await sleep(WAIT_MS, undefined, { signal })
 }
 
 let rig: Rig

@@ -5,10 +5,11 @@ import { bell } from '@platen/contract/bell.ts'
 import { manifestKey } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../../fixture/until.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { openClusterStores } from '../../topology/cluster/store.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
-import { ended, eventually, request, submit } from '../../topology/service.ts'
+import { ended, request, submit } from '../../topology/service.ts'
 import { aCluster, aTenant, connectTo } from '../harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
@@ -40,7 +41,7 @@ test('its GET is answered 500, its record is a dead letter when it comes again, 
   expect(letter.value).toEqual(value)
   expect(letter.headers['platen-reason']?.toString()).toMatch(/^the manifest cannot be read: \d+ bytes/)
   // Every record there is has been done with, and says so in the group's offsets.
-  const behind = await eventually(
+  const behind = await until(
     () => behindIn(connection, topic),
     (count) => count === 0,
   )

@@ -3,9 +3,10 @@
  * process has to be started again for that.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../../fixture/until.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
-import { ended, eventually, type RenderAnswer, reaches, render, submit } from '../../topology/service.ts'
+import { ended, type RenderAnswer, reaches, render, submit } from '../../topology/service.ts'
 import { aCluster, aTenant, connectTo, eventsIn, manifestsIn } from '../harness.ts'
 
 const KILL_LIVE = `service_live_${'K'.repeat(43)}`
@@ -71,7 +72,7 @@ test.for([
 
     await comeBack()
     while (taken.length < UNITS) {
-      const answer = await eventually(
+      const answer = await until(
         () => ask('async'),
         ({ status }) => status !== 503,
       )

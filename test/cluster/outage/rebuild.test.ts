@@ -8,8 +8,9 @@ import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../../fixture/until.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
-import { ended, eventually, reaches, render, statusOf, submit } from '../../topology/service.ts'
+import { ended, reaches, render, statusOf, submit } from '../../topology/service.ts'
 import { aCluster, aTenant, manifestsIn, redisOf } from '../harness.ts'
 
 const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
@@ -39,10 +40,10 @@ test('what was charged counts again after Redis was emptied, to the unit', async
   await using redis = await redisOf(cluster, signal)
   const usage = () => redisLimiter(redis).usage(manifest?.render.account ?? '', monthOf(Date.now()), signal)
   const isUsed = (found: object) => isDeepStrictEqual(found, used)
-  await eventually(usage, isUsed)
+  await until(usage, isUsed)
   for (let times = 0; times < 3; times += 1) {
     await redis.call((client) => client.flushall(), signal)
-    await eventually(usage, isUsed)
+    await until(usage, isUsed)
   }
   // Nobody started again, and what is left of the quota is to be had, to the last unit.
   for (let i = 15; i < QUOTA; i += 1) expect((await render(service, COUNTED_LIVE, LETTER)).status).toBe(200)
@@ -67,7 +68,7 @@ test('a render that was running in the Redis that came back, and has ended, ends
   await using redis = await redisOf(cluster, signal)
   // The service has given it out.
   const shown = () => redisRenderLedger(redis).find(id as RenderId, signal)
-  await eventually(shown, (view) => view?.state.status === 'failed')
+  await until(shown, (view) => view?.state.status === 'failed')
   for (let times = 0; times < 20; times += 1) {
     expect((await statusOf(service, PATIENT_LIVE, id)).status).toBe('failed')
   }

@@ -2,11 +2,12 @@
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../../fixture/until.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { type RedisServer, startRedis } from '../../topology/server/redis.ts'
-import { ended, eventually, type RenderAnswer, render, statusOf, submit } from '../../topology/service.ts'
+import { ended, type RenderAnswer, render, statusOf, submit } from '../../topology/service.ts'
 import { aCluster, aTenant } from '../harness.ts'
 
 const APIS = [0, 1]
@@ -96,7 +97,7 @@ test.for(Object.entries(WAYS))('Redis %s: every request is served, by each proce
   await way.come(world)
   await everywhere('platen_redis_up 1')
   for (const api of APIS) {
-    const served = await eventually(
+    const served = await until(
       () => render(cluster.at(api), key, LETTER),
       ({ headers }) => headers.get('x-ratelimit-limit') === `${LIMIT}`,
     )
@@ -142,7 +143,7 @@ test('callers of sync renders see nothing of a Redis that goes and comes in the 
   const callers = [...APIS, ...APIS].map(call)
   const some = async () => {
     const wanted = statuses.length + SOME
-    await eventually(
+    await until(
       async () => statuses.length,
       (count) => count >= wanted,
     )
@@ -205,7 +206,7 @@ async function ask({ ports: [, probes] }: ServerProcess, path: string): Promise<
 /** Resolves when every process counts this. */
 async function everywhere(line: string): Promise<void> {
   for (const each of allProcesses())
-    await eventually(
+    await until(
       () => ask(each, '/metrics'),
       (text) => text.split('\n').includes(line),
     )
@@ -221,6 +222,6 @@ async function startTimes(): Promise<readonly string[]> {
 async function known(count: number): Promise<void> {
   for (const each of world.cluster.processes('api')) {
     const countOf = async () => JSON.parse(await ask(each, '/readyz')) as { detail: { apis: number } }
-    await eventually(countOf, ({ detail }) => detail.apis === count)
+    await until(countOf, ({ detail }) => detail.apis === count)
   }
 }

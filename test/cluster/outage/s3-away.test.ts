@@ -3,11 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../../fixture/until.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy, refusalOfS3 } from '../../topology/proxy/fault-proxy.ts'
 import { startS3 } from '../../topology/server/s3.ts'
-import { ended, eventually, render, submit } from '../../topology/service.ts'
+import { ended, render, submit } from '../../topology/service.ts'
 import { aCluster, aTenant, eventsIn, manifestsIn, redisOf } from '../harness.ts'
 
 const PATIENT = `service_live_${'P'.repeat(43)}`
@@ -65,10 +66,7 @@ describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {
       const events = await eventsIn(cluster, manifests.length, signal)
       return events.filter(({ manifest }) => ids.includes(manifest.render.id))
     }
-    const events = await eventually(
-      told,
-      (found) => new Set(found.map(({ manifest }) => manifest.render.id)).size === 3,
-    )
+    const events = await until(told, (found) => new Set(found.map(({ manifest }) => manifest.render.id)).size === 3)
     expect(new Set(events.map(({ id }) => id)).size).toBe(ids.length)
   })
 })
@@ -91,7 +89,7 @@ test('a render whose S3 stays away for longer than its deadline fails as interna
   const manifest = (await manifestsIn(cluster, signal)).find(({ render: { id } }) => id === next)
   await using redis = await redisOf(cluster, signal)
   const usage = () => redisLimiter(redis).usage(manifest?.render.account ?? '', monthOf(Date.now()), signal)
-  await eventually(usage, (used) => isDeepStrictEqual(used, { charged: 1, reserved: 0 }))
+  await until(usage, (used) => isDeepStrictEqual(used, { charged: 1, reserved: 0 }))
 })
 
 test('a sync caller has its PDF though S3 is away', async () => {
@@ -109,7 +107,7 @@ function said(message: string): () => Promise<unknown> {
   const count = () => cluster.processes('renderer').flatMap((each) => each.log().split(`"msg":"${message}"`)).length
   const before = count()
   return () =>
-    eventually(
+    until(
       async () => count(),
       (found) => found > before,
     )

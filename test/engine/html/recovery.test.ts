@@ -10,7 +10,7 @@ import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, membersOf, textOf 
 /** Processes and folders go in their own time, which says nothing of how they go. */
 const PATIENCE = { timeout: 20_000, interval: 50 }
 
-async function until(check: () => void): Promise<void> {
+async function waitFor(check: () => void): Promise<void> {
   await vi.waitFor(check, PATIENCE)
 }
 
@@ -23,7 +23,7 @@ function aTestFolder(): string {
 
 /** The main process of the one browser of an engine. */
 async function theBrowser(profileDir: string) {
-  await until(() => expect(browsersOf(profileDir)).toHaveLength(1))
+  await waitFor(() => expect(browsersOf(profileDir)).toHaveLength(1))
   const [browser] = browsersOf(profileDir)
   if (browser === undefined) throw new Error('the browser has gone')
   return browser
@@ -43,7 +43,7 @@ async function endlessRenders(opened: Opened, count: number) {
   // Each test looks at the rejections in its own time.
   for (const render of renders) render.catch(() => undefined)
   const busy = () => renderers(group).filter(({ busy }) => busy >= BUSY)
-  await until(() => expect(busy()).toHaveLength(count))
+  await waitFor(() => expect(busy()).toHaveLength(count))
   return { renders, pids: busy().map(({ pid }) => pid), group, abort: () => controller.abort(new Error('deadline')) }
 }
 
@@ -82,7 +82,7 @@ describe('a crash', () => {
     process.kill(group, 'SIGKILL')
     for (const render of renders) await expect(render).rejects.toMatchObject({ code: 'render_crashed' })
     expect(textOf(await opened.render(aWork('<p>next')))).toBe('next')
-    await until(() => expect(membersOf(group)).toEqual([]))
+    await waitFor(() => expect(membersOf(group)).toEqual([]))
   })
 
   test('of the page fails its render with render_crashed, and its slot works again', async () => {
@@ -117,9 +117,9 @@ describe('a browser', () => {
     )
     const pdfs = await Promise.all(works.map((work) => opened.render(work)))
     expect(pdfs.map(textOf)).toEqual(works.map((_, index) => `${index}`))
-    await until(() => expect(membersOf(first.group)).toEqual([]))
+    await waitFor(() => expect(membersOf(first.group)).toEqual([]))
     expect(textOf(await opened.render(aWork('<p>next')))).toBe('next')
-    await until(() =>
+    await waitFor(() =>
       expect(readdirSync(opened.profileDir).filter((name) => name.startsWith('browser-'))).toHaveLength(1),
     )
   })
@@ -136,7 +136,7 @@ describe('a browser', () => {
     waiting.catch(() => undefined)
     await opened.engine[Symbol.asyncDispose]()
     for (const render of renders) await expect(render).rejects.toMatchObject({ code: 'render_crashed' })
-    await until(() => expect(membersOf(group)).toEqual([]))
+    await waitFor(() => expect(membersOf(group)).toEqual([]))
     expect(readdirSync(profileDir)).toEqual(['font'])
     await expect(opened.render(aWork('<p>x'))).rejects.toMatchObject({ code: 'render_crashed' })
   })
@@ -151,6 +151,6 @@ describe('a browser', () => {
     const { group } = await theBrowser(profileDir)
     service.kill('SIGKILL')
     await once(service, 'exit')
-    await until(() => expect(membersOf(group)).toEqual([]))
+    await waitFor(() => expect(membersOf(group)).toEqual([]))
   })
 })

@@ -7,8 +7,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shuffled } from '../../chaos/cluster/series.ts'
 import { seeded } from '../../chaos/cluster/trial/random.ts'
+import { until } from '../../fixture/until.ts'
 import { IS_LONG } from '../../run/form.ts'
-import { eventually } from '../../topology/service.ts'
 import { FAULTS, type Fault, someFaults } from './fault.ts'
 import { faultsIn } from './judge.ts'
 import { measureRevocations, type Revocations } from './revocation.ts'
@@ -79,5 +79,5 @@ test('an operator that forgets the tenants of a plan is found out', { timeout: 3
     return await faultsIn(rig)
   }
   // A tenant that is looked at for another reason has what it is to have.
-  await eventually(change, (faults) => faults.join().includes(`tenant ${tenant.name} is`))
+  await until(change, (faults) => faults.join().includes(`tenant ${tenant.name} is`))
 })

@@ -9,7 +9,7 @@ import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/
 import { ClusterError } from '@platen/operator/cluster/error.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
-import { eventually } from '../../topology/service.ts'
+import { until } from '../../fixture/until.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 const PATH = '/api/v1/namespaces/team/secrets/ci'
@@ -162,7 +162,7 @@ describe('no answer', () => {
     answer = () => undefined
     const over = new AbortController()
     const asking = client.get(PATH, over.signal)
-    await eventually(
+    await until(
       async () => asked.length,
       (count) => count === 1,
     )
@@ -202,7 +202,7 @@ test('no more is asked at once than the API server is to bear, and all of it in 
   let done = 0
   while (done < count) {
     const wanted = Math.min(CLUSTER_REQUESTS_MAX, count - done)
-    await eventually(
+    await until(
       async () => held.length,
       (waiting) => waiting === wanted,
     )

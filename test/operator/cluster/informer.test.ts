@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { eventually } from '../../topology/service.ts'
+import { until } from '../../fixture/until.ts'
 import { type Followed, type FollowedOptions, follow } from './followed.ts'
 import { hurriedClock } from './hurried-clock.ts'
 import { aScriptedApi, EXPIRED, type Fault, PATH, type ScriptedApi, said, statusAnswer } from './scripted-api.ts'
@@ -50,7 +50,7 @@ beforeEach(async () => {
 async function followed(options: Partial<FollowedOptions> = {}): Promise<Followed> {
   const informer = stack.use(follow({ access: api.access, path: PATH, ...options }))
   await informer.synced
-  await eventually(
+  await until(
     async () => api.watching(),
     (count) => count > 0,
   )
@@ -60,7 +60,7 @@ async function followed(options: Partial<FollowedOptions> = {}): Promise<Followe
 /** What it has and what it has told are what a list would give. */
 async function isCurrent(informer: Followed): Promise<void> {
   const listed = api.listed()
-  await eventually(
+  await until(
     async () => informer.seen(),
     (seen) => JSON.stringify(sorted(seen)) === JSON.stringify(sorted(listed)),
   )
@@ -102,7 +102,7 @@ describe('an informer', () => {
     const object = { metadata: { name: 'b', uid: 'uid-b', resourceVersion: '3' }, spec: 1 }
     const line = `${JSON.stringify({ type: 'ADDED', object })}\n`
     api.say(line + line)
-    await eventually(
+    await until(
       async () => informer.changes.length,
       (count) => count > 1,
     )
@@ -126,7 +126,7 @@ describe('an informer', () => {
     const informer = await followed({ check })
     api.write('a', 'bad')
     api.write('c', 'good')
-    await eventually(
+    await until(
       async () => Object.keys(informer.seen()),
       (names) => names.includes('c'),
     )
@@ -159,7 +159,7 @@ describe('an informer', () => {
   test('that is closed before it has all objects says so to who waits for them', async () => {
     api.next('list', () => undefined)
     const informer = follow({ access: api.access, path: PATH })
-    await eventually(
+    await until(
       async () => api.asked,
       (asked) => asked.length > 0,
     )
@@ -221,7 +221,7 @@ describe('a watch', () => {
     api.bookmark()
     api.forgetPast()
     api.endWatches('end')
-    await eventually(
+    await until(
       async () => api.asked,
       (asked) => asked.includes('watch 6'),
     )
@@ -283,7 +283,7 @@ describe('a watch', () => {
     const informer = await followed()
     await api.close()
     api.write('b', 1)
-    await eventually(
+    await until(
       async () => informer.logged.length,
       (count) => count > 5,
     )
@@ -345,7 +345,7 @@ test('whatever happens, in whatever order: in the end all is here as a list woul
         else if (step.do === 'fault') scripted.next('watch', step.fault)
         else if (step.do === 'bookmark') scripted.bookmark()
         else if (step.do === 'settle')
-          await eventually(
+          await until(
             async () => scripted.watching(),
             (count) => count > 0,
           )
@@ -356,7 +356,7 @@ test('whatever happens, in whatever order: in the end all is here as a list woul
         }
       }
       const listed = JSON.stringify(sorted(scripted.listed()))
-      await eventually(
+      await until(
         async () => JSON.stringify(sorted(informer.seen())),
         (seen) => seen === listed,
       )

@@ -6,9 +6,9 @@ import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
+import { until } from '../../fixture/until.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { ADMIN, type KubeServer, startKube } from '../../topology/server/kube.ts'
-import { eventually } from '../../topology/service.ts'
 import { type Followed, follow } from './followed.ts'
 
 const OBJECTS = 200
@@ -88,7 +88,7 @@ function writing(signal: AbortSignal): Promise<number> {
 /** In the end it has what a list gives, and so has who was told of its changes alone. */
 async function isCurrent(informer: Followed): Promise<void> {
   const wanted = await listed()
-  await eventually(
+  await until(
     async () => informer.seen(),
     (seen) => Object.keys(seen).length === Object.keys(wanted).length && isSubset(wanted, seen),
   )
@@ -124,7 +124,7 @@ describe('an informer under a stream of writes', () => {
     const informer = await followed(2000)
     const over = new AbortController()
     const written = writing(over.signal)
-    await eventually(
+    await until(
       async () => informer.changes.length,
       (count) => count > 10,
     )

@@ -15,10 +15,10 @@ import { isRecord, type KubeObject } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
+import { until } from '../../fixture/until.ts'
 import { openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import { ADMIN, type KubeApi } from '../../topology/server/kube.ts'
-import { eventually } from '../../topology/service.ts'
 
 const PLACE = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace: 'team-leases' }
 const HOLDER = fileURLToPath(new URL('lease-holder.ts', import.meta.url))
@@ -92,7 +92,7 @@ describe.concurrent('a lease', () => {
       renewTime: time,
       leaseTransitions: 1,
     })
-    await eventually(
+    await until(
       () => specOf('first'),
       ({ renewTime }) => renewTime !== spec['renewTime'],
     )
@@ -153,7 +153,7 @@ describe.concurrent('a lease', () => {
     await sleep(5000)
     proxy.towards(kube.port)
     const { renewTime } = await specOf('away')
-    await eventually(
+    await until(
       () => specOf('away'),
       (spec) => spec['renewTime'] !== renewTime,
     )
@@ -179,7 +179,7 @@ describe.concurrent('a lease', () => {
     await using second = await candidate('stopped', 'two').acquire()
     const before = first.said.length
     first.child.kill('SIGCONT')
-    await eventually(
+    await until(
       async () => first.said.length,
       (lines) => lines > before + 5,
     )
@@ -190,7 +190,7 @@ describe.concurrent('a lease', () => {
   test('that is deleted is made again by its holder, with the epoch it had', async () => {
     await using held = await candidate('deleted', 'one', { floor: async () => 7 }).acquire()
     await client.remove(pathOf({ ...PLACE, name: 'deleted' }), {}, NEVER)
-    await eventually(
+    await until(
       () => client.get(pathOf({ ...PLACE, name: 'deleted' }), NEVER),
       (found) => found !== undefined,
     )
@@ -224,7 +224,7 @@ describe.concurrent('a lease', () => {
     await using held = await candidate('edited', 'one').acquire()
     await edited('edited', { metadata: { labels: { team: 'platform' } } })
     const { renewTime } = await specOf('edited')
-    await eventually(
+    await until(
       () => specOf('edited'),
       (spec) => spec['renewTime'] !== renewTime,
     )
@@ -283,7 +283,7 @@ async function holderProcess(name: string): Promise<HolderProcess> {
     child,
     said,
     async next() {
-      const line = await eventually(
+      const line = await until(
         async () => said[read],
         (line) => line !== undefined,
       )

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { ROOT } from '../../architecture/source-tree.ts'
+import { until } from '../../fixture/until.ts'
 import { membersOf, treeOf } from '../../soak/process-tree.ts'
-import { eventually } from '../../topology/service.ts'
 
 const SCRIPT = `
   import { startInstalledKube } from ${JSON.stringify(join(ROOT, 'test/topology/cluster/kube.ts'))}
@@ -34,9 +34,9 @@ test('leaves nothing behind when it is killed', { timeout: 300_000 }, async () =
     }
     child.kill('SIGKILL')
     await exited
-    expect(await eventually(left, (commands) => commands.length === 0)).toEqual([])
+    expect(await until(left, (commands) => commands.length === 0)).toEqual([])
     const isEmpty = (found: readonly string[]) => found.length === 0
-    expect(await eventually(() => readdir(folder), isEmpty)).toEqual([])
+    expect(await until(() => readdir(folder), isEmpty)).toEqual([])
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }

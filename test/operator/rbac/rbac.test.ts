@@ -1,10 +1,10 @@
 /** Who may do what, by the roles in `rbac`, tried by real requests. None of them changes anything: they are dry runs. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../../fixture/until.ts'
 import { OPERATOR_NAMESPACE, PERSONAS } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeAnswer, KubeApi, KubeRequest } from '../../topology/server/kube.ts'
-import { eventually } from '../../topology/service.ts'
 import { MAY, MAY_NOT, OTHERS, TEAM } from './persona.ts'
 
 const stack = new AsyncDisposableStack()
@@ -23,7 +23,7 @@ beforeAll(async () => {
   }
   // The API server learns of roles a moment after they are applied, each with all of its rules; the operator has two.
   for (const [persona, action] of [...new Map(cases(MAY)), ['operator', 'get plans'] as const]) {
-    await eventually(() => attempt(persona, action), isGranted)
+    await until(() => attempt(persona, action), isGranted)
   }
 })
 afterAll(() => stack.disposeAsync())

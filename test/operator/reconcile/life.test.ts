@@ -1,6 +1,6 @@
 /** How resources come to their end: what of them is in force goes first, and nothing of it comes back under the same name. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../../topology/service.ts'
+import { until } from '../../fixture/until.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
@@ -43,7 +43,7 @@ test('tenants and keys are held until nothing of them is in force; plans and tem
   expect(await isGone('apikey', 'held')).toBe(false)
   expect((await rig.stored('held')).keys).toHaveLength(1)
   await rig.cluster.start()
-  await eventually(
+  await until(
     () => isGone('apikey', 'held'),
     (gone) => gone,
   )
@@ -82,7 +82,7 @@ test('what is removed while no operator runs is out of force when one does', asy
   await rig.kubectl('delete', 'apikey', 'absent', `--namespace=${TEAM}`, '--wait=false')
   await rig.cluster.start()
   for (const kind of ['tenant', 'apikey'])
-    await eventually(
+    await until(
       () => isGone(kind, 'absent'),
       (gone) => gone,
     )

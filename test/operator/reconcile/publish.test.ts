@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../../fixture/until.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { AUDIT_LOG } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
-import { eventually } from '../../topology/service.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig } from '../rig/rig.ts'
 
@@ -53,7 +53,7 @@ test('a leader that stood still finds its place taken, and writes nothing more',
   const [published, version] = [await mark(), await versions()]
   leader.resume()
   // It ends by itself.
-  await eventually(
+  await until(
     () => isAlive(leader),
     (alive) => !alive,
   )
@@ -72,7 +72,7 @@ test('what Redis has lost is published again, and who follows keeps its settings
   })()
   const last = await mark()
   await rig.redis.call((client) => client.flushall(), SOON())
-  await eventually(mark, (now) => now !== null && now !== last)
+  await until(mark, (now) => now !== null && now !== last)
   const stored = await rig.stored('acme')
   watching.abort()
   await watch
@@ -139,7 +139,7 @@ test('the epoch does not go back where the Lease is deleted', async () => {
   const before = await epoch()
   await rig.kubectl('delete', 'lease', LEASE, `--namespace=${OPERATOR_NAMESPACE}`)
   const path = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/${LEASE}`
-  const { body } = await eventually(
+  const { body } = await until(
     () => rig.kube.request({ path }),
     ({ status }) => status === 200,
   )
@@ -185,8 +185,8 @@ async function startAgain(operator: ServerProcess): Promise<void> {
 /** For what may take a minute. */
 async function patiently<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
   for (let more = 3; more > 0; more--) {
-    const answer = await eventually(ask, isWanted).catch(() => undefined)
+    const answer = await until(ask, isWanted).catch(() => undefined)
     if (answer !== undefined) return answer
   }
-  return eventually(ask, isWanted)
+  return until(ask, isWanted)
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { hashOfKey } from '@platen/contract/api-key.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClocks } from '../../chaos/cluster/rig/clock.ts'
+import { until } from '../../fixture/until.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
-import { eventually } from '../../topology/service.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 import { readSecret } from '../rig/secret.ts'
@@ -41,7 +41,7 @@ const hashesOf = (tenant: string) => rig.published(tenant).keys.map(({ hash }) =
 const rotate = (name: string, at: string) =>
   rig.kubectl('annotate', 'apikey', name, `--namespace=${TEAM}`, '--overwrite', `platen.dev/rotate=${at}`)
 const isServed = (name: string, at: string) =>
-  eventually(
+  until(
     () => rig.get('apikey', name),
     ({ status }) => status?.['rotation'] === at,
   )
@@ -100,12 +100,12 @@ test('a key that was rotated lives on for its overlap, and no longer', async ({ 
   await rig.apply(anApiKey('gentle', 'acme', { overlapHours: 1, description: 'an hour later' }))
   await rig.publishes('acme', () => !hashesOf('acme').includes(hashOfKey(first)))
   expect(hashesOf('acme')).toContain(hashOfKey(second))
-  await eventually(
+  await until(
     () => secretIn(TEAM, 'gentle-key'),
     (data) => data['previousSha256'] === undefined,
   )
   // It is written last.
-  await eventually(
+  await until(
     () => rig.get('apikey', 'gentle'),
     ({ status }) => status?.['previous'] === undefined,
   )
@@ -117,7 +117,7 @@ test('a webhook secret is made, sealed, and rotated', async () => {
   expect([before.length, typeof first]).toEqual([1, 'string'])
   const at = '2026-02-02T00:00:00Z'
   await rig.kubectl('annotate', 'tenant', 'acme', `platen.dev/rotate-webhook-secret=${at}`)
-  await eventually(
+  await until(
     () => rig.get('tenant', 'acme'),
     ({ status }) => status?.['rotation'] === at,
   )
@@ -136,7 +136,7 @@ test('a Secret that somebody has edited is found out and put right', async () =>
   const edit = (data: object) =>
     rig.kubectl('patch', 'secret', 'edited-key', `--namespace=${TEAM}`, `--patch=${JSON.stringify(data)}`)
   await edit({ stringData: { tenant: 'globex', keyId: 'x' } })
-  await eventually(
+  await until(
     () => secretIn(TEAM, 'edited-key'),
     (data) => data['tenant'] === 'acme' && data['keyId'] === before['keyId'],
   )

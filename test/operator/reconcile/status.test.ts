@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { API_VERSION } from '@platen/operator/reconcile/declared.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../../topology/service.ts'
+import { until } from '../../fixture/until.ts'
 import { anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Found, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
@@ -70,11 +70,11 @@ test('nothing is written where nothing has changed', async () => {
   await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), tenant)
   await rig.apply(aTemplate('quiet', 'quiet'), anApiKey('quiet', 'quiet'))
   for (const place of PLACES) await rig.says(place, { Ready: 'Ready', Propagated: 'Propagated' })
-  await eventually(
+  await until(
     () => foundAt('tenant/quiet'),
     ({ status }) => status?.['templates'] === 1 && status['apiKeys'] === 1,
   )
-  await eventually(
+  await until(
     () => foundAt(`plan/${PLAN}`),
     ({ status }) => status?.['tenants'] === 1,
   )
@@ -119,7 +119,7 @@ test('what others write to a resource is none of its business, but for its statu
       `--patch=${JSON.stringify(patch)}`,
     )
   const isUndone = () =>
-    eventually(
+    until(
       () => foundAt(place),
       (found) => isDeepStrictEqual(found.status, before.status),
     )
@@ -132,7 +132,7 @@ test('what others write to a resource is none of its business, but for its statu
   const told = (found: Found) =>
     found.status?.conditions?.map(({ lastTransitionTime: _lastTransitionTime, ...condition }) => condition)
   const isToldAnew = () =>
-    eventually(
+    until(
       () => foundAt(place),
       (found) => isDeepStrictEqual(told(found), told(before)),
     )
@@ -153,7 +153,7 @@ test('a status that was edited while nobody followed is put right', async () => 
   await rig.cluster.stop()
   await rig.kubectl(...edit)
   await rig.cluster.start()
-  await eventually(
+  await until(
     () => foundAt('tenant/meanwhile'),
     ({ status }) => isDeepStrictEqual(status, before.status),
   )
@@ -171,7 +171,7 @@ test('an event is recorded when a resource becomes ready or ceases to be, and at
   await rig.rested()
   await rig.apply(aTenant('moody', { namespaces: [] }))
   await rig.says('apikey/moody', { Ready: 'NamespaceNotAllowed' })
-  const events = await eventually(
+  const events = await until(
     () => eventsOf('apikey/moody'),
     (all) => all.length >= 3,
   )
@@ -197,7 +197,7 @@ test('a rotation that is asked for by no time is refused in an event', async () 
   const place = 'apikey/muddled'
   await rig.apply(aTenant('muddled'), annotated(anApiKey('muddled', 'muddled'), { 'platen.dev/rotate': 'now' }))
   await rig.says(place, { Ready: 'Ready' })
-  const events = await eventually(
+  const events = await until(
     () => eventsOf(place),
     (all) => all.some((event) => event.startsWith('Warning')),
   )

@@ -2,8 +2,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../architecture/source-tree.ts'
+import { until } from '../../fixture/until.ts'
 import { type KubeApi, type KubeServer, startKube } from '../server/kube.ts'
-import { eventually } from '../service.ts'
 
 /** That of the operator, as `rbac/operator.yaml` has it. */
 export const OPERATOR_NAMESPACE = 'platen'
@@ -29,7 +29,7 @@ export async function startInstalledKube(): Promise<KubeServer> {
   if (code !== 0) throw new Error(stderr)
   await kube.apply(['crds', 'rbac'].flatMap(manifestsIn))
   // Roles count a moment after they are applied.
-  await eventually(
+  await until(
     () => kube.request({ path: '/apis/platen.dev/v1alpha1/plans', as: OPERATOR_PERSONA }),
     ({ status }) => status === 200,
   )

@@ -10,8 +10,8 @@ import { Agent, request as requestSecurely } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseAllDocuments } from 'yaml'
+import { until } from '../../fixture/until.ts'
 import { aCertificate, type Certificate } from '../host.ts'
-import { eventually } from '../service.ts'
 import { binaryOf } from './binary.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
 
@@ -263,7 +263,7 @@ export function kubeApi({ port, ca, tokens, folder }: KubeFacts): KubeApi {
     async apply(manifests) {
       const { code, stderr } = await kubectl(['apply', ...manifests.map((file) => `--filename=${file}`)])
       if (code !== 0) throw new Error(stderr)
-      for (const path of await definedBy(manifests)) await eventually(() => request({ path }), isListed)
+      for (const path of await definedBy(manifests)) await until(() => request({ path }), isListed)
     },
   }
 }
