@@ -1,7 +1,7 @@
 /** A real Kafka: one node, broker and controller in one. */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { aCertificate, type Certificate } from '../host.ts'
@@ -55,7 +55,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
   const { secured = false, proxies = [], isMeasured = false } = options
   const path = binaryOf('kafka')
   const certificate = secured ? aCertificate({ name: NAME, address: HOST }) : undefined
-  const java = isMeasured ? HEAP : `${HEAP} ${BRIEF} -XX:SharedArchiveFile=${await classArchiveOf(path)}`
+  const java = isMeasured ? HEAP : `${HEAP} ${BRIEF} -XX:SharedArchiveFile=${classArchiveOf(path)}`
   const server = await startServer(recipeOf({ path, java, certificate, proxies }))
   const access = certificate && { tls: { ca: certificate.cert, servername: NAME }, user: USER, stranger: STRANGER }
   return { ...server, host: HOST, broker: `${HOST}:${server.port}`, proxied: server.ports.slice(OWN_PORTS), access }
@@ -87,26 +87,25 @@ function recipeOf({ path, java, certificate, proxies = [] }: Start): Recipe {
 }
 
 /**
- * Kafka's classes as the JVM has them once they are loaded: a start with it takes 2.7 s of CPU instead of 4.7. Made once for each Kafka
- * on the machine; the JVM does without one that does not fit it.
+ * Where Kafka's classes lie as the JVM has them once they are loaded: a start with it takes 2.7 s of CPU instead of 4.7. The JVM does
+ * without where there is none, or one that does not fit.
  */
-async function classArchiveOf(path: string): Promise<string> {
-  const cache = cacheFolder(process.env)
+function classArchiveOf(path: string): string {
   const key = createHash('sha256').update(path).digest('hex').slice(0, 16)
-  const archive = join(cache, `kafka-classes-${key}.jsa`)
-  if (existsSync(archive)) return archive
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, `.building-${process.pid}-`))
-  try {
-    const draft = join(folder, 'classes.jsa')
-    const java = `${HEAP} ${BRIEF} -XX:ArchiveClassesAtExit=${draft}`
-    await using server = await startServer(recipeOf({ path, java }))
-    await server.stop()
-    await rename(draft, archive)
-    return archive
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  return join(cacheFolder(process.env), `kafka-classes-${key}.jsa`)
+}
+
+/** Makes it where it is missing: a JVM writes it at its end, which takes some seconds. */
+async function archiveClasses(): Promise<void> {
+  const path = binaryOf('kafka')
+  const archive = classArchiveOf(path)
+  if (existsSync(archive)) return
+  await mkdir(cacheFolder(process.env), { recursive: true })
+  const draft = `${archive}.${process.pid}`
+  await using server = await startServer(recipeOf({ path, java: `${HEAP} ${BRIEF} -XX:ArchiveClassesAtExit=${draft}` }))
+  await server.stop()
+  // Only a whole one has its name: tests may run beside this.
+  await rename(draft, archive)
 }
 
 function propertiesIn({ folder }: Place): string {
@@ -195,3 +194,6 @@ function answers({ ports: [, , ownPort = 0] }: Place, signal: AbortSignal): Prom
     socket.write(API_VERSIONS)
   })
 }
+
+// `make test` does this before it starts, as a test's own Kafka would be late by it.
+if (import.meta.main) await archiveClasses()
