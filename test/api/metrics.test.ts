@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
 import { render, submit } from '../topology/service.ts'

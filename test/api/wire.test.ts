@@ -9,7 +9,7 @@ import type { RenderRecord } from '@platen/contract/render.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
 import { NEVER } from '../fixture/build.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 
 const MIB = 1024 * 1024
 const KEY = `Authorization: Bearer ${LIVE_KEY}`

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, render, request, statusOf, submit } from '../topology/service.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { ended, render, request } from '../topology/service.ts'
 

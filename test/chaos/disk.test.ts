@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ACME_LIVE, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, reaches, render, request, submit } from '../topology/service.ts'
 

@@ -1,7 +1,7 @@
 /** The embedded service told to go while it has renders in hand that take longer than it has. */
 import { expect, test } from 'vitest'
 import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, reaches, render, submit } from '../topology/service.ts'
 

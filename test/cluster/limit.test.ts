@@ -1,6 +1,6 @@
 /** Several API processes as one service: their callers cannot tell which of them answers. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { ended, type RenderAnswer, render, request } from '../topology/service.ts'
 import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'

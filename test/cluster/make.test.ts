@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { startMade } from '../topology/cluster/made.ts'
 
 let folder: string

@@ -1,6 +1,6 @@
 /** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'

@@ -1,8 +1,8 @@
 /** Partitions that are shared out anew all the time: what a renderer has in hand it goes on with, and nothing is done twice or lost. */
 import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../fixture/until.ts'
 import { IS_LONG } from '../run/form.ts'
+import { until } from '../time/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { ended, submit } from '../topology/service.ts'
 import { aCluster, aTenant, connectTo, manifestsIn } from './harness.ts'

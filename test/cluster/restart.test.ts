@@ -1,7 +1,7 @@
 /** Renderers that come and go under load: what one leaves the other takes, and no caller sees it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { ended, render, type Service, submit } from '../topology/service.ts'
 import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'

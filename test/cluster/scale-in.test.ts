@@ -2,7 +2,7 @@
 import type { Manifest } from '@platen/contract/render.ts'
 import { afterAll, assert, beforeAll, expect, test } from 'vitest'
 import { key, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
 import { ended, render, submit } from '../topology/service.ts'

@@ -2,7 +2,7 @@
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { settingsOf } from '../conformance/redis-harness.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { ended, submit } from '../topology/service.ts'

@@ -16,7 +16,7 @@ import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { type ProjectionPorts, runProjection } from '@platen/webhooks/projection.ts'
 import { aFailure, aManifest, anEvent, aRecord, SILENT } from '../fixture/build.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 import type { RedisFixture } from './redis-harness.ts'
 

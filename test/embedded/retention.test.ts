@@ -26,7 +26,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
 import { aFailure, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'
 

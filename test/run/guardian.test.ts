@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { until } from '../fixture/until.ts'
 import { processesWith } from '../soak/process-tree.ts'
+import { until } from '../time/until.ts'
 import { endRun, RUN_VARIABLE } from './guardian.ts'
 
 /** A run that starts a process in a group of its own, says so, and waits. */

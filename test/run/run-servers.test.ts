@@ -1,7 +1,7 @@
 /** The servers that the tests of a run share, and what the run is told when one of them dies. */
 import { expect, test } from 'vitest'
-import { until } from '../fixture/until.ts'
 import { processes } from '../soak/process-tree.ts'
+import { until } from '../time/until.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { openRunServers, type RunServerFacts } from './run-servers.ts'
 

@@ -5,8 +5,8 @@
 import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
 import { IS_LONG } from '../run/form.ts'
+import { until } from '../time/until.ts'
 import { ended, render, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 

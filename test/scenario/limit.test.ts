@@ -9,7 +9,7 @@ import {
   NARROW_LIVE,
   NARROW_TEST,
 } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { ended, type RenderAnswer, render, request, type Service, statusOf, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 

@@ -7,7 +7,7 @@ import { type IdScope, mintRenderId, type RenderId } from '@platen/contract/rend
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aManifest, aRecord } from '../fixture/build.ts'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import { ended, render, request, type Stores, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 

@@ -17,7 +17,7 @@ import {
   tsx,
   withSpec,
 } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
+import { until } from '../time/until.ts'
 import type { TestedService } from '../topology/service.ts'
 import { ended, type RenderAnswer, render, request, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'

@@ -10,9 +10,9 @@ import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { manifests } from '../fixture/manifests.ts'
-import { until } from '../fixture/until.ts'
 import { processesWith } from '../soak/process-tree.ts'
 import { scaledTimeOptions } from '../time/scaled-time.ts'
+import { until } from '../time/until.ts'
 import { type Stores, type TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname

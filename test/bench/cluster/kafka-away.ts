@@ -1,6 +1,6 @@
 /** How quickly callers are refused while Kafka does not answer, and that renders are taken again when it does. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { type KafkaServer, startKafka } from '../../topology/server/kafka.ts'
 import { ended, render, submit, type TestedService } from '../../topology/service.ts'
 import type { Figure } from '../case.ts'

@@ -1,7 +1,7 @@
 /** What callers of a cluster see of it that Redis is away: the same requests with Redis, without it, and with one that is wedged. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { REDIS_DOUBT_MS } from '@platen/contract/redis-limit.ts'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { startKafka } from '../../topology/server/kafka.ts'
 import { ended, type RenderAnswer, render, request, submit } from '../../topology/service.ts'
 import type { Figure } from '../case.ts'

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import type { Mutant } from './rig/mutant.ts'
 import { type Deployable, killed, openRig, type Rig, wipe } from './rig/rig.ts'
 import { tryFaults } from './series.ts'

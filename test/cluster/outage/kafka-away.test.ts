@@ -3,7 +3,7 @@
  * process has to be started again for that.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
 import { ended, type RenderAnswer, reaches, render, submit } from '../../topology/service.ts'

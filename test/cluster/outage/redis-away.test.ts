@@ -2,7 +2,7 @@
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'

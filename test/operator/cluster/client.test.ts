@@ -9,7 +9,7 @@ import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/
 import { ClusterError } from '@platen/operator/cluster/error.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 const PATH = '/api/v1/namespaces/team/secrets/ci'

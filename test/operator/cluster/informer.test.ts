@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { type Followed, type FollowedOptions, follow } from './followed.ts'
 import { hurriedClock } from './hurried-clock.ts'
 import { aScriptedApi, EXPIRED, type Fault, PATH, type ScriptedApi, said, statusAnswer } from './scripted-api.ts'

@@ -6,7 +6,7 @@ import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { ADMIN, type KubeServer, startKube } from '../../topology/server/kube.ts'
 import { type Followed, follow } from './followed.ts'

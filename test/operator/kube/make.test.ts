@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { ROOT } from '../../architecture/source-tree.ts'
-import { until } from '../../fixture/until.ts'
 import { membersOf, treeOf } from '../../soak/process-tree.ts'
+import { until } from '../../time/until.ts'
 
 const SCRIPT = `
   import { startInstalledKube } from ${JSON.stringify(join(ROOT, 'test/topology/cluster/kube.ts'))}

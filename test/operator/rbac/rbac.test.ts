@@ -1,7 +1,7 @@
 /** Who may do what, by the roles in `rbac`, tried by real requests. None of them changes anything: they are dry runs. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { OPERATOR_NAMESPACE, PERSONAS } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeAnswer, KubeApi, KubeRequest } from '../../topology/server/kube.ts'

@@ -1,6 +1,6 @@
 /** How resources come to their end: what of them is in force goes first, and nothing of it comes back under the same name. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 

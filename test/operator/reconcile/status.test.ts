@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { API_VERSION } from '@platen/operator/reconcile/declared.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Found, type Rig, startRig, TEAM } from '../rig/rig.ts'
 

@@ -1,7 +1,7 @@
 /** What the statuses of tenants say of whatever stands in the way of their settings, and what stays in force meanwhile. */
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Published, type Rig, startRig } from '../rig/rig.ts'
 

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../architecture/source-tree.ts'
-import { until } from '../../fixture/until.ts'
+import { until } from '../../time/until.ts'
 import { type KubeApi, type KubeServer, startKube } from '../server/kube.ts'
 
 /** That of the operator, as `rbac/operator.yaml` has it. */
