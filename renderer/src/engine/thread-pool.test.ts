@@ -216,6 +216,21 @@ test('a spare that does not start waits its time, whatever is rendered meanwhile
   expect(alive()).toHaveLength(2)
 })
 
+test('is running again with a thread that warmed up while the last ready one was given up', async () => {
+  const { pool, threads, start } = await aPool({ isNew: true })
+  const givenUp = new AbortController()
+  const running = pool.run(TASK, givenUp.signal)
+  const spare = threads.at(-1)
+  if (spare === undefined) throw new Error('there is a spare thread')
+  spare.postMessage = () => undefined
+  start()
+  givenUp.abort(new Error('enough'))
+  await expect(running).rejects.toThrow('enough')
+  expect(pool.state()).toBe('starting')
+  spare.say({ kind: 'warm' })
+  expect(pool.state()).toBe('running')
+})
+
 test('is starting at first, running with a thread, and broken when none has come up for long', async () => {
   const { pool, clock, alive, start } = await aPool()
   expect(pool.state()).toBe('running')

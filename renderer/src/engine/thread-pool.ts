@@ -240,6 +240,8 @@ class Threads implements ThreadPool {
       if (isOnly && this.#waiting.length > 0) thread.isReady = true
       else this.#warmUp(thread)
     } else if (reply.kind === 'warm') {
+      // All others may have gone while it warmed up.
+      this.#presence.came()
       thread.isReady = true
       thread.isWarm = true
     } else {
