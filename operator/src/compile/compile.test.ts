@@ -156,6 +156,17 @@ describe('a tenant', () => {
     expect(condition(result, rival, 'Accepted')).toMatchObject({ status: 'False', reason: 'PrefixTaken' })
   })
 
+  test('is told the oldest of several in its way, also when that has come there last', () => {
+    const other = aTenantResource({ metadata: globex, spec: { storage: { prefix: 'a/c/' } } })
+    const wider = aTenantResource({ metadata: { name: 'wider', createdAt: 9 }, spec: { storage: { prefix: 'a/' } } })
+    const previous = compiled([...platform, other, wider])
+    expect(condition(previous, wider, 'Accepted')?.message).toContain('Tenant globex')
+    const resources = [aPlanResource(), aTenantResource({ spec: { storage: { prefix: 'a/b/' } } }), other, wider]
+    const moved = compiled(resources, { previous })
+    for (const result of [moved, compiled(resources, { previous: moved })])
+      expect(condition(result, wider, 'Accepted')?.message).toContain('Tenant acme')
+  })
+
   test('may use the same prefix in another bucket', () => {
     const rival = aTenantResource({ metadata: globex, spec: { storage: { prefix: 'acme/', bucket: 'globex' } } })
     expect(compiled([...platform, rival]).snapshot.tenants.size).toBe(2)

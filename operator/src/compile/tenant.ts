@@ -193,43 +193,80 @@ function claimStorage({
   }
   const staying = tenants.filter(stays)
   const moving = tenants.filter((tenant) => !stays(tenant))
-  const heldBack = new Map<TenantResource, Finding>()
+  const heldBack = new Map<TenantResource, string>()
   // Each that is held back may be in the way of others, so they claim anew.
   for (;;) {
-    const claim = storageClaims()
-    for (const prefix of SERVICE_PREFIXES) claim({ bucket: serviceBucket, prefix }, 'the service')
-    const refusals = new Map(heldBack)
+    const claims = serviceClaims(serviceBucket)
+    const refused = new Map(heldBack)
     const seek = (resource: TenantResource) => {
-      const owner = claim(storageOf(resource, serviceBucket), labelOf(resource))
-      if (owner !== undefined)
-        refusals.set(resource, fails('Accepted', 'PrefixTaken', `storage.prefix overlaps that of ${owner}`))
+      const owner = claims.claim(storageOf(resource, serviceBucket), labelOf(resource))
+      if (owner !== undefined) refused.set(resource, owner)
     }
     staying.forEach(seek)
     for (const resource of heldBack.keys())
-      claim(before(resource) ?? storageOf(resource, serviceBucket), labelOf(resource))
+      claims.claim(before(resource) ?? storageOf(resource, serviceBucket), labelOf(resource))
     moving.filter((resource) => !heldBack.has(resource)).forEach(seek)
-    const more = moving.filter((resource) => refusals.has(resource) && !heldBack.has(resource) && before(resource))
-    if (more.length === 0) return refusals
-    for (const resource of more) heldBack.set(resource, refusals.get(resource) as Finding)
+    const more = moving.filter((resource) => refused.has(resource) && !heldBack.has(resource) && before(resource))
+    if (more.length === 0) return refusalsOf({ tenants, serviceBucket, refused, before })
+    for (const resource of more) heldBack.set(resource, refused.get(resource) as string)
   }
 }
 
-type Claim = (storage: Tenant['storage'], owner: string) => string | undefined
+interface Refused {
+  /** The oldest first. */
+  readonly tenants: readonly TenantResource[]
+  readonly serviceBucket: string
+  /** Who stood in the way when it was refused. */
+  readonly refused: ReadonlyMap<TenantResource, string>
+  readonly before: (resource: TenantResource) => Tenant['storage'] | undefined
+}
 
-/** Claims storage for one owner after the other, and tells who has it already, or a part of it, or what it is a part of. */
-function storageClaims(): Claim {
+/** Of several in the way the oldest is named, whoever came there first: what stands is told in the same words as long as it stands. */
+function refusalsOf({ tenants, serviceBucket, refused, before }: Refused): ReadonlyMap<TenantResource, Finding> {
+  const { claim, ownerOf } = serviceClaims(serviceBucket)
+  for (const resource of tenants) {
+    const storage = refused.has(resource) ? before(resource) : storageOf(resource, serviceBucket)
+    if (storage !== undefined) claim(storage, labelOf(resource))
+  }
+  const findingOf = (resource: TenantResource, last: string): Finding => {
+    const owner = ownerOf(storageOf(resource, serviceBucket), labelOf(resource)) ?? last
+    return fails('Accepted', 'PrefixTaken', `storage.prefix overlaps that of ${owner}`)
+  }
+  return new Map([...refused].map(([resource, last]) => [resource, findingOf(resource, last)]))
+}
+
+interface StorageClaims {
+  /** Claims storage for an owner, and tells who has it already, or a part of it, or what it is a part of. */
+  readonly claim: (storage: Tenant['storage'], owner: string) => string | undefined
+  /** Who has it, as above, other than this one. */
+  readonly ownerOf: (storage: Tenant['storage'], other: string) => string | undefined
+}
+
+/** With what the service has itself. */
+function serviceClaims(serviceBucket: string): StorageClaims {
   const owners = new Map<string, string>()
-  /** Who first claimed something inside a folder. */
-  const inside = new Map<string, string>()
-  return ({ bucket, prefix }, owner) => {
-    const whole = folderOf({ bucket, prefix })
-    const folders = [...foldersAbove(whole), whole]
-    const taken = folders.map((folder) => owners.get(folder)).find((known) => known !== undefined) ?? inside.get(whole)
+  /** Who claimed something inside a folder, in this order. */
+  const inside = new Map<string, string[]>()
+  const foldersOf = (whole: string) => [...foldersAbove(whole), whole]
+  const ownerOf = (storage: Tenant['storage'], other: string) => {
+    const whole = folderOf(storage)
+    const found = [...foldersOf(whole).flatMap((folder) => owners.get(folder) ?? []), ...(inside.get(whole) ?? [])]
+    return found.find((owner) => owner !== other)
+  }
+  const claim = (storage: Tenant['storage'], owner: string) => {
+    const taken = ownerOf(storage, owner)
     if (taken !== undefined) return taken
+    const whole = folderOf(storage)
     owners.set(whole, owner)
-    for (const folder of folders) if (!inside.has(folder)) inside.set(folder, owner)
+    for (const folder of foldersOf(whole)) {
+      const owners = inside.get(folder)
+      if (owners === undefined) inside.set(folder, [owner])
+      else owners.push(owner)
+    }
     return undefined
   }
+  for (const prefix of SERVICE_PREFIXES) claim({ bucket: serviceBucket, prefix }, 'the service')
+  return { claim, ownerOf }
 }
 
 /** A storage by one name: `bucket a/b/`. */
