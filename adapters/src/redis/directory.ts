@@ -25,8 +25,8 @@ export interface RedisDirectoryOptions {
 export interface RedisDirectory extends Directory, AsyncDisposable {
   state(): DirectoryState
   /**
-   * The processes that say what they enforce, itself included, as they were when it last said so; 1 until then. It becomes no lower
-   * while Redis answers late.
+   * The processes that say what they enforce, itself included, as they were when it last said so; 1 until then. It becomes lower only
+   * when there were fewer for as long as a report counts.
    */
   readers(): number
   /** Looks once at what is published now. Throws `Unavailable` where Redis cannot be asked. */
@@ -41,7 +41,8 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   const { clock } = options
   const copy = openCopy(options)
   const closing = new AbortController()
-  const link: Link = { isConnected: true, reason: undefined, confirmedAt: clock.monotonic(), readers: 1 }
+  const confirmedAt = clock.monotonic()
+  const link: Link = { isConnected: true, reason: undefined, confirmedAt, readers: 1, fewerSince: undefined }
   const takeLook = looker(options, copy, link)
   const inTurn = openTurns()
   // One at a time: two would each take the other's settings for old ones.
@@ -76,6 +77,8 @@ interface Link {
   reason: string | undefined
   confirmedAt: number
   readers: number
+  /** Since when fewer of them are told of. */
+  fewerSince: number | undefined
 }
 
 type Look = (steps: readonly Step[], signal: AbortSignal) => Promise<void>
@@ -93,10 +96,9 @@ function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, lin
     const askedAt = clock.monotonic()
     // The script answers with a number.
     const readers = (await script({ keys: [], request }, signal)) as number
-    // While Redis is slow the reports of the others are late, too: who is missing has not gone for that.
-    const isLate = clock.monotonic() - askedAt > REDIS_CALL_MS_MAX
-    link.readers = isLate ? Math.max(link.readers, readers) : readers
-    reported = { mark, at: clock.monotonic() }
+    const now = clock.monotonic()
+    countReaders(link, readers, { now, isLate: now - askedAt > REDIS_CALL_MS_MAX })
+    reported = { mark, at: now }
   }
   return async (steps, signal) => {
     // Before it loads anything: what is published after this waits for it, and what was published before, it loads.
@@ -109,9 +111,21 @@ function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, lin
   }
 }
 
+/**
+ * Who is missing may not have gone: while Redis is slow the reports of the others are late, too, and one that has come back empty has
+ * the first of them alone.
+ */
+function countReaders(link: Link, readers: number, { now, isLate }: { now: number; isLate: boolean }): void {
+  if (readers >= link.readers || isLate) link.fewerSince = undefined
+  else link.fewerSince ??= now
+  const isOver = link.fewerSince !== undefined && now - link.fewerSince >= DIRECTORY_REPORTED_MS
+  if (readers > link.readers || isOver) link.readers = readers
+}
+
 function lose(link: Link, log: Log, err: unknown): void {
   if (link.isConnected) log.warn({ err }, 'directory unreachable, last good settings kept')
   link.isConnected = false
+  link.fewerSince = undefined
   link.reason = 'Redis cannot be asked'
 }
 

@@ -79,6 +79,8 @@ test.for(Object.entries(WAYS))('Redis %s: every request is served, by each proce
   const finished = await submit(cluster.at(0), key, LETTER)
   expect((await ended(cluster.at(0), key, finished)).status).toBe('succeeded')
 
+  await using absence = new AsyncDisposableStack()
+  absence.defer(async () => void (await way.come(world)))
   await way.leave(world)
   await everywhere('platen_redis_up 0')
   for (const api of APIS) {
@@ -94,7 +96,7 @@ test.for(Object.entries(WAYS))('Redis %s: every request is served, by each proce
     expect((await ended(cluster.at(1), key, id)).status).toBe('succeeded')
   }
 
-  await way.come(world)
+  await absence.disposeAsync()
   await everywhere('platen_redis_up 1')
   for (const api of APIS) {
     const served = await until(
