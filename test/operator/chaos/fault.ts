@@ -75,8 +75,10 @@ async function stalled({ leader }: ChaosRig, ms: number): Promise<void> {
   proxy.disturb(undefined)
 }
 
+/** It is away for longer than a lease lasts. */
 async function apiServerRestarted({ kube }: ChaosRig): Promise<void> {
   await kube.stop()
+  await sleep(LEASE_MS)
   await kube.start()
 }
 

@@ -225,6 +225,8 @@ function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
     '--disable-admission-plugins=ServiceAccount',
     '--endpoint-reconciler-type=none',
     '--profiling=false',
+    // Else it waits a minute for whoever watches.
+    '--shutdown-watch-termination-grace-period=1s',
     `--audit-policy-file=${join(folder, 'audit.json')}`,
     `--audit-log-path=${join(folder, AUDIT_LOG)}`,
   ]
