@@ -179,10 +179,15 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     }
     expect(await counted()).toBe(2)
     await two[Symbol.asyncDispose]()
+    const countedLong = async () => {
+      const counts: number[] = []
+      for (let ms = 0; ms <= DIRECTORY_REPORTED_MS; ms += DIRECTORY_REPORT_MS) counts.push(await counted())
+      return counts.at(-1)
+    }
     lateMs = REDIS_CALL_MS_MAX + 1
-    expect(await counted()).toBe(2)
+    expect(await countedLong()).toBe(2)
     lateMs = 0
-    expect(await counted()).toBe(1)
+    expect(await countedLong()).toBe(1)
   })
 
   test.for([
