@@ -42,10 +42,16 @@ export const PROJECTION_READER = 'projection'
 export async function runProjection(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
   const ended = new AbortController()
   const stopping = AbortSignal.any([signal, ended.signal])
-  // Neither is left behind by the other.
-  const endings = await Promise.allSettled(
-    [project(ports, stopping), auditRegularly(ports, stopping)].map((step) => step.finally(() => ended.abort())),
-  )
+  // Neither is left behind by the other, and what ends one by a defect is the reason for both.
+  const endingBoth = (step: Promise<void>) =>
+    step.then(
+      () => ended.abort(),
+      (error: unknown) => {
+        ended.abort(error)
+        throw error
+      },
+    )
+  const endings = await Promise.allSettled([project, auditRegularly].map((step) => endingBoth(step(ports, stopping))))
   for (const ending of endings) if (ending.status === 'rejected' && !signal.aborted) throw ending.reason
 }
 
