@@ -190,6 +190,27 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     expect(await countedLong()).toBe(1)
   })
 
+  test('takes nobody for gone who has not yet reported to a Redis that has lost all', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const clock = manualClock()
+    await using one = await aReader(connection, { reader: 'one', clock })
+    const other = await aReader(connection, { reader: 'other', clock })
+    const reports = async () => {
+      await clock.advance(DIRECTORY_REPORT_MS)
+      await one.refresh(signal)
+      return one.readers()
+    }
+    expect(await reports()).toBe(2)
+    await connection.call((client) => client.del(`platen:{directory}:readers`), signal)
+    expect(await reports()).toBe(2)
+    await other.refresh(signal)
+    await other[Symbol.asyncDispose]()
+    const told: number[] = []
+    for (let ms = 0; ms <= DIRECTORY_REPORTED_MS; ms += DIRECTORY_REPORT_MS) told.push(await reports())
+    expect([told[0], told.at(-1)]).toEqual([2, 1])
+  })
+
   test.for([
     ['a small change', [1, 2, 4]],
     ['all that there is', ALL],

@@ -7,12 +7,7 @@ import { readMeta, readSteps } from '@platen/adapters/redis/directory/layout.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import {
-  DIRECTORY_CHANGES_KEPT_MAX,
-  DIRECTORY_DOUBT_MS,
-  DIRECTORY_REPORT_MS,
-  DIRECTORY_REPORTED_MS,
-} from '@platen/contract/directory-limit.ts'
+import { DIRECTORY_CHANGES_KEPT_MAX, DIRECTORY_DOUBT_MS } from '@platen/contract/directory-limit.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
@@ -269,27 +264,6 @@ describeOnRedis('the directory in Redis', (redis) => {
     expect(await publisher.readers(signal)).toEqual({ all: 3, enforcing: 3 })
     await Promise.all(readers.map((reader) => reader[Symbol.asyncDispose]()))
     expect(await publisher.readers(signal)).toEqual({ all: 0, enforcing: 0 })
-  })
-
-  test('takes nobody for gone who has not yet reported to a Redis that has lost all', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
-    const clock = manualClock()
-    await using one = await aReader(connection, { reader: 'one', clock })
-    const other = await aReader(connection, { reader: 'other', clock })
-    const reports = async () => {
-      await clock.advance(DIRECTORY_REPORT_MS)
-      await one.refresh(signal)
-      return one.readers()
-    }
-    expect(await reports()).toBe(2)
-    await connection.call((client) => client.del(`platen:{directory}:readers`), signal)
-    expect(await reports()).toBe(2)
-    await other.refresh(signal)
-    await other[Symbol.asyncDispose]()
-    const told: number[] = []
-    for (let ms = 0; ms <= DIRECTORY_REPORTED_MS; ms += DIRECTORY_REPORT_MS) told.push(await reports())
-    expect([told[0], told.at(-1)]).toEqual([2, 1])
   })
 
   test.for([

@@ -70,7 +70,7 @@ function failuresOf(modules: readonly TestModule[]): readonly string[] {
   const pending = all.filter((test) => stateOf(test) === 'pending')
   return [
     ...pending.map((test) => `FAILED: ${nameOf(test)}: it never reported back`),
-    ...failed.map((test) => `FAILED: ${nameOf(test)}: ${inOneLine(test.result().errors?.[0]?.message ?? '')}`),
+    ...failed.map((test) => `FAILED: ${nameOf(test)}: ${inOneLine(reasonOf(test.result().errors?.[0]))}`),
     ...modules.flatMap((module) => {
       const errors = [module, ...module.children.allSuites()].flatMap((each) => each.errors())
       return errors.map(({ message }) => `FAILED: ${module.relativeModuleId}: ${inOneLine(message)}`)
@@ -92,10 +92,20 @@ function lineOf(module: TestModule, durationMs: number): string {
   ]
   return [
     line,
-    ...errors.map(({ name, error: { diff, stack, message } }) =>
-      [`  ${name}`, ...(typeof diff === 'string' ? [diff] : []), stack ?? message].join('\n'),
-    ),
+    ...errors.map(({ name, error }) => {
+      const { diff, stack } = error
+      return [`  ${name}`, ...(typeof diff === 'string' ? [diff] : []), stack ?? '', reasonOf(error)].join('\n')
+    }),
   ].join('\n')
+}
+
+/** What an error says, and what says those that it came of or has kept from being seen. */
+function reasonOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return error === undefined ? '' : String(error)
+  const { message, suppressed, error: inner, cause } = error as Readonly<Record<string, unknown>>
+  return [typeof message === 'string' ? message : '', ...[suppressed, inner, cause].map(reasonOf)]
+    .filter(Boolean)
+    .join('; ')
 }
 
 function inOneLine(text: string): string {

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Footprint {
   readonly processes: number
-  /** Of this process. */
-  readonly threads: number
+  /** Of this process, by their names. */
+  readonly threads: readonly string[]
   /** Of all processes together, each shared page counted once. */
   readonly memoryMib: number
 }
@@ -14,7 +14,7 @@ export function footprint(): Footprint {
   const memoryKib = family.map(sharesOf).reduce((sum, kib) => sum + kib, 0)
   return {
     processes: family.length,
-    threads: readdirSync('/proc/self/task').length,
+    threads: readdirSync('/proc/self/task').map((thread) => read(`/proc/self/task/${thread}/comm`).trim()),
     memoryMib: Math.round(memoryKib / 1024),
   }
 }
