@@ -13,9 +13,9 @@ import { aCluster, aTenant } from '../harness.ts'
 const APIS = [0, 1]
 const LETTER = { template: 'letter', data: {} }
 /** A minute, of each mode. */
-const LIMIT = 60
+const LIMIT = 20
 /** What each of two processes admits of it by itself. */
-const SHARE = 30
+const SHARE = 10
 const CALL_MS_MAX = 10_000
 /** Answers between one event and the next: the load is there, and goes on. */
 const SOME = 20
@@ -123,7 +123,7 @@ test('Redis is emptied: what was rendered is known, what is asked for is served,
   expect((await waiting).map(({ status }) => status)).toEqual([200, 200])
   expect((await statusOf(cluster.at(1), key, finished)).status).toBe('succeeded')
   const answers = await Promise.all(
-    Array.from({ length: LIMIT + 20 }, (_, at) => render(cluster.at(at % 2), key, { ...LETTER, mode: 'async' })),
+    Array.from({ length: LIMIT + 10 }, (_, at) => render(cluster.at(at % 2), key, { ...LETTER, mode: 'async' })),
   )
   const admitted = answers.filter(({ status }) => status === 202)
   expect(admitted).toHaveLength(LIMIT)
