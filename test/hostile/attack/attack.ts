@@ -27,7 +27,7 @@ export interface Attack {
 
 /** A plan's own, for what is to end by itself on however busy a machine; for what may run into it; and for what never ends. */
 const DEADLINE_MS = 25_000
-const DEADLINE_MS_SHORT = 1500
+const DEADLINE_MS_SHORT = 600
 const DEADLINE_MS_ENDLESS = 300
 
 /** A text, or a long one written short. */

@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Footprint {
-  readonly processes: number
+  /** This one and all below it, by what they are. */
+  readonly processes: readonly string[]
   /** Of this process, by their names. */
   readonly threads: readonly string[]
   /** Of all processes together, each shared page counted once. */
@@ -13,7 +14,7 @@ export function footprint(): Footprint {
   const family = descendantsOf(process.pid)
   const memoryKib = family.map(sharesOf).reduce((sum, kib) => sum + kib, 0)
   return {
-    processes: family.length,
+    processes: family.map(kindOf),
     threads: readdirSync('/proc/self/task').map((thread) => read(`/proc/self/task/${thread}/comm`).trim()),
     memoryMib: Math.round(memoryKib / 1024),
   }
@@ -38,6 +39,12 @@ function parentOf(pid: number): number | undefined {
     .replace(/^.*\) /s, '')
     .split(' ')
   return parent === undefined || state === 'Z' ? undefined : Number(parent)
+}
+
+/** Its program, and of a browser's processes which of them it is. */
+function kindOf(pid: number): string {
+  const [program = '', ...options] = read(`/proc/${pid}/cmdline`).split('\0')
+  return [program, ...options.filter((option) => option.startsWith('--type='))].join(' ')
 }
 
 /** KiB of a process, of what it shares its part. */
