@@ -141,6 +141,33 @@ describe('nothing goes on for ever:', () => {
     expect(faultsOf({ patternProperties: { '(a|aa)+(.{300})+!$': {} } }, names)).toEqual(OUT_OF_STEPS)
   })
 
+  test('a large definition that is referred to in hundreds of places', () => {
+    const fields = (prefix: string, count: number, schema: JsonObject) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, schema]))
+    const schema = {
+      $defs: { large: { properties: fields('q', 660, { minimum: 0 }) } },
+      properties: fields('p', 330, { $ref: '#/$defs/large' }),
+    }
+    expect(faultsOf(schema, { p7: { q8: 1 }, p329: { q659: -1 } })).toEqual(['/p329/q659 must be >= 0'])
+  })
+
+  test('a large value that is compared at thousands of places', () => {
+    const value = (first: number) => [[first, ...Array.from({ length: 25_000 }, () => 0)]]
+    const level = (next: string) => ({ allOf: Array.from({ length: 8 }, () => ({ $ref: next })) })
+    const schema = {
+      $defs: {
+        a: level('#/$defs/b'),
+        b: level('#/$defs/c'),
+        c: level('#/$defs/d'),
+        d: level('#/$defs/e'),
+        e: { not: { const: value(1) } },
+      },
+      properties: { list: { $ref: '#/$defs/a' } },
+    }
+    expect(faultsOf(schema, { list: value(2) })).toEqual(OUT_OF_STEPS)
+    expect(faultsOf({ properties: { list: { not: { const: value(1) } } } }, { list: value(2) })).toEqual([])
+  })
+
   test('a billion laughs of references', () => {
     const schema = { $defs: { l0: { type: 'string' }, ...laughs }, properties: { a: { $ref: '#/$defs/l12' } } } as const
     expect(faultsOf(schema, { a: 'x' })).toEqual(OUT_OF_STEPS)

@@ -126,7 +126,14 @@ function boundedAjv(allErrors: boolean, steps: Steps): Ajv2020 {
     }
   }
   // `code` is for those who write validators into files.
-  const ajv = new Ajv2020({ ...AJV_OPTIONS, allErrors, code: { regExp: Object.assign(regExp, { code: '' }) } })
+  const ajv = new Ajv2020({
+    ...AJV_OPTIONS,
+    allErrors,
+    // What a reference names is compiled once, and not again at each place that names it.
+    inlineRefs: false,
+    // The optimizer of ajv goes over all it has made again and again: it takes longer than it saves.
+    code: { optimize: false, regExp: Object.assign(regExp, { code: '' }) },
+  })
   // Without the keywords that ajv-formats adds to those of JSON Schema.
   formats.default(ajv, { mode: 'full' })
   boundFormats(ajv)
@@ -223,7 +230,7 @@ function countSteps(ajv: Ajv2020, steps: Steps): void {
     definition.code = (context, ruleType) => {
       const { gen, data } = context
       const counter = gen.scopeValue('obj', { ref: steps })
-      const entries = entriesOf(context.schema) * (BRANCHING.includes(keyword) ? FAULT_STEPS : 1)
+      const entries = entriesOf(keyword, context.schema) * (BRANCHING.includes(keyword) ? FAULT_STEPS : 1)
       const size = sizeOf === undefined ? _`0` : _`${gen.scopeValue('func', { ref: sizeOf })}(${data})`
       gen.code(_`${counter}.spend(${entries} * (1 + ${size}))`)
       const report: typeof context.error = (...fault) => {
@@ -235,6 +242,12 @@ function countSteps(ajv: Ajv2020, steps: Steps): void {
   }
 }
 
-function entriesOf(schema: unknown): number {
-  return typeof schema === 'object' && schema !== null ? Object.keys(schema).length + 1 : 1
+/** Keywords that compare what they hold with the data, down to the last value. */
+const COMPARING = ['const', 'enum']
+
+function entriesOf(keyword: string, schema: unknown): number {
+  if (typeof schema !== 'object' || schema === null) return 1
+  const values = Object.values(schema)
+  const inner = COMPARING.includes(keyword) ? values : []
+  return inner.reduce<number>((sum, value) => sum + entriesOf(keyword, value), values.length + 1)
 }
