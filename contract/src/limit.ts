@@ -268,6 +268,12 @@ export const EGRESS_KEPT_MS = 10 * 60 * SECOND_MS
 /** How often a document is begun with the files it has: once to learn of most, once more for what only layout shows, and some for page numbers that move. */
 export const EGRESS_ROUNDS_MAX = 5
 
+/**
+ * Text that names the characters of all fonts of a template on its way into a page. Characters that
+ * stand beside each other take little; a font of too many that do not is taken to have all there are.
+ */
+export const FONT_COVERAGE_CHARS_MAX = 512 * KIB
+
 /** Fonts of templates whose characters a render thread keeps in mind, a megabyte each at most. */
 export const FONT_COVERAGES_MAX = 32
 
@@ -347,11 +353,18 @@ export const MANIFEST_QUIET_WAITS_MAX = 50
 /** How long before a folder of manifests that cannot be watched, or a change that could not be published, is tried again. */
 export const MANIFEST_RETRY_MS = SECOND_MS
 
-/** How long the publish check of one template may take, waiting for a render thread included. */
+/** How long the publish check of one template may take from its turn on, waiting for a thread included. */
 export const TEMPLATE_CHECK_MS_MAX = 30 * SECOND_MS
 
-/** Publish checks at once: enough to keep a few render threads busy, few enough that each has its time. */
+/** Publish checks at once where all templates are the caller's own: enough to keep a few render threads busy, few enough that each has its time. */
 export const TEMPLATE_CHECKS_AT_ONCE = 4
+
+/**
+ * How long a look at a folder of manifests waits for publish checks before it publishes without them: at the start, when nobody is
+ * served yet, and afterwards, when a key that is suspended is to be out of force within a second.
+ */
+export const MANIFEST_CHECKS_FIRST_MS = 15 * SECOND_MS
+export const MANIFEST_CHECKS_LATER_MS = 250
 
 /** Characters of an artifact's key: the limit of S3. */
 export const ARTIFACT_KEY_CHARS_MAX = 1024

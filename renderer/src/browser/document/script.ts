@@ -124,13 +124,13 @@ const INSPECT = `(missing, hosts) => {
  * Looks at the text on the pages, and not at what CSS makes (\`::before\`, markers), nor into frames. A family that a document
  * brings along in a rule of its own is not known here, and taken to have everything.
  */
-const FIND_MISSING = `({ defaults, families }) => {
+const FIND_MISSING = `({ defaults, fonts }) => {
   const strange = new RegExp('[^' + defaults + ']', 'gu')
   const bare = (family) => family.trim().replace(/^["']|["']$/g, '').toLowerCase()
   const had = new Map()
-  for (const { family, characters } of families) {
-    const patterns = had.get(bare(family)) ?? []
-    had.set(bare(family), [...patterns, new RegExp('^[' + characters + ']', 'u')])
+  for (const { families, characters } of fonts) {
+    const pattern = new RegExp('^[' + characters + ']', 'u')
+    for (const family of families) had.set(bare(family), [...(had.get(bare(family)) ?? []), pattern])
   }
   const brought = new Set(
     Array.from(Object.getOwnPropertyDescriptor(Document.prototype, 'fonts').get.call(document), ({ family }) => bare(family)),

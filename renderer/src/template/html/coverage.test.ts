@@ -1,3 +1,4 @@
+import { FONT_COVERAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
 import { aFontOf, anAsset } from '../../../../test/fixture/asset.ts'
 import { aRenderWork } from '../../../../test/fixture/render-work.ts'
@@ -35,9 +36,29 @@ test.for([
 
 test('knows what the fonts of a template have, where that is of use', () => {
   expect(scan.coverageFor('plain ✓', work)).toBeUndefined()
-  const [family] = scan.coverageFor('漢', work)?.families ?? []
-  const own = new RegExp(`[${family?.characters}]`, 'u')
-  expect([family?.family, own.test('漢'), own.test('字')]).toEqual(['Han', true, false])
+  const [font] = scan.coverageFor('漢', work)?.fonts ?? []
+  const own = new RegExp(`[${font?.characters}]`, 'u')
+  expect([font?.families, own.test('漢'), own.test('字')]).toEqual([['Han'], true, false])
+})
+
+test('says of a font what it has once for all its families, and says no more than there is room for', () => {
+  const every2nd = Array.from({ length: 30_000 }, (_, index) => String.fromCodePoint(0x20000 + 2 * index)).join('')
+  const scattered = anAsset('scattered.ttf', aFontOf(every2nd))
+  const names = Array.from({ length: 62 }, (_, index) => `Family ${index}`)
+  const fonts = [
+    ...names.map((family) => ({ family, weight: 400, style: 'normal', asset: 'scattered.ttf' }) as const),
+    { family: 'Han', weight: 400, style: 'normal', asset: 'han.ttf' } as const,
+  ]
+  const crowd = aRenderWork({ assets: [scattered, HAN], template: { fonts } })
+  const found = scan.coverageFor('漢', crowd)
+  expect(found?.fonts.map(({ families }) => families)).toEqual([names, ['Han']])
+  expect(JSON.stringify(found?.fonts).length).toBeLessThan(FONT_COVERAGE_CHARS_MAX)
+  const [all, han] = found?.fonts.map(({ characters }) => new RegExp(`^[${characters}]$`, 'u')) ?? []
+  expect(['漢', '字', '\u{10ffff}'].map((each) => [all?.test(each), han?.test(each)])).toEqual([
+    [true, true],
+    [true, false],
+    [true, false],
+  ])
 })
 
 test('knows it for every document whose scripts run', () => {
@@ -48,8 +69,8 @@ test('knows it for every document whose scripts run', () => {
 
 test('takes a font that cannot be read for one without characters', () => {
   const broken = { ...work, assets: [anAsset('han.ttf', Buffer.from('wOF2 and no more'))] }
-  const [family] = scan.coverageFor('漢', broken)?.families ?? []
-  expect(new RegExp(`[${family?.characters}]`, 'u').test('漢')).toBe(false)
+  const [font] = scan.coverageFor('漢', broken)?.fonts ?? []
+  expect(new RegExp(`[${font?.characters}]`, 'u').test('漢')).toBe(false)
 })
 
 test('counts missing characters up to a limit', () => {

@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
+import { FONT_COVERAGE_CHARS_MAX, FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
 import type { Asset, TenantId } from '@platen/contract/tenant.ts'
 import * as fontkit from 'fontkit'
 import type { RenderWork } from '../../engine/engine.ts'
@@ -16,8 +16,8 @@ import { fontFolder } from '../asset/fonts.ts'
 export interface Coverage {
   /** What the fonts of the service have. */
   readonly defaults: string
-  /** What each family of the template has of its own. */
-  readonly families: readonly { readonly family: string; readonly characters: string }[]
+  /** What each font of the template has of its own, and in which families; all together within `FONT_COVERAGE_CHARS_MAX`. */
+  readonly fonts: readonly { readonly families: readonly string[]; readonly characters: string }[]
 }
 
 export interface GlyphScan {
@@ -67,11 +67,16 @@ export function openGlyphScan(): GlyphScan {
       const isScripted = javascriptEnabled && template.html?.javascript === true
       // What scripts will write, nobody knows here.
       if (!isScripted && strangers(html).size === 0) return undefined
-      const families = (template.fonts ?? []).flatMap(({ family, asset: name }) => {
-        const asset = assets.find((candidate) => candidate.name === name)
-        return asset === undefined ? [] : [{ family, characters: ofFont(asset, tenant) }]
+      const named = Map.groupBy(template.fonts ?? [], ({ asset }) => assets.find(({ name }) => name === asset))
+      let room = FONT_COVERAGE_CHARS_MAX
+      const fonts = [...named].flatMap(([asset, faces]) => {
+        if (asset === undefined) return []
+        const own = ofFont(asset, tenant)
+        const characters = own.length <= room ? own : EVERY_CHARACTER
+        room -= characters.length
+        return [{ families: faces.map(({ family }) => family), characters }]
       })
-      return { defaults: ofDefaults(), families }
+      return { defaults: ofDefaults(), fonts }
     },
   }
 }
@@ -100,6 +105,9 @@ function charactersOf(file: Buffer): readonly number[] {
     return []
   }
 }
+
+/** Of a font beyond the limit nothing is found to be missing. */
+const EVERY_CHARACTER = '\\0-\\u{10ffff}'
 
 /** Nothing is to be seen of what stands here, whichever font has it. */
 const UNSEEN = '\\p{Cc}\\p{Cs}\\p{Z}\\p{Default_Ignorable_Code_Point}'
