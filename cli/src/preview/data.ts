@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
+import { isDeeperThan } from '@platen/contract/json-depth.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import { documentAt, splitText } from '@platen/embedded/manifest/yaml-text.ts'
@@ -58,7 +59,7 @@ export function readData(
     return refuse(`is not JSON: ${message}`, placeOfSyntax(file, text, message))
   }
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return refuse('is not a JSON object')
-  if (depthOf(data) > JSON_DEPTH_MAX) return refuse(`is nested more than ${JSON_DEPTH_MAX} levels deep`)
+  if (isDeeperThan(data, JSON_DEPTH_MAX)) return refuse(`is nested more than ${JSON_DEPTH_MAX} levels deep`)
   // JSON.parse gives nothing but Json.
   const object = data as JsonObject
   const misfits = misfitsOf(template, object)
@@ -79,15 +80,4 @@ function placeOfSyntax(file: string, text: string, message: string): Place {
   if (line === undefined) return { file }
   const at = { line: Number(line), column: Number(column) }
   return { file, ...at, excerpt: { text, firstLine: 1, ...at } }
-}
-
-function depthOf(value: object): number {
-  let depth = 0
-  for (let level: readonly unknown[] = [value]; level.length > 0; depth++) {
-    if (depth > JSON_DEPTH_MAX) return depth
-    level = level
-      .flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
-      .filter((item) => typeof item === 'object' && item !== null)
-  }
-  return depth
 }
