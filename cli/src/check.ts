@@ -10,6 +10,7 @@ import type { Condition, Resource, TemplateResource } from '@platen/contract/res
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { compileFolder, configMapsOf, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/embedded/manifest/folder.ts'
+import { openOwnChecks } from '@platen/embedded/manifest/folder-checks.ts'
 import { referencedIn, secretsIn } from '@platen/embedded/manifest/webhook-secret.ts'
 import type { FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, NOTHING, outcomesOf } from '@platen/operator/compile/compile.ts'
@@ -99,8 +100,9 @@ async function compileAll(
   if (resources.some(({ kind }) => kind === 'Template')) await renderer.hasHtml()
   const assumed = { foundKeys: assumedKeys(resources), webhookSecrets: assumedSecrets(resources, documents) }
   const input = { documents, resources, ...assumed, serviceBucket: SERVICE_BUCKET }
-  const asked = { previous: NOTHING, known: new Map(), check: renderer.check, clock: ports.clock }
-  const { compiled, settled } = await compileFolder({ ...input, ...asked }, signal)
+  using checks = openOwnChecks(renderer.check, ports.clock)
+  const asked = { previous: NOTHING, known: new Map(), checks, patienceMs: Number.POSITIVE_INFINITY }
+  const { compiled, settled } = await compileFolder({ ...input, ...asked, clock: ports.clock }, signal)
   return { compiled, answers: settled }
 }
 
@@ -178,9 +180,11 @@ function compileFindings(
   { configMaps, answers, places }: Telling,
 ): readonly Finding[] {
   const [key = ''] = checksOf([template], configMaps).keys()
-  const [engine] = enginesOf(template)
-  const faults = answers.get(key) ?? [{ message, engine: engine ?? 'react_pdf' }]
-  return faults.map((fault) => sourceFinding(template, { ...fault, subject: 'CompileError' }, places))
+  const [own = 'react_pdf'] = enginesOf(template)
+  const faults = answers.get(key) ?? [{ message }]
+  return faults.map(({ engine = own, ...fault }) =>
+    sourceFinding(template, { ...fault, engine, subject: 'CompileError' }, places),
+  )
 }
 
 interface PreviewedFolder {

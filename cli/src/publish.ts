@@ -18,6 +18,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type FolderWatch, isManifest, watchFolder } from '@platen/embedded/manifest/folder.ts'
+import { type FolderChecks, openOwnChecks } from '@platen/embedded/manifest/folder-checks.ts'
 import { openLoader, type Review } from '@platen/embedded/manifest/load.ts'
 import { folderFindings } from './check.ts'
 import { byPlace, CalledWrongly, count, spell, withoutControls } from './finding/finding.ts'
@@ -55,7 +56,8 @@ export async function publishFolder(
     await using renderer = openRenderer({ ...ports, chromium: 'none' }, { slots: 1 })
     // From before anything is read, so that nothing is missed.
     using watch = options.isWatching ? followedFolder(options.dir, ports.clock) : undefined
-    const publish = await publishing(options, { ...ports, target, check: renderer.check })
+    using checks = openOwnChecks(renderer.check, ports.clock)
+    const publish = await publishing(options, { ...ports, target, checks })
     const isPublished = await publish(signal)
     if (watch === undefined) return isPublished
     ports.print(`watching ${options.dir}; Ctrl-C ends it\n`)
@@ -78,7 +80,7 @@ type Publish = (signal: AbortSignal) => Promise<boolean>
 
 interface Publishing extends PublishPorts {
   readonly target: Target
-  readonly check: ReturnType<typeof openRenderer>['check']
+  readonly checks: FolderChecks
 }
 
 /** Makes what publishes the folder as it is then. Answers false, having said why, where something in it was refused. */
@@ -113,6 +115,7 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
     log,
     review,
     publisher: { publish },
+    patienceMs: { first: Number.POSITIVE_INFINITY, later: Number.POSITIVE_INFINITY },
   }).catch(refuse)
   let state = last
   return async (signal) => {

@@ -95,3 +95,12 @@ export const CHECK_AGAIN_MS = 60 * SECOND_MS
 
 /** How long the threads of the publish check are kept that have nothing to check: to open them takes half a second, as long as a few checks. */
 export const CHECK_THREADS_REST_MS = 30 * SECOND_MS
+
+/** Publish checks at once, of which one tenant has one: each has a thread of its own, of a hundred MiB. */
+export const CHECKS_AT_ONCE = 2
+
+/** How long a tenant waits for its next publish check when one came to no answer: one that hangs holds a thread for all its time, and the next may be another. */
+export const CHECK_HANG_BACK_OFF: BackOff = { msMin: SECOND_MS, msMax: 600 * SECOND_MS }
+
+/** Of the looks at once, those at resources of one kind: where one kind is slow to be seen to, there is somebody for the others. */
+export const RECONCILE_WORKERS_OF_ONE_KIND = (RECONCILE_WORKERS * 3) / 4

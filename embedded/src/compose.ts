@@ -21,15 +21,21 @@ import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { type ApiPorts, buildApp } from '@platen/api/app.ts'
+import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
+import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
+import { openCheckThreads } from '@platen/operator/publish/check-threads.ts'
+import { openCheckTurns } from '@platen/operator/publish/check-turns.ts'
 import type { Engines } from '@platen/renderer/engine/open-engines.ts'
+import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { openRenderer, type Renderer } from '@platen/renderer/service.ts'
 import { openWebhooks, type Webhooks } from '@platen/webhooks/service.ts'
 import { serveArtifacts } from './artifact-route.ts'
 import type { Config } from './config.ts'
 import { SERVICE_BUCKET } from './manifest/compile-folder.ts'
+import { type FolderChecks, openFolderChecks } from './manifest/folder-checks.ts'
 import { openManifests } from './manifests.ts'
 import { openMeters } from './meter.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
@@ -82,7 +88,17 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
     log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
   const { brand, dataDir, manifestsDir: dir } = config
   const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy }
-  const manifests = { ...ports, ...settings, publisher: ports.directory, dir, dataDir, sealKey, check: engines.check }
+  const checks = stack.use(openChecks(ports.clock))
+  const manifests = {
+    ...ports,
+    ...settings,
+    publisher: ports.directory,
+    dir,
+    dataDir,
+    sealKey,
+    checks,
+    patienceMs: PATIENCE_MS,
+  }
   stack.use(await openManifests(manifests, starting))
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
   const room = stack.use(await watchRoom({ folder: config.dataDir, clock: ports.clock, log }))
@@ -97,6 +113,25 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   stack.use(probes.serving(healthy))
   const owned = stack.move()
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+const PATIENCE_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS }
+
+/** The publish checks, apart from the threads that render: a template that hangs takes none of those. */
+function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
+  const threads = openCheckThreads({
+    open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }),
+    clock,
+  })
+  const turns = openCheckTurns({ check: threads.check, clock })
+  const checks = openFolderChecks({ check: turns.answer, clock })
+  return {
+    ...checks,
+    async [Symbol.asyncDispose]() {
+      checks[Symbol.dispose]()
+      await threads[Symbol.asyncDispose]()
+    },
+  }
 }
 
 interface Opening extends Settled {

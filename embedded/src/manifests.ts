@@ -5,6 +5,7 @@
  */
 
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import { firstOf } from '@platen/contract/bell.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
 import { type FolderWatch, watchFolder } from './manifest/folder.ts'
 import { type Load, type LoadOptions, openLoader, type State } from './manifest/load.ts'
@@ -62,12 +63,15 @@ interface Following extends LoadOptions {
 
 /** Loads after each change, one at a time, until the signal aborts. Never rejects. */
 async function follow(options: Following, signal: AbortSignal): Promise<void> {
-  const { load, clock, log, dir } = options
+  const { load, checks, clock, log, dir } = options
   let { state, watch } = options
   let isFailing = false
   while (!signal.aborted) {
     try {
-      await (watch?.settled(signal) ?? clock.sleep(MANIFEST_RETRY_MS, signal))
+      const changed = (until: AbortSignal) => watch?.settled(until) ?? clock.sleep(MANIFEST_RETRY_MS, until)
+      await firstOf([changed, (until) => checks.answered(until)], signal)
+      // An answer may come in the middle of a change.
+      if (watch?.isChanging()) await watch.settled(signal)
       watch?.[Symbol.dispose]()
       watch = tryWatch(options)
       state = await load(state, signal)

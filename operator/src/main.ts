@@ -14,14 +14,14 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped } from '@platen/adapters/system/run.ts'
 import { PROCESS_START_MS_MAX } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { loadAccess } from './cluster/access.ts'
 import { openClusterClient } from './cluster/client.ts'
 import { readConfig, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
-import { type CheckThreads, openCheckThreads } from './publish/check-threads.ts'
+import { openCheckThreads } from './publish/check-threads.ts'
 import { FOLLOWED_KINDS } from './reconcile/inventory.ts'
 
 if (import.meta.main) {
@@ -46,7 +46,9 @@ async function serve(stop: AbortSignal): Promise<void> {
   )
   gaugeRedis(metrics, redis.pulse)
   const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
-  const threads = stack.use(openCheckThreads({ open: () => checkThreads(clock), clock }))
+  const threads = stack.use(
+    openCheckThreads({ open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }), clock }),
+  )
   const operator = stack.use(
     openOperator({
       ports: {
@@ -66,12 +68,4 @@ async function serve(stop: AbortSignal): Promise<void> {
   using _ = probes.serving({ isReady: () => ({ ready: operator.isReady(), detail: {} }), isAlive: () => true })
   log.info({}, 'operator follows')
   await operator.run(stop)
-}
-
-function checkThreads(clock: Clock): CheckThreads {
-  const pool = openThreadPool({ size: 1, clock, spawn: spawnCheckThread })
-  return {
-    check: (check, signal) => pool.run({ kind: 'check', check }, signal),
-    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
-  }
 }

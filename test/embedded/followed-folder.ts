@@ -6,11 +6,15 @@ import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
+import { openFolderChecks } from '@platen/embedded/manifest/folder-checks.ts'
 import { openManifests } from '@platen/embedded/manifests.ts'
 import { loadOrCreateKeyFile } from '@platen/embedded/store/secrets.ts'
+import type { PublishCheck } from '@platen/operator/publish/answer-check.ts'
+import { openCheckTurns } from '@platen/operator/publish/check-turns.ts'
 import { openTemplateCheck } from '@platen/renderer/template/check.ts'
 import { openSandbox } from '@platen/renderer/template/evaluate.ts'
 
@@ -47,7 +51,8 @@ export async function makeFolder() {
     dir: own,
     dataDir,
     write: (name: string, text: string | Uint8Array) => writeFile(join(own, name), text),
-    follow: (dir = own, publisher?: DirectoryPublisher) => follow({ dir, dataDir, artifacts, publisher }),
+    follow: (dir = own, ports: Pick<Followed, 'publisher' | 'check'> = {}) =>
+      follow({ dir, dataDir, artifacts, ...ports }),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   }
 }
@@ -57,12 +62,16 @@ interface Followed {
   readonly dataDir: string
   readonly artifacts: ReturnType<typeof memoryArtifactStore>
   /** In place of a directory that takes whatever is published. */
-  readonly publisher: DirectoryPublisher | undefined
+  readonly publisher?: DirectoryPublisher
+  /** In place of one in this thread, which nothing could end. */
+  readonly check?: PublishCheck
 }
 
 /** Follows a folder. `logged` resolves with the first line of that message that nobody has asked for yet. */
-async function follow({ dir, dataDir, artifacts, publisher }: Followed) {
-  const check = openTemplateCheck(await openSandbox())
+async function follow({ dir, dataDir, artifacts, publisher, check: given }: Followed) {
+  const clock = systemClock()
+  const own = openTemplateCheck(await openSandbox())
+  const check = given ?? ((request) => own(request))
   const lines: Line[] = []
   let wake = Promise.withResolvers<void>()
   const record = (fields: object, message: string) => {
@@ -77,12 +86,13 @@ async function follow({ dir, dataDir, artifacts, publisher }: Followed) {
       dataDir,
       artifacts,
       publisher: publisher ?? directory,
-      clock: systemClock(),
+      clock,
       ids: systemIds(),
       brand: 'service',
       sealKey: await loadOrCreateKeyFile(join(dataDir, 'seal-key'), 32, systemIds()),
       serviceBucket: 'platen',
-      check: (request) => check(request),
+      checks: openFolderChecks({ clock, check: openCheckTurns({ check, clock }).answer }),
+      patienceMs: { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS },
       log: { debug: record, info: record, warn: record, error: record },
     },
     signal,

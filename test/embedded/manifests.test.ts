@@ -1,9 +1,14 @@
 /** The folder of manifests as the embedded service follows it: real files, real watches, the renderer's own publish check. */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
+import { openCheckThreads } from '@platen/operator/publish/check-threads.ts'
+import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '../time/until.ts'
 import { type Folder, letter, letters, makeFolder, PLAN, PLATFORM, TENANT } from './followed-folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -23,6 +28,17 @@ afterEach(() => folder[Symbol.asyncDispose]())
 const write = (name: string, text: string) => folder.write(name, text)
 const follow = () => folder.follow(dir)
 const template = letter
+
+const GLOBEX = TENANT.replaceAll('acme', 'globex')
+
+/** A template of acme that no count of steps ends: it ends with its thread. */
+function hanging(name: string): string {
+  const source = 'export default () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'
+  const html = /html: .*$/m
+  return template('')
+    .replace('letter', name)
+    .replace(html, `sampleData: {}\n  reactPdf: {source: {inline: "${source}"}}`)
+}
 
 const incarnation = (snapshot: DirectorySnapshot) => snapshot.tenants.get(ACME)?.incarnation
 
@@ -109,6 +125,21 @@ describe('a change', () => {
     await rm(join(dir, 'platform.yaml'))
     await service.logged('settings published')
     expect(service.current()).toMatchObject({ tenants: new Map(), keys: new Map() })
+  })
+
+  test('of a tenant or key is in force while templates hang in their check', async () => {
+    const clock = systemClock()
+    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread })
+    await using threads = openCheckThreads({ open, clock })
+    await write('all.yaml', [PLATFORM, GLOBEX, template('Dear')].join('---\n'))
+    await using service = await folder.follow(dir, { check: threads.check })
+    await write('hanging.yaml', Array.from({ length: 8 }, (_, at) => hanging(`hanging-${at}`)).join('---\n'))
+    await write('all.yaml', [PLATFORM.replace('namespaces', 'suspended: true, namespaces'), GLOBEX].join('---\n'))
+    await until(service.current, ({ tenants }) => tenants.get(ACME)?.suspended === true)
+    await write('other.yaml', template('of globex').replaceAll('acme', 'globex'))
+    await until(service.current, ({ templates }) => templates.has('globex' as TenantId))
+    // Nothing is said of what is not known yet.
+    expect(service.lines.filter(({ fields }) => String(fields['resource']).includes('hanging'))).toEqual([])
   })
 
   test('may be a rename over the old file, as editors and kubelets do', async () => {

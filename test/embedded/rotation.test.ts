@@ -130,7 +130,7 @@ describe('a kill in the middle of a rotation', () => {
     const [first = ''] = await folder.once()
     await folder.declare(rotatedAt('2026-11-21T10:00:00Z'))
     const publish = () => Promise.reject(new Error('killed'))
-    await expect(folder.follow(folder.dir, { publish })).rejects.toThrow('killed')
+    await expect(folder.follow(folder.dir, { publisher: { publish } })).rejects.toThrow('killed')
     return first
   }
 
@@ -185,7 +185,7 @@ describe('a kill in the middle of a rotation', () => {
       published.push(snapshot)
       next.arrived.resolve()
     }
-    await using service = await folder.follow(folder.dir, { publish })
+    await using service = await folder.follow(folder.dir, { publisher: { publish } })
     Object.assign(next, { isAway: true, arrived: Promise.withResolvers<void>() })
     await folder.declare(rotatedAt('2026-11-21T10:00:00Z'))
     await service.logged('the manifests could not be published, so the last good settings stay in force')

@@ -9,6 +9,7 @@ import { resourceReader } from '@platen/contract/schema/resource.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
 import { compileFolder, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
 import { EMPTY_FOLDER, readFolder } from '@platen/embedded/manifest/folder.ts'
+import type { FolderChecks } from '@platen/embedded/manifest/folder-checks.ts'
 import { identify } from '@platen/embedded/manifest/identity.ts'
 import { NOTHING } from '@platen/operator/compile/compile.ts'
 import type { CheckRequest } from '@platen/operator/compile/template.ts'
@@ -52,13 +53,15 @@ async function readExamples(): Promise<ReadonlyMap<string, Example>> {
   expect(faults).toEqual([])
   const { resources } = identify({ documents, known: {}, isComplete: false, now: systemClock().now() }, systemIds())
   const requests: CheckRequest[] = []
-  const check = async (request: CheckRequest) => {
-    requests.push(request)
-    return []
+  const checks: Pick<FolderChecks, 'answer'> = {
+    async answer(wanted) {
+      requests.push(...Array.from(wanted.values(), ({ request }) => request))
+      return new Map()
+    },
   }
   const found = { foundKeys: new Map(), webhookSecrets: new Map() }
   const given = { documents, resources, ...found, serviceBucket: SERVICE_BUCKET, previous: NOTHING }
-  await compileFolder({ ...given, known: new Map(), check, clock: systemClock() }, NEVER)
+  await compileFolder({ ...given, known: new Map(), checks, patienceMs: 0, clock: systemClock() }, NEVER)
   return new Map(
     requests.map((request) => {
       const { code } = request.source

@@ -76,8 +76,14 @@ beforeAll(async () => {
     template('scripted', 'scripted', scripted),
   ]
   await writeFile(join(service.manifestsDir, 'author.yaml'), manifestOf(documents))
-  const list = () => request(service, { key: SCRIPTED_LIVE, path: '/api/v1/templates' })
-  await until(list, ({ status }) => status === 200)
+  for (const [apiKey, code] of [
+    [ACME_LIVE, 'branded'],
+    [ACME_LIVE, 'far'],
+    [SCRIPTED_LIVE, 'scripted'],
+  ] as const) {
+    const list = () => request(service, { key: apiKey, path: '/api/v1/templates' })
+    await until(list, ({ body }) => Buffer.from(body).includes(`"${code}"`))
+  }
 })
 
 async function pdfOf(body: object, apiKey = ACME_LIVE) {

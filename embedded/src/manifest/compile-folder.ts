@@ -1,14 +1,15 @@
 /** What the documents of a folder come to: the publish checks of their templates, then the same `compile` as in a cluster. */
-import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, compile, type Previous } from '@platen/operator/compile/compile.ts'
+import type { Outcome } from '@platen/operator/compile/outcome.ts'
 import type { ConfigMaps } from '@platen/operator/compile/source.ts'
-import { type CheckAnswers, type CheckFault, type CheckRequest, checksOf } from '@platen/operator/compile/template.ts'
+import { type CheckAnswers, checksOf } from '@platen/operator/compile/template.ts'
 import type { FoundSecrets } from '@platen/operator/compile/tenant.ts'
-import { answerCheck, type PublishCheck } from '@platen/operator/publish/answer-check.ts'
+import type { CheckAnswer } from '@platen/operator/publish/answer-check.ts'
+import type { FolderChecks, WantedCheck } from './folder-checks.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
 
 /** The bucket of manifests, templates and, unless a tenant says otherwise, PDFs. */
@@ -25,24 +26,61 @@ export interface FolderInput {
   readonly previous: Previous
   /** Answers that need not be asked for again. */
   readonly known: CheckAnswers
-  readonly check: PublishCheck
-  readonly clock: Clock
+  readonly checks: Pick<FolderChecks, 'answer'>
+  /** How long to wait for answers, in milliseconds. */
+  readonly patienceMs: number
+  readonly clock: Pick<Clock, 'now'>
 }
 
 export interface CompiledFolder {
   readonly compiled: Compiled
-  /** The answers to remember. */
+  /** All answers that are known of what is in the folder. */
+  readonly answers: CheckAnswers
+  /** Those of them to remember: the others came to nothing, and may when they are asked for again. */
   readonly settled: CheckAnswers
+  /** Are there templates whose check is under way? */
+  readonly isWaiting: boolean
 }
 
-/** Compiles a folder. Rejects only when `signal` aborts. */
+/** Compiles a folder, with the checks that are answered in time. Nothing that belongs to no tenant is checked. Rejects only when `signal` aborts. */
 export async function compileFolder(input: FolderInput, signal: AbortSignal): Promise<CompiledFolder> {
   const { documents, resources, foundKeys, webhookSecrets, serviceBucket, previous, clock } = input
   const configMaps = configMapsOf(documents)
+  const given = { resources, configMaps, foundKeys, webhookSecrets, serviceBucket, previous, defaults: DEFAULT_LIMITS }
+  const compileWith = (checks: CheckAnswers) => compile({ ...given, checks, now: clock.now() })
   const templates = resources.filter((resource) => resource.kind === 'Template')
-  const { answers, settled } = await answerChecks(checksOf(templates, configMaps), input, signal)
-  const given = { resources, configMaps, foundKeys, webhookSecrets, checks: answers, serviceBucket, previous }
-  return { compiled: compile({ ...given, defaults: DEFAULT_LIMITS, now: clock.now() }), settled }
+  const here = checksOf(templates, configMaps)
+  const known = new Map([...input.known].filter(([key]) => here.has(key)))
+  const first = compileWith(known)
+  const wanted = uncheckedIn(first, configMaps)
+  const found = await input.checks.answer(wanted, input.patienceMs, signal)
+  if (found.size === 0) return { compiled: first, answers: known, settled: known, isWaiting: wanted.size > 0 }
+  const withFound = (isKept: (answer: CheckAnswer) => boolean): CheckAnswers =>
+    new Map([...known, ...[...found].flatMap(([key, each]) => (isKept(each) ? [[key, each.faults] as const] : []))])
+  const answers = withFound(() => true)
+  return {
+    compiled: compileWith(answers),
+    answers,
+    settled: withFound(({ isSettled }) => isSettled),
+    isWaiting: found.size < wanted.size,
+  }
+}
+
+/** The checks that templates of tenants wait for. */
+function uncheckedIn({ templates }: Compiled, configMaps: ConfigMaps): ReadonlyMap<string, WantedCheck> {
+  const unchecked = [...templates.values()].filter(isUnchecked)
+  return new Map(
+    unchecked.flatMap(({ resource }) =>
+      Array.from(checksOf([resource], configMaps), ([key, request]) => {
+        return [key, { tenant: resource.spec.tenantRef.name, request }] as const
+      }),
+    ),
+  )
+}
+
+/** Is it not known yet what a template comes to? */
+export function isUnchecked({ conditions }: Pick<Outcome<Resource, unknown>, 'conditions'>): boolean {
+  return conditions.some(({ reason }) => reason === 'NotChecked')
 }
 
 /** The ConfigMaps among the documents, by `namespace/name`. */
@@ -55,26 +93,4 @@ export function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps
     configMaps.set(`${namespace}/${name}`, { ...(data && { data }), ...(binaryData && { binaryData }) })
   }
   return configMaps
-}
-
-/** The answer to every request, a few asked at a time; `settled` are those that need not be asked again. */
-async function answerChecks(
-  requests: ReadonlyMap<string, CheckRequest>,
-  { known, ...ports }: Pick<FolderInput, 'known' | 'check' | 'clock'>,
-  signal: AbortSignal,
-): Promise<{ answers: CheckAnswers; settled: CheckAnswers }> {
-  const answers = new Map<string, readonly CheckFault[]>()
-  const settled = new Map<string, readonly CheckFault[]>()
-  const waiting = requests.entries()
-  const ask = async () => {
-    // All askers draw from the one iterator, so each request is asked once.
-    for (const [key, request] of waiting) {
-      const faults = known.get(key)
-      const answer = faults ? { faults, isSettled: true } : await answerCheck(request, ports, signal)
-      answers.set(key, answer.faults)
-      if (answer.isSettled) settled.set(key, answer.faults)
-    }
-  }
-  await Promise.all(Array.from({ length: TEMPLATE_CHECKS_AT_ONCE }, ask))
-  return { answers, settled }
 }

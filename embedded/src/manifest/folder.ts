@@ -160,6 +160,8 @@ function duplicate({ file, line, place }: ManifestDocument, first: ManifestDocum
 export interface FolderWatch extends Disposable {
   /** Resolves when something in the folder has changed since the watch began and then nothing for `MANIFEST_QUIET_MS`. */
   settled(signal: AbortSignal): Promise<void>
+  /** Has something in it changed since the watch began? */
+  isChanging(): boolean
 }
 
 export interface WatchOptions {
@@ -198,6 +200,7 @@ export function watchFolder(
         await clock.sleep(MANIFEST_QUIET_MS, signal)
       }
     },
+    isChanging: () => changes > 0,
     [Symbol.dispose]: () => watcher.close(),
   }
 }

@@ -17,7 +17,7 @@ import { type FolderState, folderOf } from './folder.ts'
 import type { ManifestDocument } from './parse.ts'
 
 /** Goes up with the shape of what is kept, settings included, and when a publish check asks for more. */
-const VERSION = 4
+const VERSION = 5
 
 interface Kept {
   /** Without Secrets: what is secret is kept where it is declared and nowhere else. */

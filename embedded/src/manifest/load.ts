@@ -13,14 +13,14 @@ import type { SealKey } from '@platen/contract/seal.ts'
 import type { FoundKey, FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { type Compiled, NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
 import type { CheckAnswers } from '@platen/operator/compile/template.ts'
-import type { PublishCheck } from '@platen/operator/publish/answer-check.ts'
 import { type Stored, storeSources } from '@platen/operator/publish/store-source.ts'
 import { loadOrCreateApiKey } from '../store/secrets.ts'
 import { compileFolder } from './compile-folder.ts'
 import { EMPTY_FOLDER, type FolderState, readFolder } from './folder.ts'
+import type { FolderChecks } from './folder-checks.ts'
 import { type Identities, identify, loadIdentities, storeIdentities } from './identity.ts'
 import { loadLastGood, storeLastGood } from './last-good.ts'
-import { report } from './report.ts'
+import { report, type Told } from './report.ts'
 import { beginRotations, putAsideSecrets, secretFinder } from './webhook-secret.ts'
 
 /** What loading a folder takes. */
@@ -35,7 +35,9 @@ export interface LoadOptions {
   readonly sealKey: SealKey
   /** Where template sources go, and the PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
-  readonly check: PublishCheck
+  readonly checks: FolderChecks
+  /** How long the first look, and each after it, waits for checks, in milliseconds. */
+  readonly patienceMs: { readonly first: number; readonly later: number }
   readonly artifacts: ArtifactStore
   readonly publisher: DirectoryPublisher
   readonly clock: Clock
@@ -54,7 +56,14 @@ export interface Review {
 /** What one look at the folder leaves to the next. */
 export interface State {
   readonly folder: FolderState
+  /** Answers that need not be asked for again. */
   readonly checks: CheckAnswers
+  /** All answers, which hold as long as the folder is the same. */
+  readonly answers: CheckAnswers
+  /** Are there templates whose check is under way? */
+  readonly isWaiting: boolean
+  /** What resources came to when they were reported last. */
+  readonly told: Told
   /** What was in force, be it before a restart. */
   readonly previous: Previous
   /** What is published; absent at first. */
@@ -76,7 +85,8 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
   if (kept === 'damaged')
     log.warn({ dataDir }, 'the last good settings cannot be read, so what is refused now has none')
   const nothing = { folder: EMPTY_FOLDER, previous: NOTHING, checks: new Map() }
-  return { state: kept === undefined || kept === 'damaged' ? nothing : kept, load }
+  const last = kept === undefined || kept === 'damaged' ? nothing : kept
+  return { state: { ...last, answers: last.checks, isWaiting: false, told: new Map() }, load }
 }
 
 /**
@@ -84,7 +94,7 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
  * it has not come to it leaves to the next.
  */
 function loader(options: LoadOptions, read: ReadResource, known: Identities): Load {
-  const { dir, dataDir, publisher, clock, ids, log, review } = options
+  const { dir, dataDir, publisher, clock, ids, log, review, patienceMs: patience } = options
   const findSecrets = secretFinder(options)
   // As they stand on the disk, be it by a look that failed later.
   let kept = known
@@ -94,7 +104,8 @@ function loader(options: LoadOptions, read: ReadResource, known: Identities): Lo
   }
   return async (state, signal) => {
     const folder = await readFolder(dir, state.folder, read)
-    if (state.compiled !== undefined && isSame(folder, state.folder)) return { ...state, folder }
+    const isUnchanged = state.compiled !== undefined && isSame(folder, state.folder)
+    if (isUnchanged && !state.isWaiting) return { ...state, folder }
     const { documents } = folder
     const isComplete = folder.faults.length === 0
     const { resources, identities } = identify({ documents, known: kept, isComplete, now: clock.now() }, ids)
@@ -105,18 +116,20 @@ function loader(options: LoadOptions, read: ReadResource, known: Identities): Lo
     await keep(secrets.identities)
     const foundKeys = await findKeys(options, resources)
     const found = { foundKeys, webhookSecrets: secrets.found }
-    const given = { documents, resources, ...found, previous: state.previous, known: state.checks }
-    const { compiled, settled } = await compileFolder({ ...options, ...given }, signal)
+    const patienceMs = state.compiled === undefined ? patience.first : patience.later
+    const known = isUnchanged ? state.answers : state.checks
+    const given = { documents, resources, ...found, previous: state.previous, known, patienceMs }
+    const { compiled, answers, settled, isWaiting } = await compileFolder({ ...options, ...given }, signal)
     review?.({ folder, compiled, checks: settled })
     await storeSources(options, notStored(compiled, state.compiled), signal)
     if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
       await publisher.publish(compiled.snapshot, signal)
-    report(log, { folder, compiled, before: state })
+    const told = report(log, { folder, compiled, before: state })
     // It is in force all the same; what is lost is a comfort after a restart.
     await storeLastGood(dataDir, { folder, previous: compiled, checks: settled }).catch((err: unknown) =>
       log.warn({ err }, 'the last good settings could not be kept'),
     )
-    return { folder, checks: settled, compiled, previous: compiled }
+    return { folder, checks: settled, answers, isWaiting, told, compiled, previous: compiled }
   }
 }
 

@@ -1,10 +1,12 @@
 /** What a look at the folder came to, as log lines: only what is new, so that a folder with one old fault does not fill the log. */
 import type { Log } from '@platen/contract/port/log.ts'
-import type { Condition, Resource } from '@platen/contract/resource.ts'
+import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type Compiled, outcomesOf, type Previous } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import { inertFieldsOf } from '@platen/operator/compile/inert.ts'
+import type { Outcome } from '@platen/operator/compile/outcome.ts'
+import { isUnchecked } from './compile-folder.ts'
 import type { FolderState } from './folder.ts'
 import type { ManifestFault } from './parse.ts'
 
@@ -12,21 +14,31 @@ interface Look {
   readonly folder: FolderState
   readonly compiled: Compiled
   /** The look before, and what was in force then, be it before a restart. */
-  readonly before: { readonly folder: FolderState; readonly compiled?: Compiled; readonly previous: Previous }
+  readonly before: {
+    readonly folder: FolderState
+    readonly compiled?: Compiled
+    readonly previous: Previous
+    readonly told: Told
+  }
 }
 
-/** Logs new faults and refusals as warnings with file and reason, and what was mended or published as information. */
-export function report(log: Log, { folder, compiled, before }: Look): void {
+/** What resources came to when they were reported last. */
+export type Told = ReadonlyMap<Uid, Outcome<Resource, unknown>>
+
+/** Logs new faults and refusals as warnings with file and reason, and what was mended or published as information. Of what is not checked yet nothing is said. */
+export function report(log: Log, { folder, compiled, before }: Look): Told {
   const known = new Set(before.folder.faults.map(spell))
   for (const fault of folder.faults) if (!known.has(spell(fault))) warn(log, fault)
   const files = new Map(folder.documents.map(({ place, file }) => [place, file]))
-  const last = new Map(
-    (before.compiled ? outcomesOf(before.compiled) : []).map((outcome) => [outcome.resource.metadata.uid, outcome]),
-  )
-  for (const { resource, conditions } of outcomesOf(compiled)) {
+  const told = new Map<Uid, Outcome<Resource, unknown>>()
+  for (const outcome of outcomesOf(compiled)) {
+    const { resource, conditions } = outcome
+    const old = before.told.get(resource.metadata.uid)
+    const now = isUnchecked(outcome) ? old : outcome
+    if (now !== undefined) told.set(resource.metadata.uid, now)
+    if (now !== outcome) continue
     const place = labelOf(resource)
     const where = { resource: place, file: files.get(place) }
-    const old = last.get(resource.metadata.uid)
     reportInert(log, resource, { last: old?.resource, where })
     for (const condition of conditions) {
       const last = old?.conditions.find(({ type }) => type === condition.type)
@@ -35,6 +47,7 @@ export function report(log: Log, { folder, compiled, before }: Look): void {
   }
   reportRotations(log, compiled, before.previous)
   reportSnapshot(log, compiled, before.compiled)
+  return told
 }
 
 function warn(log: Log, { message, ...where }: ManifestFault): void {

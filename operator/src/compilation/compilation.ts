@@ -3,12 +3,12 @@
  * concerns, by the same steps, to the same settings and conditions as if all were compiled anew. Pure but for what it remembers.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import type { Resource, Uid } from '@platen/contract/resource.ts'
+import type { Resource, TemplateResource, Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { compileApiKeys } from '../compile/api-key.ts'
 import { byAge, type Outcome } from '../compile/outcome.ts'
 import { compileTemplates } from '../compile/template.ts'
-import { compilePlans, compileTenants, type TenantsByName } from '../compile/tenant.ts'
+import { compilePlans, compileTenants, findTenant, type TenantsByName } from '../compile/tenant.ts'
 import { type Content, NO_CONTENT, replaceIn } from './content.ts'
 import type { Relations } from './relation.ts'
 import { type CompilationOptions, openState, type State } from './state.ts'
@@ -34,6 +34,8 @@ export interface Compilation extends Pick<Relations, 'tenantsOf' | 'dependentsOf
   readonly outcomeOf: (uid: Uid) => Outcome<Resource, unknown> | undefined
   /** What is in force of a tenant; before the first update, what was. */
   readonly tenantInForce: (uid: Uid) => Tenant | undefined
+  /** Does the tenant it names have it, as far as is compiled? */
+  readonly accepts: (resource: TemplateResource) => boolean
   /** When the next overlap ends, and with it a setting changes by itself; absent = none does. */
   readonly due: () => Instant | undefined
 }
@@ -61,6 +63,7 @@ export function openCompilation(options: CompilationOptions): Compilation {
     content: () => content,
     outcomeOf: (uid) => kinds.map((kind) => kind.outcomeOf(uid)).find((outcome) => outcome !== undefined),
     tenantInForce: (uid) => tenants.inForce.get(uid)?.settings,
+    accepts: (resource) => 'tenant' in findTenant(resource, tenantsByName(state)),
     tenantsOf: relations.tenantsOf,
     dependentsOf: relations.dependentsOf,
     due: () => (dueAt.size === 0 ? undefined : Math.min(...dueAt.values())),
@@ -127,23 +130,26 @@ function settleTenants(state: State, { uids, plans: names, tenants: concerned }:
 }
 
 function settleDependents(state: State, { uids, tenants: names }: Concerned, now: Instant): void {
-  const { relations, tenants, templates, apiKeys, facts } = state
+  const { relations, templates, apiKeys, facts } = state
   for (const name of names) for (const uid of relations.dependentsOf(name)) uids.add(uid)
   for (const kind of [templates, apiKeys]) for (const uid of kind.withRivals(uids)) uids.add(uid)
   const resources = resourcesOf(state, uids)
-  const tenantsByName: TenantsByName = {
-    get(name) {
-      const uid = relations.named('Tenant', name)?.metadata.uid
-      return uid && tenants.outcomeOf(uid)
-    },
-  }
-  const given = { ...facts, tenants: tenantsByName, now }
+  const given = { ...facts, tenants: tenantsByName(state), now }
   const ofTemplates = resources.filter((resource) => resource.kind === 'Template')
   const ofKeys = resources.filter((resource) => resource.kind === 'ApiKey')
   templates.take(
     compileTemplates({ ...given, templates: ofTemplates, previous: templates.inForce, ...NO_SOURCES }).outcomes,
   )
   apiKeys.take(compileApiKeys({ ...given, apiKeys: ofKeys, previous: apiKeys.inForce }))
+}
+
+function tenantsByName({ relations, tenants }: State): TenantsByName {
+  return {
+    get(name) {
+      const uid = relations.named('Tenant', name)?.metadata.uid
+      return uid && tenants.outcomeOf(uid)
+    },
+  }
 }
 
 /** They are stored before they are compiled here. */

@@ -1,5 +1,6 @@
 /** The sources and assets of a template, inline or from ConfigMaps, brought together. */
-import { ASSETS_BYTES_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
+import { isDeeperThan } from '@platen/contract/json-depth.ts'
+import { ASSETS_BYTES_MAX, JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type { SourceSpec } from '@platen/contract/schema/resource.ts'
 import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
@@ -28,11 +29,16 @@ export interface Resolved {
   readonly assets: readonly Asset[]
 }
 
-/** Finds every source and asset of a template. The first that is missing, empty or too large is the refusal. */
+/** Finds every source and asset of a template. The first that is missing, empty or too large is the refusal; so is a spec that nests too deep for whatever walks it next. */
 export function resolveSource(
   resource: TemplateResource,
   configMaps: ConfigMaps,
 ): Resolved | { readonly refusal: Finding } {
+  // The API server takes a schema and sample data of any depth.
+  if (isDeeperThan(resource.spec, JSON_DEPTH_MAX))
+    return {
+      refusal: fails('SourceResolved', 'NestedTooDeep', `the spec nests more than ${JSON_DEPTH_MAX} levels deep`),
+    }
   const { reactPdf, html, options = {}, locale } = resource.spec
   const wanted = { reactPdf: reactPdf?.source, template: html?.template, header: html?.header, footer: html?.footer }
   const texts: { [Name in keyof typeof wanted]?: string } = {}

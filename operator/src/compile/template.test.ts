@@ -48,6 +48,33 @@ const good = aTemplateResource({ spec: { reactPdf: inline('good') } })
 const broken = aTemplateResource({ spec: { reactPdf: inline('broken') } })
 
 describe('a template', () => {
+  test('whose spec nests without end is refused by name, and costs no other anything', () => {
+    const nested = JSON.parse(`{"a":${'['.repeat(6000)}${']'.repeat(6000)}}`)
+    const spec = { reactPdf: inline('good') }
+    const deep = ['sampleData', 'variablesSchema'].map((field) =>
+      aTemplateResource({ metadata: { name: `deep-${field.toLowerCase()}` }, spec: { ...spec, [field]: nested } }),
+    )
+    const result = compiled([good, ...deep])
+    expect(published(result)).toEqual(['invoice: good'])
+    for (const each of deep)
+      expect(condition(result, each, 'SourceResolved')).toMatchObject({ status: 'False', reason: 'NestedTooDeep' })
+  })
+
+  test('in which the compiler has a defect is told of it, and costs no other anything', () => {
+    const other = aTemplateResource({ metadata: { name: 'other' }, spec: { reactPdf: inline('other') } })
+    Object.defineProperty(other.spec, 'published', {
+      get() {
+        throw new TypeError('nobody has thought of this')
+      },
+    })
+    const result = compiled([other, good])
+    expect(published(result)).toEqual(['invoice: good'])
+    expect(condition(result, other, 'Ready')).toMatchObject({
+      status: 'False',
+      message: 'it could not be compiled: nobody has thought of this',
+    })
+  })
+
   test('has the hosts it lists in its source, and another digest with others, but not in another order', () => {
     const listing = (...allowedHosts: string[]) => {
       const result = compiled([aTemplateResource({ spec: { reactPdf: inline('good'), egress: { allowedHosts } } })])
@@ -101,17 +128,21 @@ describe('a template', () => {
     })
   })
 
-  test.for([
-    ['is of no object', { type: 'array' }],
-    ['names no type', { properties: {} }],
-    ['is no schema', { type: 'object', properties: { a: { type: 'strin' } } }],
-    ['refers to what is not there', { type: 'object', $ref: '#/$defs/nothing' }],
-    ['refers outside itself', { type: 'object', properties: { a: { $ref: 'https://example.com/schema.json' } } }],
-  ] as const)('is refused whose schema %s', ([, variablesSchema]) => {
-    const template = aTemplateResource({ spec: { variablesSchema } })
-    const result = compiled([template])
+  test('is refused whose schema is none, and checked again with another', () => {
+    const faults = { unsound: [{ message: '/properties/a/type must be equal to one of the allowed values' }] }
+    const template = aTemplateResource({ spec: { reactPdf: inline('unsound') } })
+    const result = compiled([template], { faults })
     expect(published(result)).toEqual([])
-    expect(condition(result, template, 'Compiled')).toMatchObject({ status: 'False', reason: 'SchemaInvalid' })
+    expect(condition(result, template, 'Compiled')).toMatchObject({
+      status: 'False',
+      reason: 'SchemaInvalid',
+      message: 'variablesSchema: /properties/a/type must be equal to one of the allowed values',
+    })
+    const mended = aTemplateResource({
+      spec: { ...template.spec, variablesSchema: { type: 'object', minProperties: 1 } },
+    })
+    const [[before], [after]] = [[...checksOf([template], new Map()).keys()], [...checksOf([mended], new Map()).keys()]]
+    expect(before).not.toBe(after)
   })
 
   test('keeps its html source under a plan without html, and says that it is refused', () => {

@@ -1,9 +1,7 @@
 /** Templates in, what is listed and rendered of them out. */
-import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
-import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
 import type {
   Asset,
   AssetDigest,
@@ -21,16 +19,18 @@ import { findTenant, type TenantsByName } from './tenant.ts'
 
 export type TemplateOutcome = Outcome<TemplateResource, Template>
 
-/** What the publish check is asked: do these sources compile, and evaluate with the sample data? */
+/** What the publish check is asked: is this a schema, and do these sources compile, and evaluate with the sample data? */
 export interface CheckRequest {
   readonly source: TemplateSource
   readonly assets: readonly Asset[]
+  readonly variablesSchema: JsonObject
   readonly sampleData?: JsonObject
 }
 
 /** What it found, `message` opening with the place as `template.tsx:3:7`. Nothing = fine. */
 export interface CheckFault {
-  readonly engine: Engine
+  /** Whose source it is in; absent = it is in the schema. */
+  readonly engine?: Engine
   readonly message: string
 }
 
@@ -52,13 +52,14 @@ export function checksOf(
   return checks
 }
 
-function checkOf({ spec }: TemplateResource, { source, assets }: Resolved): CheckRequest {
-  return { source, assets, ...(spec.sampleData !== undefined && { sampleData: spec.sampleData }) }
+function checkOf(resource: TemplateResource, { source, assets }: Resolved): CheckRequest {
+  const { sampleData } = resource.spec
+  return { source, assets, variablesSchema: schemaOf(resource), ...(sampleData !== undefined && { sampleData }) }
 }
 
 /** The bytes of the assets need not be looked at: the source names their digests. */
-function keyOf({ source, sampleData }: CheckRequest): string {
-  return sha256(canonicalJson({ source, ...(sampleData !== undefined && { sampleData }) }))
+function keyOf({ source, variablesSchema, sampleData }: CheckRequest): string {
+  return sha256(canonicalJson({ source, variablesSchema, ...(sampleData !== undefined && { sampleData }) }))
 }
 
 interface TemplateInput {
@@ -111,7 +112,23 @@ interface Judgement extends TemplateOutcome {
   readonly lastGood?: Template
 }
 
+/** A defect met in one resource is told of that one, and touches no other. */
 function judge(resource: TemplateResource, input: TemplateInput, claims: Map<string, TemplateResource>): Judgement {
+  try {
+    return judgeSound(resource, input, claims)
+  } catch (cause) {
+    const message = `it could not be compiled: ${cause instanceof Error ? cause.message : 'it failed'}`
+    const lastGood = input.previous.get(resource.metadata.uid)?.settings
+    const conditions = conditionsOf(resource, { needed: [fails('Compiled', 'CompileError', message)] })
+    return { resource, conditions, ...(lastGood !== undefined && { lastGood }) }
+  }
+}
+
+function judgeSound(
+  resource: TemplateResource,
+  input: TemplateInput,
+  claims: Map<string, TemplateResource>,
+): Judgement {
   const found = findTenant(resource, input.tenants)
   if ('refusal' in found) return { resource, conditions: conditionsOf(resource, { needed: [found.refusal] }) }
   const accepted = claimCode(resource, claims)
@@ -119,7 +136,7 @@ function judge(resource: TemplateResource, input: TemplateInput, claims: Map<str
   const before = input.previous.get(resource.metadata.uid)?.settings
   const needed =
     'source' in resolved
-      ? [accepted, holds('SourceResolved', 'SourceResolved'), examine(resource, resolved, { ...input, before })]
+      ? [accepted, holds('SourceResolved', 'SourceResolved'), examine(resource, resolved, input.checks)]
       : [accepted, resolved.refusal]
   const engines = enginesOf(resource)
   const engineAllowed = allowEngines(resource, found.tenant)
@@ -147,30 +164,13 @@ function claimCode(resource: TemplateResource, claims: Map<string, TemplateResou
   return holds('Accepted', 'Accepted')
 }
 
-function examine(
-  resource: TemplateResource,
-  resolved: Resolved,
-  { checks, before }: { checks: CheckAnswers; before: Template | undefined },
-): Finding {
+function examine(resource: TemplateResource, resolved: Resolved, checks: CheckAnswers): Finding {
   const faults = checks.get(keyOf(checkOf(resource, resolved)))
-  // Compiling a schema costs milliseconds: of all that are new at once, each is compiled when its check is there.
-  if (faults === undefined) return fails('Compiled', 'NotChecked', 'the sources were not checked yet')
-  const schemaFault = faultOfSchema(schemaOf(resource), before)
-  if (schemaFault !== undefined) return fails('Compiled', 'SchemaInvalid', `variablesSchema: ${schemaFault}`)
+  if (faults === undefined) return fails('Compiled', 'NotChecked', 'the template was not checked yet')
+  const schemaFault = faults.find(({ engine }) => engine === undefined)
+  if (schemaFault !== undefined) return fails('Compiled', 'SchemaInvalid', `variablesSchema: ${schemaFault.message}`)
   if (faults.length > 0) return fails('Compiled', 'CompileError', faults.map(({ message }) => message).join('; '))
   return holds('Compiled', 'Compiled')
-}
-
-function faultOfSchema(schema: JsonObject, before: Template | undefined): string | undefined {
-  // Of many templates few change at a time.
-  if (before !== undefined && isDeepStrictEqual(schema, before.variablesSchema)) return undefined
-  if (schema['type'] !== 'object') return 'needs type: object, as data is an object'
-  try {
-    compileVariablesSchema(schema)
-    return undefined
-  } catch (fault) {
-    return fault instanceof Error ? fault.message : 'is no JSON Schema'
-  }
 }
 
 function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Finding {

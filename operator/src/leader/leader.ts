@@ -6,6 +6,7 @@ import {
   PUBLISH_RETRY_MS,
   RECONCILE_DRAIN_MS,
   RECONCILE_WORKERS,
+  RECONCILE_WORKERS_OF_ONE_KIND,
 } from '@platen/contract/operator-limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -18,15 +19,17 @@ import type { Uid } from '@platen/contract/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { ClusterClient } from '../cluster/client.ts'
-import { openCompilation } from '../compilation/compilation.ts'
+import { type Compilation, openCompilation } from '../compilation/compilation.ts'
 import type { FoundKey } from '../compile/api-key.ts'
 import type { FoundSecret } from '../compile/tenant.ts'
 import type { PublishCheck } from '../publish/answer-check.ts'
+import { openCheckTurns } from '../publish/check-turns.ts'
+import { keyOfResource, kindOfKey } from '../reconcile/declared.ts'
 import { openEvents } from '../reconcile/event.ts'
 import type { Inventory } from '../reconcile/inventory.ts'
 import { type Enforced, Propagation } from '../reconcile/propagation.ts'
 import { Publication, type PublicationOptions } from '../reconcile/publication.ts'
-import { Reconciler, type Station } from '../reconcile/reconciler.ts'
+import { Reconciler } from '../reconcile/reconciler.ts'
 import { WorkQueue } from '../reconcile/work-queue.ts'
 import { runWorkers } from '../reconcile/worker.ts'
 import { auditSecrets } from '../secret/audit.ts'
@@ -34,6 +37,7 @@ import type { SecretPlace } from '../secret/held-secret.ts'
 import { seeSecret } from '../secret/write-secret.ts'
 import { apiKeyStation } from '../station/api-key.ts'
 import { SecretWatch } from '../station/secret-watch.ts'
+import type { Station } from '../station/station.ts'
 import { templateStation } from '../station/template.ts'
 import { TemplateSources } from '../station/template-source.ts'
 import { tenantStation } from '../station/tenant.ts'
@@ -93,6 +97,7 @@ export async function lead(
   const { ports, inventory } = options
   const { publisher, clock, log } = ports
   const work = assemble(options)
+  using _ = work.sources
   const failed = new AbortController()
   const running = AbortSignal.any([lost, failed.signal])
   options.subscribe({ take: (change) => work.reconciler.take(change), takeConfigMap: work.takeConfigMap })
@@ -116,6 +121,8 @@ export async function lead(
   running.throwIfAborted()
 }
 
+const NOTHING_TO_DO: Station = { prepare: async () => ({ known: {} }), recall: () => ({}), forget: () => undefined }
+
 /** Puts all its parts together. */
 function assemble(options: LeaderOptions) {
   const { ports, inventory, serviceBucket } = options
@@ -123,12 +130,19 @@ function assemble(options: LeaderOptions) {
   const foundKeys = new Map<Uid, FoundKey>()
   const webhookSecrets = new Map<Uid, FoundSecret>()
   const versionOf = (configMap: string) => inventory.versionOf(configMap)
-  const sources = new TemplateSources({ ...ports, versionOf, serviceBucket })
+  const sources: TemplateSources = new TemplateSources({
+    ...ports,
+    versionOf,
+    serviceBucket,
+    checks: openCheckTurns(ports),
+    isAccepted: (template) => compilation.accepts(template),
+    onAnswer: (template) => reconciler.seeToAgain(keyOfResource(template)),
+  })
   const { configMaps, checks } = sources
   // The name of a key is its hash.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'what is published cannot be read'))
   const facts = { configMaps, checks, foundKeys, webhookSecrets }
-  const compilation = openCompilation({
+  const compilation: Compilation = openCompilation({
     facts,
     previous: recover({ declared: inventory.all(), published, serviceBucket }),
     serviceBucket,
@@ -136,7 +150,6 @@ function assemble(options: LeaderOptions) {
   })
   const watch = new SecretWatch({ log, onRepair: () => meter.repaired('secrets', 1) })
   const secretPorts = { ...options, client, clock, ids }
-  const nothing: Station = { prepare: async () => ({ known: {} }), recall: () => ({}), forget: () => undefined }
   const queues = countedQueue(options)
   const publication: Publication = new Publication({
     compilation,
@@ -155,7 +168,7 @@ function assemble(options: LeaderOptions) {
     clock,
     events: openEvents({ ...options, client, clock, ids, log }),
     stations: {
-      Plan: nothing,
+      Plan: NOTHING_TO_DO,
       Tenant: tenantStation({ ports: secretPorts, webhookSecrets, inForce: compilation.tenantInForce, watch }),
       Template: templateStation(sources),
       ApiKey: apiKeyStation({ ports: secretPorts, foundKeys, watch }),
@@ -166,15 +179,21 @@ function assemble(options: LeaderOptions) {
     publication,
     propagation,
     workers: { ...queues, reconcile: (key: string, signal: AbortSignal) => reconciler.reconcile(key, signal) },
-    takeConfigMap: (name: string) => reconciler.prepareAgain(sources.usersOf(name)),
-    audit: {
-      clock,
-      look: (place: SecretPlace, signal: AbortSignal) => seeSecret(client, place, signal),
-      owners: () => watch.owners(),
-      seen: (uid: Uid) => watch.seen(uid),
-      onChange: (uid: Uid) => reconciler.prepareAgain([uid]),
-      onError: (uid: Uid, err: unknown) => log.debug({ err, uid }, 'secret could not be looked at'),
-    },
+    takeConfigMap: (name: string) => sources.usersOf(name).forEach((key) => reconciler.seeToAgain(key)),
+    sources,
+    audit: auditOf(ports, { watch, reconciler }),
+  }
+}
+
+function auditOf({ client, clock, log }: LeaderPorts, to: { watch: SecretWatch; reconciler: Reconciler }) {
+  const { watch, reconciler } = to
+  return {
+    clock,
+    look: (place: SecretPlace, signal: AbortSignal) => seeSecret(client, place, signal),
+    owners: () => watch.owners(),
+    seen: (uid: Uid) => watch.seen(uid),
+    onChange: (uid: Uid) => reconciler.prepareAgain([uid]),
+    onError: (uid: Uid, err: unknown) => log.debug({ err, uid }, 'secret could not be looked at'),
   }
 }
 
@@ -182,7 +201,8 @@ function assemble(options: LeaderOptions) {
 function countedQueue({ ports: { clock, ids, meter } }: LeaderOptions) {
   const workers = RECONCILE_WORKERS
   const controller = meter.controller('platen', { workers, look: () => queue.state() })
-  const queue: WorkQueue = new WorkQueue({ clock, ids, meter: controller })
+  const lines = { lineOf: kindOfKey, ofOneLine: RECONCILE_WORKERS_OF_ONE_KIND }
+  const queue: WorkQueue = new WorkQueue({ ...lines, clock, ids, meter: controller })
   return { queue, workers, meter: controller }
 }
 

@@ -15,7 +15,7 @@ function counted() {
   const open = () => {
     threads.opened++
     return {
-      check: () => {
+      run: () => {
         const answer = Promise.withResolvers<readonly CheckFault[]>()
         asked.push(answer)
         return answer.promise

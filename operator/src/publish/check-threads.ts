@@ -1,20 +1,29 @@
 /** The threads of the publish check, there only while templates are checked: they take a hundred MiB, and most hours bring no template. */
 import { CHECK_THREADS_REST_MS } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { CheckFault, CheckRequest } from '../compile/template.ts'
 import type { PublishCheck } from './answer-check.ts'
 
 export interface CheckThreads extends AsyncDisposable {
   readonly check: PublishCheck
 }
 
+/** A pool of render threads, as far as checks are concerned. */
+interface CheckPool extends AsyncDisposable {
+  run(
+    task: { readonly kind: 'check'; readonly check: CheckRequest },
+    signal: AbortSignal,
+  ): Promise<readonly CheckFault[]>
+}
+
 export interface CheckThreadsOptions {
-  readonly open: () => CheckThreads
+  readonly open: () => CheckPool
   readonly clock: Pick<Clock, 'sleep'>
 }
 
 /** Opens them with the first check, and closes them when there was none for a while. Closing it ends what is being checked. */
 export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThreads {
-  let threads: CheckThreads | undefined
+  let threads: CheckPool | undefined
   let running = 0
   let resting = new AbortController()
   const close = async () => {
@@ -36,7 +45,7 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
       threads ??= open()
       running++
       try {
-        return await threads.check(request, signal)
+        return await threads.run({ kind: 'check', check: request }, signal)
       } finally {
         running--
         if (running === 0) void rest()

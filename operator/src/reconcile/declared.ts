@@ -104,3 +104,7 @@ export function placeOf({ kind, metadata }: Resource, subresource?: 'status'): s
 
 /** The key by which a resource is looked at: `Template team-acme/invoice`. */
 export const keyOfResource = labelOf
+
+export function kindOfKey(key: string): string {
+  return key.slice(0, key.indexOf(' '))
+}

@@ -9,11 +9,12 @@ import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
 import { NOTHING } from '../compile/compile.ts'
+import type { Station } from '../station/station.ts'
 import { type Declared, FINALIZER, isSameDeclaration, keyOfResource } from './declared.ts'
 import { packStatus } from './packed-status.ts'
 import { Propagation } from './propagation.ts'
 import { Publication } from './publication.ts'
-import { Reconciler, type Station } from './reconciler.ts'
+import { Reconciler } from './reconciler.ts'
 import type { Status } from './status.ts'
 import { WorkQueue } from './work-queue.ts'
 
@@ -43,11 +44,14 @@ async function reconciling() {
   const ask = async () => ({ all: 1, behind: 0, revision: directory.current().revision, isCertain: true })
   const propagation = new Propagation({ ask, clock, log: SILENT })
   let gate: Promise<void> = Promise.resolve()
+  const scene = { isPending: false, isBehind: false, prepared: 0 }
   const station: Station = {
     prepare: async () => {
       await gate
-      return { known: {} }
+      scene.prepared++
+      return { known: {}, ...(scene.isPending && { isPending: true }) }
     },
+    isBehind: () => scene.isBehind,
     recall: nothing,
     forget: nothing,
   }
@@ -89,6 +93,7 @@ async function reconciling() {
   await clock.advance(0)
   return {
     reconciler,
+    scene,
     statuses,
     declare,
     remove,
@@ -185,6 +190,31 @@ describe('a look that began before', () => {
     await rig.reconciler.reconcile(KEY, NEVER)
     expect(rig.now().key).toBeUndefined()
   })
+})
+
+test('what waits for something is neither published nor told of, until that has come', async () => {
+  await rig.reconciler.reconcile(KEY, NEVER)
+  await rig.settle()
+  rig.statuses.length = 0
+  rig.scene.isPending = true
+  rig.declare(declared(anApiKeyResource(HEIR)))
+  await rig.reconciler.reconcile(KEY, NEVER)
+  await rig.reconciler.reconcile(KEY, NEVER)
+  expect([rig.now().key, rig.statuses]).toEqual([undefined, []])
+  rig.scene.isPending = false
+  rig.reconciler.seeToAgain(KEY)
+  await rig.reconciler.reconcile(KEY, NEVER)
+  expect(rig.now().key).toMatchObject({ suspended: false })
+})
+
+test('what can be seen to by now that could not before is seen to at the next look', async () => {
+  await rig.reconciler.reconcile(KEY, NEVER)
+  const before = rig.scene.prepared
+  await rig.reconciler.reconcile(KEY, NEVER)
+  expect(rig.scene.prepared).toBe(before)
+  rig.scene.isBehind = true
+  await rig.reconciler.reconcile(KEY, NEVER)
+  expect(rig.scene.prepared).toBe(before + 1)
 })
 
 test('a key that was made anew under its name and changed at once is seen to as it was changed', async () => {

@@ -21,33 +21,15 @@ import type { Kind } from '@platen/contract/schema/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
+import type { Known, Station } from '../station/station.ts'
 import { API_VERSION, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
-import type { Events, Warning } from './event.ts'
+import type { Events } from './event.ts'
 import type { DeclaredChange, Inventory } from './inventory.ts'
 import { type PackedStatus, unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
 import type { Publication } from './publication.ts'
 import { type Progress, patchOf, type Status, statusOf } from './status.ts'
 import type { WorkQueue } from './work-queue.ts'
-
-/** What one kind needs before its resources are compiled. */
-export interface Station {
-  /** Sees to it. Answers what the status is to tell of it, and when to look again. May be done twice. */
-  readonly prepare: (declared: Declared, status: Status, signal: AbortSignal) => Promise<Prepared>
-  /** What a status tells of what was seen to before; undefined where it has to be seen to anew. Waits for nothing. */
-  readonly recall: (declared: Declared, status: Status) => Known | undefined
-  /** The resource is gone. */
-  readonly forget: (resource: Resource) => void
-}
-
-export type Known = Readonly<Record<string, unknown>>
-
-export interface Prepared {
-  readonly known: Known
-  readonly again?: Instant
-  /** What of the resource asks for nothing, though it should. */
-  readonly warning?: Warning
-}
 
 export interface ReconcilerOptions {
   readonly inventory: Pick<Inventory, 'get' | 'all'>
@@ -143,10 +125,12 @@ export class Reconciler {
 
   /** Has resources seen to again whose surroundings have changed. */
   prepareAgain(uids: Iterable<Uid>): void {
-    for (const key of this.#keysOf(uids)) {
-      this.#dirty.add(key)
-      this.#options.queue.add(key)
-    }
+    for (const key of this.#keysOf(uids)) this.seeToAgain(key)
+  }
+
+  seeToAgain(key: string): void {
+    this.#dirty.add(key)
+    this.#options.queue.add(key)
   }
 
   /** Has resources looked at that have come to something else. */
@@ -176,19 +160,23 @@ export class Reconciler {
       return declared && this.#release(key, declared, signal)
     }
     const again = this.#againAt.get(key)
-    if (this.#dirty.has(key) || (again !== undefined && again <= clock.now())) await this.#settle(key, declared, signal)
+    const isDue = this.#dirty.has(key) || (again !== undefined && again <= clock.now()) || this.#isBehind(declared)
+    if (isDue && !(await this.#settle(key, declared, signal))) return undefined
     const waitMs = await this.#tell(key, declared, signal)
     const untilAgainMs = Math.max(0, (this.#againAt.get(key) ?? Number.POSITIVE_INFINITY) - clock.now())
     const requeueAfterMs = Math.min(waitMs, untilAgainMs)
     return requeueAfterMs === Number.POSITIVE_INFINITY ? undefined : { requeueAfterMs }
   }
 
-  async #settle(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
+  /** False where it waits for something. */
+  async #settle(key: string, declared: Declared, signal: AbortSignal): Promise<boolean> {
     let reason: 'StoreUnavailable' | 'RedisUnavailable' = 'StoreUnavailable'
     try {
-      await this.#prepare(key, declared, signal)
+      if (!(await this.#prepare(key, declared, signal))) return false
       reason = 'RedisUnavailable'
       await this.#submit(key, declared)
+      if (this.#isBehind(declared)) this.seeToAgain(key)
+      return true
     } catch (error) {
       this.#dirty.add(key)
       if (!(error instanceof Unavailable)) throw error
@@ -210,7 +198,12 @@ export class Reconciler {
     this.#count(before, resource)
   }
 
-  async #prepare(key: string, declared: Declared, signal: AbortSignal): Promise<void> {
+  #isBehind(declared: Declared): boolean {
+    return this.#options.stations[declared.resource.kind].isBehind?.(declared) === true
+  }
+
+  /** False where it waits for something. */
+  async #prepare(key: string, declared: Declared, signal: AbortSignal): Promise<boolean> {
     const { resource } = declared
     // What changes from here on is seen to in another look.
     this.#dirty.delete(key)
@@ -219,11 +212,13 @@ export class Reconciler {
         await this.#apply(declared, { finalizers: [FINALIZER] }, signal)
       const { stations, events } = this.#options
       const station = stations[resource.kind]
-      const { known, again, warning } = await station.prepare(declared, this.#statusOf(declared), signal)
+      const { known, again, warning, isPending } = await station.prepare(declared, this.#statusOf(declared), signal)
+      if (isPending) return false
       this.#known.set(key, known)
       if (again === undefined) this.#againAt.delete(key)
       else this.#againAt.set(key, again)
       if (warning !== undefined) await events.warning(resource, warning, signal)
+      return true
     } catch (error) {
       this.#dirty.add(key)
       throw error

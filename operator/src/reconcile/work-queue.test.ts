@@ -5,7 +5,7 @@ import type { Priority } from '@platen/contract/port/operator-meter.ts'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import { WorkQueue } from './work-queue.ts'
+import { WorkQueue, type WorkQueueOptions } from './work-queue.ts'
 
 interface Counts {
   added: number
@@ -14,7 +14,7 @@ interface Counts {
   readonly workedMs: number[]
 }
 
-function opened() {
+function opened(options: Pick<WorkQueueOptions, 'lineOf' | 'ofOneLine'> = {}) {
   const clock = manualClock()
   const counts: Counts = { added: 0, deferred: 0, waitedMs: [], workedMs: [] }
   const meter = {
@@ -23,7 +23,7 @@ function opened() {
     taken: (ms: number) => void counts.waitedMs.push(ms),
     done: (ms: number) => void counts.workedMs.push(ms),
   }
-  return { clock, counts, queue: new WorkQueue({ clock, ids: seededIds('queue'), meter }) }
+  return { clock, counts, queue: new WorkQueue({ ...options, clock, ids: seededIds('queue'), meter }) }
 }
 
 let queue: WorkQueue
@@ -42,6 +42,34 @@ async function takeAll(of = queue): Promise<(string | undefined)[]> {
     taken.push(await of.take(NEVER))
   }
 }
+
+describe('a line', () => {
+  const lines = { lineOf: (key: string) => key.charAt(0), ofOneLine: 2 }
+
+  test('has its turn after each of the others, however many wait there', async () => {
+    const { queue } = opened({ ...lines, ofOneLine: 100 })
+    for (const key of ['t1', 't2', 't3', 't4', 'k1', 'k2']) queue.add(key)
+    expect(await takeAll(queue)).toEqual(['t1', 'k1', 't2', 'k2', 't3', 't4'])
+  })
+
+  test('has some of the workers at most, and goes on when one of its keys is given back', async () => {
+    const { queue, clock } = opened(lines)
+    for (const key of ['t1', 't2', 't3', 'k1']) queue.add(key)
+    const taken = [await queue.take(NEVER), await queue.take(NEVER), await queue.take(NEVER)]
+    expect(taken).toEqual(['t1', 'k1', 't2'])
+    const next = queue.take(NEVER)
+    await clock.advance(0)
+    queue.done('t2')
+    expect(await next).toBe('t3')
+  })
+
+  test('whose keys were changed comes before all that are only looked at again', async () => {
+    const { queue } = opened(lines)
+    queue.add('k1', 'resync')
+    queue.add('t1')
+    expect(await takeAll(queue)).toEqual(['t1', 'k1'])
+  })
+})
 
 describe('a key', () => {
   test('that is added many times is given out once', async () => {

@@ -14,6 +14,10 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port/operator-meter.ts'
 
 export interface WorkQueueOptions {
+  /** Which line a key stands in; one for all where not said. */
+  readonly lineOf?: (key: string) => string
+  /** Keys of one line that are with workers at once; no limit where not said. */
+  readonly ofOneLine?: number
   readonly clock: Clock
   readonly ids: Ids
   /** Told what `state` is asked for. */
@@ -24,8 +28,7 @@ export interface WorkQueueOptions {
 export class WorkQueue {
   readonly #options: WorkQueueOptions
   readonly #changed: Bell = bell()
-  /** Keys that wait for a worker, and since when, in the order they are given out. */
-  readonly #waiting: Readonly<Record<Priority, Map<string, number>>> = { live: new Map(), resync: new Map() }
+  readonly #lines = new Map<string, Line>()
   readonly #inHand = new Map<string, { readonly priority: Priority; readonly since: number }>()
   /** Keys that were added while they are with a worker. */
   readonly #again = new Map<string, Priority>()
@@ -42,7 +45,7 @@ export class WorkQueue {
   add(key: string, priority: Priority = 'live'): void {
     if (this.#isClosed) return
     if (this.#inHand.has(key)) return this.#addAgain(key, priority)
-    const { live, resync } = this.#waiting
+    const { live, resync } = this.#lineOf(key)
     if (live.has(key)) return
     const waitingSince = resync.get(key)
     if (waitingSince === undefined) {
@@ -97,6 +100,10 @@ export class WorkQueue {
     const taken = this.#inHand.get(key)
     assert(taken !== undefined, 'only what was taken is given back')
     this.#inHand.delete(key)
+    const line = this.#lineOf(key)
+    line.inHand -= 1
+    // It may have kept the next of its line waiting.
+    if (line.live.size + line.resync.size > 0) this.#changed.ring()
     this.#options.meter.done(this.#options.clock.monotonic() - taken.since)
     const again = this.#again.get(key)
     this.#again.delete(key)
@@ -119,7 +126,7 @@ export class WorkQueue {
   state(): WorkState {
     const now = this.#options.clock.monotonic()
     return {
-      waiting: { live: this.#waiting.live.size, resync: this.#waiting.resync.size },
+      waiting: { live: this.#waiting('live'), resync: this.#waiting('resync') },
       inHandMs: Array.from(this.#inHand.values(), ({ since }) => now - since),
     }
   }
@@ -130,19 +137,38 @@ export class WorkQueue {
   }
 
   #wait(key: string, priority: Priority): void {
-    this.#waiting[priority].set(key, this.#options.clock.monotonic())
+    this.#lineOf(key)[priority].set(key, this.#options.clock.monotonic())
     this.#changed.ring()
   }
 
+  #waiting(priority: Priority): number {
+    return this.#lines.values().reduce((sum, line) => sum + line[priority].size, 0)
+  }
+
+  #lineOf(key: string): Line {
+    const name = this.#options.lineOf?.(key) ?? ''
+    const line = this.#lines.get(name) ?? { live: new Map(), resync: new Map(), inHand: 0 }
+    this.#lines.set(name, line)
+    return line
+  }
+
   #takeOf(priority: Priority): string | undefined {
-    const [next] = this.#waiting[priority]
-    if (next === undefined) return undefined
-    const [key, waitingSince] = next
-    const now = this.#options.clock.monotonic()
-    this.#waiting[priority].delete(key)
-    this.#inHand.set(key, { priority, since: now })
-    this.#options.meter.taken(now - waitingSince)
-    return key
+    const { clock, meter, ofOneLine = Number.POSITIVE_INFINITY } = this.#options
+    for (const [name, line] of this.#lines) {
+      const [next] = line[priority]
+      if (next === undefined || line.inHand >= ofOneLine) continue
+      const [key, waitingSince] = next
+      const now = clock.monotonic()
+      line[priority].delete(key)
+      line.inHand += 1
+      // The others come first now.
+      this.#lines.delete(name)
+      this.#lines.set(name, line)
+      this.#inHand.set(key, { priority, since: now })
+      meter.taken(now - waitingSince)
+      return key
+    }
+    return undefined
   }
 
   async #addWhenDue(key: string, { deferred, delayMs, priority }: Wait): Promise<void> {
@@ -160,6 +186,12 @@ export class WorkQueue {
   #settle(): void {
     if (this.#isClosed && this.#inHand.size === 0) this.#drained.resolve()
   }
+}
+
+/** Keys that wait for a worker, and since when, in the order they are given out. */
+interface Line extends Readonly<Record<Priority, Map<string, number>>> {
+  /** Keys that are with workers. */
+  inHand: number
 }
 
 interface Deferred {

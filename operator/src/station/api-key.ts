@@ -4,10 +4,10 @@ import { readInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource, ROTATE_KEY_ANNOTATION, type Uid } from '@platen/contract/resource.ts'
 import type { FoundKey } from '../compile/api-key.ts'
 import type { Declared } from '../reconcile/declared.ts'
-import type { Known, Station } from '../reconcile/reconciler.ts'
 import type { Status } from '../reconcile/status.ts'
 import { type SecretPorts, settleKey } from '../secret/settle-key.ts'
 import { annotationsOf, isAsTold, type SecretWatch } from './secret-watch.ts'
+import type { Known, Station } from './station.ts'
 
 export interface ApiKeyStationOptions {
   readonly ports: SecretPorts

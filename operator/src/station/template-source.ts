@@ -1,6 +1,7 @@
 /**
  * What a template needs before it is compiled: what its ConfigMaps hold, the answer of the publish check, and its sources and assets in
- * the artifact store, so that nothing is published that a renderer cannot have.
+ * the artifact store, so that nothing is published that a renderer cannot have. Nothing of it is done for a template that belongs to no
+ * tenant, and nobody waits for a check: others are looked at meanwhile.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { CHECK_AGAIN_MS } from '@platen/contract/operator-limit.ts'
@@ -14,35 +15,52 @@ import { pathOf } from '../cluster/path.ts'
 import { openMultimap } from '../compilation/claim-index.ts'
 import { digestOf } from '../compile/digest.ts'
 import { type ConfigMapContent, configMapNamesOf } from '../compile/source.ts'
-import { type CheckFault, checksOf } from '../compile/template.ts'
-import { answerCheck, type PublishCheck } from '../publish/answer-check.ts'
+import { type CheckFault, type CheckRequest, checksOf } from '../compile/template.ts'
+import type { CheckTurns } from '../publish/check-turns.ts'
 import { storeSources } from '../publish/store-source.ts'
+import { keyOfResource } from '../reconcile/declared.ts'
 import { holdsOf } from '../reconcile/status.ts'
 
 export interface TemplateSourceOptions {
   readonly client: Pick<ClusterClient, 'get'>
   /** The state in which a ConfigMap is known to be, by `namespace/name`; undefined where there is none. */
   readonly versionOf: (configMap: string) => string | undefined
-  readonly check: PublishCheck
+  readonly checks: CheckTurns
+  /** Does the tenant it names have it? Then it is checked, and stored. */
+  readonly isAccepted: (resource: TemplateResource) => boolean
+  /** Told that a check has come to an answer: the template is to be seen to again. */
+  readonly onAnswer: (resource: TemplateResource) => void
   readonly artifacts: ArtifactStore
   readonly serviceBucket: string
   readonly clock: Clock
 }
 
-export class TemplateSources {
+/** What came of seeing to a template. */
+export interface Settlement {
+  /** When to do so again, where a check came to no answer. */
+  readonly again?: Instant
+  /** A check is under way. */
+  readonly isPending?: true
+}
+
+export class TemplateSources implements Disposable {
   readonly #options: TemplateSourceOptions
   readonly #versions = new Map<string, string>()
-  readonly #configMapUsers = openUsers((name) => {
+  readonly #configMapUsers = openUsers<string>((name) => {
     this.configMaps.delete(name)
     this.#versions.delete(name)
   })
   /** An answer goes with the last template that has it. */
-  readonly #checkUsers = openUsers((key) => {
+  readonly #checkUsers = openUsers<Uid>((key) => {
     this.checks.delete(key)
     this.#unanswered.delete(key)
   })
-  /** Checks that came to no answer. */
-  readonly #unanswered = new Set<string>()
+  /** Checks that came to no answer, and when to ask again. */
+  readonly #unanswered = new Map<string, Instant>()
+  /** Checks under way, one of a template. */
+  readonly #asked = new Map<Uid, { readonly key: string; readonly over: AbortController }>()
+  /** Templates that nothing was done for, as they belonged to no tenant. */
+  readonly #left = new Set<Uid>()
   /** For compiling. */
   readonly configMaps = new Map<string, ConfigMapContent>()
   /** For compiling. */
@@ -52,8 +70,8 @@ export class TemplateSources {
     this.#options = options
   }
 
-  /** The templates that take something from a ConfigMap, be there one or not. */
-  usersOf(configMap: string): ReadonlySet<Uid> {
+  /** The keys of templates that take something from a ConfigMap, be there one or not. */
+  usersOf(configMap: string): ReadonlySet<string> {
     return this.#configMapUsers.of(configMap)
   }
 
@@ -64,40 +82,90 @@ export class TemplateSources {
       if (digestOf(source) === status.digest) this.#keep(resource.metadata.uid, key, [])
   }
 
-  /** Sees to all it needs; answers when to do so again, where a check came to no answer. Throws `ClusterError` or `Unavailable`, or the signal's reason. */
-  async settle(
-    resource: TemplateResource,
-    status: TemplateStatus,
-    signal: AbortSignal,
-  ): Promise<{ readonly again?: Instant }> {
-    const { artifacts, serviceBucket, clock } = this.#options
-    this.#configMapUsers.set(resource.metadata.uid, configMapNamesOf(resource))
-    for (const configMap of configMapNamesOf(resource)) await this.#fetch(configMap, signal)
-    for (const [key, request] of checksOf([resource], this.configMaps)) {
-      const { source, assets } = request
-      const digest = digestOf(source)
-      const isKnown = this.checks.has(key) && !this.#unanswered.has(key)
-      const isRecalled = !isKnown && isSound(resource, status) && status.digest === digest
-      const answer = isKnown || isRecalled ? undefined : await answerCheck(request, this.#options, signal)
-      if (answer?.isSettled === false) this.#unanswered.add(key)
-      else this.#unanswered.delete(key)
-      const faults = answer?.faults ?? this.checks.get(key) ?? []
-      if (faults.length === 0) {
-        const stored = {
-          sources: new Map([[digest, source]]),
-          assets: new Map(assets.map((asset) => [asset.digest, asset.bytes])),
-        }
-        await storeSources({ artifacts, serviceBucket }, stored, signal)
-      }
-      this.#keep(resource.metadata.uid, key, faults)
-      if (this.#unanswered.has(key)) return { again: clock.now() + CHECK_AGAIN_MS }
+  /** Was nothing done for it, and is there now? */
+  isBehind(resource: TemplateResource): boolean {
+    return this.#left.has(resource.metadata.uid) && this.#options.isAccepted(resource)
+  }
+
+  /** Sees to all it needs, but for a check, which it begins. Throws `ClusterError` or `Unavailable`, or the signal's reason. */
+  async settle(resource: TemplateResource, status: TemplateStatus, signal: AbortSignal): Promise<Settlement> {
+    const { uid } = resource.metadata
+    this.#configMapUsers.set(keyOfResource(resource), configMapNamesOf(resource))
+    // At the beginning it is not known yet who has which templates, but that this one was checked.
+    if (!isSound(resource, status) && !this.#options.isAccepted(resource)) {
+      this.#left.add(uid)
+      return {}
     }
-    return {}
+    this.#left.delete(uid)
+    for (const configMap of configMapNamesOf(resource)) await this.#fetch(configMap, signal)
+    const [check] = checksOf([resource], this.configMaps)
+    this.#abandon(uid, check?.[0])
+    if (check === undefined) return {}
+    const [key, request] = check
+    const { source, assets } = request
+    const digest = digestOf(source)
+    const askAgainAt = this.#unanswered.get(key)
+    const isDue = askAgainAt === undefined ? !this.checks.has(key) : askAgainAt <= this.#options.clock.now()
+    const isRecalled = isDue && isSound(resource, status) && status.digest === digest
+    if (isDue && !isRecalled) {
+      this.#ask(resource, key, request)
+      return { isPending: true }
+    }
+    const faults = isRecalled ? [] : (this.checks.get(key) ?? [])
+    if (faults.length === 0) {
+      const stored = {
+        sources: new Map([[digest, source]]),
+        assets: new Map(assets.map((asset) => [asset.digest, asset.bytes])),
+      }
+      await storeSources(this.#options, stored, signal)
+    }
+    this.#keep(uid, key, faults)
+    return askAgainAt === undefined || isRecalled ? {} : { again: askAgainAt }
+  }
+
+  #ask(resource: TemplateResource, key: string, request: CheckRequest): void {
+    const { uid } = resource.metadata
+    if (this.#asked.has(uid)) return
+    const over = new AbortController()
+    this.#asked.set(uid, { key, over })
+    // Rejects when nobody asks any more.
+    this.#answer(resource, { key, request }, over.signal).catch(() => undefined)
+  }
+
+  async #answer(
+    resource: TemplateResource,
+    { key, request }: { readonly key: string; readonly request: CheckRequest },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { checks, clock, onAnswer } = this.#options
+    const { faults, isSettled } = await checks.answer(resource.spec.tenantRef.name, request, signal)
+    signal.throwIfAborted()
+    this.#asked.delete(resource.metadata.uid)
+    if (isSettled) this.#unanswered.delete(key)
+    else this.#unanswered.set(key, clock.now() + CHECK_AGAIN_MS)
+    this.#keep(resource.metadata.uid, key, faults)
+    onAnswer(resource)
+  }
+
+  /** Ends the check of a template that asks for another, or none. */
+  #abandon(uid: Uid, key?: string): void {
+    const asked = this.#asked.get(uid)
+    if (asked === undefined || asked.key === key) return
+    asked.over.abort()
+    this.#asked.delete(uid)
+  }
+
+  /** Ends all checks under way. */
+  [Symbol.dispose](): void {
+    for (const uid of this.#asked.keys()) this.#abandon(uid)
   }
 
   /** The template is gone. */
-  forget(uid: Uid): void {
-    this.#configMapUsers.set(uid, [])
+  forget(resource: TemplateResource): void {
+    const { uid } = resource.metadata
+    this.#abandon(uid)
+    this.#left.delete(uid)
+    this.#configMapUsers.set(keyOfResource(resource), [])
     this.#checkUsers.set(uid, [])
   }
 
@@ -124,27 +192,27 @@ export class TemplateSources {
   }
 }
 
-interface Users {
+interface Users<User> {
   /** What one template has use of, in the place of what it had. */
-  readonly set: (uid: Uid, names: readonly string[]) => void
-  readonly of: (name: string) => ReadonlySet<Uid>
+  readonly set: (user: User, names: readonly string[]) => void
+  readonly of: (name: string) => ReadonlySet<User>
 }
 
 /** Nobody has use of anything. Tells when nobody has any more. */
-function openUsers(onUnused: (name: string) => void): Users {
-  const users = openMultimap<string, Uid>()
-  const used = new Map<Uid, readonly string[]>()
+function openUsers<User extends string>(onUnused: (name: string) => void): Users<User> {
+  const users = openMultimap<string, User>()
+  const used = new Map<User, readonly string[]>()
   return {
     of: users.get,
-    set(uid, names) {
-      const dropped = (used.get(uid) ?? []).filter((name) => !names.includes(name))
-      for (const name of names) users.add(name, uid)
+    set(user, names) {
+      const dropped = (used.get(user) ?? []).filter((name) => !names.includes(name))
+      for (const name of names) users.add(name, user)
       for (const name of dropped) {
-        users.delete(name, uid)
+        users.delete(name, user)
         if (users.get(name).size === 0) onUnused(name)
       }
-      if (names.length === 0) used.delete(uid)
-      else used.set(uid, names)
+      if (names.length === 0) used.delete(user)
+      else used.set(user, names)
     },
   }
 }

@@ -1,7 +1,7 @@
 /** What a Template needs before it is compiled; see `template-source.ts`. */
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type { Declared } from '../reconcile/declared.ts'
-import type { Station } from '../reconcile/reconciler.ts'
+import type { Station } from './station.ts'
 import type { TemplateSources } from './template-source.ts'
 
 export function templateStation(sources: TemplateSources): Station {
@@ -9,12 +9,15 @@ export function templateStation(sources: TemplateSources): Station {
     async prepare(declared, status, signal) {
       return { known: {}, ...(await sources.settle(templateIn(declared), status, signal)) }
     },
+    isBehind: (declared) => sources.isBehind(templateIn(declared)),
     recall(declared, status) {
       sources.recall(templateIn(declared), status)
       // Whether its sources stand in the artifact store, no status tells.
       return undefined
     },
-    forget: ({ metadata }) => sources.forget(metadata.uid),
+    forget(resource) {
+      if (resource.kind === 'Template') sources.forget(resource)
+    },
   }
 }
 

@@ -3,9 +3,9 @@ import { ROTATE_ANNOTATION, type TenantResource, type Uid } from '@platen/contra
 import type { Tenant } from '@platen/contract/tenant.ts'
 import type { FoundSecret } from '../compile/tenant.ts'
 import type { Declared } from '../reconcile/declared.ts'
-import type { Station } from '../reconcile/reconciler.ts'
 import { settleWebhookSecret, type WebhookSecretPorts } from '../secret/settle-webhook-secret.ts'
 import { annotationsOf, isAsTold, type SecretWatch } from './secret-watch.ts'
+import type { Station } from './station.ts'
 
 export interface TenantStationOptions {
   readonly ports: WebhookSecretPorts

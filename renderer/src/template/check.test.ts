@@ -26,6 +26,21 @@ test('finds nothing wrong with sound sources', async () => {
 })
 
 test.for([
+  ['is of no object', { type: 'array' }, /^needs type: object/],
+  ['names no type', { properties: {} }, /^needs type: object/],
+  ['is no schema', { type: 'object', properties: { a: { type: 'strin' } } }, /^schema is invalid/],
+  ['refers to what is not there', { type: 'object', $ref: '#/$defs/nothing' }, /can't resolve reference/],
+  [
+    'refers outside itself',
+    { type: 'object', properties: { a: { $ref: 'https://example.com/schema.json' } } },
+    /can't resolve reference/,
+  ],
+] as const)('says of a schema that it %s, and no more', async ([, variablesSchema, message]) => {
+  const source = aSource({ reactPdf: 'const = 1' })
+  expect(await check({ source, assets: [], variablesSchema })).toEqual([{ message: expect.stringMatching(message) }])
+})
+
+test.for([
   ['does not parse', { reactPdf: 'const = 1' }, undefined, 'react_pdf', /^template\.tsx:1:7: /],
   [
     'imports what there is not',

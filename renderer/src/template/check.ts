@@ -1,5 +1,5 @@
 /**
- * The check a template passes before it is published: its assets are sound, its sources compile, and with sample data the
+ * The check a template passes before it is published: its schema is one, its assets are sound, its sources compile, and with sample data the
  * component gives a sound element tree and the Liquid fills. Nothing is laid out or printed, so it needs neither react-pdf nor Chromium.
  *
  * A hostile component can hold its thread where no count of steps reaches (`indexOf` on a length of a billion), so who checks
@@ -10,6 +10,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { SANDBOX_CHECK_INTERRUPTS_MAX } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../engine/engine.ts'
 import { assetFaults } from './asset/asset.ts'
@@ -21,7 +22,8 @@ import { remoteImagesOf } from './remote.ts'
 import { transpile } from './transpile.ts'
 
 export interface TemplateFault {
-  readonly engine: Engine
+  /** Whose source it is in; absent = it is in the schema. */
+  readonly engine?: Engine
   /** Opens with file, line and column where they are known: `template.tsx:12:5: …`. */
   readonly message: string
 }
@@ -30,6 +32,8 @@ export interface TemplateCheck {
   readonly source: TemplateSource
   /** The assets of the source, with their bytes. */
   readonly assets: readonly Asset[]
+  /** What data has to fit; absent = any object. */
+  readonly variablesSchema?: JsonObject
   /** Data to try the template with. Without it the component is loaded but not called, and Liquid is filled with nothing. */
   readonly sampleData?: JsonObject
 }
@@ -39,6 +43,8 @@ export type CheckTemplate = (check: TemplateCheck) => Promise<readonly TemplateF
 /** The check, in a sandbox it may share: it gives what is wrong with a template, or nothing, and throws only for a defect of the service. */
 export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
   return async (check) => {
+    const misfit = schemaFaultOf(check.variablesSchema)
+    if (misfit !== undefined) return [{ message: misfit }]
     const engine = check.source.reactPdf === undefined ? 'html' : 'react_pdf'
     const faults = assetFaults(check.source, check.assets).map((message) => ({ engine, message }) as const)
     // The sources are tried with the assets, and would only say the same again.
@@ -47,6 +53,16 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
       ...(await faultsOf('react_pdf', () => checkReactPdf(evaluate, check))),
       ...(await faultsOf('html', () => checkHtml(check))),
     ]
+  }
+}
+
+function schemaFaultOf(schema: JsonObject = { type: 'object' }): string | undefined {
+  if (schema['type'] !== 'object') return 'needs type: object, as data is an object'
+  try {
+    compileVariablesSchema(schema)
+    return undefined
+  } catch (fault) {
+    return fault instanceof Error ? fault.message : 'is no JSON Schema'
   }
 }
 

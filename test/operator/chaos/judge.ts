@@ -23,7 +23,7 @@ import type { FoundKey, FoundKeys } from '@platen/operator/compile/api-key.ts'
 import { compile, NOTHING } from '@platen/operator/compile/compile.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import type { ConfigMapContent } from '@platen/operator/compile/source.ts'
-import { checksOf } from '@platen/operator/compile/template.ts'
+import { type CheckFault, type CheckRequest, checksOf } from '@platen/operator/compile/template.ts'
 import { type FoundSecret, type FoundSecrets, storageOf } from '@platen/operator/compile/tenant.ts'
 import { collectionOf, type Declared, PLURALS, readDeclared } from '@platen/operator/reconcile/declared.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
@@ -125,11 +125,12 @@ interface Held {
 function wantedOf({ declared, configMaps, webhookSecrets, settings }: Held): DirectorySnapshot {
   const resources = declared.map(({ resource }) => resource)
   const templates = resources.filter((resource) => resource.kind === 'Template')
-  const faults = (text: string) =>
-    text.includes(BROKEN) ? [{ engine: 'react_pdf' as const, message: 'does not compile' }] : []
-  const checks = new Map(
-    [...checksOf(templates, configMaps)].map(([key, { source }]) => [key, faults(source.reactPdf ?? '')]),
-  )
+  const faultsOf = ({ source, variablesSchema }: CheckRequest): readonly CheckFault[] => {
+    if (variablesSchema['type'] !== 'object') return [{ message: 'is no schema' }]
+    const isBroken = source.reactPdf?.includes(BROKEN) === true
+    return isBroken ? [{ engine: 'react_pdf', message: 'does not compile' }] : []
+  }
+  const checks = new Map([...checksOf(templates, configMaps)].map(([key, request]) => [key, faultsOf(request)]))
   const { snapshot } = compile({
     resources,
     configMaps,

@@ -1,0 +1,102 @@
+/**
+ * The publish checks of a folder's templates. What a look at the folder asks is answered at once where that goes quickly, and else when
+ * it is there: a template that takes long, or hangs, holds up no change of a tenant or key.
+ */
+import { abortable, type Bell, bell, firstOf } from '@platen/contract/bell.ts'
+import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { openTurns } from '@platen/contract/turns.ts'
+import type { CheckRequest } from '@platen/operator/compile/template.ts'
+import { answerCheck, type CheckAnswer, type PublishCheck } from '@platen/operator/publish/answer-check.ts'
+
+export interface WantedCheck {
+  /** The name of the tenant the template belongs to. */
+  readonly tenant: string
+  readonly request: CheckRequest
+}
+
+export interface FolderChecks extends Disposable {
+  /**
+   * Asks for these, by their keys, and for nothing that was asked for before. Resolves with the answers there are when all are, or
+   * after so many milliseconds. Rejects with the signal's reason.
+   */
+  answer(
+    wanted: ReadonlyMap<string, WantedCheck>,
+    patienceMs: number,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, CheckAnswer>>
+  /** Resolves when there is an answer that nobody has had. Rejects with the signal's reason. */
+  answered(signal: AbortSignal): Promise<void>
+}
+
+export interface FolderChecksOptions {
+  /** Rejects only when the signal aborts. */
+  readonly check: (tenant: string, request: CheckRequest, signal: AbortSignal) => Promise<CheckAnswer>
+  readonly clock: Clock
+}
+
+export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderChecks {
+  const pending = new Map<string, { readonly over: AbortController; readonly done: Promise<void> }>()
+  const answers = new Map<string, CheckAnswer>()
+  const woken: Bell = bell()
+  const ask = async (key: string, { tenant, request }: WantedCheck, signal: AbortSignal) => {
+    try {
+      const answer = await check(tenant, request, signal)
+      if (signal.aborted) return
+      answers.set(key, answer)
+      pending.delete(key)
+      woken.ring()
+    } catch {
+      // Nobody asks for it any more.
+    }
+  }
+  const keep = (isWanted: (key: string) => boolean) => {
+    for (const key of answers.keys()) if (!isWanted(key)) answers.delete(key)
+    for (const [key, { over }] of pending) {
+      if (isWanted(key)) continue
+      over.abort()
+      pending.delete(key)
+    }
+  }
+  return {
+    async answer(wanted, patienceMs, signal) {
+      keep((key) => wanted.has(key))
+      for (const [key, each] of wanted) {
+        if (pending.has(key) || answers.has(key)) continue
+        const over = new AbortController()
+        pending.set(key, { over, done: ask(key, each, over.signal) })
+      }
+      const all = Promise.all(Array.from(pending.values(), ({ done }) => done))
+      await firstOf(
+        [
+          (until) =>
+            abortable(
+              all.then(() => undefined),
+              until,
+            ),
+          (until) => clock.sleep(patienceMs, until),
+        ],
+        signal,
+      )
+      const told = new Map(answers)
+      answers.clear()
+      return told
+    },
+    async answered(signal) {
+      while (answers.size === 0) await woken.rung(signal)
+    },
+    [Symbol.dispose]: () => keep(() => false),
+  }
+}
+
+/** The checks of templates that are all the caller's own: no tenant waits for its turn. */
+export function openOwnChecks(check: PublishCheck, clock: Clock): FolderChecks {
+  const turns = openTurns({ atOnce: TEMPLATE_CHECKS_AT_ONCE, ofOneTenant: TEMPLATE_CHECKS_AT_ONCE })
+  return openFolderChecks({
+    clock,
+    async check(tenant, request, signal) {
+      using _ = await turns.take(tenant, signal)
+      return await answerCheck(request, { check, clock }, signal)
+    },
+  })
+}

@@ -1,0 +1,53 @@
+/**
+ * The publish checks of all tenants, which share a few threads: each tenant has its turn, one at a time, and one whose templates hang
+ * waits longer each time before its next. So nobody's templates keep those of others from being checked.
+ */
+import { backOffMs } from '@platen/contract/back-off.ts'
+import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { openTurns } from '@platen/contract/turns.ts'
+import type { CheckRequest } from '../compile/template.ts'
+import { answerCheck, type CheckAnswer, type PublishCheck } from './answer-check.ts'
+
+export interface CheckTurns {
+  /** What the check says when its turn has come. Rejects only when `signal` aborts. */
+  readonly answer: (tenant: string, request: CheckRequest, signal: AbortSignal) => Promise<CheckAnswer>
+}
+
+export interface CheckTurnsOptions {
+  readonly check: PublishCheck
+  readonly clock: Clock
+}
+
+export function openCheckTurns(options: CheckTurnsOptions): CheckTurns {
+  const { clock } = options
+  const turns = openTurns({ atOnce: CHECKS_AT_ONCE, ofOneTenant: 1 })
+  /** Checks in a row that came to no answer, and until when the tenant waits for it, on the monotonic clock. */
+  const held = new Map<string, { readonly failures: number; readonly until: number }>()
+  const inTurn = async (
+    tenant: string,
+    request: CheckRequest,
+    signal: AbortSignal,
+  ): Promise<CheckAnswer | { readonly waitMs: number }> => {
+    using _ = await turns.take(tenant, signal)
+    const { failures, until } = held.get(tenant) ?? { failures: 0, until: 0 }
+    const waitMs = until - clock.monotonic()
+    if (waitMs > 0) return { waitMs }
+    const answer = await answerCheck(request, options, signal)
+    if (answer.isSettled) held.delete(tenant)
+    else {
+      const pauseMs = backOffMs(failures + 1, 1, CHECK_HANG_BACK_OFF)
+      held.set(tenant, { failures: failures + 1, until: clock.monotonic() + pauseMs })
+    }
+    return answer
+  }
+  return {
+    async answer(tenant, request, signal) {
+      for (;;) {
+        const answer = await inTurn(tenant, request, signal)
+        if (!('waitMs' in answer)) return answer
+        await clock.sleep(answer.waitMs, signal)
+      }
+    },
+  }
+}
