@@ -101,7 +101,7 @@ function lineOf(module: TestModule, durationMs: number): string {
 
 /** What an error says, and what says those that it came of or has kept from being seen. */
 function reasonOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return error === undefined ? '' : String(error)
+  if (typeof error !== 'object' || error === null) return typeof error === 'string' ? error : ''
   const { message, suppressed, error: inner, cause } = error as Readonly<Record<string, unknown>>
   return [typeof message === 'string' ? message : '', ...[suppressed, inner, cause].map(reasonOf)]
     .filter(Boolean)

@@ -147,8 +147,8 @@ export function describeAttacks(name: Engine): void {
       () => {
         const now = footprint()
         expect(now.memoryMib).toBeLessThan(memoryMib + GAIN_MIB_MAX)
-        expect(now.threads.length, `${now.threads}`).toBeLessThanOrEqual(base.threads.length + POOL_GROWTH)
-        expect(now.processes.length, `${now.processes}`).toBeLessThanOrEqual(base.processes.length)
+        expect(now.threads.length, now.threads.join()).toBeLessThanOrEqual(base.threads.length + POOL_GROWTH)
+        expect(now.processes.length, now.processes.join()).toBeLessThanOrEqual(base.processes.length)
         expect(readdirSync(profileDir).filter((entry) => entry !== 'font').length).toBeLessThanOrEqual(1)
       },
       { timeout: 60_000, interval: 500 },
