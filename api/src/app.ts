@@ -2,6 +2,7 @@
  * The HTTP API: first half of the data flow. Fastify routes and parses HTTP; what is answered, in every case down to a broken
  * header, is decided here and in the files beside. `buildApp` listens to nothing: the composition root does.
  */
+import { ANSWER_STALLED_MS_MAX, CONNECTIONS_MAX } from '@platen/contract/api-limit.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { HEADER_BYTES_MAX, REQUEST_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -76,6 +77,7 @@ export function buildApp(given: ApiPorts): ApiApp {
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
   app.setErrorHandler((error, request, reply) => refuse(ports, error, { request, reply }))
   answerEverything(app, ports)
+  app.server.maxConnections = CONNECTIONS_MAX
   addHooks(app, ports, links)
   addRoutes(app, ports)
   return app
@@ -95,7 +97,11 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, links: 
     // Not in a not-found handler: before it, Fastify would look at the body of a request that leads nowhere.
     if (request.is404) throw unrouted(request, methods)
   })
-  app.addHook('onSend', async (request, reply, payload) => lingering(request, reply, { payload, clock }))
+  app.addHook('onSend', async (request, reply, payload) => {
+    // Node sets it back when the answer has gone.
+    reply.raw.setTimeout(ANSWER_STALLED_MS_MAX, () => reply.raw.destroy())
+    return lingering(request, reply, { payload, clock })
+  })
   app.addHook('onResponse', async (request, reply) => {
     const { method } = request
     const { url: path } = request.routeOptions

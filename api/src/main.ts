@@ -10,6 +10,7 @@ import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
 import { openProcess } from '@platen/adapters/system/process.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { openDataChecks } from './admission/check/data-checks.ts'
 import { buildApp } from './app.ts'
 import { readConfig, SETTINGS } from './config.ts'
 
@@ -46,6 +47,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
     deliveries: kafkaDeliveryDesk({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),
+    checks: stack.use(openDataChecks(base.clock)),
     keys: config.idKeys,
     meter,
     isEngineAvailable: (engine) => config.engines.includes(engine),

@@ -13,6 +13,7 @@ import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
+import type { DataChecks } from './admission/check/data-checks.ts'
 
 export interface ApiPorts {
   readonly directory: Directory
@@ -22,6 +23,8 @@ export interface ApiPorts {
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel
   readonly deliveries: Pick<DeliveryLog, 'find' | 'ofRender' | 'redeliver'>
+  /** Where data is held against the schemas of templates. */
+  readonly checks: Pick<DataChecks, 'faultsOf'>
   readonly clock: Clock
   readonly ids: Ids
   /** Signs and verifies render ids. */

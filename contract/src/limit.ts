@@ -103,9 +103,6 @@ export const IDEMPOTENCY_RETRY_AFTER_S = 1
 /** How long an accepted caller is asked to wait before the first poll, in seconds. */
 export const POLL_RETRY_AFTER_S = 1
 
-/** Compiled `variables_schema`s one API process keeps, the least recently used going first. Each is some 100 kB of functions. */
-export const DATA_VALIDATORS_MAX = 500
-
 /** `Retry-After` of a 503, in seconds. */
 export const UNAVAILABLE_RETRY_AFTER_S = 2
 

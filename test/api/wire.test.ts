@@ -6,86 +6,16 @@ import { connect, type Socket } from 'node:net'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { BODY_BYTES_MAX, BODY_DISCARD_BYTES_MAX, HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
 import { NEVER } from '../fixture/build.ts'
 import { until } from '../time/until.ts'
+import { exchange, line, listening } from './line.ts'
 
 const MIB = 1024 * 1024
 const KEY = `Authorization: Bearer ${LIVE_KEY}`
 const JSON_TYPE = 'Content-Type: application/json'
 const ASYNC = '{"template":"invoice","data":{"name":"Zażółć"},"mode":"async"}'
-
-const opened: Disposable[] = []
-afterEach(() => {
-  for (const each of opened.splice(0)) each[Symbol.dispose]()
-})
-
-async function listening(): Promise<Api & { readonly port: number }> {
-  const api = anApi({ ports: { clock: systemClock() } })
-  const url = await api.app.listen({ host: '127.0.0.1', port: 0 })
-  opened.push({
-    [Symbol.dispose]() {
-      api.app.server.closeAllConnections()
-      api.app.server.close()
-    },
-  })
-  return { ...api, port: Number(new URL(url).port) }
-}
-
-/** One connection, as bytes. */
-interface Line extends Disposable {
-  readonly socket: Socket
-  readonly send: (...text: readonly string[]) => void
-  /** Resolves with what has come so far when it is enough. Rejects when the connection ends first. */
-  readonly until: (isEnough: (received: string) => boolean) => Promise<string>
-  /** Resolves with everything when the other side has closed. Rejects when the connection was reset. */
-  readonly end: () => Promise<string>
-}
-
-function line(port: number): Line {
-  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: false })
-  let received = ''
-  let failure: Error | undefined
-  const ended = Promise.withResolvers<string>()
-  const waiting = new Set<() => void>()
-  socket.on('data', (chunk) => {
-    received += chunk.toString('latin1')
-    for (const each of waiting) each()
-  })
-  socket.on('error', (error) => {
-    failure = error
-  })
-  socket.on('close', () => (failure === undefined ? ended.resolve(received) : ended.reject(failure)))
-  ended.promise.catch(() => {})
-  const opening: Line = {
-    socket,
-    send: (...text) => void socket.write(text.join('\r\n')),
-    until: (isEnough) =>
-      Promise.race([
-        new Promise<string>((resolve) => {
-          const look = () => isEnough(received) && resolve(received)
-          waiting.add(look)
-          look()
-        }),
-        ended.promise.then((all) => {
-          if (isEnough(all)) return all
-          throw new Error(`the connection ended after: ${all}`)
-        }),
-      ]),
-    end: () => ended.promise,
-    [Symbol.dispose]: () => void socket.destroy(),
-  }
-  opened.push(opening)
-  return opening
-}
-
-/** Sends a whole message and gives everything that comes back until the connection closes. */
-async function exchange(port: number, ...text: readonly string[]): Promise<string> {
-  const { send, end } = line(port)
-  send(...text)
-  return await end()
-}
 
 function isComplete(answer: string): boolean {
   const [head = '', body = ''] = answer.split('\r\n\r\n', 2)

@@ -81,6 +81,7 @@ export const IMPORT_TABLE: readonly Row[] = [
       CONTRACT,
       ADAPTERS,
       'api/src/app.ts',
+      'api/src/admission/check',
       'operator/src/compile',
       'operator/src/publish',
       'renderer/src/service.ts',

@@ -1,6 +1,7 @@
 /** That waits keep their order where tests shorten them, among themselves and beside those that stay as they are. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import * as api from '@platen/contract/api-limit.ts'
 import * as directory from '@platen/contract/directory-limit.ts'
 import * as kafka from '@platen/contract/kafka-limit.ts'
 import * as limit from '@platen/contract/limit.ts'
@@ -10,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 import { GROUPS, isTimeReal, scaledTimeOptions, scaleTime } from './scaled-time.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const SCALED: Readonly<Record<string, unknown>> = { ...directory, ...kafka, ...limit, ...operator, ...redis }
+const SCALED: Readonly<Record<string, unknown>> = { ...api, ...directory, ...kafka, ...limit, ...operator, ...redis }
 const FILES = [...new Set(GROUPS.flatMap(({ constants }) => Object.keys(constants)))]
 
 /** Each is shorter than the next, however far time is scaled. */

@@ -33,8 +33,11 @@ const AUDITS: Group = {
   },
 }
 
-/** When the work of a template is ended that would take for ever. */
-const DEADLINES: Group = { divisor: 4, constants: { '/contract/src/limit.ts': ['LIQUID_MS_MAX'] } }
+/** When what would take for ever is ended: the work of a template, and an answer that nobody reads. */
+const DEADLINES: Group = {
+  divisor: 4,
+  constants: { '/contract/src/limit.ts': ['LIQUID_MS_MAX'], '/contract/src/api-limit.ts': ['ANSWER_STALLED_MS_MAX'] },
+}
 
 export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES]
 

@@ -12,7 +12,7 @@ import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
 import type { ApiPorts } from '../ports.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
-import type { RequireFit } from './data.ts'
+import { requireFit } from './data.ts'
 import { modeOf, webhookUrlOf } from './request.ts'
 import { engineOf, findTemplate, requireEngine } from './template.ts'
 
@@ -31,7 +31,7 @@ export interface Admission {
 }
 
 /** Decides on a request and mints the id of the render. Touches no store. Throws the catalogued codes of the station that refused. */
-export function admit(application: Application, ports: ApiPorts, requireFit: RequireFit): Admission {
+export async function admit(application: Application, ports: ApiPorts): Promise<Admission> {
   const { caller, body } = application
   const { tenant } = caller
   const mode = modeOf(body)
@@ -42,8 +42,9 @@ export function admit(application: Application, ports: ApiPorts, requireFit: Req
   requireEngine(engine, { limits: tenant.limits, template, isAvailable: ports.isEngineAvailable(engine) })
   // Parsed from JSON, and an object by its schema.
   const data = body.data as JsonObject
-  requireFit(data, template)
-  return recordOf(application, ports, { mode, template, engine, data, webhookUrl })
+  const input = Buffer.from(JSON.stringify(data))
+  await requireFit(template, input, ports.checks)
+  return recordOf(application, ports, { mode, template, engine, data, input, webhookUrl })
 }
 
 function requireActive({ suspended, suspendedReason }: Tenant): void {
@@ -57,15 +58,16 @@ interface Decision {
   readonly template: Template
   readonly engine: Engine
   readonly data: JsonObject
+  /** The same as JSON. */
+  readonly input: Uint8Array
   readonly webhookUrl: string | undefined
 }
 
 function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, decision: Decision): Admission {
   const { tenant, key } = caller
-  const { mode, template, engine, data, webhookUrl } = decision
+  const { mode, template, engine, data, input, webhookUrl } = decision
   const now = ports.clock.now()
   const id = mintRenderId(scopeOf(caller), ports.keys, { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })
-  const input = Buffer.from(JSON.stringify(data))
   const isInline = input.length <= INLINE_DATA_BYTES_MAX
   const address = { bucket: tenant.storage.bucket, key: inputKey(tenant.storage.prefix, id) }
   const record: RenderRecord = {

@@ -11,11 +11,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Admission, admit } from '../admission/admit.ts'
 import { type Caller, callerOf } from '../admission/authenticate.ts'
 import { renderNow, replyOf } from '../admission/await-reply.ts'
-import { dataCheck } from '../admission/data.ts'
 import { duplicateCheck, type Earlier, type KeyedAttempt } from '../admission/deduplicate.ts'
 import { laneOf, rateHeaders, reserve } from '../admission/limit.ts'
 import { enqueue, submit } from '../admission/submit.ts'
-import { readBody } from '../body.ts'
+import { readBody } from '../body/body.ts'
+import { openBodyRoom } from '../body/body-room.ts'
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { logMissed } from '../problem.ts'
@@ -30,7 +30,7 @@ interface Exchange {
 }
 
 export function createRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
-  const requireFit = dataCheck()
+  const room = openBodyRoom()
   const attempt = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 
@@ -38,16 +38,19 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
     '/render',
     {
       schema: description(headers),
-      preParsing: async (request) => {
+      preParsing: async (request, reply) => {
+        const share = room.share(callerOf(request).key.hash)
+        // Answered or left: what was sent is held until then.
+        for (const end of ['finish', 'close']) reply.raw.once(end, () => share[Symbol.dispose]())
         // The schema judges it next; until then the type is a hope.
-        request.body = (await readBody(request.raw)) as RenderRequest
+        request.body = (await readBody(request.raw, share)) as RenderRequest
       },
     },
     async (request, reply) => {
       const { body, id: requestId } = request
       const caller = callerOf(request)
       const exchange = { ports, headers, caller, request, reply }
-      const admission = admit({ caller, body, requestId }, ports, requireFit)
+      const admission = await admit({ caller, body, requestId }, ports)
       const key = request.headers['idempotency-key']
       if (key === undefined) return await begin(admission, exchange)
       using keyed = attempt({ key, caller, admission, body })

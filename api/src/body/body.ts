@@ -6,10 +6,14 @@ import type { IncomingMessage } from 'node:http'
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
+import type { BodyShare } from './body-room.ts'
 
-/** The JSON value in a request's body. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`; no message quotes the body. */
-export async function readBody(request: IncomingMessage): Promise<Json> {
-  const bytes = await readBytes(request)
+/**
+ * The JSON value in a request's body, for which room is taken of its share. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
+ * `UNSUPPORTED_MEDIA_TYPE`, and as the share does; no message quotes the body.
+ */
+export async function readBody(request: IncomingMessage, share: BodyShare): Promise<Json> {
+  const bytes = await readBytes(request, share)
   if (bytes.length === 0) throw new ServiceError('INVALID_PAYLOAD', 'The request has no body.')
   refuseOtherMedia(request)
   return parseBody(bytes)
@@ -34,16 +38,22 @@ export function parseBody(bytes: Uint8Array): Json {
   return value
 }
 
-async function readBytes(request: IncomingMessage): Promise<Uint8Array> {
+async function readBytes(request: IncomingMessage, share: BodyShare): Promise<Uint8Array> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > BODY_BYTES_MAX) throw tooLarge(`it is ${declared} bytes long`)
+  share.take(declared)
   const chunks: Uint8Array[] = []
   let length = 0
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const onData = (chunk: Uint8Array) => {
     length += chunk.length
-    if (length > BODY_BYTES_MAX) reject(tooLarge('it is longer'))
-    else chunks.push(chunk)
+    try {
+      if (length > BODY_BYTES_MAX) throw tooLarge('it is longer')
+      share.take(length)
+      chunks.push(chunk)
+    } catch (refusal) {
+      reject(refusal)
+    }
   }
   const onClose = () => reject(new ServiceError('INVALID_PAYLOAD', 'The body ended before it was complete.'))
   request.on('data', onData).once('end', resolve).once('close', onClose).once('error', onClose)

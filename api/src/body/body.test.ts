@@ -6,6 +6,7 @@ import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseBody, readBody } from './body.ts'
+import { openBodyRoom } from './body-room.ts'
 
 function refusalOf(body: string | Uint8Array): ServiceError {
   try {
@@ -117,6 +118,7 @@ describe('readBody', () => {
       Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
         headers,
       }) as unknown as IncomingMessage,
+      openBodyRoom().share('key'),
     )
   }
 
@@ -169,7 +171,8 @@ describe('readBody', () => {
 
   test('refuses a body that breaks off', async () => {
     const request = new Readable({ read() {} })
-    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage)
+    const share = openBodyRoom().share('key')
+    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, share)
     request.push('{')
     request.destroy()
     await expect(reading).rejects.toThrow('ended before it was complete')
