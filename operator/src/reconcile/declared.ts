@@ -108,3 +108,16 @@ export const keyOfResource = labelOf
 export function kindOfKey(key: string): string {
   return key.slice(0, key.indexOf(' '))
 }
+
+/** Whose status tells how many such resources there are. */
+export function counterOf(resource: Resource): string | undefined {
+  switch (resource.kind) {
+    case 'Plan':
+      return undefined
+    case 'Tenant':
+      return `Plan ${resource.spec.planRef.name}`
+    case 'Template':
+    case 'ApiKey':
+      return `Tenant ${resource.spec.tenantRef.name}`
+  }
+}

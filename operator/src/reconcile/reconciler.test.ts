@@ -44,7 +44,7 @@ async function reconciling() {
   const ask = async () => ({ all: 1, behind: 0, revision: directory.current().revision, isCertain: true })
   const propagation = new Propagation({ ask, clock, log: SILENT })
   let gate: Promise<void> = Promise.resolve()
-  const scene = { isPending: false, isBehind: false, prepared: 0 }
+  const scene = { isPending: false, isBehind: false, prepared: 0, forgotten: 0 }
   const station: Station = {
     prepare: async () => {
       await gate
@@ -53,7 +53,7 @@ async function reconciling() {
     },
     isBehind: () => scene.isBehind,
     recall: nothing,
-    forget: nothing,
+    forget: () => void scene.forgotten++,
   }
   const statuses: Status[] = []
   const client = {
@@ -205,6 +205,18 @@ test('what waits for something is neither published nor told of, until that has 
   rig.reconciler.seeToAgain(KEY)
   await rig.reconciler.reconcile(KEY, NEVER)
   expect(rig.now().key).toMatchObject({ suspended: false })
+})
+
+test('what waits for something and is removed is forgotten, in force or not', async () => {
+  rig.scene.isPending = true
+  rig.remove(KEY)
+  await rig.reconciler.reconcile(KEY, NEVER)
+  expect(rig.scene.forgotten).toBe(1)
+  rig.declare(declared(anApiKeyResource(HEIR)))
+  await rig.reconciler.reconcile(KEY, NEVER)
+  rig.remove(KEY)
+  await rig.reconciler.reconcile(KEY, NEVER)
+  expect(rig.scene.forgotten).toBe(2)
 })
 
 test('what can be seen to by now that could not before is seen to at the next look', async () => {

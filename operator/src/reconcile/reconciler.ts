@@ -22,7 +22,7 @@ import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
 import type { Known, Station } from '../station/station.ts'
-import { API_VERSION, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
+import { API_VERSION, counterOf, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
 import type { Events } from './event.ts'
 import type { DeclaredChange, Inventory } from './inventory.ts'
 import { type PackedStatus, unpackStatus } from './packed-status.ts'
@@ -57,6 +57,8 @@ export class Reconciler {
   readonly #options: ReconcilerOptions
   /** What is compiled under a key. */
   readonly #compiled = new Map<string, Resource>()
+  /** What is seen to under a key and waits for something, and may never have been compiled. */
+  readonly #pending = new Map<string, Resource>()
   /** Of which something else is declared, or may have to be seen to, than when it was prepared last. */
   readonly #dirty = new Set<string>()
   readonly #againAt = new Map<string, Instant>()
@@ -150,7 +152,12 @@ export class Reconciler {
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<{ readonly requeueAfterMs: number } | undefined> {
-    const { inventory, clock } = this.#options
+    const { inventory, stations, clock } = this.#options
+    const pending = this.#pending.get(key)
+    if (pending !== undefined && latestOf(pending, inventory.get(key)) === undefined) {
+      this.#pending.delete(key)
+      stations[pending.kind].forget(pending)
+    }
     const last = this.#compiled.get(key)
     if (last !== undefined && latestOf(last, inventory.get(key)) === undefined) await this.#withdraw(key, last)
     const declared = inventory.get(key)
@@ -172,7 +179,11 @@ export class Reconciler {
   async #settle(key: string, declared: Declared, signal: AbortSignal): Promise<boolean> {
     let reason: 'StoreUnavailable' | 'RedisUnavailable' = 'StoreUnavailable'
     try {
-      if (!(await this.#prepare(key, declared, signal))) return false
+      if (!(await this.#prepare(key, declared, signal))) {
+        this.#pending.set(key, declared.resource)
+        return false
+      }
+      this.#pending.delete(key)
       reason = 'RedisUnavailable'
       await this.#submit(key, declared)
       if (this.#isBehind(declared)) this.seeToAgain(key)
@@ -364,19 +375,6 @@ function latestOf(seen: Resource, now: Declared | undefined): Resource | undefin
 
 function hasFinalizer({ kind }: Resource): boolean {
   return kind === 'Tenant' || kind === 'ApiKey'
-}
-
-/** Whose status tells how many such resources there are. */
-function counterOf(resource: Resource): string | undefined {
-  switch (resource.kind) {
-    case 'Plan':
-      return undefined
-    case 'Tenant':
-      return `Plan ${resource.spec.planRef.name}`
-    case 'Template':
-    case 'ApiKey':
-      return `Tenant ${resource.spec.tenantRef.name}`
-  }
 }
 
 /** With the uid, so that nothing is written to another object of the name, nor one made where there is none any more. */
