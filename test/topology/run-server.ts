@@ -1,5 +1,7 @@
 /** The servers of the run, for tests. They belong to all tests: nobody stops, breaks or configures them. */
+
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel } from 'kafkajs'
 import { inject } from 'vitest'
 import type { RunServerFacts, RunServerName } from '../run/run-servers.ts'
@@ -48,9 +50,18 @@ export async function removeTopics(broker: string, used: readonly string[]): Pro
 export async function leftOnRunServers(): Promise<readonly string[]> {
   if (kafka === undefined) return []
   const { broker } = await kafka
-  const topics = await withAdmin(broker, (admin) => admin.listTopics())
-  return topics.filter((topic) => topic.startsWith(FILE)).map((topic) => `topic ${topic}`)
+  return await withAdmin(broker, async (admin) => {
+    for (let looks = 0; ; looks++) {
+      const left = (await admin.listTopics()).filter((topic) => topic.startsWith(FILE))
+      if (left.length === 0 || looks === LOOKS_MAX) return left.map((topic) => `topic ${topic}`)
+      await sleep(LOOK_EVERY_MS)
+    }
+  })
 }
+
+/** A broker goes on listing topics that are removed until it has heard of it. */
+const LOOKS_MAX = 100
+const LOOK_EVERY_MS = 100
 
 type Admin = ReturnType<Kafka['admin']>
 
