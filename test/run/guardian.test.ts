@@ -32,10 +32,13 @@ test.for(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
     })
     const exited = once(child, 'exit')
     await once(createInterface(child.stdout), 'line')
-    expect(processesWith(RUN_VARIABLE, run).map(({ command }) => command.trim())).toEqual(['sleep 600'])
+    expect(processesWith(`${RUN_VARIABLE}=${run}`).map(({ command }) => command.trim())).toEqual(['sleep 600'])
     child.kill(signal)
     await exited
-    const left = async () => ({ processes: processesWith(RUN_VARIABLE, run).length, hasFolder: existsSync(folder) })
+    const left = async () => ({
+      processes: processesWith(`${RUN_VARIABLE}=${run}`).length,
+      hasFolder: existsSync(folder),
+    })
     const isGone = ({ processes, hasFolder }: Awaited<ReturnType<typeof left>>) => processes === 0 && !hasFolder
     expect(await until(left, isGone)).toEqual({ processes: 0, hasFolder: false })
   },
@@ -45,9 +48,9 @@ test('what a run has left when it ends is named', async () => {
   const run = `run-ending-${process.pid}`
   spawn('sleep', ['600'], { detached: true, stdio: 'ignore', env: { ...process.env, [RUN_VARIABLE]: run } })
   await until(
-    async () => processesWith(RUN_VARIABLE, run).length,
+    async () => processesWith(`${RUN_VARIABLE}=${run}`).length,
     (count) => count === 1,
   )
   expect((await endRun(run)).map((command) => command.trim())).toEqual(['sleep 600'])
-  expect(processesWith(RUN_VARIABLE, run)).toEqual([])
+  expect(processesWith(`${RUN_VARIABLE}=${run}`)).toEqual([])
 })

@@ -28,9 +28,9 @@ export function startGuardian(run: string, folder: string): void {
 
 /** Kills the processes of a run until none is left. Resolves to the commands of those it found first. */
 export async function endRun(run: string): Promise<readonly string[]> {
-  const found = processesWith(RUN_VARIABLE, run)
+  const found = processesWith(`${RUN_VARIABLE}=${run}`)
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
-    const left = processesWith(RUN_VARIABLE, run)
+    const left = processesWith(`${RUN_VARIABLE}=${run}`)
     if (left.length === 0) break
     for (const { pid } of left) kill(pid)
     await sleep(LOOK_EVERY_MS)

@@ -28,11 +28,12 @@ export function membersOf(groups: ReadonlySet<number>): readonly TreeProcess[] {
   return processes().filter(({ group }) => groups.has(group))
 }
 
-/** Everything that was started with this environment variable, wherever it hangs in the tree, but for this process itself. */
-export function processesWith(variable: string, value: string): readonly TreeProcess[] {
-  const entry = `${variable}=${value}`
-  const isMarked = ({ pid }: TreeProcess) => read(`/proc/${pid}/environ`).split('\0').includes(entry)
-  return processes().filter((each) => each.pid !== process.pid && isMarked(each))
+/**
+ * Everything that was started with this text in its environment, wherever it hangs in the tree, but for this process itself. By the name
+ * of a folder that is all that works in it, browsers included: they have no variable of ours, but a home.
+ */
+export function processesWith(text: string): readonly TreeProcess[] {
+  return processes().filter(({ pid }) => pid !== process.pid && read(`/proc/${pid}/environ`).includes(text))
 }
 
 /** Proportional share of the memory of processes, in bytes: what is shared among them counts once. */

@@ -17,8 +17,6 @@ import { type Stores, type TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
-/** Marks all processes of one service, as they hand it on. */
-const SERVICE_VARIABLE = 'TEST_SERVICE_FOLDER'
 
 export interface EmbeddedService extends TestedService {
   pid(): number
@@ -34,12 +32,11 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
   const [dataDir, manifestsDir] = [join(folder, 'data'), join(folder, 'manifests')]
   await mkdir(manifestsDir)
   await writeFile(join(manifestsDir, 'all.yaml'), text)
-  const mark = { [SERVICE_VARIABLE]: folder }
-  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env, ...mark }
+  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env }
   const remove = async () => {
     // A browser that was orphaned by a kill writes for a moment yet.
     await until(
-      async () => processesWith(SERVICE_VARIABLE, folder).map(({ command }) => command),
+      async () => processesWith(folder).map(({ command }) => command),
       (left) => left.length === 0,
     )
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })

@@ -172,7 +172,8 @@ test('a cluster that is closed with jobs waiting starts no browser (it launched 
   const { cluster, print, launches } = await aCluster(pool)
   const controller = new AbortController()
   pool.print = async (_document, signal) => {
-    await once(signal, 'abort')
+    // The cluster may still begin a job that waited, if none of its own timers was under way when it was closed.
+    if (!signal.aborted) await once(signal, 'abort')
     throw signal.reason
   }
   const jobs = Array.from({ length: SLOTS + 2 }, () => print(controller.signal))
@@ -182,8 +183,8 @@ test('a cluster that is closed with jobs waiting starts no browser (it launched 
   await cluster.close()
   controller.abort(new Error('the html engine was closed'))
   await outcomes
-  await new Promise((resolve) => setImmediate(resolve))
-  expect([pool.lent, launches()]).toEqual([0, 0])
+  while (pool.lent > 0) await new Promise((resolve) => setImmediate(resolve))
+  expect(launches()).toBe(0)
 })
 
 test('a job that the cluster itself gives up leaves nothing lent when its work ends', async () => {

@@ -12,6 +12,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recordTime } from '../../run/time-report.ts'
+import { processesWith } from '../../soak/process-tree.ts'
+import { until } from '../../time/until.ts'
 import { freePorts } from './free-port.ts'
 
 /** How one kind of server is started. */
@@ -139,7 +141,11 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
     resume: () => void child.kill('SIGCONT'),
     async [Symbol.asyncDispose]() {
       await end('SIGKILL')
-      // A browser that was orphaned by a kill may write for a moment yet.
+      // A browser that was orphaned by a kill may make files, and folders above them, for a moment yet.
+      await until(
+        async () => processesWith(place.folder).length,
+        (left) => left === 0,
+      )
       await rm(place.folder, { recursive: true, force: true, maxRetries: 10 })
     },
   }

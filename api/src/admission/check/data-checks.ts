@@ -38,6 +38,8 @@ export function openDataChecks(clock: Clock): DataChecks {
     // Of the service's own environment nothing is of use there but where what it compiles is kept; Node's folder is one of this version below it.
     env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
   })
+  // Of a thread that dies while it has nothing to do: it is replaced. One that has fails its task.
+  pool.on('error', () => undefined)
   const turns = openTurns({ atOnce: DATA_CHECK_THREADS, ofOneTenant: 1 })
   const spelt = new WeakMap<JsonObject, string>()
   const spell = (schema: JsonObject): string => {
