@@ -1,9 +1,9 @@
 /** The environment → what an operator is to know, once, at start. */
 import { hostname } from 'node:os'
+import { REDIS_SETTINGS, readRedisSettings } from '@platen/adapters/setting/connection/redis.ts'
+import { readS3Settings, S3_SETTINGS, type S3Settings } from '@platen/adapters/setting/connection/s3.ts'
 import { parseBrand } from '@platen/adapters/setting/parse.ts'
 import { PROCESS_SETTINGS, type ProcessSettings, readProcessSettings } from '@platen/adapters/setting/process.ts'
-import { REDIS_SETTINGS, readRedisSettings } from '@platen/adapters/setting/redis.ts'
-import { readS3Settings, S3_SETTINGS, type S3Settings } from '@platen/adapters/setting/s3.ts'
 import { readSealKey, SEAL_SETTINGS } from '@platen/adapters/setting/seal.ts'
 import {
   readSettings,

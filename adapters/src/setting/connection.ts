@@ -1,8 +1,8 @@
 /** What the data plane stands on, as settings: Redis, S3 and Kafka. */
 import type { RedisSettings } from '../redis/connect.ts'
-import { KAFKA_SETTINGS, type KafkaSettings, readKafkaSettings } from './kafka.ts'
-import { REDIS_SETTINGS, readRedisSettings } from './redis.ts'
-import { readS3Settings, S3_SETTINGS, type S3Settings } from './s3.ts'
+import { KAFKA_SETTINGS, type KafkaSettings, readKafkaSettings } from './connection/kafka.ts'
+import { REDIS_SETTINGS, readRedisSettings } from './connection/redis.ts'
+import { readS3Settings, S3_SETTINGS, type S3Settings } from './connection/s3.ts'
 import type { SettingReader, SettingTable } from './setting.ts'
 
 /** The settings of every process of the data plane. */

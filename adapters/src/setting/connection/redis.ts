@@ -1,8 +1,8 @@
 /** Where Redis is, as a setting. */
 import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import type { RedisPlace, RedisSettings } from '../redis/connect.ts'
-import { CERTIFICATES, parseHosts, readCertificates } from './parse.ts'
-import type { SettingReader, SettingTable } from './setting.ts'
+import type { RedisPlace, RedisSettings } from '../../redis/connect.ts'
+import { CERTIFICATES, parseHosts, readCertificates } from '../parse.ts'
+import type { SettingReader, SettingTable } from '../setting.ts'
 
 /** The settings of who uses Redis. */
 export const REDIS_SETTINGS = {

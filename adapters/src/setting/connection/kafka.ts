@@ -1,6 +1,6 @@
 /** Where Kafka is, as settings. */
-import { CERTIFICATES, parseBoolean, parseHosts, parseInteger, readCertificates } from './parse.ts'
-import type { SettingReader, SettingTable } from './setting.ts'
+import { CERTIFICATES, parseBoolean, parseHosts, parseInteger, readCertificates } from '../parse.ts'
+import type { SettingReader, SettingTable } from '../setting.ts'
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const
 type SaslMechanism = (typeof MECHANISMS)[number]

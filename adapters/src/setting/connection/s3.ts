@@ -1,8 +1,8 @@
 /** Where S3 is and what of it is ours, as settings. Credentials are found by the SDK: in the environment, in files, or by the pod's identity. */
-import type { S3Options } from '../s3/connect.ts'
-import { type Home, isPrefix } from '../s3/home.ts'
-import { parseBaseUrl, parseBoolean } from './parse.ts'
-import type { SettingReader, SettingTable } from './setting.ts'
+import type { S3Options } from '../../s3/connect.ts'
+import { type Home, isPrefix } from '../../s3/home.ts'
+import { parseBaseUrl, parseBoolean } from '../parse.ts'
+import type { SettingReader, SettingTable } from '../setting.ts'
 
 /** The settings of who uses S3. */
 export const S3_SETTINGS = {
