@@ -2,18 +2,17 @@
  * The HTTP API: first half of the data flow. Fastify routes and parses HTTP; what is answered, in every case down to a broken
  * header, is decided here and in the files beside. `buildApp` listens to nothing: the composition root does.
  */
-import { ANSWER_STALLED_MS_MAX, CONNECTIONS_MAX } from '@platen/contract/api-limit.ts'
-import { ServiceError } from '@platen/contract/error.ts'
+import { ANSWER_STALLED_MS_MAX } from '@platen/contract/api-limit.ts'
+import { HTTP_ERRORS, ServiceError } from '@platen/contract/error.ts'
 import { HEADER_BYTES_MAX, REQUEST_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { authenticator } from './admission/authenticate.ts'
+import { authenticator, callerOf } from './admission/authenticate.ts'
 import { countedLimiter } from './admission/limit.ts'
 import { compileRequestSchema } from './admission/request.ts'
-import { answerEverything, type Connections, connections, lingering, requestIdOf } from './connection.ts'
 import { describe } from './openapi.ts'
 import type { ApiPorts } from './ports.ts'
-import { problemBody, problemOf, unavailable } from './problem.ts'
+import { isRefusal, problemBody, problemOf, unavailable } from './problem.ts'
 import { createRenderRoute } from './route/create-render.ts'
 import { getRenderRoute } from './route/get-render.ts'
 import { healthRoutes } from './route/health.ts'
@@ -21,6 +20,8 @@ import { listDeliveriesRoute } from './route/list-deliveries.ts'
 import { listTemplatesRoute } from './route/list-templates.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
+import { answerEverything, type Connections, connections, lingering, requestIdOf } from './traffic/connection.ts'
+import { openThrottle, type Throttle, Throttled } from './traffic/throttle.ts'
 
 /** What `buildApp` gives: a composition root may add routes of its own before it listens. */
 export type ApiApp = FastifyInstance
@@ -37,15 +38,20 @@ const API_PREFIX = '/api/v1'
 /** How often Node looks for requests that take too long; its own 30 s would let them take twice their time. */
 const RECEIVE_CHECK_MS = 1000
 
+/** When an address that had too many refusals may ask again. */
+const STRANGER_WAIT_MS = 10_000
+
 /** On every answer: none is for sharing, and none is anything but what it says it is. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 
 /** The API over its ports, ready for `listen` or `inject`. Closing it refuses new work with 503 and lets what runs end. */
 export function buildApp(given: ApiPorts): ApiApp {
   const ports = { ...given, limiter: countedLimiter(given) }
-  const links = connections(ports)
-  const { ids } = ports
+  const { ids, clock, settings } = ports
+  const throttle = openThrottle(settings.traffic, clock)
+  const links = connections(ports, throttle)
   const app = fastify({
+    trustProxy: [...settings.traffic.trustedProxies],
     genReqId: (request) => requestIdOf(request.headers['x-request-id'], ids),
     requestTimeout: REQUEST_RECEIVE_MS_MAX,
     forceCloseConnections: 'idle',
@@ -62,10 +68,8 @@ export function buildApp(given: ApiPorts): ApiApp {
     },
     clientErrorHandler: (error, socket) => links.refuse(error, socket),
     frameworkErrors: (_error, request, reply) => {
-      refuse(ports, new ServiceError('INVALID_PAYLOAD', 'The path of the request is not well encoded.'), {
-        request,
-        reply,
-      })
+      const error = new ServiceError('INVALID_PAYLOAD', 'The path of the request is not well encoded.')
+      refuse(ports, charged(error, request, throttle), { request, reply })
     },
   })
   app.decorateRequest('caller', null).decorateRequest('render', null)
@@ -75,11 +79,11 @@ export function buildApp(given: ApiPorts): ApiApp {
   // The route reads its body itself, before this; no other route has one.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
-  app.setErrorHandler((error, request, reply) => refuse(ports, error, { request, reply }))
+  app.setErrorHandler((error, request, reply) => refuse(ports, charged(error, request, throttle), { request, reply }))
   answerEverything(app, ports)
-  app.server.maxConnections = CONNECTIONS_MAX
+  app.server.maxConnections = settings.traffic.connections
   addHooks(app, ports, links)
-  addRoutes(app, ports)
+  addRoutes(app, ports, throttle)
   return app
 }
 
@@ -117,12 +121,13 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, links: 
       render: request.render ?? undefined,
       isDelivered: reply.raw.writableFinished,
     }
-    if (request.caller === null && reply.statusCode < 400) log.debug(fields, 'request answered')
+    const isQuiet = request.caller === null && (status < 400 || status === HTTP_ERRORS.RATE_LIMITED.status)
+    if (isQuiet) log.debug(fields, 'request answered')
     else log.info(fields, 'request answered')
   })
 }
 
-function addRoutes(app: FastifyInstance, ports: ApiPorts): void {
+function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
   const { settings } = ports
   let isClosing = false
   app.addHook('preClose', async () => {
@@ -140,15 +145,24 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts): void {
         if (isClosing) throw unavailable()
         request.caller = authenticate(request.raw)
       })
-      createRenderRoute(api, ports)
-      getRenderRoute(api, ports)
-      listTemplatesRoute(api, ports)
-      listDeliveriesRoute(api, ports)
-      redeliverRoute(api, ports)
+      createRenderRoute(api, ports, throttle)
+      api.register(async (others) => {
+        others.addHook('onRequest', async (request) => throttle.request(callerOf(request).key.hash))
+        getRenderRoute(others, ports)
+        listTemplatesRoute(others, ports)
+        listDeliveriesRoute(others, ports)
+        redeliverRoute(others, ports)
+      })
     },
     { prefix: API_PREFIX },
   )
   app.register(async (root) => healthRoutes(root, ports, () => isClosing))
+}
+
+/** What is answered for an error: where it refuses a request that shows no good key and its address has had too many of those, no more than that. */
+function charged(error: unknown, { caller, ip }: FastifyRequest, throttle: Throttle): unknown {
+  if (caller !== null || !isRefusal(error) || throttle.stranger(ip)) return error
+  return new Throttled('Too many requests of this address were refused', { waitMs: STRANGER_WAIT_MS, closes: true })
 }
 
 /** Answers with the refusal an error stands for, and logs it where an operator has to know. */

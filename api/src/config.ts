@@ -13,7 +13,9 @@ import {
   type SettingTable,
   type Variables,
 } from '@platen/adapters/setting/setting.ts'
+import { readTrafficLimits, TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { readWebhookPolicy, WEBHOOK_POLICY_SETTINGS } from '@platen/adapters/setting/webhook.ts'
+import type { TrafficLimits } from '@platen/contract/api-limit.ts'
 import { ENGINES, type Engine } from '@platen/contract/render.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
@@ -39,6 +41,7 @@ export const SETTINGS = {
     description: 'How many API processes share the limits while Redis is away, 1 to 1000.',
   },
   ...WEBHOOK_POLICY_SETTINGS,
+  ...TRAFFIC_SETTINGS,
   ...PROCESS_SETTINGS,
   ...CONNECTION_SETTINGS,
 } as const satisfies SettingTable
@@ -53,6 +56,7 @@ export interface Config extends ProcessSettings, ConnectionSettings {
   /** The API processes there are; absent = Redis tells. */
   readonly replicas?: number | undefined
   readonly webhooks: WebhookPolicy
+  readonly traffic: TrafficLimits
 }
 
 const PORT_DEFAULT = 8080
@@ -73,6 +77,7 @@ function configIn(reader: SettingReader<keyof typeof SETTINGS>): Config | undefi
     engines: read('PLATEN_ENGINES', parseEngines, ENGINE_LIST) ?? ENGINES,
     replicas: read('PLATEN_API_REPLICAS', parseReplicas, 'a number from 1 to 1000'),
     webhooks: readWebhookPolicy(reader),
+    traffic: readTrafficLimits(reader),
   }
   return idKeys && connections && { ...others, ...connections, idKeys }
 }

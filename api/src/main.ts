@@ -10,7 +10,7 @@ import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
 import { openProcess } from '@platen/adapters/system/process.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import { openDataChecks } from './admission/check/data-checks.ts'
+import { openBodyChecks } from './admission/check/body-checks.ts'
 import { buildApp } from './app.ts'
 import { readConfig, SETTINGS } from './config.ts'
 
@@ -47,11 +47,11 @@ async function serve(stop: AbortSignal): Promise<void> {
     replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
     deliveries: kafkaDeliveryDesk({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),
-    checks: stack.use(openDataChecks(base.clock)),
+    checks: stack.use(openBodyChecks(base.clock)),
     keys: config.idKeys,
     meter,
     isEngineAvailable: (engine) => config.engines.includes(engine),
-    settings: { brand: config.brand, serviceBucket, webhooks: config.webhooks },
+    settings: { brand: config.brand, serviceBucket, webhooks: config.webhooks, traffic: config.traffic },
   })
   stack.defer(() => app.close())
   const url = await app.listen({ host: config.host, port: config.port })

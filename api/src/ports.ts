@@ -1,4 +1,5 @@
 /** What the API needs of the world. It listens to nothing and opens nothing itself. */
+import type { TrafficLimits } from '@platen/contract/api-limit.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -13,7 +14,7 @@ import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
-import type { DataChecks } from './admission/check/data-checks.ts'
+import type { BodyChecks } from './admission/check/body-checks.ts'
 
 export interface ApiPorts {
   readonly directory: Directory
@@ -23,8 +24,8 @@ export interface ApiPorts {
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel
   readonly deliveries: Pick<DeliveryLog, 'find' | 'ofRender' | 'redeliver'>
-  /** Where data is held against the schemas of templates. */
-  readonly checks: Pick<DataChecks, 'faultsOf'>
+  /** Where bodies are parsed, and data is held against the schemas of templates. */
+  readonly checks: Pick<BodyChecks, 'parse' | 'faultsOf'>
   readonly clock: Clock
   readonly ids: Ids
   /** Signs and verifies render ids. */
@@ -52,4 +53,5 @@ export interface ApiSettings {
   readonly serviceBucket: string
   /** Where webhooks may go, of any tenant. */
   readonly webhooks: WebhookPolicy
+  readonly traffic: TrafficLimits
 }

@@ -36,6 +36,11 @@ export function problemOf(error: unknown): Problem {
   )
 }
 
+/** Is it for the caller to mend? */
+export function isRefusal(error: unknown): boolean {
+  return problemOf(error).status < HTTP_ERRORS.INTERNAL_ERROR.status
+}
+
 /** The body of an answer that refuses. */
 export function problemBody({ code, message, details }: Problem, requestId: string): ErrorBody {
   const error = { code, message, request_id: requestId }
@@ -48,6 +53,12 @@ export function unavailable(cause?: unknown): ServiceError {
     headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },
     ...(cause !== undefined && { cause }),
   })
+}
+
+/** The refusal of a request that is not as its schema says: its message names the first fault, and its details name all. */
+export function malformed(details: readonly ErrorDetail[]): ServiceError {
+  const [{ path, message } = { path: '', message: 'is not acceptable' }] = details
+  return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${path || 'the body'} ${message}.`, { details })
 }
 
 /** Did a port not answer, or not in the time it was given? */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AddressClass, addressClassOf, type Cidr, cidrsOf, mayConnect, parseCidr } from './address.ts'
+import { type AddressClass, addressClassOf, type Cidr, cidrsOf, mayConnect, networkOf, parseCidr } from './address.ts'
 
 describe('an address', () => {
   // First and last of each block, and their neighbours.
@@ -106,3 +106,14 @@ function cidr(text: string): Cidr {
   if (parsed === undefined) throw new Error(`${text} is no block`)
   return parsed
 }
+
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '20010db800010002/64'],
+  ['2001:db8:1:2::', '20010db800010002/64'],
+  ['::1', '0/64'],
+  ['no address', 'no address'],
+])('what one party has of addresses is told of %s as %s', (address, network) => {
+  expect(networkOf(address)).toBe(network)
+})

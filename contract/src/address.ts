@@ -57,6 +57,13 @@ export function mayConnect(text: string, allowed: readonly Cidr[]): boolean {
   return address !== undefined && allowed.some((cidr) => contains(cidr, address))
 }
 
+/** What one party has of addresses, as a name: of IPv4 the address, of IPv6 the 64 bits that a site is given. The text itself where it is no address. */
+export function networkOf(text: string): string {
+  const plain = text.replace(/^::ffff:(?=[\d.]+$)/i, '')
+  const address = parseAddress(plain)
+  return address?.bits === 128 ? `${(address.value >> 64n).toString(16)}/64` : plain
+}
+
 /** A block as `10.0.0.0/8` or `fd00::/8`; undefined for anything else, and where bits are set behind the prefix. */
 export function parseCidr(text: string): Cidr | undefined {
   const [, start = '', length] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? []

@@ -20,7 +20,7 @@ import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { openDataChecks } from '@platen/api/admission/check/data-checks.ts'
+import { openBodyChecks } from '@platen/api/admission/check/body-checks.ts'
 import { type ApiPorts, buildApp } from '@platen/api/app.ts'
 import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
 import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
@@ -88,7 +88,7 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   if (engines.openHtml === undefined)
     log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
   const { brand, dataDir, manifestsDir: dir } = config
-  const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy }
+  const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy, traffic: config.traffic }
   const checks = stack.use(openChecks(ports.clock))
   const manifests = {
     ...ports,
@@ -104,8 +104,8 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
   const room = stack.use(await watchRoom({ folder: config.dataDir, clock: ports.clock, log }))
   const healthy = health({ renderer, webhooks, room, databaseFailed: database.failed })
-  const dataChecks = stack.use(openDataChecks(ports.clock))
-  const app = buildApp({ ...ports, ...healthy, checks: dataChecks, meter: meters.api, settings })
+  const bodyChecks = stack.use(openBodyChecks(ports.clock))
+  const app = buildApp({ ...ports, ...healthy, checks: bodyChecks, meter: meters.api, settings })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())
   const listening = await app.listen({ host, port: config.port })

@@ -20,7 +20,9 @@ import {
   type SettingTable,
   type Variables,
 } from '@platen/adapters/setting/setting.ts'
+import { readTrafficLimits, TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { readWebhookSettings, WEBHOOK_SETTINGS, type WebhookSettings } from '@platen/adapters/setting/webhook.ts'
+import type { TrafficLimits } from '@platen/contract/api-limit.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 
 export interface Config extends EngineSettings {
@@ -35,6 +37,7 @@ export interface Config extends EngineSettings {
   readonly idKeys?: KeyRing
   readonly brand: string
   readonly webhooks: WebhookSettings
+  readonly traffic: TrafficLimits
   /** Where metrics are served; absent = nowhere. 0 = any free port. */
   readonly metricsPort?: number
   readonly logLevel: LogLevel
@@ -69,6 +72,7 @@ export const SETTINGS = {
   },
   ...ENGINE_SETTINGS,
   ...WEBHOOK_SETTINGS,
+  ...TRAFFIC_SETTINGS,
   PLATEN_METRICS_PORT: {
     default: 'none',
     description:
@@ -102,6 +106,7 @@ function configIn(reader: Reader): Config {
     manifestsDir: read('PLATEN_MANIFESTS_DIR', resolve, 'a path') ?? resolve('examples'),
     brand: read('PLATEN_BRAND', parseBrand, 'a word of small letters, at most 32') ?? 'service',
     webhooks: readWebhookSettings(reader),
+    traffic: readTrafficLimits(reader),
     ...readEngineSettings(reader),
     logLevel: read('PLATEN_LOG_LEVEL', parseLogLevel, LOG_LEVEL) ?? 'info',
     renderSlots:

@@ -1,4 +1,5 @@
 /** What a scenario knows of the service under test: an address, and that it can be stopped, killed and started again. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Manifest } from '@platen/contract/render.ts'
 import type { StatusRecord } from '@platen/contract/schema/answer.ts'
@@ -78,9 +79,11 @@ export async function submit(service: Service, key: string, body: object): Promi
   return String(answer.json()['render_id'])
 }
 
-/** GET /api/v1/render/:id. Throws unless it is answered 200. */
+/** GET /api/v1/render/:id, asked again when it says where too much was asked. Throws unless it is answered 200. */
 export async function statusOf(service: Service, key: string, id: string): Promise<StatusRecord> {
   const answer = await request(service, { key, path: `/api/v1/render/${id}` })
+  const waitS = Number(answer.headers.get('retry-after'))
+  if (answer.status === 429) return await sleep(waitS * 1000).then(() => statusOf(service, key, id))
   if (answer.status !== 200) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
   // The API's own tests hold its answers against this schema.
   return answer.json() as unknown as StatusRecord
@@ -94,7 +97,7 @@ export async function reaches(
   for (let waitMs = POLL_MS; ; waitMs = Math.min(2 * waitMs, STATUS_POLL_MS_MAX)) {
     const record = await statusOf(service, render.key, render.id)
     if (render.states.includes(record.status)) return record
-    await new Promise((resolve) => setTimeout(resolve, waitMs))
+    await sleep(waitMs)
   }
 }
 

@@ -8,19 +8,20 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { INLINE_DATA_BYTES_MAX } from '@platen/contract/limit.ts'
 import { type Engine, inputKey, type Mode, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
-import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
 import type { ApiPorts } from '../ports.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
+import type { ParsedRequest } from './check/parse-request.ts'
 import { requireFit } from './data.ts'
 import { modeOf, webhookUrlOf } from './request.ts'
 import { engineOf, findTemplate, requireEngine } from './template.ts'
 
 export interface Application {
   readonly caller: Caller
-  /** Conforms to `renderRequestSchema`. */
-  readonly body: RenderRequest
+  readonly body: ParsedRequest
   readonly requestId: string
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
 }
 
 export interface Admission {
@@ -32,7 +33,7 @@ export interface Admission {
 
 /** Decides on a request and mints the id of the render. Touches no store. Throws the catalogued codes of the station that refused. */
 export async function admit(application: Application, ports: ApiPorts): Promise<Admission> {
-  const { caller, body } = application
+  const { caller, body, signal } = application
   const { tenant } = caller
   const mode = modeOf(body)
   const webhookUrl = webhookUrlOf(body, { tenant, policy: ports.settings.webhooks })
@@ -40,11 +41,8 @@ export async function admit(application: Application, ports: ApiPorts): Promise<
   const template = findTemplate(ports.directory.current(), tenant, body.template)
   const engine = engineOf(body.engine, template)
   requireEngine(engine, { limits: tenant.limits, template, isAvailable: ports.isEngineAvailable(engine) })
-  // Parsed from JSON, and an object by its schema.
-  const data = body.data as JsonObject
-  const input = Buffer.from(JSON.stringify(data))
-  await requireFit(template, input, ports.checks)
-  return recordOf(application, ports, { mode, template, engine, data, input, webhookUrl })
+  await requireFit(template, body.data, { checks: ports.checks, signal })
+  return recordOf(application, ports, { mode, template, engine, webhookUrl })
 }
 
 function requireActive({ suspended, suspendedReason }: Tenant): void {
@@ -57,15 +55,13 @@ interface Decision {
   readonly mode: Mode
   readonly template: Template
   readonly engine: Engine
-  readonly data: JsonObject
-  /** The same as JSON. */
-  readonly input: Uint8Array
   readonly webhookUrl: string | undefined
 }
 
 function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, decision: Decision): Admission {
   const { tenant, key } = caller
-  const { mode, template, engine, data, input, webhookUrl } = decision
+  const { mode, template, engine, webhookUrl } = decision
+  const input = body.data
   const now = ports.clock.now()
   const id = mintRenderId(scopeOf(caller), ports.keys, { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })
   const isInline = input.length <= INLINE_DATA_BYTES_MAX
@@ -79,7 +75,7 @@ function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, dec
     lane: mode,
     engine,
     template: { code: template.code, version: template.version, digest: template.digest },
-    data: isInline ? { inline: data } : { stored: address },
+    data: isInline ? { inline: JSON.parse(Buffer.from(input).toString()) as JsonObject } : { stored: address },
     options: body.options ?? {},
     deadlineMs: tenant.limits.renderTimeoutSeconds * 1000,
     javascriptEnabled: tenant.limits.javascriptEnabled,

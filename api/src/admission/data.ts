@@ -1,15 +1,15 @@
 /** Fourth station: does `data` fit the template's `variables_schema`? */
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Template } from '@platen/contract/tenant.ts'
-import type { DataChecks } from './check/data-checks.ts'
+import type { BodyChecks } from './check/body-checks.ts'
 
 /** Lets data pass that fits. Throws `VALIDATION_FAILED`, whose details name places in the request body and never a value. */
 export async function requireFit(
   template: Template,
   data: Uint8Array,
-  { faultsOf }: Pick<DataChecks, 'faultsOf'>,
+  { checks, signal }: { checks: Pick<BodyChecks, 'faultsOf'>; signal: AbortSignal },
 ): Promise<void> {
-  const faults = await faultsOf(template, data)
+  const faults = await checks.faultsOf(template, data, signal)
   if (faults.length === 0) return
   throw new ServiceError('VALIDATION_FAILED', "The data does not fit the template's variables_schema.", {
     details: faults.map(({ path, message }) => ({ path: `/data${path}`, message })),

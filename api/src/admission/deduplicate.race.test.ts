@@ -1,10 +1,9 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
 import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anApi } from '../../../test/fixture/api.ts'
@@ -16,7 +15,7 @@ import { abandon } from './submit.ts'
 
 const KEY = 'order 66'
 const FOLDER = idempotencyFolder({ incarnation: aTenant().incarnation, environment: 'live' }, KEY)
-const BODY: RenderRequest = { template: 'invoice', data: {}, mode: 'async' }
+const FINGERPRINT = sha256('the body')
 const SPENT = { bucket: 'platen', key: `${FOLDER}1` }
 const MIDNIGHT = Date.UTC(2026, 10, 22)
 
@@ -41,7 +40,7 @@ describe('of any number of requests that find a key free', () => {
         let mostHolders = 0
         const attempt = async (check: ReturnType<typeof duplicateCheck>, givesUp: boolean) => {
           const record = aRecord()
-          using keyed = check({ key: KEY, caller, body: BODY, admission: { record } })
+          using keyed = check({ key: KEY, caller, fingerprint: FINGERPRINT, admission: { record } })
           if ((await keyed.find()) !== undefined) return
           await keyed.claim(record)
           mostHolders = Math.max(mostHolders, holders.add(record.id).size)
@@ -71,7 +70,7 @@ describe('of any number of requests that find a key free', () => {
     // Two processes, as one would know of both.
     const [early, late] = [duplicateCheck(ports), duplicateCheck(ports)].map((check) => {
       const record = aRecord()
-      return { record, keyed: check({ key: KEY, caller, body: BODY, admission: { record } }) }
+      return { record, keyed: check({ key: KEY, caller, fingerprint: FINGERPRINT, admission: { record } }) }
     })
     if (early === undefined || late === undefined) throw new Error('there are two')
     await leaveSpent(ports.artifacts)
@@ -86,7 +85,7 @@ describe('of any number of requests that find a key free', () => {
 /** Leaves a claim of two days ago. */
 async function leaveSpent(artifacts: ArtifactStore): Promise<void> {
   const { data: _data, ...record } = aRecord()
-  const claim = { fingerprint: sha256(canonicalJson(BODY)), claimedAt: MIDNIGHT - 2 * IDEMPOTENCY_MS, record }
+  const claim = { fingerprint: FINGERPRINT, claimedAt: MIDNIGHT - 2 * IDEMPOTENCY_MS, record }
   await artifacts.create(SPENT, encodeClaim(claim), NEVER)
 }
 

@@ -12,7 +12,6 @@
  * Whether a key is taken is looked up before the limiter, and the claim is written after it: a replay consumes nothing, and what
  * the limiter refuses writes nothing.
  */
-import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import {
   decodeClaim,
@@ -31,7 +30,6 @@ import {
 } from '@platen/contract/limit.ts'
 import { inputKey, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
@@ -43,7 +41,8 @@ export interface KeyedRequest {
   readonly caller: Caller
   /** What the request would make if it is the first. */
   readonly admission: Admission
-  readonly body: RenderRequest
+  /** Of its body. */
+  readonly fingerprint: string
 }
 
 /** The first request of a key, as far as it came. */
@@ -74,9 +73,8 @@ export function duplicateCheck(ports: ApiPorts): (request: KeyedRequest) => Keye
   // What each key under way was sent with: most duplicates need not look further.
   const underWay = new Map<string, string>()
 
-  return ({ key, caller, admission, body }) => {
+  return ({ key, caller, admission, fingerprint }) => {
     const folder = idempotencyFolder(scopeOf(caller), key)
-    const fingerprint = sha256(canonicalJson(body))
     const first = underWay.get(folder)
     if (first !== undefined) throw first === fingerprint ? inProgress() : mismatch()
     underWay.set(folder, fingerprint)

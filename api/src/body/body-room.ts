@@ -5,13 +5,14 @@
 import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
+import type { BodyAccount } from '../traffic/throttle.ts'
 
 export interface BodyRoom {
   /** The share of one request of a key; disposing of it gives back what it has taken. */
   readonly share: (key: string) => BodyShare
 }
 
-export interface BodyShare extends Disposable {
+export interface BodyShare extends Disposable, BodyAccount {
   /** Takes room for so many bytes in all. Throws `RATE_LIMITED` where the key has too much under way, and `RENDER_UNAVAILABLE` where the process has. */
   readonly take: (bytes: number) => void
 }

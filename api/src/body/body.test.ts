@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import * as fc from 'fast-check'
@@ -112,14 +111,15 @@ describe('parseBody', () => {
 })
 
 describe('readBody', () => {
-  function read(chunks: readonly (string | Buffer)[], headers: Record<string, string>): Promise<Json> {
+  async function read(chunks: readonly (string | Buffer)[], headers: Record<string, string>): Promise<string> {
     // readBody sees of a request what is here: its stream and its headers.
-    return readBody(
+    const bytes = await readBody(
       Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
         headers,
       }) as unknown as IncomingMessage,
-      openBodyRoom().share('key'),
+      [openBodyRoom().share('key')],
     )
+    return Buffer.from(bytes).toString()
   }
 
   test.for([
@@ -128,7 +128,7 @@ describe('readBody', () => {
     'Application/JSON;charset="UTF-8"',
     'application/json ; version=1',
   ])('takes a body declared as %s', async (type) => {
-    await expect(read(['{"a"', ':1}'], { 'content-type': type })).resolves.toEqual({ a: 1 })
+    await expect(read(['{"a"', ':1}'], { 'content-type': type })).resolves.toBe('{"a":1}')
   })
 
   test.for([
@@ -160,7 +160,7 @@ describe('readBody', () => {
   test('takes a body of the greatest length and refuses a byte more', async () => {
     const headers = { 'content-type': 'application/json' }
     const text = `"${'x'.repeat(BODY_BYTES_MAX - 2)}"`
-    await expect(read([text], headers)).resolves.toHaveLength(BODY_BYTES_MAX - 2)
+    await expect(read([text], headers)).resolves.toHaveLength(BODY_BYTES_MAX)
     await expect(read([text, ' '], headers)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
   })
 
@@ -172,7 +172,7 @@ describe('readBody', () => {
   test('refuses a body that breaks off', async () => {
     const request = new Readable({ read() {} })
     const share = openBodyRoom().share('key')
-    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, share)
+    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, [share])
     request.push('{')
     request.destroy()
     await expect(reading).rejects.toThrow('ended before it was complete')

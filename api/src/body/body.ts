@@ -6,17 +6,17 @@ import type { IncomingMessage } from 'node:http'
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
-import type { BodyShare } from './body-room.ts'
+import type { BodyAccount } from '../traffic/throttle.ts'
 
 /**
- * The JSON value in a request's body, for which room is taken of its share. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
- * `UNSUPPORTED_MEDIA_TYPE`, and as the share does; no message quotes the body.
+ * The bytes of a request's body, each account told of them before they are kept. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
+ * `UNSUPPORTED_MEDIA_TYPE`, and as the accounts do.
  */
-export async function readBody(request: IncomingMessage, share: BodyShare): Promise<Json> {
-  const bytes = await readBytes(request, share)
+export async function readBody(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
+  const bytes = await readBytes(request, accounts)
   if (bytes.length === 0) throw new ServiceError('INVALID_PAYLOAD', 'The request has no body.')
   refuseOtherMedia(request)
-  return parseBody(bytes)
+  return bytes
 }
 
 /** The JSON value that bytes spell. Throws `INVALID_PAYLOAD` for what is no UTF-8, no JSON, nested too deep, or full of traps. */
@@ -38,19 +38,23 @@ export function parseBody(bytes: Uint8Array): Json {
   return value
 }
 
-async function readBytes(request: IncomingMessage, share: BodyShare): Promise<Uint8Array> {
+async function readBytes(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > BODY_BYTES_MAX) throw tooLarge(`it is ${declared} bytes long`)
-  share.take(declared)
-  const chunks: Uint8Array[] = []
-  let length = 0
+  const take = (bytes: number, pieces: number) => {
+    for (const account of accounts) account.take(bytes, pieces)
+  }
+  take(declared, 0)
+  const body = growingBytes(declared)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let pieces = 0
   const onData = (chunk: Uint8Array) => {
-    length += chunk.length
+    pieces += 1
+    const length = body.length() + chunk.length
     try {
       if (length > BODY_BYTES_MAX) throw tooLarge('it is longer')
-      share.take(length)
-      chunks.push(chunk)
+      take(length, pieces)
+      body.add(chunk)
     } catch (refusal) {
       reject(refusal)
     }
@@ -63,7 +67,28 @@ async function readBytes(request: IncomingMessage, share: BodyShare): Promise<Ui
     // Not `for await`, which would destroy the request, and with it the connection its refusal must go through.
     request.off('data', onData).off('end', resolve).off('close', onClose).off('error', onClose).pause()
   }
-  return Buffer.concat(chunks, length)
+  return body.bytes()
+}
+
+const GROWN_BYTES_MIN = 16 * 1024
+
+/** Bytes that come in pieces, in one array: pieces of one byte each would take a hundred times the room if they were kept. */
+function growingBytes(expected: number) {
+  let bytes = new Uint8Array(expected)
+  let length = 0
+  return {
+    length: () => length,
+    add(piece: Uint8Array) {
+      if (length + piece.length > bytes.length) {
+        const grown = new Uint8Array(Math.max(2 * bytes.length, length + piece.length, GROWN_BYTES_MIN))
+        grown.set(bytes)
+        bytes = grown
+      }
+      bytes.set(piece, length)
+      length += piece.length
+    },
+    bytes: () => bytes.subarray(0, length),
+  }
 }
 
 function tooLarge(found: string): ServiceError {

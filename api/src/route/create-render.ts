@@ -11,6 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Admission, admit } from '../admission/admit.ts'
 import { type Caller, callerOf } from '../admission/authenticate.ts'
 import { renderNow, replyOf } from '../admission/await-reply.ts'
+import type { ParsedRequest } from '../admission/check/parse-request.ts'
 import { duplicateCheck, type Earlier, type KeyedAttempt } from '../admission/deduplicate.ts'
 import { laneOf, rateHeaders, reserve } from '../admission/limit.ts'
 import { enqueue, submit } from '../admission/submit.ts'
@@ -18,7 +19,8 @@ import { readBody } from '../body/body.ts'
 import { openBodyRoom } from '../body/body-room.ts'
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
-import { logMissed } from '../problem.ts'
+import { isRefusal, logMissed, unavailable } from '../problem.ts'
+import { type Throttle, Throttled } from '../traffic/throttle.ts'
 
 /** What is needed to answer a request whatever comes of it. */
 interface Exchange {
@@ -29,33 +31,42 @@ interface Exchange {
   readonly reply: FastifyReply
 }
 
-export function createRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
+export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
   const room = openBodyRoom()
   const attempt = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 
-  app.post<{ Body: RenderRequest; Headers: { 'idempotency-key'?: string } }>(
+  app.post<{ Body: ParsedRequest; Headers: { 'idempotency-key'?: string } }>(
     '/render',
     {
       schema: description(headers),
       preParsing: async (request, reply) => {
-        const share = room.share(callerOf(request).key.hash)
+        const { key, tenant } = callerOf(request)
+        const account = throttle.render(key.hash)
+        const share = room.share(key.hash)
         // Answered or left: what was sent is held until then.
         for (const end of ['finish', 'close']) reply.raw.once(end, () => share[Symbol.dispose]())
-        // The schema judges it next; until then the type is a hope.
-        request.body = (await readBody(request.raw, share)) as RenderRequest
+        const bytes = await readBody(request.raw, [account, share])
+        const hasFingerprint = request.headers['idempotency-key'] !== undefined
+        request.body = await ports.checks.parse(tenant.id, { bytes, hasFingerprint }, departureOf(reply))
+      },
+      onError: async (request, _reply, error) => {
+        if (isRefusal(error) && !(error instanceof Throttled)) throttle.uncounted(callerOf(request).key.hash)
       },
     },
     async (request, reply) => {
       const { body, id: requestId } = request
       const caller = callerOf(request)
       const exchange = { ports, headers, caller, request, reply }
-      const admission = await admit({ caller, body, requestId }, ports)
+      const admission = await admit({ caller, body, requestId, signal: departureOf(reply) }, ports)
       const key = request.headers['idempotency-key']
-      if (key === undefined) return await begin(admission, exchange)
-      using keyed = attempt({ key, caller, admission, body })
+      if (key === undefined || body.fingerprint === undefined) return await begin(admission, exchange)
+      using keyed = attempt({ key, caller, admission, fingerprint: body.fingerprint })
       const earlier = await keyed.find()
-      if (earlier !== undefined) return await replay(earlier, admission, exchange)
+      if (earlier !== undefined) {
+        throttle.uncounted(caller.key.hash)
+        return await replay(earlier, admission, exchange)
+      }
       return await begin(admission, exchange, keyed)
     },
   )
@@ -148,7 +159,8 @@ function sendReply(
 function departureOf(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
   const onClose = () => {
-    if (!reply.raw.writableFinished) controller.abort(new DOMException('the caller has gone', 'AbortError'))
+    // Nobody reads what is answered.
+    if (!reply.raw.writableFinished) controller.abort(unavailable())
   }
   if (reply.raw.destroyed) onClose()
   else reply.raw.once('close', onClose)

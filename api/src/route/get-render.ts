@@ -112,6 +112,7 @@ function description(): object {
         'UNAUTHORIZED',
         'RENDER_NOT_FOUND',
         'RENDER_EXPIRED',
+        'RATE_LIMITED',
         'INTERNAL_ERROR',
         'RENDER_UNAVAILABLE',
       ]),

@@ -57,7 +57,14 @@ function description(): object {
         ...deliveryListSchema,
         examples: [EXAMPLE],
       },
-      ...refusals(['INVALID_PAYLOAD', 'UNAUTHORIZED', 'RENDER_NOT_FOUND', 'INTERNAL_ERROR', 'RENDER_UNAVAILABLE']),
+      ...refusals([
+        'INVALID_PAYLOAD',
+        'UNAUTHORIZED',
+        'RENDER_NOT_FOUND',
+        'RATE_LIMITED',
+        'INTERNAL_ERROR',
+        'RENDER_UNAVAILABLE',
+      ]),
     },
   }
 }

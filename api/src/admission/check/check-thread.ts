@@ -1,5 +1,16 @@
 /** What runs in a thread of checks: one task after the other. */
+import { ServiceError } from '@platen/contract/error.ts'
 import { openFitCheck } from './fit.ts'
+import { type ParsedAnswer, type ParseTask, parseRequest } from './parse-request.ts'
 
-// oxlint-disable-next-line import/no-default-export -- it is what a pool calls
-export default openFitCheck()
+export const fit = openFitCheck()
+
+export function parse(task: ParseTask): ParsedAnswer {
+  try {
+    return { request: parseRequest(task) }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    const { code, message, details } = error
+    return { refusal: { code, message, details } }
+  }
+}

@@ -18,7 +18,8 @@ import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Problem, problemBody, problemOf } from './problem.ts'
+import { type Problem, problemBody, problemOf } from '../problem.ts'
+import type { Throttle } from './throttle.ts'
 
 const REQUEST_ID = new RegExp(`^[\\x20-\\x7e]{1,${REQUEST_ID_CHARS_MAX}}$`)
 const REQUEST_ID_BYTES = 16
@@ -49,7 +50,7 @@ interface ConnectionPorts {
   readonly meter: ApiMeter
 }
 
-export function connections({ clock, ids, meter }: ConnectionPorts): Connections {
+export function connections({ clock, ids, meter }: ConnectionPorts, throttle: Throttle): Connections {
   const newest = new WeakMap<object, { readonly request: FastifyRequest; readonly reply: FastifyReply }>()
   return {
     track: (request, reply) => void newest.set(request.raw.socket, { request, reply }),
@@ -61,6 +62,7 @@ export function connections({ clock, ids, meter }: ConnectionPorts): Connections
       if (error.code === 'ECONNRESET' || isTaken) return void socket.destroy()
       // Every further piece of what could not be parsed raises the same error again.
       if (!socket.writable) return
+      if (!throttle.stranger(socket.remoteAddress ?? '')) return void socket.destroy()
       const problem = problemOf(refusalOf(error))
       meter.refused(problem.code)
       socket.end(rawAnswer(problem, isOpen ? exchange.request.id : requestIdOf(undefined, ids)))
@@ -123,7 +125,8 @@ export function lingering(
   const hasBody =
     request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
   const isReceived = request.raw.complete || request.raw.readableEnded
-  if (!hasBody || isReceived || typeof payload !== 'string') return payload
+  const isClosing = reply.getHeader('connection') === 'close'
+  if (!hasBody || isReceived || isClosing || typeof payload !== 'string') return payload
   reply.header('connection', 'close').header('content-length', Buffer.byteLength(payload))
   return Readable.from(payloadThenRest(payload, request.raw, clock))
 }
