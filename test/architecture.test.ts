@@ -49,7 +49,11 @@ describe('the verdict on one arrow', () => {
     ['api/src/app.ts', '@platen/adapters/kafka/render-queue.ts', 'has no arrow to adapters/src/kafka/render-queue.ts'],
     ['api/src/app.ts', '@platen/renderer/worker.ts', 'has no arrow to renderer/src/worker.ts'],
     ['adapters/src/setting/connection/redis.ts', '../../redis/connect.ts', undefined],
-    ['adapters/src/setting/connection/redis.ts', '../../redis/script.ts', 'has no arrow to adapters/src/redis/script.ts'],
+    [
+      'adapters/src/setting/connection/redis.ts',
+      '../../redis/script.ts',
+      'has no arrow to adapters/src/redis/script.ts',
+    ],
     ['api/src/app.ts', '../../contract/src/error.ts', 'other packages are named @platen/…'],
     ['api/src/app.ts', '@platen/api/problem.ts', 'its own files by relative path'],
     ['api/src/app.ts', '@platen/contract', 'names the file, with .ts'],

@@ -1,10 +1,21 @@
 /** The PDFs that the embedded service serves itself. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { pdfKey } from '@platen/contract/render.ts'
+import { serveArtifacts } from '@platen/embedded/artifact-route.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { anApi } from '../fixture/api.ts'
+import { aRecord, NEVER } from '../fixture/build.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'
+import { line } from './line.ts'
+
+const MIB = 1024 * 1024
 
 test('a PDF that was damaged on the disk is served to nobody, and again when it is whole', async () => {
   await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none' })
@@ -35,4 +46,37 @@ test('a PDF that was damaged on the disk is served to nobody, and again when it 
   expect(service.log()).toContain('is not what was stored')
   await writeFile(path, whole)
   expect(await fetched()).toEqual({ status: 200, bytes: whole })
+})
+
+test('readers who take nothing of a document hold no more of it than they were sent', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'platen-artifact-'))
+  onTestFinished(() => rm(root, { recursive: true }))
+  const clock = systemClock()
+  const store = await openFileArtifactStore({ root, clock, publicUrl: () => '', urlKey: Buffer.alloc(32) })
+  const { app } = anApi({ ports: { clock } })
+  serveArtifacts(app, store)
+  const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
+  onTestFinished(async () => {
+    app.server.closeAllConnections()
+    await app.close()
+  })
+  const bytes = Buffer.alloc(16 * MIB, 1)
+  const address = { bucket: 'platen', key: pdfKey(aRecord(), createHash('sha256').update(bytes).digest('hex')) }
+  await store.put(address, bytes, NEVER)
+  const url = await store.presign(address, { expiresAt: clock.now() + 60_000, filename: 'a.pdf' }, NEVER)
+  const held = () => process.memoryUsage().external
+  const before = held()
+  const readers = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const reader = line(port)
+      reader.send(`GET ${url} HTTP/1.1`, 'Host: test', '', '')
+      await reader.until((received) => received.includes('200 OK'))
+      reader.socket.pause()
+      return reader
+    }),
+  )
+  expect(held() - before).toBeLessThan((readers.length * bytes.length) / 4)
+  const [first] = readers
+  first?.socket.resume()
+  expect(await first?.until((received) => received.length >= bytes.length)).toContain(`content-length: ${bytes.length}`)
 })

@@ -5,7 +5,19 @@
  * its name, then the folder that holds the name is flushed. One process has one store on a root at a time.
  */
 import assert from 'node:assert/strict'
-import { link, mkdir, open, opendir, readFile, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
+import {
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  opendir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -25,6 +37,8 @@ export interface FileArtifactStoreOptions {
 }
 
 export interface FileArtifactStore extends ArtifactStore {
+  /** The file of an object, for who reads it in pieces and closes it; undefined when there is none. Throws `Unavailable`. */
+  open(address: ArtifactAddress): Promise<FileHandle | undefined>
   /** What a request may fetch, given its path and query as received. Takes any text; says nothing of whether the object exists. */
   resolve(pathAndQuery: string): Resolution
 }
@@ -76,6 +90,7 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
       signal.throwIfAborted()
       return publicUrl().replace(/\/+$/, '') + signUrl({ address: checked(address), filename, expiresAt }, urlKey)
     },
+    open: (address) => reach(() => orUndefined(open(pathOf(address)))),
     resolve: (pathAndQuery) => resolveUrl(pathAndQuery, urlKey, clock.now()),
   }
 }
