@@ -9,7 +9,7 @@ import { afterCounting, countIn, isIdle, lookAt, type RateLook, type RateWindow,
 import type { Engine, Lane, Manifest, Mode, RenderRecord } from './render.ts'
 import { isAbandoned } from './render.ts'
 import type { RenderId } from './render-id.ts'
-import type { Limits } from './tenant.ts'
+import { type Limits, TENANT_RATE_TIMES } from './tenant.ts'
 
 export interface Allowance {
   reserve(request: Reservation, now: Instant): Decision
@@ -62,7 +62,7 @@ export function openAllowance(charged: Iterable<{ account: string; period: strin
       if (known !== undefined) return known.decision
       const decided = decide(request, { buckets, usage, now, outstanding: holdings.outstanding })
       if (decided.kind === 'admitted') {
-        const names = bucketsOf(request).map(({ name }) => name)
+        const names = bucketsInForce(request).map(({ name }) => name)
         for (const name of names) countIn(windowOf(buckets, name), now)
         const entry = { decision: decided, buckets: names, at: now }
         holdings.add(request.id, { ...request, until: now + RESERVATION_MS, entry }, 'provisional')
@@ -106,7 +106,7 @@ interface Sight {
 /** Looks at everything and counts nothing. */
 function decide(request: Reservation, sight: Sight): Decision {
   const { now } = sight
-  const looks = bucketsOf(request).map(({ name, limit, reason }) => ({
+  const looks = bucketsInForce(request).map(({ name, limit, reason }) => ({
     reason,
     look: lookAt(sight.buckets.get(name) ?? new Map(), limit, now),
   }))
@@ -137,6 +137,8 @@ export interface RateBucket {
   readonly name: string
   /** What it is called in the limits. */
   readonly limit: Extract<keyof Limits, `${string}ateLimitPerMinute`>
+  /** What holds where the limits do not name it: another of them, so many times; absent = there is no such bucket then. */
+  readonly otherwise?: { readonly limit: 'syncRateLimitPerMinute' | 'asyncRateLimitPerMinute'; readonly times: number }
   readonly reason: 'rate' | 'html_rate'
 }
 
@@ -144,10 +146,13 @@ export interface RateBucket {
 export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
   const { key: hash, mode, account, environment, engine } = request
   const shared = key('tenant', account, environment, engine)
+  const own = mode === 'sync' ? 'syncRateLimitPerMinute' : 'asyncRateLimitPerMinute'
   return [
+    { name: key('key', account, hash, mode), limit: own, reason: 'rate' },
     {
-      name: key('key', account, hash, mode),
-      limit: mode === 'sync' ? 'syncRateLimitPerMinute' : 'asyncRateLimitPerMinute',
+      name: key('tenant', account, environment, mode),
+      limit: mode === 'sync' ? 'tenantSyncRateLimitPerMinute' : 'tenantAsyncRateLimitPerMinute',
+      otherwise: { limit: own, times: TENANT_RATE_TIMES },
       reason: 'rate',
     },
     engine === 'html'
@@ -156,11 +161,12 @@ export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
   ]
 }
 
-/** Those that its limits have. */
-function bucketsOf(request: Reservation) {
-  return rateBucketsOf(request).flatMap(({ limit: field, ...bucket }) => {
-    const limit = request.limits[field]
-    return limit === undefined ? [] : [{ ...bucket, limit }]
+/** Those that its limits have, with what they are. `field` is what each is called in the limits. */
+export function bucketsInForce(request: Reservation) {
+  const { limits } = request
+  return rateBucketsOf(request).flatMap(({ name, limit: field, otherwise, reason }) => {
+    const limit = limits[field] ?? (otherwise && limits[otherwise.limit] * otherwise.times)
+    return limit === undefined ? [] : [{ name, field, limit, reason }]
   })
 }
 

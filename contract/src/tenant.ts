@@ -24,8 +24,12 @@ export interface Limits {
   readonly htmlRateLimitPerMinute: number
   /** react_pdf renders in any rolling minute; absent = no such bucket. */
   readonly rateLimitPerMinute?: number
+  /** Requests of one key in any rolling minute, by mode. */
   readonly syncRateLimitPerMinute: number
   readonly asyncRateLimitPerMinute: number
+  /** Those of all keys of an environment together; absent = `TENANT_RATE_TIMES` the rate of one key. */
+  readonly tenantSyncRateLimitPerMinute?: number
+  readonly tenantAsyncRateLimitPerMinute?: number
   /** Quota units in a calendar month (UTC); absent = unlimited. */
   readonly renderLimitMonthly?: number
   readonly renderTimeoutSeconds: number
@@ -47,6 +51,9 @@ export const DEFAULT_LIMITS: Limits = {
   asyncFairShare: 4,
   javascriptEnabled: false,
 }
+
+/** How many busy keys a tenant has room for where its limits name no rate of the tenant: the rate follows that of a key. */
+export const TENANT_RATE_TIMES = 4
 
 export interface Tenant {
   readonly id: TenantId

@@ -50,6 +50,8 @@ const anyLimits: fc.Arbitrary<Partial<Limits>> = fc.record(
   {
     asyncRateLimitPerMinute: fc.constantFrom(0, 2, 5, 60),
     syncRateLimitPerMinute: fc.constantFrom(1, 3, 60),
+    tenantAsyncRateLimitPerMinute: fc.constantFrom(0, 4, 10, 100),
+    tenantSyncRateLimitPerMinute: fc.constantFrom(2, 5, 100),
     rateLimitPerMinute: fc.constantFrom(4, 9, 60),
     htmlRateLimitPerMinute: fc.constantFrom(0, 3, 6, 60),
     renderLimitMonthly: fc.constantFrom(0, 1000, 20_000),

@@ -5,6 +5,7 @@ import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-setting
 import { LIMITER_SETTINGS_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import { CHARGES_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
+import type { KeyHash } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NOON, recordOf } from '../fixture/build.ts'
 import { describeOnRedis } from './redis-harness.ts'
@@ -51,6 +52,24 @@ describeOnRedis('the limiter in Redis', (redis) => {
     expect(await limitAsked(1)).toBe(60)
   })
 
+  test('takes four times the rate of a key where the limits that are published name no rate of the tenant', async ({
+    signal,
+  }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const limiter = redisLimiter(connection, manualClock(NOON))
+    const { account, limits } = aReservation({ limits: { asyncRateLimitPerMinute: 1 } })
+    await writeLimits(connection, { revision: 2, limits: new Map([[account, limits]]) }, signal)
+    const asked = { asyncRateLimitPerMinute: 9, tenantAsyncRateLimitPerMinute: 9 }
+    const kinds: string[] = []
+    for (let at = 0; at < 6; at++) {
+      // Hashes are branded by what reads keys; any text will do here.
+      const request = aReservation({ key: `key-${at}` as KeyHash, limits: asked })
+      kinds.push((await limiter.reserve(request, signal)).kind)
+    }
+    expect(kinds).toEqual([...Array(4).fill('admitted'), 'refused', 'refused'])
+  })
+
   test('tells the time by Redis where it has no clock', async ({ signal }) => {
     await using harness = await redis.harness((connection) => connection)
     const connection = await harness.open()
@@ -95,6 +114,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
       'ended',
       'holdings',
       'lapses',
+      'rate',
       'rate',
       'rate',
       'rate',

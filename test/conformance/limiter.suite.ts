@@ -196,12 +196,12 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         )
         await fc.assert(
           fc.asyncProperty(arrivals, async (calls) => {
-            const key = randomUUID() as KeyHash
+            const caller = { key: randomUUID() as KeyHash, account: randomUUID() }
             const admitted: number[] = []
             for (const [gap, limit] of calls) {
               await harness.advance(gap)
               const now = harness.clock.now()
-              const { kind } = await ask({ asyncRateLimitPerMinute: limit }, { key })
+              const { kind } = await ask({ asyncRateLimitPerMinute: limit }, caller)
               if (kind === 'admitted') admitted.push(now)
               const within = (ms: number) => admitted.filter((at) => at >= now - ms).length
               if (kind === 'admitted') expect(within(RATE_WINDOW_MS)).toBeLessThanOrEqual(limit)

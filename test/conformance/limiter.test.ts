@@ -6,11 +6,13 @@ import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
 import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
 import { memoryHarness, sqliteHarness } from './harness.ts'
 import type { LimiterHarness } from './limiter.model.ts'
 import { describeLimiter } from './limiter.suite.ts'
+import { describeTenantRates } from './limiter.tenant.suite.ts'
 import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
 
 async function inMemory(): Promise<LimiterHarness> {
@@ -23,6 +25,17 @@ async function whileThere(): Promise<LimiterHarness> {
   const standby = () => {
     const options = { clock, replicas: () => 2, failed: () => assert.fail('nothing is away') }
     return standbyLimiter({ limiter: memoryLimiter(clock), ...options })
+  }
+  return { ...(await memoryHarness(standby)), clock, advance: (ms) => clock.advance(ms) }
+}
+
+/** Alone, so that its share is all there is. */
+async function whileAway(): Promise<LimiterHarness> {
+  const clock = manualClock(NOON)
+  const away = () => Promise.reject(new Unavailable('it is away'))
+  const standby = () => {
+    const limiter = { reserve: away, confirm: away, settle: away, usage: away }
+    return standbyLimiter({ limiter, clock, replicas: () => 1, failed: () => undefined })
   }
   return { ...(await memoryHarness(standby)), clock, advance: (ms) => clock.advance(ms) }
 }
@@ -59,7 +72,14 @@ async function inRedis(redis: RedisFixture): Promise<LimiterHarness> {
 describeLimiter('memory', inMemory)
 describeLimiter('standby, while its limiter is there', whileThere)
 describeLimiter('sqlite', inSqlite)
-describeOnRedis('on a real server', (redis) => describeLimiter('redis', () => inRedis(redis)))
+describeTenantRates('memory', inMemory)
+describeTenantRates('standby, while its limiter is there', whileThere)
+describeTenantRates('standby, while its limiter is away', whileAway)
+describeTenantRates('sqlite', inSqlite)
+describeOnRedis('on a real server', (redis) => {
+  describeLimiter('redis', () => inRedis(redis))
+  describeTenantRates('redis', () => inRedis(redis))
+})
 
 test('the limiter in memory knows a render again that ended as many as LEDGER_SETTLED_MAX ends ago', async () => {
   const limiter = memoryLimiter(manualClock(NOON))

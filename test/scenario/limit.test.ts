@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   ACME_LIVE,
+  CROWDED_LIVE,
   GLOBEX_LIVE,
   invoice,
   METERED_LIVE,
@@ -66,6 +67,19 @@ describe('the rate of a key', () => {
     expect([refused.status, codeOf(refused)]).toEqual([429, 'HTML_RATE_LIMIT_EXCEEDED'])
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
     expect((await render(service, NARROW_TEST, ASYNC)).status).toBe(202)
+  })
+})
+
+describe('the rate of a tenant', () => {
+  test.for([
+    ['four times that of a key where its plan does not say', SYNC, 200, 8],
+    ['what its plan says', ASYNC, 202, 5],
+  ] as const)('is %s, however many keys it has', async ([, body, admitted, limit]) => {
+    const answers = await Promise.all(CROWDED_LIVE.map((key) => render(service, key, body)))
+    const refused = answers.filter(({ status }) => status !== admitted)
+    expect(refused.map((answer) => [answer.status, codeOf(answer), ...rateOf(answer).slice(0, 2)])).toEqual(
+      Array.from({ length: CROWDED_LIVE.length - limit }, () => [429, 'RATE_LIMITED', limit, 0]),
+    )
   })
 })
 

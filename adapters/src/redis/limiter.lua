@@ -74,7 +74,13 @@ local function limitsInForce()
   return isJson and limits or request.limits
 end
 
-local function waitFor(places, window)
+-- How long until so many places are free, by the fields and values of a bucket.
+local function waitFor(places, flat)
+  local window = {}
+  for i = 1, #flat, 2 do
+    local second = tonumber(flat[i])
+    if isCounted(second) then window[#window + 1] = {second = second, count = tonumber(flat[i + 1])} end
+  end
   table.sort(window, function(a, b) return a.second < b.second end)
   local free = 0
   for _, slot in ipairs(window) do
@@ -85,13 +91,13 @@ local function waitFor(places, window)
 end
 
 local function look(bucket, limit)
-  local flat, window, used, newest = redis.call('HGETALL', bucket.key), {}, 0, nil
+  local flat, used, newest = redis.call('HGETALL', bucket.key), 0, nil
+  -- A busy bucket has sixty fields: nothing is made of each here.
   for i = 1, #flat, 2 do
-    local second, count = tonumber(flat[i]), tonumber(flat[i + 1])
+    local second = tonumber(flat[i])
     if isCounted(second) then
-      window[#window + 1] = {second = second, count = count}
-      used = used + count
-      newest = math.max(newest or second, second)
+      used = used + tonumber(flat[i + 1])
+      if not newest or second > newest then newest = second end
     else
       redis.call('HDEL', bucket.key, flat[i])
     end
@@ -101,7 +107,7 @@ local function look(bucket, limit)
     limit = limit,
     remaining = math.max(limit - used, 0),
     resetAt = newest and freeAt(newest) or now,
-    retryAfterMs = used < limit and 0 or waitFor(used - limit + 1, window),
+    retryAfterMs = used < limit and 0 or waitFor(used - limit + 1, flat),
   }
 end
 
@@ -161,7 +167,8 @@ function operations.reserve()
   if known and known.entry then return known.entry.decision end
   local limits, looks, buckets = limitsInForce(), {}, {}
   for _, bucket in ipairs(request.buckets) do
-    local limit = limits[bucket.limit]
+    local otherwise = bucket.otherwise
+    local limit = limits[bucket.limit] or otherwise and limits[otherwise.limit] * otherwise.times
     if limit then
       looks[#looks + 1] = look(bucket, limit)
       buckets[#buckets + 1] = bucket

@@ -4,7 +4,7 @@ import { RATE_WINDOW_MS } from '@platen/contract/limit.ts'
 import type { Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { STANDBY_ACCOUNTS_MAX } from '@platen/contract/redis-limit.ts'
-import type { Limits } from '@platen/contract/tenant.ts'
+import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
@@ -77,6 +77,20 @@ describe('rates', () => {
     expect(last.at(-1)).toMatchObject({ reason: 'html_rate', rate: { limit: 3 } })
     world.replicas = 1
     expect(await admittedOf(process, 5, limits)).toBe(2)
+  })
+
+  test.for([
+    ['that is named', { tenantAsyncRateLimitPerMinute: 7 }, 3],
+    ['that follows from that of a key', { asyncRateLimitPerMinute: 3 }, 6],
+  ] as const)('a rate of the tenant %s is shared out as well', async ([, limits, admitted]) => {
+    const { world, process } = someProcesses({ replicas: 2 })
+    world.isAway = true
+    const kinds: string[] = []
+    for (let at = 0; at < 20; at++) {
+      // Hashes are branded by what reads keys; any text will do here.
+      kinds.push((await ask(process, limits, { key: `key-${at}` as KeyHash })).kind)
+    }
+    expect(kinds.filter((kind) => kind === 'admitted')).toHaveLength(admitted)
   })
 
   test('a limiter that comes and goes lends nobody a new minute', async () => {

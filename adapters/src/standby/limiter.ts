@@ -6,7 +6,7 @@
  * A rate is never rounded down to nothing: of a limit that is smaller than the number of processes, each admits one. A quota is,
  * because it is money: with five units left and ten processes, none admits a render until the shared limiter is back.
  */
-import { type Allowance, openAllowance } from '@platen/contract/allowance.ts'
+import { type Allowance, bucketsInForce, openAllowance } from '@platen/contract/allowance.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -124,21 +124,19 @@ function onTab<T>(
   return result
 }
 
-/** The limits of one process of several. A quota is judged by the tab: to the allowance it is either spent or there is none. */
+/** The limits of one process of several, as far as this render meets them. A quota is judged by the tab: to the allowance it is either spent or there is none. */
 function shareOf(
-  { limits, units }: Reservation,
+  request: Reservation,
   { tab, replicas }: { readonly tab: Tab; readonly replicas: number },
 ): { readonly limit: number | undefined; readonly rates: Limits } {
   const rateOf = (limit: number) => (limit > 0 ? Math.max(1, Math.floor(limit / replicas)) : 0)
-  const { renderLimitMonthly: limit, rateLimitPerMinute, ...others } = limits
+  const { limits, units } = request
+  const { renderLimitMonthly: limit, ...others } = limits
   const left = limit === undefined ? Number.POSITIVE_INFINITY : limit - tab.there.charged - tab.there.reserved
   const isSpent = tab.here + units > Math.floor(Math.max(left, 0) / replicas)
   const rates = {
     ...others,
-    ...(rateLimitPerMinute !== undefined && { rateLimitPerMinute: rateOf(rateLimitPerMinute) }),
-    htmlRateLimitPerMinute: rateOf(limits.htmlRateLimitPerMinute),
-    syncRateLimitPerMinute: rateOf(limits.syncRateLimitPerMinute),
-    asyncRateLimitPerMinute: rateOf(limits.asyncRateLimitPerMinute),
+    ...Object.fromEntries(bucketsInForce(request).map(({ field, limit }) => [field, rateOf(limit)])),
     asyncFairShare: rateOf(limits.asyncFairShare),
     ...(isSpent && { renderLimitMonthly: 0 }),
   }

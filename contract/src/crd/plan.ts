@@ -16,6 +16,10 @@ export interface PlanSpec {
   readonly syncRateLimitPerMinute?: number
   /** Async requests of each API key in any sixty seconds; past it they are answered 429. 600 if absent. */
   readonly asyncRateLimitPerMinute?: number
+  /** Sync requests of a tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times syncRateLimitPerMinute if absent. */
+  readonly tenantSyncRateLimitPerMinute?: number
+  /** Async requests of a tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute if absent. */
+  readonly tenantAsyncRateLimitPerMinute?: number
   /** Quota units of a tenant in a calendar month (UTC); past it renders are answered 402. Unlimited if absent. */
   readonly renderLimitMonthly?: number
   /** Deadline of one render; past it it fails with render_timeout. 25 if absent. */
@@ -63,6 +67,8 @@ export const planSpecSchema = {
     rateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
     syncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
     asyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
+    tenantSyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
+    tenantAsyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
     renderLimitMonthly: { type: 'integer', minimum: 0, maximum: 1000000000000 },
     renderTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 120 },
     retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },

@@ -27,6 +27,10 @@ export interface TenantSpec {
     readonly syncRateLimitPerMinute?: number
     /** Async requests of each API key in any sixty seconds; past it they are answered 429. */
     readonly asyncRateLimitPerMinute?: number
+    /** Sync requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times syncRateLimitPerMinute where neither plan nor tenant says. */
+    readonly tenantSyncRateLimitPerMinute?: number
+    /** Async requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute where neither plan nor tenant says. */
+    readonly tenantAsyncRateLimitPerMinute?: number
     /** Quota units of the tenant in a calendar month (UTC); past it renders are answered 402. */
     readonly renderLimitMonthly?: number
     /** Deadline of one render; past it it fails with render_timeout. */
@@ -69,7 +73,7 @@ export interface TenantSpec {
 export interface TenantStatus {
   /** The generation of the spec that this status is about. */
   readonly observedGeneration?: number
-  /** The limits in force, those of the plan overlaid with the overrides. One that is absent is without a limit. */
+  /** The limits in force, those of the plan overlaid with the overrides. One that is absent is without a limit where its description names no other. */
   readonly effective?: {
     /** May html be rendered? Without it such a request is answered 402. */
     readonly htmlEngineEnabled?: boolean
@@ -83,6 +87,10 @@ export interface TenantStatus {
     readonly syncRateLimitPerMinute?: number
     /** Async requests of each API key in any sixty seconds; past it they are answered 429. */
     readonly asyncRateLimitPerMinute?: number
+    /** Sync requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times syncRateLimitPerMinute where neither plan nor tenant says. */
+    readonly tenantSyncRateLimitPerMinute?: number
+    /** Async requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute where neither plan nor tenant says. */
+    readonly tenantAsyncRateLimitPerMinute?: number
     /** Quota units of the tenant in a calendar month (UTC); past it renders are answered 402. */
     readonly renderLimitMonthly?: number
     /** Deadline of one render; past it it fails with render_timeout. */
@@ -165,6 +173,8 @@ export const tenantSpecSchema = {
         rateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
         syncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
         asyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
+        tenantSyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
+        tenantAsyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
         renderLimitMonthly: { type: 'integer', minimum: 0, maximum: 1000000000000 },
         renderTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 120 },
         retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },

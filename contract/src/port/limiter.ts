@@ -78,7 +78,7 @@ export interface RateState {
   readonly resetAt: Instant
 }
 
-/** `rate`: the key's bucket, or the tenant's of react_pdf. `html_rate`: the tenant's html bucket alone. `retryAfterMs` is the shortest wait after which the same call is admitted if nothing else is asked meanwhile. */
+/** `rate`: the key's bucket, or the tenant's of the mode or of react_pdf. `html_rate`: the tenant's html bucket alone. `retryAfterMs` is the shortest wait after which the same call is admitted if nothing else is asked meanwhile. */
 export type Decision =
   | {
       readonly kind: 'admitted'

@@ -41,6 +41,8 @@ const PLAN_LIMITS: readonly Row[] = [
   ['rateLimitPerMinute', RATES, NO_RATES],
   ['syncRateLimitPerMinute', RATES, NO_RATES],
   ['asyncRateLimitPerMinute', RATES, NO_RATES],
+  ['tenantSyncRateLimitPerMinute', RATES, NO_RATES],
+  ['tenantAsyncRateLimitPerMinute', RATES, NO_RATES],
   ['renderLimitMonthly', [0, 1_000_000_000_000], [-1, 1_000_000_000_001, 0.5]],
   ['renderTimeoutSeconds', [1, 120], [0, 121, 2.5]],
   ['retentionDays', [1, 3650], [0, 3651]],

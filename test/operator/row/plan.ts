@@ -11,6 +11,8 @@ export const PLAN_ROWS: readonly Row[] = [
     rateLimitPerMinute: 0,
     syncRateLimitPerMinute: 1_000_000,
     asyncRateLimitPerMinute: 1,
+    tenantSyncRateLimitPerMinute: 1_000_000,
+    tenantAsyncRateLimitPerMinute: 0,
     renderLimitMonthly: 1_000_000_000_000,
     renderTimeoutSeconds: 120,
     retentionDays: 3650,
@@ -68,6 +70,16 @@ export const PLAN_ROWS: readonly Row[] = [
     'with an async rate over a million',
     { asyncRateLimitPerMinute: 1_000_001 },
     { field: 'spec.asyncRateLimitPerMinute', says: 'less than or equal to 1000000' },
+  ),
+  refused(
+    'with a rate of the tenant over a million',
+    { tenantSyncRateLimitPerMinute: 1_000_001 },
+    { field: 'spec.tenantSyncRateLimitPerMinute', says: 'less than or equal to 1000000' },
+  ),
+  refused(
+    'with a negative async rate of the tenant',
+    { tenantAsyncRateLimitPerMinute: -1 },
+    { field: 'spec.tenantAsyncRateLimitPerMinute', says: 'greater than or equal to 0' },
   ),
   refused(
     'with free html',

@@ -183,7 +183,12 @@ const LIMITS = object(
     asyncFairShare: NUMBER,
     javascriptEnabled: BOOLEAN,
   },
-  { rateLimitPerMinute: NUMBER, renderLimitMonthly: NUMBER },
+  {
+    rateLimitPerMinute: NUMBER,
+    tenantSyncRateLimitPerMinute: NUMBER,
+    tenantAsyncRateLimitPerMinute: NUMBER,
+    renderLimitMonthly: NUMBER,
+  },
 )
 
 const TENANT = object(
