@@ -53,6 +53,7 @@ const FIELDS: Partial<Record<ConditionReason, string>> = {
   NamespaceNotAllowed: '/metadata/namespace',
   CodeTaken: '/spec/code',
   KeyTaken: '/spec/secretName',
+  TooManyApiKeys: '/spec/tenantRef/name',
   PrefixTaken: '/spec/storage/prefix',
   PlanNotFound: '/spec/planRef/name',
   PlanNotReady: '/spec/planRef/name',

@@ -82,6 +82,7 @@ export const CONDITION_REASONS = {
   NamespaceNotAllowed: 'The tenant does not list the namespace of this resource.',
   CodeTaken: 'An older template of the tenant has the code.',
   KeyTaken: 'An older ApiKey has the same key.',
+  TooManyApiKeys: 'As many older ApiKeys of the tenant are in force as its `apiKeysMax` allows.',
   PrefixTaken: 'The storage prefix is, or overlaps, that of another tenant or of the service.',
   PlanResolved: 'The plan exists and its limits make sense.',
   PlanNotFound: 'There is no plan of the name in `planRef`; the last resolved limits stay in force.',

@@ -30,6 +30,8 @@ export interface Limits {
   /** Those of all keys of an environment together; absent = `TENANT_RATE_TIMES` the rate of one key. */
   readonly tenantSyncRateLimitPerMinute?: number
   readonly tenantAsyncRateLimitPerMinute?: number
+  /** ApiKeys in force at once; absent = `API_KEYS_MAX`. */
+  readonly apiKeysMax?: number
   /** Quota units in a calendar month (UTC); absent = unlimited. */
   readonly renderLimitMonthly?: number
   readonly renderTimeoutSeconds: number
@@ -54,6 +56,9 @@ export const DEFAULT_LIMITS: Limits = {
 
 /** How many busy keys a tenant has room for where its limits name no rate of the tenant: the rate follows that of a key. */
 export const TENANT_RATE_TIMES = 4
+
+/** How many ApiKeys of a tenant are in force at most where its limits do not say. */
+export const API_KEYS_MAX = 50
 
 export interface Tenant {
   readonly id: TenantId

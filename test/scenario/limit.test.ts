@@ -71,15 +71,22 @@ describe('the rate of a key', () => {
 })
 
 describe('the rate of a tenant', () => {
+  const inForce = CROWDED_LIVE.slice(0, 10)
+
   test.for([
     ['four times that of a key where its plan does not say', SYNC, 200, 8],
     ['what its plan says', ASYNC, 202, 5],
   ] as const)('is %s, however many keys it has', async ([, body, admitted, limit]) => {
-    const answers = await Promise.all(CROWDED_LIVE.map((key) => render(service, key, body)))
+    const answers = await Promise.all(inForce.map((key) => render(service, key, body)))
     const refused = answers.filter(({ status }) => status !== admitted)
     expect(refused.map((answer) => [answer.status, codeOf(answer), ...rateOf(answer).slice(0, 2)])).toEqual(
-      Array.from({ length: CROWDED_LIVE.length - limit }, () => [429, 'RATE_LIMITED', limit, 0]),
+      Array.from({ length: inForce.length - limit }, () => [429, 'RATE_LIMITED', limit, 0]),
     )
+  })
+
+  test('is not passed by keys beyond those that its plan allows: they open nothing', async () => {
+    const answers = await Promise.all(CROWDED_LIVE.slice(10).map((key) => render(service, key, SYNC)))
+    expect(answers.map(({ status }) => status)).toEqual([401, 401])
   })
 })
 

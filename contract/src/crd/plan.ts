@@ -20,6 +20,8 @@ export interface PlanSpec {
   readonly tenantSyncRateLimitPerMinute?: number
   /** Async requests of a tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute if absent. */
   readonly tenantAsyncRateLimitPerMinute?: number
+  /** ApiKeys that a tenant may have in force; of more, the oldest are, and the others wait until one of those goes. 50 if absent. */
+  readonly apiKeysMax?: number
   /** Quota units of a tenant in a calendar month (UTC); past it renders are answered 402. Unlimited if absent. */
   readonly renderLimitMonthly?: number
   /** Deadline of one render; past it it fails with render_timeout. 25 if absent. */
@@ -69,6 +71,7 @@ export const planSpecSchema = {
     asyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
     tenantSyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
     tenantAsyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
+    apiKeysMax: { type: 'integer', minimum: 1, maximum: 1000 },
     renderLimitMonthly: { type: 'integer', minimum: 0, maximum: 1000000000000 },
     renderTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 120 },
     retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },

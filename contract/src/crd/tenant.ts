@@ -31,6 +31,8 @@ export interface TenantSpec {
     readonly tenantSyncRateLimitPerMinute?: number
     /** Async requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute where neither plan nor tenant says. */
     readonly tenantAsyncRateLimitPerMinute?: number
+    /** ApiKeys that the tenant may have in force; of more, the oldest are, and the others wait until one of those goes. 50 where neither plan nor tenant says. */
+    readonly apiKeysMax?: number
     /** Quota units of the tenant in a calendar month (UTC); past it renders are answered 402. */
     readonly renderLimitMonthly?: number
     /** Deadline of one render; past it it fails with render_timeout. */
@@ -91,6 +93,8 @@ export interface TenantStatus {
     readonly tenantSyncRateLimitPerMinute?: number
     /** Async requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute where neither plan nor tenant says. */
     readonly tenantAsyncRateLimitPerMinute?: number
+    /** ApiKeys that the tenant may have in force; of more, the oldest are, and the others wait until one of those goes. 50 where neither plan nor tenant says. */
+    readonly apiKeysMax?: number
     /** Quota units of the tenant in a calendar month (UTC); past it renders are answered 402. */
     readonly renderLimitMonthly?: number
     /** Deadline of one render; past it it fails with render_timeout. */
@@ -175,6 +179,7 @@ export const tenantSpecSchema = {
         asyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
         tenantSyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
         tenantAsyncRateLimitPerMinute: { type: 'integer', minimum: 0, maximum: 1000000 },
+        apiKeysMax: { type: 'integer', minimum: 1, maximum: 1000 },
         renderLimitMonthly: { type: 'integer', minimum: 0, maximum: 1000000000000 },
         renderTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 120 },
         retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },

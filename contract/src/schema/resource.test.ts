@@ -43,6 +43,7 @@ const PLAN_LIMITS: readonly Row[] = [
   ['asyncRateLimitPerMinute', RATES, NO_RATES],
   ['tenantSyncRateLimitPerMinute', RATES, NO_RATES],
   ['tenantAsyncRateLimitPerMinute', RATES, NO_RATES],
+  ['apiKeysMax', [1, 1000], [0, 1001, 1.5, '50', null]],
   ['renderLimitMonthly', [0, 1_000_000_000_000], [-1, 1_000_000_000_001, 0.5]],
   ['renderTimeoutSeconds', [1, 120], [0, 121, 2.5]],
   ['retentionDays', [1, 3650], [0, 3651]],

@@ -1,5 +1,5 @@
-import type { Resource, Uid } from '@platen/contract/resource.ts'
-import { DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
+import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
+import { API_KEYS_MAX, DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { array, assert, constantFrom, nat, property, record } from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -126,7 +126,10 @@ function resourceOf(
       })
     case 'Tenant': {
       const prefix = pick([undefined, 'a/', 'a/b/', 'a/c/', 'one/', 'two/x/', 'manifest/'], dice[1])
-      const overrides = pick([undefined, { retentionDays: 3 }, { htmlRateLimitPerMinute: 5 }], dice[2])
+      const overrides = pick(
+        [undefined, { retentionDays: 3 }, { htmlRateLimitPerMinute: 5 }, { apiKeysMax: 1 }, { apiKeysMax: 2 }],
+        dice[2],
+      )
       return aTenantResource({
         metadata,
         spec: {
@@ -235,6 +238,34 @@ describe('a compilation', () => {
     expect([...keys.keys()]).toEqual([found.hash])
     expect(tenants).toBe(before.tenants)
     expect(templates).toBe(before.templates)
+  })
+
+  test('compiles of many keys of a tenant none but those that a change concerns', () => {
+    const facts = { configMaps: new Map(), checks: new Map(), webhookSecrets: new Map(), foundKeys: new Map() }
+    const compilation = openCompilation({ ...OPTIONS, facts, previous: NOTHING })
+    const keys = Array.from({ length: API_KEYS_MAX + 50 }, (_, i) =>
+      anApiKeyResource({
+        metadata: { name: `key-${i}`, createdAt: i },
+        spec: { sha256: `sha256:${`${i}`.padStart(64, '0')}` },
+      }),
+    )
+    const [first, second, ...others] = keys as [ApiKeyResource, ApiKeyResource, ...ApiKeyResource[]]
+    const put = (...resources: readonly Resource[]) =>
+      compilation.update(
+        resources.map((resource) => ({ uid: resource.metadata.uid, resource })),
+        0,
+      )
+    const outcomes = () => others.map(({ metadata }) => compilation.outcomeOf(metadata.uid))
+    put(aPlanResource(), aTenantResource(), second, ...others)
+    const before = outcomes()
+    put({ ...second, spec: { ...second.spec, suspended: true } })
+    expect(outcomes().filter((outcome, i) => outcome !== before[i])).toEqual([])
+    // The oldest of all comes, and one has to go; it goes, and that one is back.
+    const { resettled } = put(first)
+    expect([...resettled]).toEqual([first.metadata.uid, keys[API_KEYS_MAX]?.metadata.uid])
+    expect(outcomes().filter((outcome, i) => outcome !== before[i])).toHaveLength(1)
+    expect(compilation.update([{ uid: first.metadata.uid }], 0).resettled).toEqual(resettled)
+    expect(compilation.content().keys.size).toBe(API_KEYS_MAX)
   })
 
   test('waits for no overlap of a key that has expired', () => {

@@ -3,9 +3,9 @@
  * concerns, by the same steps, to the same settings and conditions as if all were compiled anew. Pure but for what it remembers.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import type { Resource, TemplateResource, Uid } from '@platen/contract/resource.ts'
+import type { ApiKeyResource, Resource, TemplateResource, Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
-import { compileApiKeys } from '../compile/api-key.ts'
+import { compileApiKeys, placesOf } from '../compile/api-key.ts'
 import { byAge, type Outcome } from '../compile/outcome.ts'
 import { compileTemplates } from '../compile/template.ts'
 import { compilePlans, compileTenants, findTenant, type TenantsByName } from '../compile/tenant.ts'
@@ -76,6 +76,8 @@ interface Concerned {
   /** Names of plans whose tenants, and of tenants whose templates and keys, are concerned. */
   readonly plans: Set<string>
   readonly tenants: Set<string>
+  /** Names of tenants whose keys may be others than before. */
+  readonly keyOwners: Set<string>
 }
 
 function compileChanges(state: State, changes: readonly Change[], now: Instant): void {
@@ -84,7 +86,7 @@ function compileChanges(state: State, changes: readonly Change[], now: Instant):
   for (const [uid, due] of state.dueAt) if (due <= now) uids.add(uid)
   // Whoever stood in somebody's way before may do so no longer.
   for (const kind of [tenants, templates, apiKeys]) for (const uid of kind.withRivals(uids)) uids.add(uid)
-  const concerned: Concerned = { uids, plans: new Set(), tenants: new Set() }
+  const concerned: Concerned = { uids, plans: new Set(), tenants: new Set(), keyOwners: new Set() }
   /** Plans that may be in use now, or no longer. */
   const counted = new Set<string>()
   for (const { uid, resource } of changes) {
@@ -92,6 +94,7 @@ function compileChanges(state: State, changes: readonly Change[], now: Instant):
       if (each?.kind === 'Plan') concerned.plans.add(each.metadata.name)
       if (each?.kind === 'Tenant') concerned.tenants.add(each.metadata.name)
       if (each?.kind === 'Tenant') counted.add(each.spec.planRef.name)
+      if (each?.kind === 'ApiKey') concerned.keyOwners.add(each.spec.tenantRef.name)
     }
     relations.set(uid, resource)
     if (resource === undefined) for (const kind of [plans, tenants, templates, apiKeys]) kind.drop(uid)
@@ -129,9 +132,10 @@ function settleTenants(state: State, { uids, plans: names, tenants: concerned }:
   }
 }
 
-function settleDependents(state: State, { uids, tenants: names }: Concerned, now: Instant): void {
-  const { relations, templates, apiKeys, facts } = state
+function settleDependents(state: State, { uids, tenants: names, keyOwners }: Concerned, now: Instant): void {
+  const { relations, templates, apiKeys, facts, places } = state
   for (const name of names) for (const uid of relations.dependentsOf(name)) uids.add(uid)
+  for (const name of names.union(keyOwners)) for (const uid of settlePlaces(state, name)) uids.add(uid)
   for (const kind of [templates, apiKeys]) for (const uid of kind.withRivals(uids)) uids.add(uid)
   const resources = resourcesOf(state, uids)
   const given = { ...facts, tenants: tenantsByName(state), now }
@@ -140,7 +144,19 @@ function settleDependents(state: State, { uids, tenants: names }: Concerned, now
   templates.take(
     compileTemplates({ ...given, templates: ofTemplates, previous: templates.inForce, ...NO_SOURCES }).outcomes,
   )
-  apiKeys.take(compileApiKeys({ ...given, apiKeys: ofKeys, previous: apiKeys.inForce }))
+  const hasPlace = ({ metadata, spec }: ApiKeyResource) => places.get(spec.tenantRef.name)?.has(metadata.uid) === true
+  apiKeys.take(compileApiKeys({ ...given, apiKeys: ofKeys, hasPlace, previous: apiKeys.inForce }))
+}
+
+/** Decides which keys of a tenant have a place. Answers those that have one now and had none before, or the other way round. */
+function settlePlaces(state: State, name: string): ReadonlySet<Uid> {
+  const { relations, places } = state
+  const tenant = tenantsByName(state).get(name)
+  const before = places.get(name) ?? new Set()
+  const after = tenant === undefined ? new Set<Uid>() : placesOf(tenant, relations.keysOf(name))
+  if (after.size === 0) places.delete(name)
+  else places.set(name, after)
+  return before.symmetricDifference(after)
 }
 
 function tenantsByName({ relations, tenants }: State): TenantsByName {

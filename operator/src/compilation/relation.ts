@@ -1,5 +1,6 @@
 /** All resources there are, and who names whom. */
-import type { Resource, Uid } from '@platen/contract/resource.ts'
+import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
+import { byAge } from '../compile/outcome.ts'
 import { openMultimap } from './claim-index.ts'
 
 export interface Relations {
@@ -11,6 +12,8 @@ export interface Relations {
   readonly tenantsOf: (plan: string) => ReadonlySet<Uid>
   /** The templates and keys that name a tenant. */
   readonly dependentsOf: (tenant: string) => ReadonlySet<Uid>
+  /** The keys that name a tenant, the oldest first. */
+  readonly keysOf: (tenant: string) => readonly ApiKeyResource[]
 }
 
 /** Nobody and nothing. */
@@ -19,10 +22,20 @@ export function openRelations(): Relations {
   const named = new Map<string, Uid>()
   const tenantsOfPlan = openMultimap<string, Uid>()
   const dependents = openMultimap<string, Uid>()
+  const keys = new Map<string, ApiKeyResource[]>()
   const tie = (resource: Resource, verb: 'add' | 'delete') => {
     const { uid } = resource.metadata
     if (resource.kind === 'Tenant') tenantsOfPlan[verb](resource.spec.planRef.name, uid)
     if (resource.kind === 'Template' || resource.kind === 'ApiKey') dependents[verb](resource.spec.tenantRef.name, uid)
+    if (resource.kind === 'ApiKey') tieKey(resource, verb)
+  }
+  const tieKey = (resource: ApiKeyResource, verb: 'add' | 'delete') => {
+    const { name } = resource.spec.tenantRef
+    const own = keys.get(name) ?? []
+    if (verb === 'add') own.splice(placeIn(own, resource), 0, resource)
+    else own.splice(own.indexOf(resource), 1)
+    if (own.length === 0) keys.delete(name)
+    else keys.set(name, own)
   }
   return {
     resourceOf: (uid) => resources.get(uid),
@@ -45,7 +58,20 @@ export function openRelations(): Relations {
     },
     tenantsOf: tenantsOfPlan.get,
     dependentsOf: dependents.get,
+    keysOf: (tenant) => keys.get(tenant) ?? [],
   }
+}
+
+/** Where a resource goes among these, the oldest first: how many are older. */
+function placeIn(sorted: readonly Resource[], resource: Resource): number {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    const other = sorted[middle]
+    if (other !== undefined && byAge(other, resource) < 0) from = middle + 1
+    else to = middle
+  }
+  return from
 }
 
 /** Only plans and tenants are looked for by it. */

@@ -24,6 +24,8 @@ export interface State extends Omit<CompilationOptions, 'previous'> {
   readonly tenants: Settled<TenantResource, Tenant>
   readonly templates: Settled<TemplateResource, Template>
   readonly apiKeys: Settled<ApiKeyResource, readonly ApiKey[]>
+  /** Which ApiKeys have a place among those of a tenant, by the name of the tenant. */
+  readonly places: Map<string, ReadonlySet<Uid>>
   /** When the settings of a resource change by themselves. */
   readonly dueAt: Map<Uid, Instant>
 }
@@ -34,6 +36,7 @@ export function openState({ previous, ...options }: CompilationOptions): State {
   return {
     ...options,
     relations: openRelations(),
+    places: new Map(),
     dueAt: new Map(),
     plans: openSettled({ previous: previous.plans, claimsOf: () => [] }),
     tenants: openSettled({

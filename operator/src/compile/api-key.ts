@@ -1,10 +1,10 @@
 /** ApiKeys in, the keys that open the door out. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
-import type { ApiKey, KeyHash, Tenant } from '@platen/contract/tenant.ts'
+import { API_KEYS_MAX, type ApiKey, type KeyHash, type Tenant } from '@platen/contract/tenant.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import type { InForce, Outcome } from './outcome.ts'
-import { findTenant, type TenantsByName } from './tenant.ts'
+import { findTenant, listsNamespaceOf, type TenantOutcome, type TenantsByName } from './tenant.ts'
 
 /** The current key first, then the one it has replaced, as long as that one's overlap lasts. */
 export type ApiKeyOutcome = Outcome<ApiKeyResource, readonly ApiKey[]>
@@ -40,20 +40,42 @@ interface ApiKeyInput {
   /** The oldest first. */
   readonly apiKeys: readonly ApiKeyResource[]
   readonly tenants: TenantsByName
+  /** Is the ApiKey among those that `placesOf` its tenant are for? */
+  readonly hasPlace: (resource: ApiKeyResource) => boolean
   readonly foundKeys: FoundKeys
   readonly now: Instant
   readonly previous: InForce<readonly ApiKey[]>
 }
 
 /**
+ * The ApiKeys that have a place among those of their tenant: the oldest from its namespaces, as many as its limits allow, whatever else
+ * becomes of them. So who makes more takes no place from one that works.
+ */
+export function placesOf(tenant: TenantOutcome, oldestFirst: Iterable<ApiKeyResource>): ReadonlySet<Uid> {
+  const places = new Set<Uid>()
+  const max = apiKeysMaxOf(tenant.settings)
+  for (const resource of oldestFirst) {
+    if (places.size === max) break
+    if (listsNamespaceOf(tenant, resource)) places.add(resource.metadata.uid)
+  }
+  return places
+}
+
+function apiKeysMaxOf(tenant: Tenant | undefined): number {
+  return tenant?.limits.apiKeysMax ?? API_KEYS_MAX
+}
+
+/**
  * The keys in force. A key whose secret has gone keeps its published hash: losing a file must not lock a tenant out. A key whose
- * tenant does not know it, or whose hash an older one has, opens nothing.
+ * tenant does not know it or has enough, or whose hash an older one has, opens nothing.
  */
 export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyOutcome[] {
   const claims = new Map<KeyHash, ApiKeyResource>()
   return input.apiKeys.map((resource) => {
     const found = findTenant(resource, input.tenants)
     if ('refusal' in found) return { resource, conditions: conditionsOf(resource, { needed: [found.refusal] }) }
+    if (!input.hasPlace(resource))
+      return { resource, conditions: conditionsOf(resource, { needed: [tooMany(found.tenant)] }) }
     const look = lookAt(resource, input)
     const accepted = claimHash(resource, look.hash, claims)
     const conditions = conditionsOf(resource, { needed: [accepted, ...look.findings] })
@@ -63,6 +85,11 @@ export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyOutcome[] {
     const isLeft = last !== undefined && input.now < last.expiresAt && claimHash(resource, last.hash, claims).isTrue
     return { resource, conditions, settings: isLeft ? [current, last] : [current] }
   })
+}
+
+function tooMany(tenant: Tenant): Finding {
+  const message = `Tenant ${tenant.id} has ${apiKeysMaxOf(tenant)} older ApiKeys, as many as apiKeysMax allows: remove one of them`
+  return fails('Accepted', 'TooManyApiKeys', message)
 }
 
 interface Look {

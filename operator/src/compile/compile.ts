@@ -11,6 +11,7 @@ import type {
   Resource,
   TemplateResource,
   TenantResource,
+  Uid,
 } from '@platen/contract/resource.ts'
 import type {
   ApiKey,
@@ -24,7 +25,7 @@ import type {
   Tenant,
   TenantId,
 } from '@platen/contract/tenant.ts'
-import { type ApiKeyOutcome, compileApiKeys, type FoundKeys } from './api-key.ts'
+import { type ApiKeyOutcome, compileApiKeys, type FoundKeys, placesOf } from './api-key.ts'
 import { canonicalJson } from './digest.ts'
 import { byAge, type InForce, type Outcome, type Outcomes, outcomesByUid } from './outcome.ts'
 import type { ConfigMaps } from './source.ts'
@@ -90,7 +91,15 @@ export function compile(input: CompileInput): Compiled {
     previousSources: previous.sources,
     previousAssets: previous.assets,
   })
-  const keyOutcomes = compileApiKeys({ ...input, apiKeys, tenants: tenantsByName, previous: previous.apiKeys })
+  const places = allPlaces(tenantOutcomes, apiKeys)
+  const hasPlace = ({ metadata }: ApiKeyResource) => places.has(metadata.uid)
+  const keyOutcomes = compileApiKeys({
+    ...input,
+    apiKeys,
+    tenants: tenantsByName,
+    hasPlace,
+    previous: previous.apiKeys,
+  })
   const content = {
     tenants: tenantMap(tenantOutcomes),
     keys: keyMap(keyOutcomes),
@@ -143,6 +152,11 @@ function sortedByKind(resources: readonly Resource[]) {
     templates: sorted.filter((resource) => resource.kind === 'Template'),
     apiKeys: sorted.filter((resource) => resource.kind === 'ApiKey'),
   }
+}
+
+function allPlaces(tenants: readonly TenantOutcome[], apiKeys: readonly ApiKeyResource[]): ReadonlySet<Uid> {
+  const byTenant = Map.groupBy(apiKeys, ({ spec }) => spec.tenantRef.name)
+  return new Set(tenants.flatMap((tenant) => [...placesOf(tenant, byTenant.get(tenant.resource.metadata.name) ?? [])]))
 }
 
 function tenantMap(outcomes: readonly TenantOutcome[]): ReadonlyMap<TenantId, Tenant> {

@@ -295,8 +295,16 @@ export function findTenant(
   const outcome = tenants.get(name)
   const refuse = (reason: Finding['reason'], message: string) => ({ refusal: fails('Accepted', reason, message) })
   if (outcome === undefined) return refuse('TenantNotFound', `there is no Tenant ${name}`)
-  if (!(outcome.resource.spec.namespaces ?? []).includes(metadata.namespace))
+  if (!listsNamespaceOf(outcome, { metadata }))
     return refuse('NamespaceNotAllowed', `spec.namespaces of Tenant ${name} does not list ${metadata.namespace}`)
   if (outcome.settings === undefined) return refuse('TenantNotReady', `Tenant ${name} is not ready: see its conditions`)
   return { tenant: outcome.settings }
+}
+
+/** Does the tenant say that templates and keys of this namespace may name it? */
+export function listsNamespaceOf(
+  { resource }: TenantOutcome,
+  { metadata }: Pick<TemplateResource | ApiKeyResource, 'metadata'>,
+): boolean {
+  return resource.spec.namespaces?.includes(metadata.namespace) === true
 }

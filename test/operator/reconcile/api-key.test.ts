@@ -48,6 +48,26 @@ test('of two keys of one hash the older opens the door, and nothing is told of i
   await rig.publishes('thief', () => hashesOf('thief').length === 1)
 })
 
+test('of more keys than a tenant may have the oldest open the door, and the next one when one of them goes', async () => {
+  // Of the same second by their names, as they are made in this order.
+  const names = ['full-1', 'full-2', 'full-3', 'full-4']
+  const hashOf = async (name: string) => (await rig.get('apikey', name)).status?.['sha256']
+  await rig.apply(aTenant('full', { overrides: { apiKeysMax: 2 } }), ...names.map((name) => anApiKey(name, 'full')))
+  const reasons = { Ready: 'TooManyApiKeys', Accepted: 'TooManyApiKeys' } as const
+  const { Ready } = await rig.says('apikey/full-3', reasons)
+  expect(Ready).toBe('Tenant full has 2 older ApiKeys, as many as apiKeysMax allows: remove one of them')
+  await rig.says('apikey/full-4', reasons)
+  for (const name of ['full-1', 'full-2']) await rig.says(`apikey/${name}`, { Ready: 'Ready' })
+  const expected = async (...of: readonly string[]) => new Set(await Promise.all(of.map(hashOf)))
+  expect(new Set(hashesOf('full'))).toEqual(await expected('full-1', 'full-2'))
+  await rig.kubectl('delete', 'apikey', 'full-1', `--namespace=${TEAM}`)
+  await rig.says('apikey/full-3', { Ready: 'Ready', Accepted: 'Accepted' })
+  expect(new Set(hashesOf('full'))).toEqual(await expected('full-2', 'full-3'))
+  await rig.apply(aTenant('full', { overrides: { apiKeysMax: 3 } }))
+  await rig.says('apikey/full-4', { Ready: 'Ready', Accepted: 'Accepted' })
+  expect(new Set(hashesOf('full'))).toEqual(await expected('full-2', 'full-3', 'full-4'))
+})
+
 test('a key that is brought along is known by its hash, and ends as it says', async () => {
   const expiresAt = '2027-01-31T23:59:59Z'
   await rig.apply(aTenant('bringer'), anApiKey('own', 'bringer', { ...brought('B'), expiresAt }))

@@ -13,6 +13,7 @@ export const PLAN_ROWS: readonly Row[] = [
     asyncRateLimitPerMinute: 1,
     tenantSyncRateLimitPerMinute: 1_000_000,
     tenantAsyncRateLimitPerMinute: 0,
+    apiKeysMax: 1000,
     renderLimitMonthly: 1_000_000_000_000,
     renderTimeoutSeconds: 120,
     retentionDays: 3650,
@@ -81,6 +82,8 @@ export const PLAN_ROWS: readonly Row[] = [
     { tenantAsyncRateLimitPerMinute: -1 },
     { field: 'spec.tenantAsyncRateLimitPerMinute', says: 'greater than or equal to 0' },
   ),
+  refused('with no keys', { apiKeysMax: 0 }, { field: 'spec.apiKeysMax', says: 'greater than or equal to 1' }),
+  refused('with too many keys', { apiKeysMax: 1001 }, { field: 'spec.apiKeysMax', says: 'less than or equal to 1000' }),
   refused(
     'with free html',
     { htmlEngineRenderMultiplier: 0 },

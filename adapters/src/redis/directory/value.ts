@@ -187,6 +187,7 @@ const LIMITS = object(
     rateLimitPerMinute: NUMBER,
     tenantSyncRateLimitPerMinute: NUMBER,
     tenantAsyncRateLimitPerMinute: NUMBER,
+    apiKeysMax: NUMBER,
     renderLimitMonthly: NUMBER,
   },
 )
