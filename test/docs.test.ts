@@ -164,9 +164,12 @@ function anExposition(): Metrics {
   return openMetrics({ isRead: false, deployable: 'docs' })
 }
 
+/** What each exposition begins with. */
+const OF_ALL = /^platen_(build_info|event_loop_delay_\w+) /
+
 async function metricRows([deployable, metrics]: [string, Metrics]): Promise<readonly (readonly string[])[]> {
   const blocks = (await metrics.text()).split(/^# HELP /m).slice(1)
-  const own = blocks.filter((block) => deployable === 'all' || !block.startsWith('platen_build_info '))
+  const own = blocks.filter((block) => deployable === 'all' || !OF_ALL.test(block))
   return own.map((block) => {
     const [, name = '', help = '', type = ''] = /^(\S+) (.+)\n# TYPE \S+ (\w+)/.exec(block) ?? []
     return [`\`${name}\``, deployable, type, labelsOf(block), help]

@@ -1,5 +1,6 @@
 /** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectHeldLoopTold } from '../time/hold-loop.ts'
 import { until } from '../time/until.ts'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
@@ -52,6 +53,11 @@ test.for<[Deployable, object, string]>([
   expect(metrics.status).toBe(200)
   expect(metrics.body.split('\n')).toContain(line)
   expect(metrics.body).toContain(`deployable="${name}"`)
+})
+
+test.for<Deployable>(['api', 'renderer', 'webhooks'])('%s tells for how long its event loop was held', async (name) => {
+  const process = processOf(name)
+  await expectHeldLoopTold(process, async () => (await ask(name, '/metrics')).body)
 })
 
 test('an API process without Redis says so, stays ready and tells what is published', async () => {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { gaugeEventLoop } from './event-loop.ts'
 
 export interface Metrics {
   readonly contentType: string
@@ -32,6 +33,7 @@ export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
     registers: [registry],
   })
   build.set({ version: versionOf(), deployable }, 1)
+  gaugeEventLoop(registry, { isRead })
   return { contentType: registry.contentType, text: () => registry.metrics(), registry }
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectHeldLoopTold } from '../../time/hold-loop.ts'
 import { until } from '../../time/until.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { AUDIT_LOG } from '../../topology/server/kube.ts'
@@ -39,6 +40,13 @@ const SOON = () => AbortSignal.timeout(5000)
 const META = 'platen:{directory}:meta'
 const epoch = async () => Number(await rig.redis.call((client) => client.hget(META, 'epoch'), SOON()))
 const mark = () => rig.redis.call((client) => client.hget(META, 'mark'), SOON())
+
+test('an operator tells for how long its event loop was held', async () => {
+  const { operator: leader } = await rig.rested()
+  const standby = rig.cluster.processes('operator').find((each) => each !== leader)
+  if (standby === undefined) throw new Error('there is one operator')
+  await expectHeldLoopTold(standby, async () => (await fetch(`http://127.0.0.1:${standby.ports[1]}/metrics`)).text())
+})
 
 test('a leader that stood still finds its place taken, and writes nothing more', async () => {
   const { operator: leader } = await rig.rested()

@@ -1,0 +1,62 @@
+import { Registry } from 'prom-client'
+import { expect, test } from 'vitest'
+import { until } from '../../../test/time/until.ts'
+import { gaugeEventLoop } from './event-loop.ts'
+
+function measured(looksMin?: number) {
+  const registry = new Registry()
+  gaugeEventLoop(registry, { isRead: true, ...(looksMin !== undefined && { looksMin }) })
+  return async (of: 'p99' | 'max') => {
+    const text = await registry.getSingleMetricAsString(`platen_event_loop_delay_${of}_seconds`)
+    return Number(text.trim().split(' ').at(-1))
+  }
+}
+
+/** Lets the loop come round, past the next looks at it. */
+async function turn(): Promise<void> {
+  for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+/** Holds the loop for longer than it was ever held before. Answers the seconds that are to be told at least. */
+function hold(longest: number): number {
+  const seconds = longest + 0.3
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, seconds * 1000)
+  // The looks are 10 ms apart, and timers are off by 1.
+  return seconds - 0.015
+}
+
+test('what holds the loop right after a scrape is told to every scraper', async () => {
+  const secondsOf = measured()
+  await turn()
+  const held = hold(await secondsOf('max'))
+  await turn()
+  for (const of of ['max', 'p99', 'max', 'p99'] as const) expect(await secondsOf(of)).toBeGreaterThan(held)
+})
+
+test('it is told after a turn of the histograms, and forgotten after the next one', async () => {
+  const secondsOf = measured(3)
+  await turn()
+  const longest = await secondsOf('max')
+  await turn()
+  const held = hold(longest)
+  await turn()
+  expect(await secondsOf('max')).toBeGreaterThan(held)
+  await turn()
+  expect(
+    await until(
+      () => secondsOf('max'),
+      (seconds) => seconds < held,
+    ),
+  ).toBeLessThan(held)
+})
+
+test('an idle loop is not late by the time between two looks at it', async () => {
+  const secondsOf = measured(3)
+  const isIdle = (seconds: number) => seconds < 0.005
+  expect(
+    await until(async () => {
+      await turn()
+      return secondsOf('max')
+    }, isIdle),
+  ).toSatisfy(isIdle)
+})
