@@ -80,7 +80,7 @@ describe('a preview', () => {
     const run = (cidrs: string) =>
       folder.platen(['preview', '.', 'letter'], { env: { PLATEN_EGRESS_ALLOW_CIDRS: cidrs } })
     const closed = await run('')
-    expect([closed.code, closed.out]).toEqual([1, expect.stringContaining('127.77.7.7: its address is not public')])
+    expect([closed.code, closed.out]).toEqual([1, expect.stringContaining('127.77.7.7: it leads to no public address')])
     expect((await run('127.77.0.0/16')).out).toContain(
       '127.77.7.7: it could not be reached or broke off (ECONNREFUSED)',
     )

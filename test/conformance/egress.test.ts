@@ -38,7 +38,7 @@ async function get(options: Partial<EgressOptions> = {}, url = `https://${HOST}/
 
 const NOT_PUBLIC = expect.objectContaining({
   code: 'asset_unavailable',
-  message: expect.stringMatching(/: its address is not public$/),
+  message: expect.stringMatching(/: it leads to no public address$/),
 })
 
 test.for<[string, readonly string[]]>([
@@ -60,10 +60,32 @@ test.for<[string, readonly string[]]>([
   expect([host.connections(), canary.connections()]).toEqual([0, 0])
 })
 
-test('a name without an address, and one that cannot be resolved, are said to be', async () => {
-  await expect(get({ resolve: async () => [] })).rejects.toThrow(`${HOST}: its name cannot be resolved (ENODATA)`)
-  const lost = Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' })
-  await expect(get({ resolve: () => Promise.reject(lost) })).rejects.toThrow('cannot be resolved (ENOTFOUND)')
+const failingWith = (code: string) => () => Promise.reject(Object.assign(new Error(`queryA ${code}`), { code }))
+
+test.for<[string, NonNullable<EgressOptions['resolve']>]>([
+  ['without an address', async () => []],
+  ['that is not there', failingWith('ENOTFOUND')],
+  ['that has addresses of another kind', failingWith('ENODATA')],
+])('a name %s is told as one that leads inside is', async ([, resolve]) => {
+  await expect(get({ resolve })).rejects.toEqual(NOT_PUBLIC)
+})
+
+test.for(['localhost', 'nosuch.internal', 'db.svc', '10.0.0.1', '[::1]'])(
+  'nothing tells whether %s is there',
+  async (host) => {
+    for (const scheme of ['http', 'https']) {
+      const fetched = httpEgress({ clock: systemClock() }).get(`${scheme}://${host}/`, [host], NEVER)
+      const message = `${host}: it leads to no public address`
+      await expect(fetched).rejects.toMatchObject({ code: 'asset_unavailable', message })
+    }
+  },
+)
+
+test('the servers of a public name that give no answer are said to, and those of an inner one are not', async () => {
+  const resolve = failingWith('ETIMEOUT')
+  await expect(get({ resolve })).rejects.toThrow(`${HOST}: its name cannot be resolved (ETIMEOUT)`)
+  const inner = httpEgress({ ...host.internet, clock: systemClock(), resolve })
+  await expect(inner.get('https://db.internal/', ['db.internal'], NEVER)).rejects.toEqual(NOT_PUBLIC)
 })
 
 test('a name is resolved once, and what it leads to a moment later is of no account', async () => {

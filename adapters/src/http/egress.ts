@@ -17,6 +17,7 @@ import {
 } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress, Fetched } from '@platen/contract/port/egress.ts'
+import { hostOf, isInnerName } from '@platen/contract/webhook-url.ts'
 import {
   codeOf,
   type Guard,
@@ -99,25 +100,31 @@ async function ask(url: URL, { guard, ended }: Errand): Promise<Fetched | { read
     return await abortable(converse(url, channel, ended), ended)
   } catch (error) {
     if (error instanceof ServiceError) throw error
-    throw refusal(url, reasonOf(error), error)
+    throw refusal(url, reasonOf(url, error), error)
   } finally {
     channel?.destroy()
   }
 }
 
-function reasonOf(error: unknown): string {
+/** Names of inner networks that exist and others are told alike: a tenant could look for them one by one. */
+const NOWHERE = 'it leads to no public address'
+
+function reasonOf(url: URL, error: unknown): string {
   const obstacle = error instanceof UnreachableError ? error.obstacle : 'connection'
+  const code = codeOf(error)
   switch (obstacle) {
     case 'blocked':
-      // Which class the address is of would tell a tenant about a network that is none of theirs.
-      return 'its address is not public'
+      return NOWHERE
     case 'dns':
-      return `its name cannot be resolved (${codeOf(error)})`
+      // That the servers of a public name do not answer is for its owner to mend.
+      return isInnerName(hostOf(url)) || NO_SUCH_NAME.includes(code) ? NOWHERE : `its name cannot be resolved (${code})`
     case 'connection':
     case 'tls':
-      return `it could not be reached or broke off (${codeOf(error)})`
+      return `it could not be reached or broke off (${code})`
   }
 }
+
+const NO_SUCH_NAME = ['ENOTFOUND', 'ENODATA']
 
 async function converse(
   url: URL,
