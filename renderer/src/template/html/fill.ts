@@ -17,7 +17,7 @@ import type { RenderWork } from '../../engine/engine.ts'
 import { suggestion } from '../element/primitive.ts'
 import { demandWanted, type RemoteImages, remoteImagesOf } from '../remote.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
-import { IMPURE_FILTERS, localeFilters } from './filter.ts'
+import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
 import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
 
 /** What goes to the browser. Header and footer are Chromium's print templates: `class="pageNumber"` and the like are filled by it. */
@@ -108,13 +108,22 @@ interface Source {
 }
 
 function fillOne(liquid: Liquid, { text, name, scope }: Source): string {
-  try {
-    const html = String(liquid.renderSync(liquid.parse(text), scope))
+  const attempt = <Result>(act: () => Result, why: (error: unknown) => string): Result => {
+    try {
+      return act()
+    } catch (cause) {
+      throw new ServiceError('template_error', `${placeOf(cause, name)}: ${why(cause)}`, { cause })
+    }
+  }
+  const parsed = attempt(
+    () => liquid.parse(text),
+    (error) => reasonOf(error, liquid),
+  )
+  return attempt(() => {
+    const html = String(liquid.renderSync(parsed, scope))
     if (Buffer.byteLength(html) > HTML_BYTES_MAX) throw new RangeError(tooLong)
     return html
-  } catch (cause) {
-    throw new ServiceError('template_error', `${placeOf(cause, name)}: ${reasonOf(cause, liquid)}`, { cause })
-  }
+  }, fillFaultOf)
 }
 
 function openLiquid(locale: string | undefined): Liquid {
@@ -196,6 +205,19 @@ function reasonOf(error: unknown, { filters, tags }: Liquid): string {
   if (tag !== undefined) return `there is no tag ${tag}${suggestion(tag, known(tags))}`
   return LIMIT_REASONS[message] ?? message
 }
+
+/**
+ * Why filling failed. What LiquidJS and JavaScript say then may quote values of the data: `where_exp` reads one as an expression,
+ * and a count that is negative stands in the message of a `RangeError`.
+ */
+function fillFaultOf(error: unknown): string {
+  const cause = LiquidError.is(error) ? error.originalError : error
+  if (!(cause instanceof Error)) return UNFIT
+  if (cause instanceof FilterError || cause.message === tooLong) return cause.message
+  return LIMIT_REASONS[cause.message] ?? UNFIT
+}
+
+const UNFIT = 'a value does not fit the filter or the tag that it is given to'
 
 /** LiquidJS counts what stands inside and at the end of a tag as a part of that tag. */
 function known(tags: object): string[] {

@@ -36,18 +36,24 @@ export function localeFilters(locale = LOCALE_DEFAULT): Record<'currency' | 'num
     currency(value: unknown, code: unknown, named: unknown = locale) {
       if (isNothing(value)) return ''
       const [currency, tag] = [textOf(code, 'the currency code'), textOf(named, 'the locale')]
-      const make = () => new Intl.NumberFormat(tag, { style: 'currency', currency })
+      const make = () => {
+        checkLocale(tag)
+        return made(
+          'the currency code must have three letters',
+          () => new Intl.NumberFormat(tag, { style: 'currency', currency }),
+        )
+      }
       return kept(`currency ${tag} ${currency}`, make).format(numberOf(value))
     },
     number(value: unknown, named: unknown = locale, digits?: unknown) {
       if (isNothing(value)) return ''
       const tag = textOf(named, 'the locale')
       const decimals = isNothing(digits) ? undefined : numberOf(digits)
-      const make = () =>
-        new Intl.NumberFormat(
-          tag,
-          decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals },
-        )
+      const make = () => {
+        checkLocale(tag)
+        const digitsOf = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
+        return made('the digits must be a number from 0 to 100', () => new Intl.NumberFormat(tag, digitsOf))
+      }
       return kept(`number ${tag} ${decimals}`, make).format(numberOf(value))
     },
     date(value: unknown, ...[format = locale, style = 'medium', zone = ZONE_DEFAULT]: readonly unknown[]) {
@@ -56,9 +62,31 @@ export function localeFilters(locale = LOCALE_DEFAULT): Record<'currency' | 'num
       // Liquid counts in seconds.
       if (tag.includes('%')) return liquidDate?.call(this, instantOf(value) / 1000, tag)
       const [dateStyle, timeZone] = [styleOf(style), textOf(zone, 'the time zone')]
-      const make = () => new Intl.DateTimeFormat(tag, { dateStyle, timeZone })
+      const make = () => {
+        checkLocale(tag)
+        return made('there is no such time zone', () => new Intl.DateTimeFormat(tag, { dateStyle, timeZone }))
+      }
       return kept(`date ${tag} ${dateStyle} ${timeZone}`, make).format(instantOf(value))
     },
+  }
+}
+
+/** Why a filter fails. The message quotes no value: that may be of somebody's data, and messages are shown and kept. */
+export class FilterError extends Error {
+  override readonly name = 'FilterError'
+}
+
+function checkLocale(tag: string): void {
+  made('the locale must be a tag such as en-US', () => Intl.getCanonicalLocales(tag))
+}
+
+/** What `make` does. The messages of `Intl` quote what it was given. */
+function made<Made>(reason: string, make: () => Made): Made {
+  try {
+    return make()
+  } catch (cause) {
+    if (cause instanceof RangeError) throw new FilterError(reason, { cause })
+    throw cause
   }
 }
 
@@ -67,13 +95,13 @@ function isNothing(value: unknown): value is null | undefined | '' {
 }
 
 function textOf(value: unknown, what: string): string {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`${what} must be a text`)
+  if (typeof value !== 'string' || value === '') throw new FilterError(`${what} must be a text`)
   return value
 }
 
 function numberOf(value: unknown): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  if (typeof number !== 'number' || !Number.isFinite(number)) throw new TypeError('the value is not a number')
+  if (typeof number !== 'number' || !Number.isFinite(number)) throw new FilterError('the value is not a number')
   return number
 }
 
@@ -82,16 +110,17 @@ export const IMPURE_FILTERS = ['sample', 'date_to_xmlschema', 'date_to_rfc822', 
 
 /** Epoch milliseconds of an ISO 8601 text, or of a number of seconds, which is what a number means to Liquid. */
 function instantOf(value: unknown): number {
-  if (value === 'now' || value === 'today') throw new TypeError(`${value} is not known here: pass the date in the data`)
+  if (value === 'now' || value === 'today')
+    throw new FilterError(`${value} is not known here: pass the date in the data`)
   const seconds = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
   const instant =
     typeof seconds === 'number' ? seconds * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
-  if (!Number.isFinite(instant)) throw new TypeError('the value is not a date')
+  if (!Number.isFinite(instant)) throw new FilterError('the value is not a date')
   return instant
 }
 
 function styleOf(value: unknown): DateStyle {
   const style = DATE_STYLES.find((known) => known === value)
-  if (style === undefined) throw new TypeError(`the date style must be one of ${DATE_STYLES.join(', ')}`)
+  if (style === undefined) throw new FilterError(`the date style must be one of ${DATE_STYLES.join(', ')}`)
   return style
 }
