@@ -50,7 +50,6 @@ export function faultsOf({ files, faults }: FolderState, places: Places, dir: st
 const FIELDS: Partial<Record<ConditionReason, string>> = {
   TenantNotFound: '/spec/tenantRef/name',
   TenantNotReady: '/spec/tenantRef/name',
-  NamespaceNotAllowed: '/metadata/namespace',
   CodeTaken: '/spec/code',
   KeyTaken: '/spec/secretName',
   TooManyApiKeys: '/spec/tenantRef/name',

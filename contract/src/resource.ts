@@ -77,9 +77,9 @@ export type ConditionType = (typeof CONDITION_TYPES)[number]
 export const CONDITION_REASONS = {
   Ready: 'The settings in force are those of this generation.',
   Accepted: 'Whoever the resource names agrees, and nobody older has what it claims.',
-  TenantNotFound: 'There is no tenant of the name in `tenantRef`.',
+  TenantNotFound:
+    'There is no tenant of the name in `tenantRef`, or it does not list the namespace of this resource; users of a namespace are not told which.',
   TenantNotReady: 'The tenant has no settings in force itself, so nothing of it is served.',
-  NamespaceNotAllowed: 'The tenant does not list the namespace of this resource.',
   CodeTaken: 'An older template of the tenant has the code.',
   KeyTaken: 'An older ApiKey has the same key.',
   TooManyApiKeys: 'As many older ApiKeys of the tenant are in force as its `apiKeysMax` allows.',

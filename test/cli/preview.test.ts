@@ -322,7 +322,7 @@ describe('what the service would hold against it', () => {
     const { code, out } = await previewLetter()
     expect(code).toBe(0)
     expect(out).toContain(
-      'letter.yaml:5:21: warning: Template team-acme/letter: TenantNotFound: there is no Tenant acme\n',
+      'letter.yaml:5:21: warning: Template team-acme/letter: TenantNotFound: there is no Tenant acme that lists team-acme in spec.namespaces\n',
     )
   })
 })

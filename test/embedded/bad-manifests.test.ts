@@ -68,11 +68,11 @@ const BAD: readonly (readonly [what: string, Bad])[] = [
   ['a template of a code that is taken', resource(template('code: letter'), 'has the code letter: choose another')],
   [
     'a template of another tenant',
-    resource(template('').replace('name: acme}', 'name: globex}'), 'there is no Tenant globex'),
+    resource(template('').replace('name: acme}', 'name: globex}'), 'there is no Tenant globex that lists team-acme'),
   ],
   [
     'a template from a namespace nobody lists',
-    resource(template('').replace('team-acme', 'team-globex'), 'does not list team-globex'),
+    resource(template('').replace('team-acme', 'team-globex'), 'that lists team-globex'),
   ],
   [
     'a key that somebody has',

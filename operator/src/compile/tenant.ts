@@ -286,7 +286,10 @@ export function storageOf({ metadata, spec }: TenantResource, serviceBucket: str
 
 export type TenantsByName = Pick<ReadonlyMap<string, TenantOutcome>, 'get'>
 
-/** The tenant a template or key belongs to, or why it belongs to none. Both sides must agree: it names the tenant, and the tenant lists its namespace. */
+/**
+ * The tenant a template or key belongs to, or why it belongs to none. Both sides must agree: it names the tenant, and the tenant lists
+ * its namespace. A tenant that does not is told as one that is not there: users of a namespace may see no Tenants.
+ */
 export function findTenant(
   { metadata, spec }: TemplateResource | ApiKeyResource,
   tenants: TenantsByName,
@@ -294,9 +297,8 @@ export function findTenant(
   const { name } = spec.tenantRef
   const outcome = tenants.get(name)
   const refuse = (reason: Finding['reason'], message: string) => ({ refusal: fails('Accepted', reason, message) })
-  if (outcome === undefined) return refuse('TenantNotFound', `there is no Tenant ${name}`)
-  if (!listsNamespaceOf(outcome, { metadata }))
-    return refuse('NamespaceNotAllowed', `spec.namespaces of Tenant ${name} does not list ${metadata.namespace}`)
+  if (outcome === undefined || !listsNamespaceOf(outcome, { metadata }))
+    return refuse('TenantNotFound', `there is no Tenant ${name} that lists ${metadata.namespace} in spec.namespaces`)
   if (outcome.settings === undefined) return refuse('TenantNotReady', `Tenant ${name} is not ready: see its conditions`)
   return { tenant: outcome.settings }
 }

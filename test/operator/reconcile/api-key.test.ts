@@ -22,8 +22,8 @@ const brought = (letter: string) => ({ sha256: `sha256:${hashOfKey(`service_live
 
 test('tenant and key have to agree, and a key that its tenant does not list opens nothing', async () => {
   await rig.apply(aTenant('gate'), inNamespace(anApiKey('gate', 'gate'), OTHERS), anApiKey('nobody', 'nobody'))
-  const stranger = await rig.says('apikey/gate', { Ready: 'NamespaceNotAllowed' }, OTHERS)
-  expect(stranger['Accepted']).toBe('spec.namespaces of Tenant gate does not list team-globex')
+  const stranger = await rig.says('apikey/gate', { Ready: 'TenantNotFound' }, OTHERS)
+  expect(stranger['Accepted']).toBe('there is no Tenant gate that lists team-globex in spec.namespaces')
   await rig.says('apikey/nobody', { Ready: 'TenantNotFound', Accepted: 'TenantNotFound' })
   expect(hashesOf('gate')).toEqual([])
   await rig.apply(aTenant('gate', { namespaces: [OTHERS] }))

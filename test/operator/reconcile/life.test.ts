@@ -71,7 +71,7 @@ test('what is left of a tenant that is gone says so', async () => {
   await remove('tenant', 'leaver')
   await rig.says('template/leaver', { Ready: 'TenantNotFound' })
   const { Ready } = await rig.says('apikey/leaver', { Ready: 'TenantNotFound' })
-  expect(Ready).toBe('there is no Tenant leaver')
+  expect(Ready).toBe('there is no Tenant leaver that lists team-acme in spec.namespaces')
 })
 
 test('what is removed while no operator runs is out of force when one does', async () => {

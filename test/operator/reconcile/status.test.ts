@@ -170,12 +170,12 @@ test('an event is recorded when a resource becomes ready or ceases to be, and at
   await rig.cluster.start()
   await rig.rested()
   await rig.apply(aTenant('moody', { namespaces: [] }))
-  await rig.says('apikey/moody', { Ready: 'NamespaceNotAllowed' })
+  await rig.says('apikey/moody', { Ready: 'TenantNotFound' })
   const events = await until(
     () => eventsOf('apikey/moody'),
     (all) => all.length >= 3,
   )
-  expect(events).toEqual(['Warning TenantNotFound', 'Normal Ready', 'Warning NamespaceNotAllowed'])
+  expect(events).toEqual(['Warning TenantNotFound', 'Normal Ready', 'Warning TenantNotFound'])
 })
 
 test('every generation is told of, and only what is in force is called ready', async () => {
