@@ -25,6 +25,8 @@ const RENDER_MS_MAX = 60_000
 /** Longer than the service itself takes to drain. */
 const STOP_MS_MAX = 45_000
 const LOG_LINES_SHOWN = 20
+/** How the log begins that says that html is done without. */
+const NO_CHROMIUM = '"msg":"no chromium:'
 
 const clock = systemClock()
 
@@ -45,7 +47,9 @@ async function main(): Promise<number> {
   try {
     const url = await ready(service, interrupt)
     if (url === undefined) return await explainEarlyExit(begin)
-    await renderInvoices(url, join(values.data, KEY), interrupt)
+    // It says so before it is ready.
+    const missing = (await logSince(begin)).includes(NO_CHROMIUM) ? ['html'] : []
+    await renderInvoices({ url, keyFile: join(values.data, KEY), missing }, interrupt)
     if (values.once) return await stop(service, exit)
     say(`\nThe service runs until Ctrl-C; its log is ${LOG}.`)
     if (!interrupt.aborted) await Promise.race([exit, once(interrupt, 'abort')])
@@ -74,7 +78,14 @@ async function ready(service: ChildProcess, interrupt: AbortSignal): Promise<str
   return undefined
 }
 
-async function renderInvoices(url: string, keyFile: string, interrupt: AbortSignal): Promise<void> {
+interface Running {
+  readonly url: string
+  readonly keyFile: string
+  /** Engines that it does without. */
+  readonly missing: readonly string[]
+}
+
+async function renderInvoices({ url, keyFile, missing }: Running, interrupt: AbortSignal): Promise<void> {
   const key = (await readFile(keyFile, 'utf8')).trim()
   const data = await sampleData()
   say(`The service is ready at ${url}\n`)
@@ -82,7 +93,9 @@ async function renderInvoices(url: string, keyFile: string, interrupt: AbortSign
     const request = { template: 'invoice', engine, data }
     await writeFile(requestFile(engine), `${JSON.stringify(request, null, 2)}\n`)
     const signal = AbortSignal.any([interrupt, clock.timeout(RENDER_MS_MAX)])
-    const outcome = await render({ url, key, engine, body: JSON.stringify(request) }, signal)
+    const outcome = missing.includes(engine)
+      ? 'not made, as there is no Chromium: renderer/install-chromium.sh says how to get one; then run this again'
+      : await render({ url, key, engine, body: JSON.stringify(request) }, signal)
     say(`  ${engine.padEnd(10)} ${outcome}`)
   }
   const asynchronous = { template: 'invoice', mode: 'async', data }
@@ -105,11 +118,8 @@ interface Call {
   readonly body: string
 }
 
-/** Makes one PDF and says where it is. Throws when it could have been made here and was not. */
+/** Makes one PDF and says where it is. Throws when it was not made. */
 async function render({ url, key, engine, body }: Call, signal: AbortSignal): Promise<string> {
-  if (await isMissing(url, engine, signal)) {
-    return 'not made, as there is no Chromium: renderer/install-chromium.sh says how to get one; then run this again'
-  }
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const answer = await fetch(`${url}/api/v1/render`, { method: 'POST', headers, body, signal })
   if (!answer.ok) throw new Error(`${engine}: the service answered ${answer.status} ${await answer.text()}`)
@@ -117,12 +127,6 @@ async function render({ url, key, engine, body }: Call, signal: AbortSignal): Pr
   const file = join(OUT, `invoice-${engine}.pdf`)
   await writeFile(file, pdf)
   return `${file}, ${Math.ceil(pdf.byteLength / 1024)} KiB`
-}
-
-/** Does the service do without this engine, as html without a browser? One that is there and broken is another matter. */
-async function isMissing(url: string, engine: Engine, signal: AbortSignal): Promise<boolean> {
-  const readiness = await (await fetch(`${url}/readyz`, { signal })).text()
-  return readiness.includes(`"${engine}":"missing"`)
 }
 
 /** Lines to paste into a shell at the root of the repository. */
@@ -149,13 +153,17 @@ function requestFile(name: Engine | 'async'): string {
 
 /** The service says on standard error why it could not start or go on; its log from byte `begin` on holds that, between lines of JSON. */
 async function explainEarlyExit(begin: number): Promise<number> {
-  const lines = (await readFile(LOG)).subarray(begin).toString().trimEnd().split('\n')
+  const lines = (await logSince(begin)).trimEnd().split('\n')
   const words = lines.filter((line) => !line.startsWith('{'))
   const shown = words.length > 0 ? words : lines.slice(-LOG_LINES_SHOWN)
   say(`The service has stopped by itself:\n\n${shown.join('\n')}`)
   const [, port] = /PLATEN_PORT=(\d+)/.exec(words.join('\n')) ?? []
   if (port !== undefined) say(`\nWith make: make run PORT=${port}`)
   return 1
+}
+
+async function logSince(begin: number): Promise<string> {
+  return (await readFile(LOG)).subarray(begin).toString()
 }
 
 /** Stops the service as an init system would, and says whether it went cleanly. */

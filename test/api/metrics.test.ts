@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
+import { expectHeldLoopTold } from '../time/hold-loop.ts'
 import { until } from '../time/until.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
@@ -20,8 +21,7 @@ afterAll(async () => {
 })
 
 function metricsUrl(path = '/metrics', of = service): string {
-  const port = /"port":(\d+),"msg":"probes served"/.exec(of.log())?.[1]
-  return `http://127.0.0.1:${port}${path}`
+  return `${of.probesUrl()}${path}`
 }
 
 /** By their names: counters, gauges and histograms. */
@@ -105,6 +105,11 @@ test('a render is counted by what it was and how it ended, and by whoever waited
   expect(after.get('platen_directory_connected')).toBe(1)
 })
 
+test('an event loop that was held is told of', async () => {
+  const held = { pause: () => service.signal('SIGSTOP'), resume: () => service.signal('SIGCONT') }
+  await expectHeldLoopTold(held, async () => (await fetch(metricsUrl())).text())
+})
+
 test('each is documented, and none is that is not there', async () => {
   const document = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
   const documented = [...document.matchAll(/^\| `(platen_\w+)` \| (?!operator |\w+ in a cluster)/gm)].map(
@@ -113,12 +118,16 @@ test('each is documented, and none is that is not there', async () => {
   expect([...(await namesServed())].toSorted()).toEqual(documented.toSorted())
 })
 
-test('health is told beside them, in the words of the API', async () => {
-  for (const path of ['/livez', '/readyz']) {
-    const [beside, inside] = await Promise.all([fetch(metricsUrl(path)), fetch(`${service.url()}${path}`)])
-    expect(beside.status).toBe(200)
-    expect(await beside.json()).toEqual(await inside.json())
+test('health is told beside them, and what it is like there alone', async () => {
+  const ask = async (url: string) => {
+    const answer = await fetch(url)
+    return [answer.status, await answer.json()]
   }
+  for (const url of [service.url(), service.probesUrl()])
+    expect(await ask(`${url}/livez`)).toEqual([200, { alive: true }])
+  const detail = { engines: { react_pdf: 'running', html: 'missing' }, disk: 'ok' }
+  expect(await ask(metricsUrl('/readyz'))).toEqual([200, { ready: true, detail }])
+  expect(await ask(`${service.url()}/readyz`)).toEqual([200, { ready: true }])
 })
 
 test('nothing else is served on their port, and they are not served on that of the API', async () => {

@@ -64,7 +64,11 @@ test.skipIf(!isMountable)(
       rmSync(disk, { recursive: true })
     })
     const [dataDir, filler] = [join(disk, 'data'), join(disk, 'filler')]
-    await using service = await startEmbedded({ PLATEN_DATA_DIR: dataDir, PLATEN_RENDER_SLOTS: '2' })
+    await using service = await startEmbedded({
+      PLATEN_DATA_DIR: dataDir,
+      PLATEN_RENDER_SLOTS: '2',
+      PLATEN_METRICS_PORT: '0',
+    })
     const readiness = () => request(service, { key: ACME_LIVE, path: '/readyz' })
     const order = { template: 'invoice', data: invoice(3) }
     await until(readiness, ({ status }) => status === 200)
@@ -81,7 +85,11 @@ test.skipIf(!isMountable)(
     // Before the service has looked at its disk, and after.
     const refusals = [await render(service, ACME_LIVE, { ...order, mode: 'async' })]
     const full = await until(readiness, ({ status }) => status === 503)
-    expect(full.json()).toMatchObject({ ready: false, detail: { disk: 'full', engines: { react_pdf: 'running' } } })
+    expect(full.json()).toEqual({ ready: false })
+    expect(await (await fetch(`${service.probesUrl()}/readyz`)).json()).toMatchObject({
+      ready: false,
+      detail: { disk: 'full', engines: { react_pdf: 'running' } },
+    })
     for (const mode of ['async', 'sync']) refusals.push(await render(service, ACME_LIVE, { ...order, mode }))
     for (const refusal of refusals) {
       expect([refusal.status, refusal.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])

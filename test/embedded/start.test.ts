@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { spawnService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
-import { render, request } from '../topology/service.ts'
+import { render } from '../topology/service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -66,13 +66,13 @@ test.for<[string, Record<string, string>, string]>([
 })
 
 test('without a browser html alone is answered 503, and readiness says why', async () => {
-  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none' })
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_METRICS_PORT: '0' })
   const html = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), engine: 'html' })
   expect([html.status, html.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
   expect(html.headers.get('retry-after')).toMatch(/^\d+$/)
   expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })).status).toBe(200)
-  const ready = await request(service, { key: ACME_LIVE, path: '/readyz' })
-  expect([ready.status, JSON.stringify(ready.json())]).toEqual([200, expect.stringContaining('"html":"missing"')])
+  const ready = await fetch(`${service.probesUrl()}/readyz`)
+  expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining('"html":"missing"')])
   expect(service.log()).toContain('no chromium')
 })
 

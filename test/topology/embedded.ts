@@ -20,6 +20,8 @@ const MAIN = join(ROOT, 'embedded/src/main.ts')
 
 export interface EmbeddedService extends TestedService {
   pid(): number
+  /** Where its probes and metrics are, if `PLATEN_METRICS_PORT` is set. */
+  probesUrl(): string
   /** Sends a signal without waiting for anything. */
   signal(name: NodeJS.Signals): void
   /** The exit code, once it has gone. */
@@ -53,6 +55,7 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
     url: () => running.url,
     log: () => running.log(),
     pid: () => running.child.pid ?? 0,
+    probesUrl: () => `http://127.0.0.1:${/"port":(\d+),"msg":"probes served"/.exec(running.log())?.[1]}`,
     signal: (name) => running.child.kill(name),
     exited: () => running.exited,
     async stop() {

@@ -13,11 +13,11 @@ const livenessSchema = {
 const readinessSchema = {
   type: 'object',
   additionalProperties: false,
-  required: ['ready', 'detail'],
-  properties: { ready: { type: 'boolean' }, detail: { type: 'object', description: 'For people; no promise.' } },
+  required: ['ready'],
+  properties: { ready: { type: 'boolean' } },
 } as const
 
-/** `isClosing` turns true when the service drains: it is then alive and not ready. */
+/** The detail of readiness is for the port of probes: here anybody may ask. `isClosing` turns true when the service drains: it is then alive and not ready. */
 export function healthRoutes(app: FastifyInstance, ports: ApiPorts, isClosing: () => boolean): void {
   app.get('/livez', { schema: liveness() }, async (_request, reply) => {
     const alive = ports.isAlive()
@@ -25,9 +25,8 @@ export function healthRoutes(app: FastifyInstance, ports: ApiPorts, isClosing: (
   })
 
   app.get('/readyz', { schema: readiness() }, async (_request, reply) => {
-    const { ready: canServe, detail } = ports.isReady()
-    const ready = canServe && !isClosing()
-    return await reply.code(ready ? 200 : 503).send({ ready, detail })
+    const ready = ports.isReady().ready && !isClosing()
+    return await reply.code(ready ? 200 : 503).send({ ready })
   })
 
   app.get('/openapi.json', { schema: document() }, async () => app.swagger())
@@ -60,13 +59,13 @@ function readiness(): object {
         description: 'They may.',
         headers: COMMON_HEADERS,
         ...readinessSchema,
-        examples: [{ ready: true, detail: {} }],
+        examples: [{ ready: true }],
       },
       503: {
         description: 'Not now.',
         headers: COMMON_HEADERS,
         ...readinessSchema,
-        examples: [{ ready: false, detail: {} }],
+        examples: [{ ready: false }],
       },
     },
   }
