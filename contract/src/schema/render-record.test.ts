@@ -43,6 +43,7 @@ describe('the schema of a render record', () => {
       'of everything',
       { webhookUrl: 'https://example.com/hook?x=1', options: { filename: 'März.pdf', page_size: 'A4' } },
     ],
+    ['whose file name was let in by an older release', { options: { filename: 'invoice-\u202efdp.exe' } }],
     ['whose data is stored', { data: { stored: { bucket: 'platen', key: 'acme/01/input' } } }],
     ['whose tenant has no prefix', { storage: { bucket: 'platen', prefix: '' } }],
     [

@@ -1,6 +1,7 @@
 /** How an accepted render travels in a queue that other processes read. */
 
 import { type Codec, codecOf } from '../codec.ts'
+import { FILENAME_CHARS_MAX } from '../limit.ts'
 import { ENGINES, LANES, MODES, type RenderRecord } from '../render.ts'
 import { WEBHOOK_URL_CHARS_MAX } from '../webhook-limit.ts'
 import { renderOptionsSchema } from './render-request.ts'
@@ -11,6 +12,9 @@ const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const
 /** As `isArtifactAddress` has it: no name begins with a dot, and none is empty. */
 const name = '[A-Za-z0-9_-][A-Za-z0-9._-]*'
 const bucket = { type: 'string', pattern: `^${name}$` } as const
+
+/** Any that an older release let in: a header is made of it by `contentDisposition`, which takes all. */
+const filename = { type: 'string', minLength: 1, maxLength: FILENAME_CHARS_MAX } as const
 
 /** The schema of a `RenderRecord`. Fields nobody knows are left alone: a newer version may have added them. */
 export const renderRecordSchema = {
@@ -64,7 +68,11 @@ export const renderRecordSchema = {
         },
       ],
     },
-    options: { ...renderOptionsSchema, additionalProperties: true },
+    options: {
+      ...renderOptionsSchema,
+      additionalProperties: true,
+      properties: { ...renderOptionsSchema.properties, filename },
+    },
     deadlineMs: { type: 'number', exclusiveMinimum: 0 },
     javascriptEnabled: { type: 'boolean' },
     storage: {

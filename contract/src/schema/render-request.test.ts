@@ -18,6 +18,8 @@ describe('a render request', () => {
     ['with a margin as a CSS length', { options: { margin: '12.5mm' } }],
     ['with margins by side', { options: { margin: { top: 10, left: '1in' } } }],
     ['with a filename in any script', { options: { filename: 'Rechnung Nr. 5 – Zażółć.pdf' } }],
+    ['with a filename from right to left', { options: { filename: 'חשבונית 5 – فاتورة.pdf' } }],
+    ['with a filename with a joiner in it', { options: { filename: 'می\u200cخواهم\u200d.pdf' } }],
     ['with a snake-case template', { template: 'my_invoice_2' }],
   ])('%s is accepted', ([, fields]) => {
     expect(validate(request(fields))).toEqual([])
@@ -48,6 +50,11 @@ describe('a render request', () => {
     ['with an empty filename', { options: { filename: '' } }, '/options/filename'],
     ['with a path as filename', { options: { filename: '../x.pdf' } }, '/options/filename'],
     ['with a line break in the filename', { options: { filename: 'a\r\nb' } }, '/options/filename'],
+    ...['\u061c', '\u200e', '\u200f', '\u202a', '\u202e', '\u2066', '\u2069'].map((turn): [string, object, string] => [
+      `with U+${turn.charCodeAt(0).toString(16)} in the filename`,
+      { options: { filename: `invoice-${turn}fdp.exe` } },
+      '/options/filename',
+    ]),
     ['with a filename that is too long', { options: { filename: 'a'.repeat(201) } }, '/options/filename'],
     ['with a webhook URL that is none', { webhook_url: 'example' }, '/webhook_url'],
   ])('%s is refused there', ([, fields, path]) => {

@@ -17,9 +17,13 @@ const pageSide = { type: 'number', minimum: PAGE_SIDE_PT_MIN, maximum: PAGE_SIDE
 
 export const TEMPLATE_CODE_PATTERN = '^[a-z0-9]+([_-][a-z0-9]+)*$'
 
-/** No control characters, and none of the characters a file system or a header gives a meaning to. */
+/**
+ * No control characters, none of the characters a file system or a header gives a meaning to, and none that turn the direction of text:
+ * they would show `invoice-fdp.exe` as `invoice-exe.pdf`.
+ */
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
-const FILENAME_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f/\\\\:*?"<>|]+$'
+const FILENAME_PATTERN =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069/\\\\:*?"<>|]+$'
 
 export const renderOptionsSchema = {
   type: 'object',
