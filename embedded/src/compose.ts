@@ -4,7 +4,6 @@
  * renders in hand, then the engines, then the stores.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type Health, openProbes } from '@platen/adapters/http/probe-server.ts'
@@ -40,6 +39,7 @@ import { type FolderChecks, openFolderChecks } from './manifest/folder-checks.ts
 import { openManifests } from './manifests.ts'
 import { openMeters } from './meter.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
+import { openDataFolder } from './store/data-folder.ts'
 import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
 import { type Room, watchRoom } from './store/room.ts'
@@ -147,7 +147,7 @@ interface Opening extends Settled {
 async function openPorts({ config, clock, log, stack, directory, publicUrl }: Opening) {
   const { dataDir } = config
   const ids = systemIds()
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await openDataFolder(dataDir, log)
   // First, as its lock says whose folder this is.
   const starting = new AbortController().signal
   const database = stack.use(await openDatabase({ path: join(dataDir, 'platen.db'), signal: starting }))

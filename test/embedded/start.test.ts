@@ -1,6 +1,6 @@
 /** How the service starts, and how it says why it does not. */
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -74,6 +74,18 @@ test('without a browser html alone is answered 503, and readiness says why', asy
   const ready = await fetch(`${service.probesUrl()}/readyz`)
   expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining('"html":"missing"')])
   expect(service.log()).toContain('no chromium')
+})
+
+test('a data folder that was open to others is closed, and the log says so', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'platen-open-'))
+  try {
+    await chmod(dataDir, 0o755)
+    await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_DATA_DIR: dataDir })
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700)
+    expect(service.log()).toContain('data folder was open to others, and was closed')
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
 })
 
 test('the first run makes both invoices from the examples and stops cleanly, and so does the second', async () => {

@@ -1,0 +1,39 @@
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Log } from '@platen/contract/port/log.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { SILENT } from '../../../test/fixture/build.ts'
+import { openDataFolder } from './data-folder.ts'
+
+let folder = ''
+let warned: readonly string[] = []
+const log: Log = { ...SILENT, warn: (_fields, message) => void (warned = [...warned, message]) }
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o7777).toString(8)
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-data-'))
+  warned = []
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+test.for<[string, number, string, RegExp | undefined]>([
+  ['closed', 0o700, '700', undefined],
+  ['open to read', 0o755, '700', /was closed$/],
+  ['open to a group', 0o2770, '2700', /was closed$/],
+  ['that belongs to everybody', 0o1777, '1777', /is open to others: /],
+])(
+  'a folder %s is left so that others cannot read it, or the log says why it can be read',
+  async ([, before, after, message]) => {
+    await chmod(folder, before)
+    await openDataFolder(folder, log)
+    expect(await modeOf(folder)).toBe(after)
+    expect(warned).toEqual(message === undefined ? [] : [expect.stringMatching(message)])
+  },
+)
+
+test('a folder that is not there is made for its owner alone, and not told of', async () => {
+  const path = join(folder, 'made/data')
+  await openDataFolder(path, log)
+  expect([await modeOf(path), warned]).toEqual(['700', []])
+})

@@ -1,0 +1,29 @@
+/** The data folder, which is its owner's alone: what is in it says what tenants have rendered, and is not secret file by file. */
+import { chmod, mkdir, stat } from 'node:fs/promises'
+import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+
+const OTHERS = 0o077
+/** Of a folder that belongs to nobody alone, such as /tmp: to close it would take it from all others. */
+const STICKY = 0o1000
+
+/** Makes the folder where there is none, and closes one that is open to others; the log says so, and where that cannot be. */
+export async function openDataFolder(folder: string, log: Log): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const found = await modeOf(folder)
+  if ((found & OTHERS) === 0) return
+  if ((found & STICKY) === 0) await chmod(folder, found & ~OTHERS).catch(ignoringNotOurs)
+  const mode = await modeOf(folder)
+  const fields = { folder, mode: mode.toString(8), before: found.toString(8) }
+  if ((mode & OTHERS) === 0) log.warn(fields, 'data folder was open to others, and was closed')
+  else log.warn(fields, 'data folder is open to others: have its owner give it the mode 0700')
+}
+
+async function modeOf(folder: string): Promise<number> {
+  return (await stat(folder)).mode & 0o7777
+}
+
+/** Volumes of a cluster belong to root and are open to a group; some file systems have no modes. */
+function ignoringNotOurs(cause: unknown): void {
+  if (!isErrno(cause, 'EPERM', 'EACCES', 'ENOTSUP', 'EROFS')) throw cause
+}
