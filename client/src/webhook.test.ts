@@ -178,7 +178,7 @@ describe('the scheme service', () => {
     const timestamp = String(changes?.['x-service-timestamp'] ?? NOW)
     const isForged = code === 'malformed_header' && changes?.['x-service-timestamp'] !== undefined
     const headers = headersOf({ ...(isForged && { 'x-service-signature': hexOf(SECRET, timestamp) }), ...changes })
-    expect(await verdict(verify(headers))).toBe(code)
+    expect(await verdict(verify(headers, { scheme: 'service' }))).toBe(code)
   })
 
   test('has the word of the brand in its headers', async () => {
@@ -225,6 +225,26 @@ describe('the scheme standard', () => {
     expect(await verdict(verify(headers))).toBe('taken')
     expect(await verdict(verify(headers, { scheme: 'service' }))).toBe('missing_header')
     expect(await verdict(verify({}))).toBe('missing_header')
+  })
+})
+
+describe('where both signatures were sent', () => {
+  const another = DELIVERY.replace('0190', '0191')
+
+  test('one that is repeated under another delivery id is refused, or keeps its own', async () => {
+    const both = { 'x-service-delivery': another, 'webhook-id': another }
+    expect(await verdict(verify(headersOf(both)))).toBe('signature_mismatch')
+    expect(await verify(headersOf({ 'x-service-delivery': another }))).toMatchObject({ deliveryId: DELIVERY })
+    expect(await verdict(verify(headersOf({ ...both, 'webhook-signature': undefined }), { scheme: 'standard' }))).toBe(
+      'missing_header',
+    )
+  })
+
+  test('the one that is by the old secret alone need not fit, and has to be in its form and of just now', async () => {
+    const rotated = { 'x-service-signature': hexOf(OLD_SECRET, NOW) }
+    expect(await verdict(verify(headersOf(rotated)))).toBe('taken')
+    expect(await verdict(verify(headersOf({ 'x-service-signature': 'sha1=ab' })))).toBe('unknown_signature')
+    expect(await verdict(verify(headersOf({ 'x-service-timestamp': `${NOW - 301}` })))).toBe('stale_timestamp')
   })
 })
 

@@ -15,8 +15,9 @@ export interface VerifyOptions {
   /** How far the receiver's clock and the signature's time may be apart. 300 unless set. */
   readonly toleranceSeconds?: number
   /**
-   * Which signature counts: that of `X-Service-Signature`, or that of `webhook-signature` (Standard Webhooks). Unless set, the first
-   * that was sent. In the days of a rotation the first is still by the old secret, and the second by both.
+   * Which signature counts: that of `X-Service-Signature`, or that of `webhook-signature` (Standard Webhooks). Unless set, the second
+   * where it was sent, as it covers the delivery id, too, and is by both secrets in the days of a rotation; else the first. Whoever
+   * repeats a delivery can leave out the second: receivers that rely on the id set `standard`, which every delivery has.
    */
   readonly scheme?: 'service' | 'standard'
   /** The word in the service's header names; `service` unless its operator has set another. */
@@ -94,10 +95,9 @@ export async function verifyWebhook(
   if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0')
   const body = bytesOf(rawBody)
   const keys = await keysOf(secret)
-  const isStandard =
-    scheme === undefined ? valuesOf(headers, `x-${brand}-signature`).length === 0 : scheme === 'standard'
-  const signed = isStandard ? readStandard(headers) : readService(headers, brand)
-  checkTimestamp(signed.timestamp, Math.floor(now() / 1000), toleranceSeconds)
+  const [signed, ...others] = readSigned(headers, { scheme, brand })
+  const nowSeconds = Math.floor(now() / 1000)
+  for (const { timestamp } of [signed, ...others]) checkTimestamp(timestamp, nowSeconds, toleranceSeconds)
   if (!(await fits(signed, body, keys))) {
     throw new WebhookVerificationError('signature_mismatch', 'no signature fits this body under this secret')
   }
@@ -113,6 +113,20 @@ interface Signed {
   readonly prefix: string
   /** Any of them may fit. */
   readonly signatures: readonly Uint8Array<ArrayBuffer>[]
+}
+
+/** First what has to fit, then what else was sent: that has to be in its form and of just now as well. */
+function readSigned(
+  headers: WebhookHeaders,
+  { scheme, brand }: { readonly scheme: VerifyOptions['scheme']; readonly brand: string },
+): readonly [Signed, ...Signed[]] {
+  if (scheme === 'service') return [readService(headers, brand)]
+  if (scheme === 'standard') return [readStandard(headers)]
+  const isSent = (name: string) => valuesOf(headers, name).length > 0
+  const service = isSent(`x-${brand}-signature`) ? [readService(headers, brand)] : []
+  const standard = isSent('webhook-signature') ? [readStandard(headers)] : []
+  const [signed, ...others] = [...standard, ...service]
+  return [signed ?? readService(headers, brand), ...others]
 }
 
 function readService(headers: WebhookHeaders, brand: string): Signed {
