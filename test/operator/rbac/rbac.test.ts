@@ -22,7 +22,7 @@ beforeAll(async () => {
     }
   }
   // The API server learns of roles a moment after they are applied, each with all of its rules; the operator has two.
-  for (const [persona, action] of [...new Map(cases(MAY)), ['operator', 'get plans'] as const]) {
+  for (const [persona, action] of [...new Map(cases(MAY)), ['operator', 'list plans'] as const]) {
     await until(() => attempt(persona, action), isGranted)
   }
 })

@@ -28,12 +28,13 @@ afterAll(() => rig[Symbol.asyncDispose]())
 interface Audited {
   readonly verb: string
   readonly user: { readonly username: string }
+  readonly objectRef?: { readonly resource: string }
 }
 
 async function askedForSecrets(): Promise<readonly Audited[]> {
   const lines = (await readFile(join(rig.kube.folder, AUDIT_LOG), 'utf8')).split('\n').filter((line) => line !== '')
   // As Kubernetes writes them.
-  return lines.map((line): Audited => JSON.parse(line))
+  return lines.map((line): Audited => JSON.parse(line)).filter(({ objectRef }) => objectRef?.resource === 'secrets')
 }
 
 const SOON = () => AbortSignal.timeout(5000)

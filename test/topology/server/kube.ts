@@ -36,7 +36,7 @@ export interface KubeFacts {
   readonly ca: string
   /** By persona. */
   readonly tokens: Readonly<Record<string, string>>
-  /** Where clients may keep files, which go with the server. In `AUDIT_LOG` is who has asked for Secrets, and how. */
+  /** Where clients may keep files, which go with the server. In `AUDIT_LOG` is who has asked for Secrets, and all that service accounts have asked for. */
   readonly folder: string
 }
 
@@ -201,7 +201,11 @@ const AUDIT = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
   omitStages: ['RequestReceived'],
-  rules: [{ level: 'Metadata', resources: [{ group: '', resources: ['secrets'] }] }, { level: 'None' }],
+  rules: [
+    { level: 'Metadata', resources: [{ group: '', resources: ['secrets'] }] },
+    { level: 'Metadata', userGroups: ['system:serviceaccounts'] },
+    { level: 'None' },
+  ],
 }
 
 function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
