@@ -110,6 +110,8 @@ export const CONDITION_REASONS = {
   EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
   SecretMissing: 'The API key or webhook secret of this resource cannot be read; one published earlier stays in force.',
   SecretTaken: "Somebody else's Secret has the name in `secretName`, or that of the tenant's webhook secret.",
+  SecretsNotGranted:
+    'The operator may not read Secrets of the namespace; what was published earlier stays in force. The message has the command that mends it.',
   Published: 'The settings of this generation stand in Redis.',
   RedisUnavailable: 'Redis cannot be reached; the settings published last stay in force until it can.',
   StoreUnavailable:

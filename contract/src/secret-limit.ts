@@ -9,5 +9,8 @@ export const SECRET_ROTATIONS_KEPT_MAX = 32
 /** Times a Secret is looked at and written anew when somebody else was quicker: after them the resource waits for its next turn. */
 export const SECRET_TRIES_MAX = 3
 
+/** How soon it is looked again whether the Secrets of a namespace are granted: nobody tells, as nothing else of it changes. */
+export const SECRETS_GRANT_AWAITED_MS = 10_000
+
 /** Secrets that the audit reads in a second: less than a hundredth of a core, and all of 14,000 within the hour. */
 export const SECRET_AUDIT_READS_PER_SECOND_MAX = 4

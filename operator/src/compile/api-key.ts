@@ -4,7 +4,7 @@ import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
 import { API_KEYS_MAX, type ApiKey, type KeyHash, type Tenant } from '@platen/contract/tenant.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import type { InForce, Outcome } from './outcome.ts'
-import { findTenant, listsNamespaceOf, type TenantOutcome, type TenantsByName } from './tenant.ts'
+import { findTenant, listsNamespaceOf, type SecretFault, type TenantOutcome, type TenantsByName } from './tenant.ts'
 
 /** The current key first, then the one it has replaced, as long as that one's overlap lasts. */
 export type ApiKeyOutcome = Outcome<ApiKeyResource, readonly ApiKey[]>
@@ -16,7 +16,7 @@ export type FoundKey =
       /** Why it cannot be had, and what to do. */
       readonly fault: string
       /** Absent: its Secret is gone, or does not hold it. */
-      readonly reason?: 'SecretTaken'
+      readonly reason?: SecretFault
       /** What stays in force meanwhile, where that is known otherwise; absent: what was published. */
       readonly kept?: KeysInForce
     }

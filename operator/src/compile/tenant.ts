@@ -38,6 +38,9 @@ export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput):
   })
 }
 
+/** Why a Secret is not taken, where it is neither gone nor unsound. */
+export type SecretFault = 'SecretTaken' | 'SecretsNotGranted'
+
 /** What a look for a tenant's webhook secret came to. */
 export type FoundSecret =
   | {
@@ -50,7 +53,7 @@ export type FoundSecret =
       /** Why there is none, and what to do. */
       readonly fault: string
       /** Absent: it is gone, or no sound one. */
-      readonly reason?: 'SecretTaken'
+      readonly reason?: SecretFault
     }
 
 /** By the Tenant's uid. */

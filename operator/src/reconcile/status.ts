@@ -83,6 +83,7 @@ export function secondsOf(at: Instant): string {
 const TOLERATED: ReadonlySet<ConditionReason> = new Set([
   'SecretMissing',
   'SecretTaken',
+  'SecretsNotGranted',
   'RotationPutOff',
   'EngineNotInPlan',
 ])

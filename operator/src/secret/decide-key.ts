@@ -14,6 +14,7 @@ import { KEY_OVERLAP_HOURS_DEFAULT } from '@platen/contract/secret-limit.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKey, ReplacedKey } from '../compile/api-key.ts'
 import { labelOf } from '../compile/condition.ts'
+import type { SecretFault } from '../compile/tenant.ts'
 import { differencesBetween, type HeldSecret, labelsOf, standingOf, type WantedSecret } from './held-secret.ts'
 import {
   type Asked,
@@ -80,6 +81,15 @@ export function decideKey(look: KeyLook): KeyVerdict {
     return refuse(look, known, { fault: missingFault(resource, what) })
   }
   return uphold(look, { ...known, hash: known.hash }, own)
+}
+
+/** What becomes of a key whose Secret may not be looked at: the keys known stay in force. */
+export function keepKey(
+  look: Omit<KeyLook, 'secret'>,
+  refusal: { readonly fault: string; readonly reason: SecretFault },
+) {
+  const unseen = { ...look, secret: undefined }
+  return refuse(unseen, knownOf(unseen, undefined), refusal)
 }
 
 /** One without an owner is ours where it has our key: who restored it, with its owner left out, had it from us. */
@@ -170,7 +180,7 @@ const OVERLAP_FIELDS = ['data.previousSha256', `annotations.${PREVIOUS_UNTIL_ANN
 function refuse(
   look: KeyLook,
   { hash, ...known }: Known,
-  refusal: { readonly fault: string; readonly reason?: 'SecretTaken' },
+  refusal: { readonly fault: string; readonly reason?: SecretFault },
 ): KeyVerdict {
   const kept = hash && { hash, ...known }
   return {

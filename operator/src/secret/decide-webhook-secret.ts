@@ -9,6 +9,7 @@ import { ROTATE_ANNOTATION, type TenantResource } from '@platen/contract/resourc
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { isWebhookSecret, WEBHOOK_SECRET_FORM } from '@platen/contract/webhook-secret.ts'
 import { labelOf } from '../compile/condition.ts'
+import type { SecretFault } from '../compile/tenant.ts'
 import {
   differencesBetween,
   type HeldSecret,
@@ -63,7 +64,7 @@ export interface WebhookSecretVerdict {
 /** As `FoundSecret`, and not sealed. */
 export type PlainSecret =
   | { readonly current: string; readonly replaced?: string }
-  | { readonly fault: string; readonly reason?: 'SecretTaken' }
+  | { readonly fault: string; readonly reason?: SecretFault }
 
 export function decideWebhookSecret(look: WebhookSecretLook): WebhookSecretVerdict {
   const { resource, secret, status, asked, place } = look

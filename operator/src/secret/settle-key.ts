@@ -8,15 +8,18 @@ import { newApiKey } from '@platen/contract/api-key.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { type ApiKeyResource, ROTATE_KEY_ANNOTATION } from '@platen/contract/resource.ts'
-import { decideKey, type KeyStatus, type KeyVerdict } from './decide-key.ts'
+import { SECRETS_GRANT_AWAITED_MS } from '@platen/contract/secret-limit.ts'
+import { decideKey, type KeyStatus, type KeyVerdict, keepKey } from './decide-key.ts'
 import { type Annotations, readAsked } from './rotation.ts'
-import { type SecretClient, type SeenSecret, settleSecret } from './write-secret.ts'
+import { type SecretClient, SecretsNotGranted, type SeenSecret, settleSecret } from './write-secret.ts'
 
 export interface SecretPorts {
   readonly client: SecretClient
   readonly clock: Pick<Clock, 'now'>
   readonly ids: Ids
   readonly brand: string
+  /** The operator's own, where generated webhook secrets stand. */
+  readonly namespace: string
 }
 
 export interface KeyQuestion {
@@ -38,7 +41,7 @@ export interface SettledKey extends Omit<KeyVerdict, 'write'> {
 /** Finds the key of an ApiKey, and makes one where that is due. Throws what the client throws. */
 export async function settleKey(
   { resource, annotations, status }: KeyQuestion,
-  { client, clock, ids, brand }: SecretPorts,
+  { client, clock, ids, brand, namespace }: SecretPorts,
   signal: AbortSignal,
 ): Promise<SettledKey> {
   const { environment = 'live', secretName } = resource.spec
@@ -46,11 +49,16 @@ export async function settleKey(
   const { asked, ignored } = readAsked(annotations, ROTATE_KEY_ANNOTATION)
   const makeKey = () => newApiKey(brand, environment, ids)
   const place = { namespace: resource.metadata.namespace, name: secretName }
+  const look = () => ({ resource, status, asked, now: clock.now(), brand, makeKey })
   const { verdict, seen } = await settleSecret(
     { place, client },
-    (secret) => decideKey({ resource, secret, status, asked, now: clock.now(), brand, makeKey }),
+    (secret) => decideKey({ ...look(), secret }),
     signal,
-  )
+  ).catch((error: unknown) => {
+    if (!(error instanceof SecretsNotGranted)) throw error
+    const kept = keepKey(look(), error.refusal(namespace))
+    return { verdict: { ...kept, again: clock.now() + SECRETS_GRANT_AWAITED_MS }, seen: { place } }
+  })
   const { write: _written, ...answer } = verdict
   return { ...answer, ...(ignored !== undefined && { ignored }), seen }
 }

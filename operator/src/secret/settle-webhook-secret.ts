@@ -4,6 +4,7 @@
  */
 import { ROTATE_ANNOTATION, type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
+import { SECRETS_GRANT_AWAITED_MS } from '@platen/contract/secret-limit.ts'
 import {
   newWebhookSecret,
   referencedSecret,
@@ -20,12 +21,10 @@ import {
 } from './decide-webhook-secret.ts'
 import { type Annotations, type Asked, readAsked } from './rotation.ts'
 import type { SecretPorts } from './settle-key.ts'
-import { pathOfSecret, type SeenSecret, seenOf, settleSecret } from './write-secret.ts'
+import { readSecret, SecretsNotGranted, type SeenSecret, seenOf, settleSecret } from './write-secret.ts'
 
 export interface WebhookSecretPorts extends SecretPorts {
   readonly sealKey: SealKey
-  /** The operator's own, where generated secrets stand. */
-  readonly namespace: string
 }
 
 export interface WebhookSecretQuestion {
@@ -53,12 +52,30 @@ export async function settleWebhookSecret(
   const { resource, annotations } = question
   const { asked, ignored } = readAsked(annotations, ROTATE_ANNOTATION)
   const { webhookSecretRef } = resource.spec
-  const settled =
+  const settling =
     webhookSecretRef === undefined
-      ? await settleGenerated({ ...question, asked }, ports, signal)
-      : await settleReferenced({ ...question, asked, reference: webhookSecretRef }, ports, signal)
+      ? settleGenerated({ ...question, asked }, ports, signal)
+      : settleReferenced({ ...question, asked, reference: webhookSecretRef }, ports, signal)
+  const settled = await settling.catch((error: unknown) => notGranted(error, question, ports))
   const found = sealed(settled.found, resource.metadata.uid, ports.sealKey)
   return { ...settled, found, ...(ignored !== undefined && { ignored }) }
+}
+
+/** What was published stays, and so does what the status says. */
+function notGranted(
+  error: unknown,
+  { status }: WebhookSecretQuestion,
+  { clock, namespace }: WebhookSecretPorts,
+): Settled {
+  if (!(error instanceof SecretsNotGranted)) throw error
+  return {
+    found: error.refusal(namespace),
+    status,
+    isNew: false,
+    repaired: [],
+    again: clock.now() + SECRETS_GRANT_AWAITED_MS,
+    seen: { place: error.place },
+  }
 }
 
 type Settled = Omit<SettledWebhookSecret, 'found'> & { readonly found: PlainSecret }
@@ -90,7 +107,7 @@ async function settleReferenced(
   signal: AbortSignal,
 ): Promise<Settled> {
   const place = { namespace: reference.namespace, name: reference.name }
-  const stored = await client.get(pathOfSecret(place), signal)
+  const stored = await readSecret(client, place, signal)
   const value = referencedSecret(reference, stored && { data: encodedIn(stored) })
   const rotation = asked?.text ?? status.rotation
   return {

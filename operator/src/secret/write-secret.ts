@@ -21,9 +21,41 @@ export function pathOfSecret(place: Partial<SecretPlace>): string {
   return pathOf({ group: '', version: 'v1', plural: 'secrets', ...place })
 }
 
+/** The Secrets of a namespace are not granted to the operator. */
+export class SecretsNotGranted extends Error {
+  override readonly name = 'SecretsNotGranted'
+  readonly place: SecretPlace
+
+  constructor(place: SecretPlace, options: ErrorOptions) {
+    super(`Secrets of ${place.namespace} are not granted`, options)
+    this.place = place
+  }
+
+  /** For a condition. `operator` is the namespace of the operator's service account. */
+  refusal(operator: string): { readonly fault: string; readonly reason: 'SecretsNotGranted' } {
+    const { namespace } = this.place
+    const command = `kubectl create rolebinding platen-operator-secrets --namespace=${namespace} --clusterrole=platen-operator-secrets --serviceaccount=${operator}:platen-operator`
+    return { fault: `the operator may not read Secrets of ${namespace}: ${command}`, reason: 'SecretsNotGranted' }
+  }
+}
+
+/** A Secret as it stands. Throws `SecretsNotGranted` where it may not be read. */
+export async function readSecret(
+  client: Pick<SecretClient, 'get'>,
+  place: SecretPlace,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  try {
+    return await client.get(pathOfSecret(place), signal)
+  } catch (cause) {
+    throw cause instanceof ClusterError && cause.status === 403 ? new SecretsNotGranted(place, { cause }) : cause
+  }
+}
+
 /**
  * Looks at a Secret, decides, and writes what was decided, whole or not at all. Where somebody else writes at the same moment
- * all of it is done again, as what stands there now may decide otherwise; after `SECRET_TRIES_MAX` times it throws.
+ * all of it is done again, as what stands there now may decide otherwise; after `SECRET_TRIES_MAX` times it throws, and
+ * `SecretsNotGranted` where it may not look.
  */
 export async function settleSecret<Verdict extends { readonly write?: WantedSecret }>(
   { place, client }: { readonly place: SecretPlace; readonly client: SecretClient },
@@ -31,7 +63,7 @@ export async function settleSecret<Verdict extends { readonly write?: WantedSecr
   signal: AbortSignal,
 ): Promise<{ readonly verdict: Verdict; readonly seen: SeenSecret }> {
   for (let attempt = 1; ; attempt++) {
-    const stored = await client.get(pathOfSecret(place), signal)
+    const stored = await readSecret(client, place, signal)
     const held = stored && heldSecret(stored)
     const verdict = decide(held)
     if (verdict.write === undefined) return { verdict, seen: seenOf(place, stored) }

@@ -25,7 +25,7 @@ export const MAY: Readonly<Record<keyof typeof PERSONAS, readonly string[]>> = {
     'get secrets',
     'create secrets',
     'apply secrets',
-    'patch secrets in team-globex',
+    'patch secrets',
     'create secrets in platen',
     'get configmaps',
     'list configmaps everywhere',
@@ -84,6 +84,10 @@ export const MAY: Readonly<Record<keyof typeof PERSONAS, readonly string[]>> = {
 }
 export const MAY_NOT: typeof MAY = {
   operator: [
+    'get secrets in team-globex',
+    'create secrets in team-globex',
+    'patch secrets in team-globex',
+    'get secrets in default',
     'list secrets',
     'list secrets everywhere',
     'watch secrets',

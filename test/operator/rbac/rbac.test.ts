@@ -2,7 +2,7 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../time/until.ts'
-import { OPERATOR_NAMESPACE, PERSONAS } from '../../topology/cluster/kube.ts'
+import { grantNamespace, OPERATOR_NAMESPACE, PERSONAS } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeAnswer, KubeApi, KubeRequest } from '../../topology/server/kube.ts'
 import { MAY, MAY_NOT, OTHERS, TEAM } from './persona.ts'
@@ -11,7 +11,8 @@ const stack = new AsyncDisposableStack()
 let kube: KubeApi
 beforeAll(async () => {
   kube = stack.use(await borrowKube())
-  for (const name of [TEAM, OTHERS]) await make('/api/v1/namespaces', { metadata: { name } })
+  await grantNamespace(kube, TEAM)
+  await make('/api/v1/namespaces', { metadata: { name: OTHERS } })
   await bind('clusterrolebindings', { role: 'platen-platform-admin', group: 'platform' })
   for (const role of ['editor', 'viewer'])
     await bind(`namespaces/${TEAM}/rolebindings`, { role: `platen-tenant-${role}`, group: `acme-${role}s` })

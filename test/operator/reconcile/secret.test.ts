@@ -3,11 +3,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hashOfKey } from '@platen/contract/api-key.ts'
+import { ROTATE_KEY_ANNOTATION } from '@platen/contract/resource.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClocks } from '../../chaos/cluster/rig/clock.ts'
 import { until } from '../../time/until.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
-import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { anApiKey, annotated, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 import { readSecret } from '../rig/secret.ts'
 
@@ -38,6 +39,33 @@ async function secretIn(namespace: string, name: string): Promise<Readonly<Recor
 }
 
 const hashesOf = (tenant: string) => rig.published(tenant).keys.map(({ hash }) => hash)
+
+test('Secrets are read where that is granted, which a condition says how to do, and no key is lost where it is no more', async () => {
+  const team = 'team-late'
+  const place = `--namespace=${team}`
+  await rig.kubectl('create', 'namespace', team)
+  await rig.kubectl('create', 'secret', 'generic', 'hook', place, `--from-literal=secret=${'s'.repeat(32)}`)
+  const webhookSecretRef = { namespace: team, name: 'hook', key: 'secret' }
+  const key = inNamespace(anApiKey('late', 'late'), team)
+  await rig.apply(aTenant('late', { namespaces: [team], webhookSecretRef }), key)
+  const refused = [
+    await rig.says('tenant/late', { Ready: 'SecretsNotGranted' }),
+    await rig.says('apikey/late', { Ready: 'SecretsNotGranted' }, team),
+  ]
+  expect(hashesOf('late')).toEqual([])
+  const commands = refused.map(({ Ready }) => /: kubectl ([^;]+)/.exec(Ready ?? '')?.[1])
+  expect(commands[0]).toBe(commands[1])
+  await rig.kubectl(...(commands[0] ?? '').split(' '))
+  await rig.says('tenant/late', { Ready: 'Ready' })
+  await rig.says('apikey/late', { Ready: 'Ready' }, team)
+  const { key: made = '' } = await secretIn(team, 'late-key')
+  expect(hashesOf('late')).toEqual([hashOfKey(made)])
+
+  await rig.kubectl('delete', 'rolebinding', 'platen-operator-secrets', place)
+  await rig.apply(annotated(key, { [ROTATE_KEY_ANNOTATION]: '2026-11-21T12:00:00Z' }))
+  await rig.says('apikey/late', { Ready: 'SecretsNotGranted' }, team)
+  expect(hashesOf('late')).toEqual([hashOfKey(made)])
+})
 const rotate = (name: string, at: string) =>
   rig.kubectl('annotate', 'apikey', name, `--namespace=${TEAM}`, '--overwrite', `platen.dev/rotate=${at}`)
 const isServed = (name: string, at: string) =>

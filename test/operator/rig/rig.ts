@@ -10,7 +10,7 @@ import { pathOf } from '@platen/operator/cluster/path.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { until } from '../../time/until.ts'
 import type { Cluster } from '../../topology/cluster/cluster.ts'
-import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
+import { grantNamespace, OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { startTestCluster, type TestClusterOptions } from '../../topology/cluster/test-cluster.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeApi } from '../../topology/server/kube.ts'
@@ -95,7 +95,7 @@ export interface RigOptions {
 export async function startRig({ operators = 1, kube: own, cluster: options = {} }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
   const kube = own ?? stack.use(await borrowKube())
-  for (const name of [TEAM, OTHERS]) await applyTo(kube, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  for (const name of [TEAM, OTHERS]) await grantNamespace(kube, name)
   const cluster = stack.use(
     await startTestCluster({
       apis: 0,

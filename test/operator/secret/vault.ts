@@ -9,7 +9,7 @@ import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { isKubeObject, type KubeObject } from '@platen/operator/cluster/object.ts'
 import type { WebhookSecretPorts } from '@platen/operator/secret/settle-webhook-secret.ts'
 import { pathOfSecret } from '@platen/operator/secret/write-secret.ts'
-import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
+import { grantNamespace, OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeApi, KubeRequest } from '../../topology/server/kube.ts'
 
@@ -36,7 +36,7 @@ export interface Vault extends AsyncDisposable {
 export async function openVault(): Promise<Vault> {
   const stack = new AsyncDisposableStack()
   const kube = stack.use(await borrowKube())
-  await ask(kube, { method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: NAMESPACE } } })
+  await grantNamespace(kube, NAMESPACE)
   const client = stack.use(
     openClusterClient({
       access: await loadAccess(await kube.kubeconfig(OPERATOR_PERSONA)),

@@ -37,6 +37,27 @@ export async function startInstalledKube(): Promise<KubeServer> {
   return kube
 }
 
+/** Makes a namespace whose Secrets the operator may read, as a platform team does. */
+export async function grantNamespace(kube: KubeApi, namespace: string): Promise<void> {
+  await kube.request({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: namespace } } })
+  const { code, stderr } = await kube.kubectl([
+    'create',
+    'rolebinding',
+    SECRETS_ROLE,
+    `--namespace=${namespace}`,
+    `--clusterrole=${SECRETS_ROLE}`,
+    `--serviceaccount=${OPERATOR_NAMESPACE}:platen-operator`,
+  ])
+  if (code !== 0) throw new Error(stderr)
+  // It counts a moment after it is made.
+  await until(
+    () => kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/nobody`, as: OPERATOR_PERSONA }),
+    ({ status }) => status === 404,
+  )
+}
+
+const SECRETS_ROLE = 'platen-operator-secrets'
+
 /** Removes all resources, what operators keep beside them, and the namespaces of tests: as no controller does it here. */
 export async function emptyKube(kube: KubeApi): Promise<void> {
   for (const kind of ['apikeys', 'templates', 'tenants', 'plans']) {
@@ -60,7 +81,12 @@ export async function emptyKube(kube: KubeApi): Promise<void> {
       const [group, plural] = kind.split(' ')
       await kube.request({ method: 'DELETE', path: `/${group}/namespaces/${name}/${plural}` })
     }
-    if (name !== OPERATOR_NAMESPACE) await removeNamespace(kube, name)
+    if (name === OPERATOR_NAMESPACE) continue
+    await kube.request({
+      method: 'DELETE',
+      path: `/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings/${SECRETS_ROLE}`,
+    })
+    await removeNamespace(kube, name)
   }
 }
 

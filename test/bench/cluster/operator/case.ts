@@ -38,8 +38,12 @@ export async function* operator(scale: number): AsyncGenerator<Figure> {
 }
 
 /** All is created, and an operator comes that has seen none of it. */
-async function settling(stand: Stand, { namespaces, plans, tenants, keys, templates }: Estate): Promise<Figure> {
+async function settling(
+  stand: Stand,
+  { namespaces, grants, plans, tenants, keys, templates }: Estate,
+): Promise<Figure> {
   await createAll(stand, namespaces)
+  await createAll(stand, grants)
   const declared = [...plans, ...tenants, ...keys, ...templates]
   const perSecond = await createAll(stand, declared)
   const { idleMs, requests } = await startOn(stand)

@@ -12,6 +12,8 @@ export interface Placed {
 
 export interface Estate {
   readonly namespaces: readonly Placed[]
+  /** Their Secrets, to the operator. */
+  readonly grants: readonly Placed[]
   readonly plans: readonly Placed[]
   readonly tenants: readonly Placed[]
   readonly keys: readonly Placed[]
@@ -33,6 +35,7 @@ export function estateOf(tenants: number): Estate {
       collection: pathOf({ group: '', version: 'v1', plural: 'namespaces' }),
       object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
     })),
+    grants: teams.map(grantOf),
     plans: Array.from({ length: PLANS }, (_, at) => {
       const name = at === 0 ? COMMON_PLAN : `plan-${at}`
       return placed('plans', { kind: 'Plan', metadata: { name }, spec: LIMITS })
@@ -46,6 +49,20 @@ export function estateOf(tenants: number): Estate {
     ),
     keys: numbers.flatMap((number) => Array.from({ length: KEYS_PER_TENANT }, (_, which) => keyOf(number, which))),
     templates: numbers.filter((number) => number % 2 === 0).map(templateOf),
+  }
+}
+
+function grantOf(namespace: string): Placed {
+  const [group, name] = ['rbac.authorization.k8s.io', 'platen-operator-secrets']
+  return {
+    collection: pathOf({ group, version: 'v1', plural: 'rolebindings', namespace }),
+    object: {
+      apiVersion: `${group}/v1`,
+      kind: 'RoleBinding',
+      metadata: { name, namespace },
+      roleRef: { apiGroup: group, kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name: 'platen-operator', namespace: 'platen' }],
+    },
   }
 }
 
