@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster kube check quick test servers bench soak chaos pictures
+.PHONY: help run cluster kube check quick test servers bench soak chaos hostile pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -66,6 +66,11 @@ chaos: node_modules/.package-lock.json ## break what a cluster stands on in ever
 	@$(NODE) test/topology/server/install.ts
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
 	@LONG=1 REAL_TIME=1 exec $(NODE) $(if $(filter operator,$(ONLY)),node_modules/vitest/vitest.mjs run test/operator/chaos,test/chaos/cluster/main.ts)
+
+hostile: node_modules/.package-lock.json ## try every attack there is beside a tenant that behaves, and on the engines alone
+	@renderer/install-chromium.sh
+	@$(NODE) test/topology/server/install.ts --quick || true
+	LONG=1 npm test --silent -- scenario/neighbour test/hostile
 
 # By preview, as an author would make them, and with poppler's pdftoppm.
 pictures: node_modules/.package-lock.json ## make the pictures of the README anew, from the examples

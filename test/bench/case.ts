@@ -12,6 +12,7 @@ import { clusterAcceptance, clusterRenderers, clusterSync } from './cluster/case
 import { directory } from './cluster/directory/case.ts'
 import { fairness } from './cluster/fairness.ts'
 import { kafkaAway } from './cluster/kafka-away.ts'
+import { neighbours } from './cluster/neighbours.ts'
 import { operator } from './cluster/operator/case.ts'
 import { projection } from './cluster/projection.ts'
 import { redisAway } from './cluster/redis-away.ts'
@@ -221,6 +222,7 @@ export const CASES = {
   acceptance,
   webhooks,
   fairness,
+  neighbours,
   'kafka-away': kafkaAway,
   'cluster-sync': clusterSync,
   'cluster-acceptance': clusterAcceptance,
