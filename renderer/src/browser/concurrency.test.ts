@@ -11,6 +11,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { jobOf, pooledConcurrency } from './concurrency.ts'
 import type { PrintDocument } from './document/load.ts'
+import { BrowserLost } from './launch.ts'
 import type { PrintedDocument, PrintPage } from './page.ts'
 import type { PagePool } from './pool.ts'
 
@@ -31,8 +32,11 @@ afterEach(() => {
 /** A page pool whose next prints do as they are told, and count what is lent. */
 class FakePool extends EventEmitter implements PagePool {
   lent = 0
-  take: PagePool['take'] = async () => {
+  /** Of each page that was taken: was it to be in a browser of its own? */
+  readonly apart: boolean[] = []
+  take: PagePool['take'] = async ({ isApart }) => {
     this.lent += 1
+    this.apart.push(isApart)
     return this.page()
   }
   print: PrintPage['print'] = async () => PRINTED
@@ -54,7 +58,7 @@ class FakePool extends EventEmitter implements PagePool {
       gone: NEVER,
       print: (...request) => this.print(...request),
       clear: async () => {},
-      close: async () => {},
+      close: async () => true,
     }
   }
 }
@@ -118,6 +122,37 @@ test.for<[string, (pool: FakePool) => void]>([
   Object.assign(pool, { take, print: sound })
   await expectAllSlots(pool, print)
   expect([pool.lent, launches()]).toEqual([0, 0])
+  await cluster.close()
+})
+
+test('a document that loses its browser is begun again in one of its own, once, and its caller sees nothing of it', async () => {
+  const pool = new FakePool()
+  const { cluster, print } = await aCluster(pool)
+  const failure = new ServiceError('render_crashed', 'the browser ended')
+  let losses = 1
+  pool.print = async () => {
+    losses -= 1
+    if (losses >= 0) throw new BrowserLost(failure)
+    return PRINTED
+  }
+  expect(await print()).toBe(PRINTED)
+  losses = 9
+  await expect(print()).rejects.toBe(failure)
+  expect([pool.apart, losses, pool.lent]).toEqual([[false, true, false, true], 7, 0])
+  await expectAllSlots(pool, print)
+  await cluster.close()
+})
+
+test('a document whose browser gives it no page is begun in one of its own', async () => {
+  const pool = new FakePool()
+  const { cluster, print } = await aCluster(pool)
+  const { take } = pool
+  pool.take = async (request, signal) => {
+    if (!request.isApart) throw new BrowserLost(new ServiceError('render_crashed', 'no page'))
+    return await take(request, signal)
+  }
+  expect(await print()).toBe(PRINTED)
+  expect(pool.lent).toBe(0)
   await cluster.close()
 })
 

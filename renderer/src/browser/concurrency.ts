@@ -8,14 +8,17 @@ import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Page } from 'puppeteer'
 import type { ClusterOptions } from 'puppeteer-cluster'
 import type { PrintDocument } from './document/load.ts'
+import { BrowserLost } from './launch.ts'
 import type { PrintedDocument } from './page.ts'
-import type { PagePool } from './pool.ts'
+import type { PagePool, PageRequest } from './pool.ts'
 
 /** What a job of the cluster gets for a page: a slot, which knows pages of all tenants and says itself whose it takes. */
 export interface PrintJob {
   /**
    * Prints on a page only this tenant's documents have been on, and one with scripts on a page of its own; one document at a
-   * time. As `PrintPage.print`, and resolves or rejects when the slot can print again.
+   * time. A document that loses its browser is begun again at once, and once, in a browser of its own: so what another does costs
+   * it time alone, and what it does itself is known for its own doing. As `PrintPage.print`, without `BrowserLost`, and resolves or
+   * rejects when the slot can print again.
    */
   print(tenant: TenantId, document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
 }
@@ -53,14 +56,16 @@ export function jobOf(page: Page): PrintJob {
 function openJob(pool: PagePool) {
   const job = {
     async print(tenant: TenantId, document: PrintDocument, signal: AbortSignal) {
-      const page = await pool.take({ tenant, isLone: document.isScripted }, signal)
-      let isSound = false
+      const request = { tenant, isLone: document.isScripted }
       try {
-        const printed = await page.print(document, signal)
-        isSound = true
-        return printed
-      } finally {
-        await pool.release(page, isSound)
+        return await printOn(pool, { ...request, isApart: false }, { document, signal })
+      } catch (error) {
+        if (!(error instanceof BrowserLost)) throw error
+      }
+      try {
+        return await printOn(pool, { ...request, isApart: true }, { document, signal })
+      } catch (error) {
+        throw error instanceof BrowserLost ? error.failure : error
       }
     },
     /** The cluster listens for a page's crash, and only takes note of it. `print` ends by it. */
@@ -70,5 +75,21 @@ function openJob(pool: PagePool) {
     // All the cluster does with a page is to call `on` and to hand it to the task.
     resources: { page: job as unknown as Page },
     close: async () => {},
+  }
+}
+
+async function printOn(
+  pool: PagePool,
+  request: PageRequest,
+  { document, signal }: { document: PrintDocument; signal: AbortSignal },
+): Promise<PrintedDocument> {
+  const page = await pool.take(request, signal)
+  let isSound = false
+  try {
+    const printed = await page.print(document, signal)
+    isSound = true
+    return printed
+  } finally {
+    await pool.release(page, isSound)
   }
 }

@@ -14,9 +14,21 @@ import { BROWSER_LAUNCH_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
 
+/** A document has lost its browser, or must leave it, and what another did there may be the cause. */
+export class BrowserLost extends Error {
+  override readonly name = 'BrowserLost'
+  /** How its render ends where no other document was in the browser. */
+  readonly failure: ServiceError
+
+  constructor(failure: ServiceError) {
+    super(failure.message, { cause: failure.cause })
+    this.failure = failure
+  }
+}
+
 export interface RunningBrowser {
   readonly browser: Browser
-  /** Aborts when the process has gone or is being killed; the reason is a `ServiceError` with `render_crashed`. */
+  /** Aborts when the process has gone or is being killed; the reason is a `BrowserLost` with `render_crashed`. */
   readonly gone: AbortSignal
   /** Kills the whole process group. Resolves when it is dead and its profile folder removed; twice is fine. */
   kill(): Promise<void>
@@ -142,7 +154,7 @@ function watch(browser: Browser, profile: string): RunningBrowser {
   let killing: Promise<void> | undefined
   const kill = () => {
     killing ??= (async () => {
-      gone.abort(new ServiceError('render_crashed', 'the browser ended while it rendered'))
+      gone.abort(new BrowserLost(new ServiceError('render_crashed', 'the browser ended while it rendered')))
       // The group, as renderers outlive a browser that was killed alone. Without its leader too: the id is theirs while they live.
       killGroup(pid)
       await exited

@@ -17,7 +17,7 @@ import { type LoadedDocument, load, nextLoad, type PrintDocument } from './docum
 import type { PageMemory } from './document/memory.ts'
 import { print } from './document/print.ts'
 import { answerRequests, type Requests } from './document/request.ts'
-import type { RunningBrowser } from './launch.ts'
+import { BrowserLost, type RunningBrowser } from './launch.ts'
 
 /** The PDF of a document, and what it turned out to hold. */
 export type PrintedDocument = Awaited<ReturnType<LoadedDocument['inspect']>> & { readonly pdf: Uint8Array }
@@ -28,19 +28,20 @@ export interface PrintPage {
   readonly gone: AbortSignal
   /**
    * Prints one document. Rejects with the signal's reason when it aborts; then and after any other failure the page is to be
-   * closed, as Chromium may still be at work on it. Throws `render_crashed`, `template_error`, `asset_unavailable` and `page_limit`.
+   * closed, as Chromium may still be at work on it. Throws `render_crashed`, `template_error`, `asset_unavailable` and `page_limit`,
+   * and `BrowserLost`.
    */
   print(document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
   /** Removes the traces of the last document. Rejects when that takes too long. */
   clear(): Promise<void>
-  /** Destroys the page and what it is doing, with the browser if there is no other way. Never rejects; twice is fine. */
-  close(): Promise<void>
+  /** Destroys the page and what it is doing. Gives false when the browser has not done so in time. Never rejects; twice is fine. */
+  close(): Promise<boolean>
 }
 
 /** A page takes 0.1 s to open; on a starved machine some seconds. */
 const OPEN_MS_MAX = 10_000
 
-/** Half for the page to obey, half for the browser to be killed. */
+/** The slot has the other half for what else it takes. A page of a thousand frames takes longer, and ends all the same. */
 const CLOSE_MS_MAX = SLOT_RECOVERY_MS_MAX / 2
 
 interface PagePorts {
@@ -48,15 +49,13 @@ interface PagePorts {
   readonly memory: PageMemory
 }
 
-/** Opens a page in a context of its own. Throws `render_crashed` when the browser cannot, or has gone. */
+/** Opens a page in a context of its own. Throws `BrowserLost` when the browser cannot, or has gone. */
 export async function openPage(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   try {
     // Puppeteer waits for ever for a page whose browser dies meanwhile.
     return await abortable(open(running, ports), AbortSignal.any([running.gone, ports.clock.timeout(OPEN_MS_MAX)]))
   } catch (cause) {
-    // A browser that cannot give a page is of no use to any render.
-    await running.kill()
-    throw new ServiceError('render_crashed', 'the browser could not open a page', { cause })
+    throw new BrowserLost(new ServiceError('render_crashed', 'the browser could not open a page', { cause }))
   }
 }
 
@@ -99,7 +98,7 @@ function printPage(parts: PageParts): PrintPage {
   const requests = answerRequests(session, (fault) => gone.abort(fault))
   let isNew = true
   let isClear = true
-  let closing: Promise<void> | undefined
+  let closing: Promise<boolean> | undefined
 
   async function begin(document: PrintDocument, ended: AbortSignal): Promise<void> {
     if (requests.remembersOther(document)) await blank(session, requests)
@@ -120,8 +119,8 @@ function printPage(parts: PageParts): PrintPage {
       const over = new AbortController()
       try {
         ended.throwIfAborted()
-        // It ends with the document, or with the browser it looks at.
-        memory.watch(running, over.signal).catch(() => undefined)
+        // It ends with the document, with the browser it looks at, or by having found that too large.
+        memory.watch(running, document, over.signal).catch((fault) => fault instanceof BrowserLost && gone.abort(fault))
         await abortable(begin(document, ended), ended)
         const loaded = await load(parts, document, ended)
         // Both at once: Chromium looks the document over before it prints it, without another turn in between.
@@ -144,7 +143,10 @@ function printPage(parts: PageParts): PrintPage {
     close() {
       gone.abort(new ServiceError('render_crashed', 'the page was closed while it rendered'))
       const over = AbortSignal.any([running.gone, clock.timeout(CLOSE_MS_MAX)])
-      closing ??= abortable(context.close(), over).catch(() => running.kill())
+      closing ??= abortable(context.close(), over).then(
+        () => true,
+        () => running.gone.aborted,
+      )
       return closing
     },
   }

@@ -24,8 +24,10 @@ function aPool(settings: Partial<PoolSettings> = {}) {
     return weight.mib * 1024 * 1024
   }
   const browsers = [aBrowser(memoryBytes)]
+  const separate: RunningBrowser[] = []
   const successor = { hold: undefined as Promise<void> | undefined }
   const opened: PrintPage[] = []
+  const closing = { isInTime: true }
   const opening = { hold: undefined as Promise<void> | undefined, failure: undefined as Error | undefined }
   const pool = openPagePool(
     {
@@ -34,35 +36,50 @@ function aPool(settings: Partial<PoolSettings> = {}) {
       supply: {
         state: () => 'running',
         ready: async () => {},
-        current: async () => browsers.at(-1) ?? aBrowser(memoryBytes),
+        async current() {
+          const last = browsers.at(-1)
+          if (last?.gone.aborted === false) return last
+          const next = aBrowser(memoryBytes)
+          browsers.push(next)
+          return next
+        },
         async replace() {
           await successor.hold
           browsers.push(aBrowser(memoryBytes))
+        },
+        async separate() {
+          const browser = aBrowser(memoryBytes)
+          separate.push(browser)
+          return browser
         },
         [Symbol.asyncDispose]: async () => {},
       },
       async open(browser) {
         await opening.hold
         if (opening.failure !== undefined) throw opening.failure
-        const page = aPage(browser)
+        const page = aPage(browser, closing)
         opened.push(page)
         return page
       },
     },
     { warmPagesMax: 2, ...settings },
   )
+  const take = (tenant: TenantId, signal: AbortSignal, isApart = false) =>
+    pool.take({ tenant, isLone: false, isApart }, signal)
   const render = async (tenant: TenantId, isLone = false) => {
-    const page = await pool.take({ tenant, isLone }, NEVER)
+    const page = await pool.take({ tenant, isLone, isApart: false }, NEVER)
     await pool.release(page, true)
     return page
   }
   return {
-    take: (tenant: TenantId, signal: AbortSignal) => pool.take({ tenant, isLone: false }, signal),
+    take,
     release: (page: PrintPage, isSound: boolean) => pool.release(page, isSound),
     render,
     opened,
     browsers,
+    separate,
     opening,
+    closing,
     clock,
     weight,
     successor,
@@ -82,14 +99,17 @@ function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
   }
 }
 
-function aPage(browser: RunningBrowser, clear = async () => {}): PrintPage {
+function aPage(browser: RunningBrowser, closing: { isInTime: boolean }): PrintPage {
   const gone = new AbortController()
   return {
     browser,
     gone: AbortSignal.any([gone.signal, browser.gone]),
     print: () => Promise.reject(new Error('nobody prints here')),
-    clear,
-    close: async () => gone.abort(),
+    clear: async () => {},
+    async close() {
+      gone.abort()
+      return closing.isInTime
+    },
   }
 }
 
@@ -225,6 +245,78 @@ test('ends a browser that retires while its next page is still opening', async (
   resolve()
   await rest()
   expect(browsers[0]?.gone.aborted).toBe(true)
+})
+
+test('retires a browser in which a page does not close in time, and leaves it to those who are at work in it', async () => {
+  const { take, release, render, browsers, closing } = aPool()
+  const [abandoned, victim] = [await take(ROAD, NEVER), await take(ACME, NEVER)]
+  closing.isInTime = false
+  await release(abandoned, false)
+  closing.isInTime = true
+  await rest()
+  const [old, next] = browsers
+  expect([browsers.length, old?.gone.aborted, victim.gone.aborted]).toEqual([2, false, false])
+  expect((await render(ROAD)).browser).toBe(next)
+  await release(victim, true)
+  expect(browsers.map(({ gone }) => gone.aborted)).toEqual([true, false])
+})
+
+test('retires a browser that gives no page, and leaves it to those who are at work in it', async () => {
+  const { take, browsers, opening, successor } = aPool()
+  const victim = await take(ACME, NEVER)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  successor.hold = promise
+  opening.failure = new Error('no page')
+  await expect(take(ROAD, NEVER)).rejects.toThrow('no page')
+  opening.failure = undefined
+  resolve()
+  await rest()
+  const [old, next] = browsers
+  expect([browsers.length, old?.gone.aborted]).toEqual([2, false])
+  expect((await take(ROAD, NEVER)).browser).toBe(next)
+  expect(victim.gone.aborted).toBe(false)
+})
+
+test('kills a browser that gives no page, or does not close one, where nobody is at work in it', async () => {
+  const { take, browsers, opening } = aPool()
+  opening.failure = new Error('no page')
+  await expect(take(ACME, NEVER)).rejects.toThrow('no page')
+  expect(browsers[0]?.gone.aborted).toBe(true)
+  const other = aPool()
+  const page = await other.take(ACME, NEVER)
+  other.closing.isInTime = false
+  await other.release(page, false)
+  expect(other.browsers[0]?.gone.aborted).toBe(true)
+})
+
+test('launches a browser for a document that is to be apart, gives nobody else a page of it, and ends it after', async () => {
+  const { take, release, render, browsers, separate } = aPool()
+  const apart = await take(ACME, NEVER, true)
+  const [own] = separate
+  expect([apart.browser, separate.length]).toEqual([own, 1])
+  expect((await render(ACME)).browser).toBe(browsers[0])
+  await release(apart, true)
+  expect([own?.gone.aborted, browsers[0]?.gone.aborted]).toEqual([true, false])
+  expect((await render(ACME)).browser).toBe(browsers[0])
+})
+
+test('ends the browser of a document that is to be apart and gives up, or gets no page', async () => {
+  const { take, separate, opening, opened } = aPool()
+  const held = Promise.withResolvers<void>()
+  await rest()
+  opening.hold = held.promise
+  const controller = new AbortController()
+  const given = take(ACME, controller.signal, true)
+  await rest()
+  controller.abort(new Error('deadline'))
+  await expect(given).rejects.toThrow('deadline')
+  held.resolve()
+  opening.hold = undefined
+  await rest()
+  expect(opened.at(-1)?.browser).toBe(separate[0])
+  opening.failure = new Error('no page')
+  await expect(take(ACME, NEVER, true)).rejects.toThrow('no page')
+  expect(separate.map(({ gone }) => gone.aborted)).toEqual([true, true])
 })
 
 test('retires a browser at its age, with the next document', async () => {

@@ -26,10 +26,12 @@ export interface PageRequest {
   readonly tenant: TenantId
   /** Must no other document have been on the page, nor come after? */
   readonly isLone: boolean
+  /** Must no other document be in its browser? Then that is launched for it, and ends with it. */
+  readonly isApart: boolean
 }
 
 export interface PagePool {
-  /** A page for one document. To be released. Throws `render_crashed` when no browser gives one. */
+  /** A page for one document. To be released. Throws `render_crashed` when no browser starts, and `BrowserLost` when it gives no page. */
   take(request: PageRequest, signal: AbortSignal): Promise<PrintPage>
   /** Gives a page back; `isSound` when its document came out. Resolves when nothing of that document is at work any more. Never rejects. */
   release(page: PrintPage, isSound: boolean): Promise<void>
@@ -51,7 +53,7 @@ interface PoolPorts {
 }
 
 /** What the pool knows of a page that was taken at least once. */
-interface Use extends PageRequest {
+interface Use extends Pick<PageRequest, 'tenant' | 'isLone'> {
   renders: number
 }
 
@@ -81,17 +83,19 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
 
   nursery.fill()
   return {
-    async take({ tenant, isLone }, signal) {
-      const page = (isLone ? undefined : warm(tenant)) ?? (await nursery.take(signal))
+    async take({ tenant, isLone, isApart }, signal) {
+      const known = isLone || isApart ? undefined : warm(tenant)
+      const page = known ?? (await (isApart ? fleet.openApart(signal) : nursery.take(signal)))
       idle.delete(page)
       const use = uses.get(page) ?? { tenant, isLone, renders: 0 }
       assert(use.tenant === tenant && use.isLone === isLone, 'a page serves one tenant, or one document')
       use.renders += 1
       uses.set(page, use)
-      fleet.count(page.browser)
+      fleet.begin(page.browser)
       return page
     },
     async release(page, isSound) {
+      fleet.end(page.browser)
       const use = uses.get(page)
       const isWorn = use === undefined || use.isLone || use.renders >= pageRendersMax
       if (isSound && !isWorn && fleet.isFit(page) && (await isCleared(page))) idle.add(page)
@@ -168,10 +172,13 @@ function openNursery({ supply }: PoolPorts, fleet: Fleet): Nursery {
 
 interface Fleet {
   open(browser: RunningBrowser): Promise<PrintPage>
+  /** A page in a browser that has no other, and ends with it. */
+  openApart(signal: AbortSignal): Promise<PrintPage>
   /** Never rejects. */
   close(page: PrintPage): Promise<void>
-  /** Counts a document. */
-  count(browser: RunningBrowser): void
+  /** A document is at work in it from here on. */
+  begin(browser: RunningBrowser): void
+  end(browser: RunningBrowser): void
   /** Looks how large a browser has grown, now and then. Never rejects. */
   weigh(browser: RunningBrowser): Promise<void>
   /** May the page have another document? */
@@ -184,6 +191,8 @@ interface Tally {
   weighedAt: number
   renders: number
   pages: number
+  /** Documents at work. */
+  busy: number
   /** Is its successor being started, or running? */
   isRetiring: boolean
   isRetired: boolean
@@ -191,29 +200,33 @@ interface Tally {
 
 const MIB = 1024 * 1024
 
+type TallyOf = (browser: RunningBrowser) => Tally
+
 /** The tally of each browser, begun when it is first asked for. */
-function tallies(clock: Clock): (browser: RunningBrowser) => Tally {
+function tallies(clock: Clock): TallyOf {
   const known = new WeakMap<RunningBrowser, Tally>()
   return (browser) => {
     const now = clock.monotonic()
-    const fresh = { bornAt: now, weighedAt: now, renders: 0, pages: 0, isRetiring: false, isRetired: false }
+    const fresh = { bornAt: now, weighedAt: now, renders: 0, pages: 0, busy: 0, isRetiring: false, isRetired: false }
     const tally = known.get(browser) ?? fresh
     known.set(browser, tally)
     return tally
   }
 }
 
-/** Retires each browser in its time: the next one is running before, and the pages in use are finished. */
-function openFleet(ports: PoolPorts, options: { rendersMax: number; onRetired: () => void }): Fleet {
-  const { supply, open, clock, log } = ports
-  const tallyOf = tallies(clock)
+interface Retirement {
+  /** Retires a browser: the next one is running before, and the pages in use are finished. */
+  soon(browser: RunningBrowser, reason: object): void
+  /** Ends a browser that has not done as it was told, at once where nobody is at work in it. */
+  distrust(browser: RunningBrowser, cause: string): Promise<void>
+  /** A page of it has gone. */
+  leave(browser: RunningBrowser): Promise<void>
+}
+
+function openRetirement({ supply, clock, log }: PoolPorts, tallyOf: TallyOf, onRetired: () => void): Retirement {
   const killIfDone = async (browser: RunningBrowser) => {
     const { isRetired, pages } = tallyOf(browser)
     if (isRetired && pages === 0) await browser.kill()
-  }
-  const leave = (browser: RunningBrowser) => {
-    tallyOf(browser).pages -= 1
-    return killIfDone(browser)
   }
 
   async function retire(browser: RunningBrowser, reason: object): Promise<void> {
@@ -222,34 +235,73 @@ function openFleet(ports: PoolPorts, options: { rendersMax: number; onRetired: (
     tally.isRetiring = true
     await supply.replace()
     tally.isRetired = true
-    log.info(
-      { renders: tally.renders, ageMs: Math.round(clock.monotonic() - tally.bornAt), ...reason },
-      'browser retired',
-    )
-    options.onRetired()
+    const ageMs = Math.round(clock.monotonic() - tally.bornAt)
+    log.info({ renders: tally.renders, ageMs, ...reason }, 'browser retired')
+    onRetired()
     await killIfDone(browser)
   }
 
+  // Closing the supply is all that ends it early, and it ends the browser as well.
+  const soon = (browser: RunningBrowser, reason: object) => void retire(browser, reason).catch(() => undefined)
   return {
-    async open(browser) {
-      tallyOf(browser).pages += 1
+    soon,
+    async distrust(browser, cause) {
+      if (tallyOf(browser).busy === 0) await browser.kill()
+      else soon(browser, { cause })
+    },
+    leave(browser) {
+      tallyOf(browser).pages -= 1
+      return killIfDone(browser)
+    },
+  }
+}
+
+function openFleet(ports: PoolPorts, options: { rendersMax: number; onRetired: () => void }): Fleet {
+  const { supply, open, clock } = ports
+  const tallyOf = tallies(clock)
+  const retirement = openRetirement(ports, tallyOf, options.onRetired)
+
+  async function openIn(browser: RunningBrowser): Promise<PrintPage> {
+    tallyOf(browser).pages += 1
+    try {
+      return await open(browser)
+    } catch (error) {
+      await retirement.distrust(browser, 'it could not open a page')
+      await retirement.leave(browser)
+      throw error
+    }
+  }
+
+  async function close(page: PrintPage): Promise<void> {
+    // What did not close in time goes with its browser, if not before.
+    if (!(await page.close())) await retirement.distrust(page.browser, 'a page did not close')
+    await retirement.leave(page.browser)
+  }
+
+  return {
+    open: openIn,
+    close,
+    async openApart(signal) {
+      const browser = await supply.separate(signal)
+      // From its first moment, so that nobody else is given a page of it.
+      Object.assign(tallyOf(browser), { isRetiring: true, isRetired: true })
+      const opening = openIn(browser)
       try {
-        return await open(browser)
+        return await abortable(opening, signal)
       } catch (error) {
-        await leave(browser)
+        opening.then(close).catch(() => undefined)
         throw error
       }
     },
-    async close(page) {
-      await page.close()
-      await leave(page.browser)
-    },
-    count(browser) {
+    begin(browser) {
       const tally = tallyOf(browser)
       tally.renders += 1
+      tally.busy += 1
       const isWorn = tally.renders >= options.rendersMax || clock.monotonic() - tally.bornAt >= BROWSER_AGE_MS_MAX
-      // Closing the supply is all that ends this early, and it ends the browser as well.
-      if (isWorn) retire(browser, {}).catch(() => undefined)
+      if (isWorn) retirement.soon(browser, {})
+    },
+    end(browser) {
+      tallyOf(browser).busy -= 1
     },
     async weigh(browser) {
       const tally = tallyOf(browser)
@@ -257,7 +309,7 @@ function openFleet(ports: PoolPorts, options: { rendersMax: number; onRetired: (
       tally.weighedAt = clock.monotonic()
       const bytes = (await browser.memoryBytes()) ?? 0
       const bytesMax = (BROWSER_KEPT_MIB_MAX + tally.pages * PAGE_KEPT_MIB_MAX) * MIB
-      if (bytes > bytesMax) await retire(browser, { bytes }).catch(() => undefined)
+      if (bytes > bytesMax) retirement.soon(browser, { bytes })
     },
     isFit: ({ gone, browser }) => !gone.aborted && !tallyOf(browser).isRetired,
   }

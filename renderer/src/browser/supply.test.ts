@@ -114,6 +114,40 @@ test('gives the old browser until its replacement runs', async () => {
   expect(first.gone.aborted).toBe(false)
 })
 
+test('launches a separate browser that it gives nobody else, and does not replace', async () => {
+  const { supply, clock, launched, launches } = aSupply(['runs'])
+  const shared = await supply.current(NEVER)
+  const separate = await supply.separate(NEVER)
+  expect([launched.indexOf(separate), await supply.current(NEVER)]).toEqual([1, shared])
+  await separate.kill()
+  await clock.advance(60_000)
+  expect([launches(), await supply.current(NEVER)]).toEqual([2, shared])
+})
+
+test('kills a separate browser that comes when nobody waits for it any more, and launches none for who has gone', async () => {
+  const { supply, clock, launched, launches } = aSupply(['runs', 'fails', 'runs'])
+  await supply.current(NEVER)
+  const controller = new AbortController()
+  const waiting = supply.separate(controller.signal)
+  controller.abort(new Error('deadline'))
+  await expect(waiting).rejects.toThrow('deadline')
+  await clock.advance(100)
+  expect(launched.map(({ gone }) => gone.aborted)).toEqual([false, true])
+  await expect(supply.separate(controller.signal)).rejects.toThrow('deadline')
+  expect(launches()).toBe(3)
+})
+
+test('kills a separate browser that gives no sign of life, and all of them when it closes', async () => {
+  const { supply, clock, launched } = aSupply(['runs', 'is mute', 'runs'])
+  await supply.current(NEVER)
+  const mute = await supply.separate(NEVER)
+  await clock.advance(BROWSER_ASKED_EVERY_MS + BROWSER_ANSWER_MS_MAX)
+  expect(mute.gone.aborted).toBe(true)
+  await supply.separate(NEVER)
+  await supply[Symbol.asyncDispose]()
+  expect(launched.map(({ gone }) => gone.aborted)).toEqual([true, true, true])
+})
+
 test('kills every browser when it closes, and launches no more', async () => {
   const { supply, clock, launched, launches } = aSupply(['runs'])
   await supply.current(NEVER)

@@ -20,6 +20,8 @@ export interface BrowserSupply extends AsyncDisposable, Presence {
   current(signal: AbortSignal): Promise<RunningBrowser>
   /** Launches a successor. Resolves when `current` gives it. */
   replace(): Promise<void>
+  /** Launches one that `current` never gives, to be killed by whoever asked for it. Rejects as `current` does. */
+  separate(signal: AbortSignal): Promise<RunningBrowser>
 }
 
 /** How long a render waits for a browser to start. Below a plan's deadline: a render is not to blame for it. */
@@ -61,14 +63,18 @@ export function openBrowserSupply(ports: SupplyPorts): BrowserSupply {
     return launching
   }
 
-  function adopt(next: RunningBrowser): RunningBrowser {
-    const bornAt = clock.monotonic()
-    current = next
-    presence.came()
+  function keep(next: RunningBrowser): RunningBrowser {
     living.add(next)
     void killWhenMute(next, ports)
+    next.gone.addEventListener('abort', () => living.delete(next))
+    return next
+  }
+
+  function adopt(next: RunningBrowser): RunningBrowser {
+    const bornAt = clock.monotonic()
+    current = keep(next)
+    presence.came()
     next.gone.addEventListener('abort', () => {
-      living.delete(next)
       // One that retires is killed too, and is not the current one then.
       if (current !== next) return
       current = undefined
@@ -81,28 +87,63 @@ export function openBrowserSupply(ports: SupplyPorts): BrowserSupply {
     return next
   }
 
+  const separate = openSeparate(async () => keep(await launcher.launch()), clock)
   void launchNext()
   return {
     state: () => presence.state(),
     ready: (signal) => presence.ready(signal),
     async current(signal) {
-      if (current !== undefined) return current
-      const patience = clock.timeout(BROWSER_WAIT_MS_MAX)
-      try {
-        return await abortable(launchNext(), AbortSignal.any([signal, patience]))
-      } catch (cause) {
-        signal.throwIfAborted()
-        throw new ServiceError('render_crashed', 'no browser could be started', { cause })
-      }
+      return current ?? (await patiently(launchNext(), { clock, signal }))
     },
     async replace() {
       await launchNext()
     },
+    separate: (signal) => separate.launch(signal),
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the browser supply was closed'))
-      await launching?.catch(() => undefined)
+      await Promise.allSettled([launching, separate.settled()])
       await Promise.all(Array.from(living, (browser) => browser.kill()))
     },
+  }
+}
+
+/** Waits for a launch as long as a render may. */
+async function patiently(
+  launched: Promise<RunningBrowser>,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<RunningBrowser> {
+  const patience = clock.timeout(BROWSER_WAIT_MS_MAX)
+  try {
+    return await abortable(launched, AbortSignal.any([signal, patience]))
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw new ServiceError('render_crashed', 'no browser could be started', { cause })
+  }
+}
+
+interface SeparateLaunches {
+  launch(signal: AbortSignal): Promise<RunningBrowser>
+  /** Resolves when none is under way. */
+  settled(): Promise<unknown>
+}
+
+/** Launches that somebody waits for alone: what comes too late for them is killed. */
+function openSeparate(start: () => Promise<RunningBrowser>, clock: Clock): SeparateLaunches {
+  const underWay = new Set<Promise<RunningBrowser>>()
+  return {
+    async launch(signal) {
+      signal.throwIfAborted()
+      const launched = start()
+      underWay.add(launched)
+      launched.catch(() => undefined).finally(() => underWay.delete(launched))
+      try {
+        return await patiently(launched, { clock, signal })
+      } catch (error) {
+        launched.then((late) => late.kill()).catch(() => undefined)
+        throw error
+      }
+    },
+    settled: () => Promise.allSettled(underWay),
   }
 }
 

@@ -1,8 +1,8 @@
 /**
  * The html engine: a tenant's Liquid template becomes HTML in a render thread, and a PDF in Chromium, on a slot of
  * puppeteer-cluster. One browser serves all slots; it has no network, runs scripts of a page only where template and plan say so,
- * and is replaced when it is worn, crashed or disobedient. What happens to a render is told to its caller at once, and to the
- * slot when it is free again.
+ * and is replaced when it is worn, crashed or disobedient. A document that loses it is begun again in a browser of its own. What
+ * happens to a render is told to its caller at once, and to the slot when it is free again.
  */
 import { join } from 'node:path'
 import { abortable } from '@platen/contract/bell.ts'

@@ -85,12 +85,16 @@ describe('SIGKILL', () => {
 })
 
 describe('SIGSTOP', () => {
-  test('of a browser in the middle of a render ends that as a crash, long before its deadline, and leaves no process', async () => {
+  test('of each browser it has in the middle of a render ends that as a crash, long before its deadline, and leaves no process', async () => {
     await using opened = await anEngine({ slots: 1 })
     const { render } = await endlessRender(opened)
     const [browser] = processesOf(opened, '')
     process.kill(browser?.pid ?? 0, 'SIGSTOP')
-    // Its deadline is never: only the missing sign of life can end it.
+    // Its deadline is never: only the missing sign of life can end it. Then it is begun again, in a browser of its own.
+    const isAtWork = (group: number) => membersOf(group).some(({ busy }) => busy >= BUSY)
+    const own = () => browsersOf(opened.profileDir).find(({ pid, group }) => pid !== browser?.pid && isAtWork(group))
+    await vi.waitFor(() => expect(own()).toBeDefined(), PATIENCE)
+    process.kill(own()?.pid ?? 0, 'SIGSTOP')
     await expect(render).rejects.toMatchObject({ code: 'render_crashed' })
     expect(await insist(opened, '<p>after')).toBe('after')
     await vi.waitFor(() => expect(membersOf(browser?.group ?? 0)).toEqual([]), PATIENCE)

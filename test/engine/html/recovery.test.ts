@@ -76,10 +76,14 @@ describe('an aborted render', () => {
 })
 
 describe('a crash', () => {
-  test('of the browser fails its renders with render_crashed, and the next ones come out', async () => {
+  test('of the browser fails its renders with render_crashed when those of their own crash too, and the next ones come out', async () => {
     await using opened = await anEngine({ slots: 2 })
     const { renders, group } = await endlessRenders(opened, 2)
     process.kill(group, 'SIGKILL')
+    const isAtWork = (own: number) => renderers(own).some(({ busy }) => busy >= BUSY)
+    const atWork = () => browsersOf(opened.profileDir).filter((own) => own.group !== group && isAtWork(own.group))
+    await waitFor(() => expect(atWork()).toHaveLength(2))
+    for (const own of atWork()) process.kill(own.group, 'SIGKILL')
     for (const render of renders) await expect(render).rejects.toMatchObject({ code: 'render_crashed' })
     expect(textOf(await opened.render(aWork('<p>next')))).toBe('next')
     await waitFor(() => expect(membersOf(group)).toEqual([]))
