@@ -35,6 +35,7 @@ import {
 import { SETTINGS } from '@platen/embedded/config.ts'
 import { SETTINGS as OPERATOR_SETTINGS } from '@platen/operator/config.ts'
 import { SETTINGS as RENDERER_SETTINGS } from '@platen/renderer/config.ts'
+import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
 import { SETTINGS as WEBHOOKS_SETTINGS } from '@platen/webhooks/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
@@ -209,6 +210,7 @@ function limitsTable(): string {
       ['pages', count(PDF_PAGES_MAX)],
       ['the PDF', mib(PDF_BYTES_MAX)],
       ['react_pdf: elements and texts', count(ELEMENTS_MAX)],
+      ['react_pdf: values and keys in them, as JSON', count(TREE_VALUES_MAX)],
       ['react_pdf: elements within each other', count(ELEMENT_DEPTH_MAX)],
       [
         'react_pdf: memory and stack of the component',

@@ -105,6 +105,14 @@ describe('a task', () => {
     expect(filled).toEqual({ html: '<p>Zoë</p>', missing: '' })
   })
 
+  test('tells of what it was given no more than is shown of a failure, be it a render or a check', async () => {
+    const work = aWork({ document: "<Page><View {...{ ['x'.repeat(1e7)]: 1 }} /></Page>" })
+    const shown = expect.stringMatching(/^.{1000}$/)
+    await expect(shared.run({ kind: 'react_pdf', work }, NEVER)).rejects.toMatchObject({ message: shown })
+    const check = { source: work.template, assets: [], sampleData: {} }
+    expect(await shared.run({ kind: 'check', check }, NEVER)).toEqual([{ engine: 'react_pdf', message: shown }])
+  })
+
   test('may be to check a template', async () => {
     const { template } = aWork({ source: 'export const a = 1' })
     expect(await shared.run({ kind: 'check', check: { source: template, assets: [] } }, NEVER)).toEqual([

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
@@ -86,14 +87,18 @@ function say(port: MessagePort, reply: ThreadReply): void {
   port.postMessage(reply, isRendering ? [reply.value.pdf.buffer] : [])
 }
 
+/** Cut to what is shown of it, as a message may quote all that a template gave. */
 function failureOf(error: unknown): ThreadReply {
   if (error instanceof FilesWanted) return { kind: 'wanting', urls: error.urls }
-  if (!(error instanceof Error)) return { kind: 'failed', message: String(error) }
-  if (error instanceof ServiceError && isFailureCode(error.code)) {
-    return { kind: 'failed', code: error.code, message: error.message }
-  }
-  return { kind: 'failed', message: error.message, ...(error.stack === undefined ? {} : { stack: error.stack }) }
+  if (!(error instanceof Error)) return { kind: 'failed', message: String(error).slice(0, FAILURE_MESSAGE_CHARS_MAX) }
+  const message = error.message.slice(0, FAILURE_MESSAGE_CHARS_MAX)
+  if (error instanceof ServiceError && isFailureCode(error.code)) return { kind: 'failed', code: error.code, message }
+  const stack = error.stack?.slice(0, STACK_CHARS_MAX)
+  return { kind: 'failed', message, ...(stack === undefined ? {} : { stack }) }
 }
+
+/** A few dozen frames. */
+const STACK_CHARS_MAX = 10_000
 
 /** A document with something of everything that is common; nobody sees it. */
 const WARM_UP: RenderWork = {

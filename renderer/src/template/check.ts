@@ -7,7 +7,7 @@
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { SANDBOX_CHECK_INTERRUPTS_MAX } from '@platen/contract/limit.ts'
+import { FAILURE_MESSAGE_CHARS_MAX, SANDBOX_CHECK_INTERRUPTS_MAX } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
@@ -76,7 +76,7 @@ async function faultsOf(engine: Engine, check: () => unknown): Promise<readonly 
     await check()
     return []
   } catch (error) {
-    if (error instanceof ServiceError) return [{ engine, message: error.message }]
+    if (error instanceof ServiceError) return [{ engine, message: error.message.slice(0, FAILURE_MESSAGE_CHARS_MAX) }]
     throw error
   }
 }

@@ -20,7 +20,8 @@ import {
 import type { RenderOptions } from '@platen/contract/render.ts'
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 import { suggestion } from './element/primitive.ts'
-import { openFormatter } from './sandbox/intl.ts'
+import { LONG_QUESTION, openFormatter, QUESTION_CHARS_MAX } from './sandbox/intl.ts'
+import { holdsMoreValues, TREE_VALUES_MAX } from './sandbox/json.ts'
 import { type Machine, type MemoryImage, openMachineShop } from './sandbox/machine.ts'
 import { SHIM } from './sandbox/shim.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
@@ -81,7 +82,7 @@ function openBench(machine: Machine): Bench {
   let isBroken = false
   let evaluations = 0
   let format = openFormatter()
-  const host = context.newFunction('host', (question) => context.newString(format(context.getString(question))))
+  const host = context.newFunction('host', (question) => context.newString(formatted(context, question, format)))
   const shim = context.unwrapResult(context.evalCode(SHIM, 'platen.js'))
   const empty = machine.copy()
   const memory = openMemory(machine, empty)
@@ -127,9 +128,7 @@ function openBench(machine: Machine): Bench {
         const answer = attempt(program, () =>
           context.callFunction(context.getProp(template, method), context.undefined, ...args),
         )
-        const chars = context.getNumber(context.getProp(answer, 'length'))
-        if (chars > SANDBOX_TREE_CHARS_MAX) throw templateError(TOO_LARGE)
-        return parse(context.getString(answer))
+        return treeOf(context, answer)
       }
       return {
         nodes: data === undefined ? [] : ask('begin', context.newString(JSON.stringify({ data, options }))),
@@ -140,6 +139,11 @@ function openBench(machine: Machine): Bench {
       }
     },
   }
+}
+
+/** Of a text, without reading it. */
+function charsOf(context: QuickJSContext, text: QuickJSHandle): number {
+  return context.getNumber(context.getProp(text, 'length'))
 }
 
 /** The memory of a machine that holds `image`, as nothing has run since. It need not be put back to where it is. */
@@ -157,8 +161,18 @@ function openMemory(machine: Machine, image: MemoryImage) {
   }
 }
 
-/** A template that rewrites the builtins of its sandbox can spoil its own answer, and nothing else. */
-function parse(json: string): Json {
+function formatted(context: QuickJSContext, question: QuickJSHandle, format: (question: string) => string): string {
+  return charsOf(context, question) > QUESTION_CHARS_MAX ? LONG_QUESTION : format(context.getString(question))
+}
+
+/**
+ * A template that rewrites the builtins of its sandbox can spoil its own answer, and nothing else. Until JSON has been read nothing
+ * ends its thread, so its values are counted before: in a loop, which can be ended.
+ */
+function treeOf(context: QuickJSContext, answer: QuickJSHandle): Json {
+  if (charsOf(context, answer) > SANDBOX_TREE_CHARS_MAX) throw templateError(TOO_LARGE)
+  const json = context.getString(answer)
+  if (holdsMoreValues(json, TREE_VALUES_MAX)) throw templateError(TOO_MANY)
   try {
     // JSON.parse gives nothing but Json.
     return JSON.parse(json) as Json
@@ -171,6 +185,8 @@ function parse(json: string): Json {
 const BRANCHES_PER_INTERRUPT = 10_000
 
 const TOO_LARGE = `${TEMPLATE_FILE}: the element tree is larger than ${SANDBOX_TREE_CHARS_MAX / 2 ** 20} MiB`
+
+const TOO_MANY = `${TEMPLATE_FILE}: the element tree has more than ${TREE_VALUES_MAX} values and keys`
 
 type Result = ReturnType<QuickJSContext['evalCode']>
 

@@ -60,6 +60,9 @@ function locate(source: string, line: number, column: number): string {
   return isSameLine ? `${TEMPLATE_FILE}:${line}:${entry.originalColumn + 1}` : `${TEMPLATE_FILE}:${line}`
 }
 
+/** A name that can be looked for. One out of a sandbox need not be in the source, and can be longer than any expression may be. */
+const NAME = /^[\w$-]{1,100}$/
+
 /** Lines of a source that one element's props are looked for in. */
 const PROP_LINES_MAX = 50
 
@@ -69,7 +72,7 @@ const PROP_LINES_MAX = 50
  */
 function find(source: string, { line, element, prop }: ElementSpot): string {
   const lines = source.split('\n').slice(line - 1, line - 1 + PROP_LINES_MAX)
-  const names = element === undefined || !/^[\w$]+$/.test(element) ? '' : element
+  const names = element === undefined || !NAME.test(element) ? '' : element
   const tags =
     names === ''
       ? []
@@ -86,7 +89,7 @@ function find(source: string, { line, element, prop }: ElementSpot): string {
 
 /** Where a prop is named in the text of an opening tag and what follows it: before the next tag, and not within a longer name. */
 function propIn(text: string, prop: string): number | undefined {
-  if (!/^[\w$-]+$/.test(prop)) return undefined
+  if (!NAME.test(prop)) return undefined
   const tag = /^<[^<]*/.exec(text)?.[0] ?? ''
   const found = new RegExp(`\\s${prop.replaceAll('$', '\\$')}(?=[\\s=/>])`).exec(tag)
   return found === null ? undefined : found.index + 1

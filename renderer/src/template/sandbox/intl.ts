@@ -1,5 +1,7 @@
 /** The one thing a sandboxed template may ask of its host: to write and compare as people of some locale do. JSON in, JSON out. */
 
+/** Characters of a question: a long list of long names. */
+export const QUESTION_CHARS_MAX = 2 ** 20
 /** Characters of a locale or an option: real ones are far shorter. */
 const WORD_CHARS_MAX = 100
 /** Characters of a text that is compared or listed: what is sorted or enumerated is a name. */
@@ -14,6 +16,11 @@ const DEFAULT_LOCALE = 'en-US'
 
 type Method = (...values: readonly unknown[]) => unknown
 type Formatter = Readonly<Record<string, Method>>
+
+/** The answer to a longer question, which is not to be read. */
+export const LONG_QUESTION = JSON.stringify({
+  error: `what is to be formatted is longer than ${QUESTION_CHARS_MAX} characters`,
+})
 
 /**
  * Answers `[kind, method, locales, options, ...values]` with `{ value }` or `{ error }`, where kind is one of `FORMATTERS`. Without
