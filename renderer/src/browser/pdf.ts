@@ -1,19 +1,17 @@
-/** What there is to say and to mend of a PDF as Chromium writes it, without parsing it. Pure. */
+/** What there is to say and to mend of a PDF as Chromium writes it, without reading more of it than that takes. Pure. */
+import { referenceOf } from '../pdf/syntax.ts'
+import { openUpdate } from '../pdf/update.ts'
 
 /** The moment documents claim to be made at, as equal input is to give equal bytes: that of react_pdf's. */
 const DATE = '20000101000000'
 
 const DATE_KEYS = ['/CreationDate (D:', '/ModDate (D:']
-const COUNT_KEY = '/Count '
 
-/** The pages of a PDF. Skia writes its page tree in plain text; the root counts all, and what else looks like a count is smaller or the author's own doing. */
-export function countPages(pdf: Buffer): number {
-  let pages = 0
-  for (let at = pdf.indexOf(COUNT_KEY); at !== -1; at = pdf.indexOf(COUNT_KEY, at + 1)) {
-    const digits = /^\d{1,9}/.exec(pdf.toString('latin1', at + COUNT_KEY.length, at + COUNT_KEY.length + 9))?.[0]
-    pages = Math.max(pages, Number(digits ?? 0))
-  }
-  return pages
+/** The pages of a PDF, as the root of its page tree has them: what a document's own text says is never looked at. */
+export function countPages(pdf: Uint8Array): number {
+  const update = openUpdate(pdf)
+  const tree = referenceOf(update.read(update.root).get('Pages') ?? '')
+  return tree === undefined ? 0 : Number(update.read(tree).get('Count'))
 }
 
 /** Writes a fixed date over those in `pdf`, digit by digit, so that no offset moves. Returns the same bytes. */

@@ -43,6 +43,8 @@ describe('a document', () => {
   test.for([
     ['its own', '<title>Rechnung № 7</title><p>x', 'Rechnung № 7'],
     ['the template’s name where it has none', '<p>x', 'The template’s name'],
+    ['what looks like a count of pages', '<title>/Count 999999999</title><p>x', '/Count 999999999'],
+    ['the first characters of a long one', `<title>${'t'.repeat(1e5)}</title><p>x`, 't'.repeat(1000)],
     ['the template’s name where its own is empty', '<title> </title><p>x', 'The template’s name'],
     [
       'the template’s name where an element hides the title',

@@ -1,6 +1,7 @@
 /** A document into a page: its HTML with everything it shows, the options in force over it, and what it turns out to hold. */
 import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import { METADATA_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { RenderOptions } from '@platen/contract/render.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
@@ -72,7 +73,8 @@ export async function load(frame: Frame, document: PrintDocument, ended: AbortSi
 
   const css = pageRules(options, source?.size)
   const mayNameFonts = document.remote !== undefined || NAMES_FONTS.test(html)
-  if (css !== '' || !HAS_TITLE.test(html) || mayNameFonts || isScripted) {
+  const isTitled = HAS_TITLE.test(html) && !HAS_LONG_TITLE.test(html)
+  if (css !== '' || !isTitled || mayNameFonts || isScripted) {
     const hosts = document.remote?.allowedHosts ?? []
     const finish = { title, css, isScripted, hosts, needsAllFonts: HAS_MARGIN_BOXES.test(html) }
     const [family] = (await atMost(run<readonly string[]>(finishing(finish)), patience, ended)) ?? []
@@ -141,5 +143,6 @@ async function evaluate<Result>(session: CDPSession, expression: string, world: 
 
 // The expressions are linear in the length of the HTML, which is hostile and up to 20 MiB long.
 const HAS_TITLE = /<title>\s{0,9}[^<\s]/i
+const HAS_LONG_TITLE = new RegExp(`<title>[^<]{${METADATA_CHARS_MAX}}`, 'i')
 const NAMES_FONTS = /@font-face/i
 const HAS_MARGIN_BOXES = /@(?:top|right|bottom|left)-/i

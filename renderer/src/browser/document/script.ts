@@ -44,7 +44,7 @@ export interface Finish {
   readonly hosts: readonly string[]
 }
 
-/** Makes a document ready to print, and gives the families of those fonts of the template that it could not load. */
+/** Makes a document ready to print, its title no longer than metadata may be, and gives the families of those fonts of the template that it could not load. */
 export function finishing(finish: Finish): string {
   return `(${FINISH})(${JSON.stringify({ ...finish, fontOrigin: FONT_ORIGIN })})`
 }
@@ -58,7 +58,8 @@ const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, host
   const make = (name) => Document.prototype.createElement.call(document, name)
   // Only a script can have taken it away.
   const root = Document.prototype.querySelector.call(document, ':root') ?? Node.prototype.appendChild.call(document, make('html'))
-  if (own('title').get.call(document) === '') own('title').set.call(document, title)
+  const name = own('title').get.call(document)
+  if (name === '' || name.length > ${METADATA_CHARS_MAX}) own('title').set.call(document, name.slice(0, ${METADATA_CHARS_MAX}) || title)
   const styles = css === '' ? [] : [0, 1].map(() => make('style'))
   for (const style of styles) style.textContent = css
   if (css !== '') root.prepend(styles[0]), root.append(styles[1])

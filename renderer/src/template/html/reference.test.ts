@@ -51,6 +51,16 @@ describe('a document', () => {
     expect(withFonts(part(html), ASSETS, [face])).toBe(`${before}${RULE}${after}`)
   })
 
+  test.for<[string, (html: string) => string, number]>([
+    ['url(asset:a)', (html) => withDigests(part(html), [anAsset('a', aPng(RED))]), 5],
+    ['@font-face{src:url(asset:a)}', (html) => withFonts(part(html), [anAsset('a', aPng(RED))], []), 3],
+  ])('is not made where %s many times becomes longer than HTML may be', ([mention, make, growth]) => {
+    const count = Math.floor(HTML_BYTES_MAX / mention.length)
+    const tooLong = new ServiceError('template_error', 'template.html: with its assets it is longer than 20 MiB')
+    expect(() => make(mention.repeat(count))).toThrow(tooLong)
+    expect(make(mention.repeat(Math.floor(count / growth / 2))).length).toBeLessThan(HTML_BYTES_MAX)
+  })
+
   test('takes fonts it names itself from where Chromium takes them', () => {
     const html =
       "<style>@font-face { font-family: x; src: local(y), url( 'asset:font.ttf' ) } p { background: url(asset:logo.png) }</style>"

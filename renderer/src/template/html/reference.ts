@@ -42,10 +42,23 @@ function shortened(name: string): string {
 
 /**
  * The HTML with the digests of the assets that attributes and styles name. Throws `asset_unavailable` for one the template has
- * not: before Chromium is asked to print a document with a hole.
+ * not: before Chromium is asked to print a document with a hole; and `template_error` where they make it too long.
  */
 export function withDigests({ name: place, html }: Part, assets: readonly Asset[]): string {
-  return html.replace(REFERENCE, (_, opening: string, name: string) => opening + assetNamed(assets, name, place).digest)
+  const grow = growthOf(place, html)
+  return html.replace(REFERENCE, (mention, opening: string, name: string) =>
+    grow(mention, opening + assetNamed(assets, name, place).digest),
+  )
+}
+
+/** Hands on what is to stand in place of a mention. Throws `template_error` when so many of them are longer than HTML may be, before it is made. */
+function growthOf(place: string, html: string): (mention: string, text: string) => string {
+  let length = Buffer.byteLength(html)
+  return (mention, text) => {
+    length += text.length - mention.length
+    if (length > HTML_BYTES_MAX) throw tooLong(place)
+    return text
+  }
 }
 
 // All expressions here are linear in the length of the HTML, which is hostile and up to 20 MiB long.
@@ -58,8 +71,11 @@ export function withFonts(
   fonts: readonly FontReference[],
 ): string {
   const rules = fonts.map((font) => faceRule(font, assetNamed(assets, font.asset, `font ${font.family}`)))
+  const grow = growthOf(place, html)
   const own = html.replace(FACE_RULE, (rule) =>
-    rule.replace(FACE_SOURCE, (_, opening: string, name: string) => opening + fontUrl(assetNamed(assets, name, place))),
+    rule.replace(FACE_SOURCE, (mention, opening: string, name: string) =>
+      grow(mention, opening + fontUrl(assetNamed(assets, name, place))),
+    ),
   )
   if (rules.length === 0) return own
   // After the doctype, as a document without one in front is laid out by other rules; what follows still makes root and head.
@@ -101,15 +117,13 @@ function prologueEnd(html: string): number {
  */
 export function withAssetsInside({ name: place, html }: Part, assets: readonly Asset[]): string {
   const urls = new Map<string, string>()
-  let length = html.length
+  const grow = growthOf(place, html)
   return html.replace(MENTION, (mention, opening: string, name: string) => {
     const asset = find(assets, name)
     if (asset === undefined) return mention
     const url = urls.get(name) ?? dataUrl(asset, place)
     urls.set(name, url)
-    length += url.length
-    if (length > HTML_BYTES_MAX) throw tooLong(place)
-    return opening + url
+    return grow(mention, opening + url)
   })
 }
 
@@ -150,7 +164,7 @@ function dataUrlOf({ buffer, byteOffset, byteLength }: Uint8Array, type: string)
  * what is wanted. Throws `asset_unavailable` for what is no image or may not be fetched, and `template_error` when it becomes too long.
  */
 export function withRemoteInside({ name: place, html }: Part, remote: RemoteImages): string {
-  let length = html.length
+  const grow = growthOf(place, html)
   return html.replace(FAR_IMAGE, (mention, opening: string, text: string) => {
     const url = egressUrl(text.replaceAll('&amp;', '&'), remote.allowedHosts)
     if (url === undefined) return mention
@@ -162,10 +176,7 @@ export function withRemoteInside({ name: place, html }: Part, remote: RemoteImag
     }
     const type = mediaTypeOf(file.bytes)
     if (type?.startsWith('image/') !== true) throw refusal(url, 'it gave no image that can be shown')
-    const data = dataUrlOf(file.bytes, type)
-    length += data.length
-    if (length > HTML_BYTES_MAX) throw tooLong(place)
-    return opening + data
+    return grow(mention, opening + dataUrlOf(file.bytes, type))
   })
 }
 
