@@ -192,21 +192,25 @@ describe('a document beside others', () => {
 })
 
 describe('a document that is itself at fault', () => {
-  test.for<[string, (opened: Opened) => void, number]>([
-    ['its page', killPages, RENDER_ATTEMPTS_MAX],
-    ['its browser, also where it has one of its own', killBrowsers, RENDER_ATTEMPTS_MAX * 2],
-  ])('has failed for good when it has crashed %s at each attempt', async ([, kill, starts]) => {
+  test.for<[string, (opened: Opened) => void, { readonly startsMax: number }]>([
+    ['its page', killPages, { startsMax: RENDER_ATTEMPTS_MAX }],
+    ['its browser, also where it has one of its own', killBrowsers, { startsMax: RENDER_ATTEMPTS_MAX * 2 }],
+  ])('has failed for good when it has crashed %s, at each attempt', async ([, kill, { startsMax }]) => {
     const host = aHeldHost()
     await using opened = await anEngine({ slots: 1, remote: host.remote })
-    const outcome = work(opened, aDocument(VICTIM, 'culprit'))
-    for (let start = 1; start <= starts; start += 1) {
-      await host.whenAsked('victim', start)
+    const ending = new AbortController()
+    const { signal: over } = ending
+    const outcome = work(opened, aDocument(VICTIM, 'culprit')).finally(() => ending.abort())
+    // A start may be lost, too, before it has asked: the browser of the next page dies with all others.
+    for (let starts = 0; !over.aborted; starts = host.times('victim')) {
+      await vi.waitFor(() => expect(over.aborted || host.times('victim') > starts).toBe(true), PATIENCE)
       kill(opened)
     }
     expect(await outcome).toMatchObject({
       attempt: RENDER_ATTEMPTS_MAX,
       outcome: { status: 'failed', error: { code: 'render_crashed' } },
     })
-    expect(host.times('victim')).toBe(starts)
+    expect(host.times('victim')).toBeGreaterThanOrEqual(RENDER_ATTEMPTS_MAX)
+    expect(host.times('victim')).toBeLessThanOrEqual(startsMax)
   })
 })
