@@ -33,8 +33,8 @@ async function underWay(lanes: readonly Lane[] | undefined): Promise<Record<Lane
 }
 
 test.for<[string, readonly Lane[] | undefined, Record<Lane, number>]>([
-  ['all lanes, sync first', undefined, { sync: 3, async: 0, bulk: 0 }],
-  ['sync alone in every slot', ['sync'], { sync: 3, async: 0, bulk: 0 }],
+  ['all lanes, sync first, and one tenant has not all slots for it', undefined, { sync: 2, async: 1, bulk: 0 }],
+  ['sync alone, in every slot but the last, which is for another tenant', ['sync'], { sync: 2, async: 0, bulk: 0 }],
   ['async alone in every slot, none being kept for sync', ['async'], { sync: 0, async: 3, bulk: 0 }],
   ['async before bulk where no sync is served', ['async', 'bulk'], { sync: 0, async: 3, bulk: 0 }],
 ])('a worker serves %s', async ([, lanes, expected]) => {

@@ -26,6 +26,7 @@ import { DEFECT } from './worker/outcome.ts'
 import { insist, type Worker, type WorkerPorts, type WorkerSettings } from './worker/port.ts'
 import { settle } from './worker/settle.ts'
 import { type Load, laneOrder, lanesNow, syncAlone, syncSlotsOf, type Turn, turnAfter } from './worker/slots.ts'
+import { openSyncLine, type SyncLine } from './worker/sync-line.ts'
 import { openWorkSource } from './worker/work-source.ts'
 
 export type { WorkerPorts, WorkerSettings } from './worker/port.ts'
@@ -54,7 +55,8 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   const worker: Worker = { ...ports, engine, settings, source, stopping, leaving }
   const eased = bell()
   const aside = openAside({ clock: ports.clock, isDue: () => eased.ring(), signal: stopping })
-  const line: Line = { consumer, aside, load: { sync: 0, others: 0 }, syncSlots, eased }
+  const syncs = openSyncLine(() => aside.poll('sync') ?? consumer.poll('sync'))
+  const line: Line = { consumer, aside, syncs, load: { sync: 0, others: 0 }, syncSlots, eased }
   ports.meter.serving(engine.name, engine.slots)
   const orderOf = (slot: number) => (slot < syncSlots ? syncAlone : laneOrder)
   await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, line, orderOf(slot))))
@@ -64,6 +66,7 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
 interface Line {
   readonly consumer: RenderConsumer
   readonly aside: Aside
+  readonly syncs: SyncLine
   readonly syncSlots: number
   readonly load: Load
   /** Rung when the slots are at less, or something put aside is due. */
@@ -87,11 +90,12 @@ function onAbort(signal: AbortSignal, act: () => void): Disposable {
 async function serveSlot(worker: Worker, line: Line, order: typeof laneOrder): Promise<void> {
   let turn: Turn = 0
   const { engine, stopping, meter, settings } = worker
-  const { consumer, load, syncSlots, eased } = line
+  const { consumer, syncs, load, syncSlots, eased } = line
   const { lanes: served = LANES } = settings
   while (!stopping.aborted) {
     const lanes = lanesNow(order(turn), { served, load, slots: engine.slots - syncSlots })
-    const delivery = take(line, lanes)
+    const isLastSlot = load.sync + load.others === engine.slots - 1
+    const delivery = take(line, lanes, isLastSlot)
     if (delivery === undefined) {
       const waits = [(signal: AbortSignal) => consumer.arrival(signal), (signal: AbortSignal) => eased.rung(signal)]
       await firstOf(waits, stopping).catch(rethrowUnless(stopping))
@@ -104,13 +108,18 @@ async function serveSlot(worker: Worker, line: Line, order: typeof laneOrder): P
     load[kind] += 1
     await finish(worker, line, delivery)
     load[kind] -= 1
+    if (lane === 'sync') syncs.ended(delivery)
     eased.ring()
   }
 }
 
-function take({ aside, consumer }: Line, lanes: readonly Lane[]): RenderDelivery | undefined {
+function take(
+  { aside, consumer, syncs }: Line,
+  lanes: readonly Lane[],
+  isLastSlot: boolean,
+): RenderDelivery | undefined {
   for (const lane of lanes) {
-    const delivery = aside.poll(lane) ?? consumer.poll(lane)
+    const delivery = lane === 'sync' ? syncs.take(isLastSlot) : (aside.poll(lane) ?? consumer.poll(lane))
     if (delivery !== undefined) return delivery
   }
   return undefined

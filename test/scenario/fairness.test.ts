@@ -34,7 +34,8 @@ const everybody = (name: string) => [
   template(name, 'letter', tsx(LETTER)),
 ]
 const limits = { renderTimeoutSeconds: 120, asyncRateLimitPerMinute: 100_000, asyncFairShare: FAIR_SHARE }
-const documents = [plan('any', limits), ...['holder', 'quiet', ...BUSY].flatMap(everybody)]
+const HOLDERS = Array.from({ length: SLOTS + 1 }, (_, at) => `holder-${at}`)
+const documents = [plan('any', limits), ...[...HOLDERS, 'quiet', ...BUSY].flatMap(everybody)]
 
 let service: TestedService
 let holding: AbortController
@@ -50,18 +51,26 @@ beforeEach(async () => {
 /** Keeps every slot from everybody, the one of sync renders included, until it is aborted: a render ends when its caller goes. */
 async function holdSlots(): Promise<AbortController> {
   const over = new AbortController()
-  const begun = async () => service.log().match(/render begun/g)?.length ?? 0
   const wanted = (await begun()) + SLOTS + 1
-  for (let slot = 0; slot <= SLOTS; slot++) {
-    fetch(`${service.url()}/api/v1/render`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${liveOf('holder')}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ template: 'letter', data: { isEndless: true } }),
-      signal: over.signal,
-    }).catch(() => undefined)
-  }
+  // One each: no tenant has all slots for its sync renders.
+  for (const name of HOLDERS) beginEndless(name, over.signal)
   await until(begun, (count) => count === wanted)
   return over
+}
+
+/** How many renders have ever begun. */
+async function begun(): Promise<number> {
+  return service.log().match(/render begun/g)?.length ?? 0
+}
+
+/** A sync render that ends with the signal alone. */
+function beginEndless(name: string, signal: AbortSignal): void {
+  fetch(`${service.url()}/api/v1/render`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${liveOf(name)}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ template: 'letter', data: { isEndless: true } }),
+    signal,
+  }).catch(() => undefined)
 }
 
 /** Queues so many renders of a tenant, of which the first are its fair share of the async lane. */
@@ -122,6 +131,16 @@ test('sync renders do not wait for what is queued', async () => {
   const single = await ended(service, liveOf('quiet'), String(last.headers.get('x-service-render-id')))
   const ends = await endsOf('busy-0', queued)
   expect(before(ends, single).length).toBeLessThan(queued.length / 2)
+})
+
+test('a sync render does not wait for those of a tenant that has sent twenty without an end', async () => {
+  holding.abort()
+  const over = new AbortController()
+  const wanted = (await begun()) + 1
+  for (let count = 0; count < 20; count++) beginEndless('busy-0', over.signal)
+  await until(begun, (count) => count >= wanted)
+  for (let count = 0; count < 3; count++) expect((await render(service, liveOf('quiet'), body)).status).toBe(200)
+  over.abort()
 })
 
 /** How many renders of others may be begun between the arrival of one and its own turn, when so many of the async lane are before it. */
