@@ -24,7 +24,9 @@ const STARTING: readonly Project[] = [
   { name: 'conformance', include: ['test/conformance/*.test.ts'], limitSeconds: 60 },
   {
     name: 'engine',
-    include: ['test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image,time,run}/**/*.test.ts'],
+    include: [
+      'test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image,time,run,fuzz}/**/*.test.ts',
+    ],
     limitSeconds: 120,
   },
   { name: 'scenario', include: ['test/scenario/*.test.ts'], limitSeconds: 120, topology: 'embedded' },

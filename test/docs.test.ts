@@ -30,6 +30,7 @@ import {
   SANDBOX_MEMORY_BYTES_MAX,
   SANDBOX_STACK_BYTES_MAX,
   SCHEMA_BYTES_MAX,
+  SCHEMA_WEIGHT_MAX,
   TEMPLATE_SOURCE_BYTES_MAX,
 } from '@platen/contract/limit.ts'
 import { SETTINGS } from '@platen/embedded/config.ts'
@@ -205,6 +206,7 @@ function limitsTable(): string {
       ['an image', `${count(IMAGE_PIXELS_MAX)} pixels`],
       ['a font, unpacked', mib(FONT_BYTES_MAX)],
       ['`variablesSchema`', `${SCHEMA_BYTES_MAX / 1024} KiB`],
+      ['`variablesSchema`: its weight', count(SCHEMA_WEIGHT_MAX)],
       ['a request with its data', mib(BODY_BYTES_MAX)],
       ['a side of a page', `${count(PAGE_SIDE_PT_MAX)} points, and at least ${PAGE_SIDE_PT_MIN}`],
       ['pages', count(PDF_PAGES_MAX)],

@@ -299,8 +299,11 @@ export const MANIFEST_FILE_BYTES_MAX = 16 * MIB
 export const SCHEMA_BYTES_MAX = 64 * KIB
 export const SCHEMA_DEPTH_MAX = 48
 
-/** Objects in such a schema, a subschema or a list of them each. A thousand take ajv a third of a second to compile, and it grows faster than they do. */
-export const SCHEMA_OBJECTS_MAX = 1000
+/**
+ * What compiling such a schema may weigh, by `schema/variable/variables-schema.ts`: one is some 50 microseconds, so that compiling stays below
+ * an eighth of a second. Two hundred properties that are objects of two fields each fit.
+ */
+export const SCHEMA_WEIGHT_MAX = 2400
 
 /** Size of one of its patterns, in instructions of RE2: `.{200}` has 202. Time and memory of matching grow with it. */
 export const PATTERN_SIZE_MAX = 1000

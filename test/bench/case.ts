@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Engine } from '@platen/contract/render.ts'
+import { schema } from '../fuzz/schema/case.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, submit } from '../topology/service.ts'
@@ -231,6 +232,7 @@ export const CASES = {
   operator,
   projection,
   'redis-away': redisAway,
+  schema,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {

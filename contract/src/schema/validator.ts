@@ -1,5 +1,5 @@
 /**
- * JSON Schema 2020-12 by ajv, for our own wire shapes; `variables-schema.ts` does the same for those of tenants. Nothing is
+ * JSON Schema 2020-12 by ajv, for our own wire shapes; `variable/variables-schema.ts` does the same for those of tenants. Nothing is
  * coerced, defaulted or removed, and a fault names the place but never the value found there: it may be someone's secret, and it may be 10 MiB.
  */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
@@ -24,7 +24,7 @@ export interface Compiled {
   readonly faultsOf: Validator
 }
 
-/** The same by another ajv, made by `make` for each of the two passes; see `variables-schema.ts`. */
+/** The same by another ajv, made by `make` for each of the two passes; see `variable/variables-schema.ts`. */
 export function compileWith(make: (allErrors: boolean) => Ajv2020, schema: object): Compiled {
   // Two passes: the first stops at the first fault, so that a hostile body of millions of faults costs one; the second lists
   // them all, and runs only over a body that has shown itself to be small.

@@ -4,7 +4,7 @@ import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '@platen/cont
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import type { Validator } from '@platen/contract/schema/validator.ts'
-import { compileVariablesSchema } from '@platen/contract/schema/variables-schema.ts'
+import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 
 export interface FitTask {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../brand.ts'
-import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, SCHEMA_OBJECTS_MAX } from '../limit.ts'
+import type { Json, JsonObject } from '../../brand.ts'
+import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX } from '../../limit.ts'
 import { compileVariablesSchema } from './variables-schema.ts'
 
 const faultsOf = (schema: JsonObject, value: unknown) =>
@@ -13,6 +13,27 @@ describe('data is held against', () => {
     [{ properties: { a: { pattern: '^\\p{Lu}{3}$' } } }, { a: 'ŻÓŁ' }, { a: 'eur' }, '/a'],
     [{ patternProperties: { '^x-': { type: 'string' } } }, { 'x-a': '' }, { 'x-a': 1 }, '/x-a'],
     [{ patternProperties: { '^x-': true }, additionalProperties: false }, { 'x-a': '' }, { y: 1 }, '/y'],
+    [
+      {
+        anyOf: [{ required: ['c'], properties: { a: true } }, { required: ['b'] }],
+        patternProperties: { b: { type: 'string' } },
+      },
+      { b: '' },
+      { b: 1 },
+      '/b',
+    ],
+    [
+      {
+        if: { required: ['c'] },
+        // oxlint-disable-next-line no-thenable -- a keyword of JSON Schema
+        then: { properties: { a: true } },
+        patternProperties: { b: true },
+        unevaluatedProperties: false,
+      },
+      { b: 1 },
+      { a: 1 },
+      '/a',
+    ],
     [{ propertyNames: { pattern: '^[a-z]+$' } }, { ab: 1 }, { AB: 1 }, ''],
     [{ properties: { a: { format: 'date' } } }, { a: '2026-02-28' }, { a: '2026-02-30' }, '/a'],
     [{ properties: { a: { format: 'email' } } }, { a: 'a@b.example' }, { a: 'a@' }, '/a'],
@@ -31,6 +52,17 @@ describe('data is held against', () => {
       },
       '/a',
     ],
+    [
+      { properties: { a: { const: { x: [1, { y: null }] } } } },
+      { a: { x: [1, { y: null }] } },
+      { a: { x: [1, {}] } },
+      '/a',
+    ],
+    [{ properties: { a: { const: {} } } }, { a: {} }, { a: [] }, '/a'],
+    [{ properties: { a: { const: [0] } } }, { a: [0] }, { a: { 0: 0 } }, '/a'],
+    [{ properties: { a: { enum: [{}, { b: 1 }] } } }, { a: { b: 1 } }, { a: { toString: 1 } }, '/a'],
+    [{ properties: { a: { enum: [{ toString: 1 }] } } }, { a: { toString: 1 } }, { a: { valueOf: 1 } }, '/a'],
+    [{ properties: { a: { not: { const: { constructor: 1 } } } } }, { a: {} }, { a: { constructor: 1 } }, '/a'],
     [{ properties: { a: { uniqueItems: false } } }, { a: [1, 1] }, [], ''],
     [{ properties: { next: { $ref: '#' } }, required: ['v'] }, { v: 1, next: { v: 2 } }, { v: 1, next: {} }, '/next/v'],
     [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }, { b: 1 }, {}, '/a'],
@@ -46,9 +78,6 @@ describe('data is held against', () => {
 
 describe('a schema is refused', () => {
   const nested = (levels: number): JsonObject => (levels === 1 ? { type: 'string' } : { not: nested(levels - 1) })
-  const wide = (objects: number): JsonObject => ({
-    allOf: Array.from({ length: objects - 1 }, () => ({ type: 'object' })),
-  })
   const long = (bytes: number): JsonObject => ({ description: 'x'.repeat(bytes - '{"description":""}'.length) })
 
   test.for<[what: string, JsonObject, reason: string]>([
@@ -97,7 +126,6 @@ describe('a schema is refused', () => {
       '/patternProperties/(?<n>a)\\k<n>: the pattern',
     ],
     ['one level too deep', nested(SCHEMA_DEPTH_MAX + 1), `more than ${SCHEMA_DEPTH_MAX} levels`],
-    ['of one object too many', wide(SCHEMA_OBJECTS_MAX + 1), `more than ${SCHEMA_OBJECTS_MAX} objects`],
     ['of one byte too many', long(SCHEMA_BYTES_MAX + 1), `has ${SCHEMA_BYTES_MAX + 1} bytes`],
   ])('%s', ([, schema, reason]) => {
     expect(() => compileVariablesSchema(schema)).toThrow(reason)
@@ -105,7 +133,6 @@ describe('a schema is refused', () => {
 
   test.for<[what: string, JsonObject]>([
     ['of the deepest', nested(SCHEMA_DEPTH_MAX)],
-    ['of the most objects', wide(SCHEMA_OBJECTS_MAX)],
     ['of the most bytes', long(SCHEMA_BYTES_MAX)],
   ])('but not one %s', ([, schema]) => {
     expect(() => compileVariablesSchema(schema)).not.toThrow()
@@ -145,10 +172,10 @@ describe('nothing goes on for ever:', () => {
     const fields = (prefix: string, count: number, schema: JsonObject) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, schema]))
     const schema = {
-      $defs: { large: { properties: fields('q', 660, { minimum: 0 }) } },
-      properties: fields('p', 330, { $ref: '#/$defs/large' }),
+      $defs: { large: { properties: fields('q', 300, { minimum: 0 }) } },
+      properties: fields('p', 200, { $ref: '#/$defs/large' }),
     }
-    expect(faultsOf(schema, { p7: { q8: 1 }, p329: { q659: -1 } })).toEqual(['/p329/q659 must be >= 0'])
+    expect(faultsOf(schema, { p7: { q8: 1 }, p199: { q299: -1 } })).toEqual(['/p199/q299 must be >= 0'])
   })
 
   test('a large value that is compared at thousands of places', () => {
@@ -186,7 +213,7 @@ describe('nothing goes on for ever:', () => {
   })
 
   test('hundreds of checks of a list of millions', () => {
-    const allOf = Array.from({ length: 400 }, () => ({ items: { type: 'number' } }))
+    const allOf = Array.from({ length: 300 }, () => ({ items: { type: 'number' } }))
     const list = Array.from({ length: 1_000_000 }, () => 1)
     expect(faultsOf({ properties: { a: { allOf } } }, { a: list })).toEqual(OUT_OF_STEPS)
     expect(faultsOf({ properties: { a: { items: { type: 'number' } } } }, { a: list })).toEqual([])

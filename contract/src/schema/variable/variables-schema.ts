@@ -1,21 +1,17 @@
 /**
- * The schemas tenants write. They and the data they are held against are hostile input, and both meet in the thread that answers
- * everybody, so all of it is bounded: the size of a schema, the time of its patterns (`pattern.ts`) and formats, and the steps of
- * checking one body, since a handful of references that branch is enough to go on for ever.
+ * The schemas tenants write. They and the data they are held against are hostile input, so all of it is bounded: the size of a
+ * schema, what ajv does to compile it, the time of its patterns (`pattern.ts`) and formats, and the steps of checking one body,
+ * since a handful of references that branch is enough to go on for ever. All of it is counted, so what fits once fits always.
  */
-import { _, KeywordCxt } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { Json, JsonObject } from '../brand.ts'
-import {
-  FORMAT_CHARS_MAX,
-  SCHEMA_BYTES_MAX,
-  SCHEMA_DEPTH_MAX,
-  SCHEMA_OBJECTS_MAX,
-  VALIDATION_STEPS_MAX,
-} from '../limit.ts'
-import { compilePattern } from './pattern.ts'
-import { AJV_OPTIONS, compileWith, type Validator } from './validator.ts'
+import type { JsonObject } from '../../brand.ts'
+import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX } from '../../limit.ts'
+import { AJV_OPTIONS, compileWith, type Validator } from '../validator.ts'
+import { OutOfSteps, Steps, Weight } from './budget.ts'
+import { compareByText, compareByValue } from './compare.ts'
+import { countKeywords, weighReferences } from './count.ts'
+import { compilePattern, weightOfPattern } from './pattern.ts'
 
 /**
  * Compiles a `variables_schema`. Throws an `Error` whose message says what is wrong when it is no schema, refers outside itself or
@@ -32,9 +28,14 @@ export function compileVariablesSchema(schema: JsonObject): Validator {
 }
 
 function compileBounded(schema: JsonObject): Validator {
-  requireSmall(schema)
+  const types = requireSmall(schema)
   const steps = new Steps()
-  const bounded = unlessEndless(() => compileWith((allErrors) => boundedAjv(allErrors, steps), schema))
+  const make = (allErrors: boolean) => {
+    const weight = new Weight()
+    weight.add(types)
+    return boundedAjv(allErrors, { steps, weight, topKeywords: Object.keys(schema).length })
+  }
+  const bounded = unlessEndless(() => compileWith(make, schema))
   const attempt = <Result>(run: () => Result): Result | undefined => {
     steps.reset()
     return unlessEndless(run)
@@ -78,43 +79,56 @@ function placeOf(schema: JsonObject, reason: string): string | undefined {
   return undefined
 }
 
-function requireSmall(schema: JsonObject): void {
+/** Keywords that ajv looks up in objects of its own, and those it puts there. */
+const REFERRING = ['$ref', '$dynamicRef', '$schema', '$id', '$anchor', '$dynamicAnchor']
+
+/** Has a reference a part that every object inherits? ajv takes what that is for a schema, and calls it. */
+function namesInherited(reference: string): boolean {
+  return reference.split(/[#/]/).some((part) => decoded(part) in Object.prototype)
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** Refuses what is too large to be looked at, and counts the types that are listed: ajv has no rule of them that could be counted. */
+function requireSmall(schema: JsonObject): number {
   const rest: { readonly value: unknown; readonly depth: number }[] = [{ value: schema, depth: 1 }]
-  let objects = 0
+  let types = 0
   for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
     const { value, depth } = node
     if (typeof value !== 'object' || value === null) continue
     if (depth > SCHEMA_DEPTH_MAX) throw new Error(`it is nested more than ${SCHEMA_DEPTH_MAX} levels deep`)
-    if (!Array.isArray(value)) objects++
-    if (objects > SCHEMA_OBJECTS_MAX) throw new Error(`it has more than ${SCHEMA_OBJECTS_MAX} objects`)
     // ajv's own extension: such a schema answers with a promise, which is true of everything.
     if (Object.hasOwn(value, '$async')) throw new Error('it has the keyword $async, which is not JSON Schema')
-    for (const child of Object.values(value)) rest.push({ value: child, depth: depth + 1 })
+    for (const [name, child] of Object.entries(value)) {
+      if (name === 'type' && Array.isArray(child)) types += child.length
+      if (REFERRING.includes(name) && typeof child === 'string' && namesInherited(child))
+        throw new Error(`can't resolve reference ${child}`)
+      rest.push({ value: child, depth: depth + 1 })
+    }
   }
   const bytes = Buffer.byteLength(JSON.stringify(schema))
   if (bytes > SCHEMA_BYTES_MAX) throw new Error(`it has ${bytes} bytes, of which ${SCHEMA_BYTES_MAX} are taken`)
+  return types
 }
 
-class OutOfSteps extends Error {
-  override readonly name = 'OutOfSteps'
+const LIST_INLINED_MAX = 20
+
+interface Bounds {
+  readonly steps: Steps
+  readonly weight: Weight
+  /** Of the schema, whether or not JSON Schema knows them. */
+  readonly topKeywords: number
 }
 
-/** What is left for the check under way. */
-class Steps {
-  #left = 0
-
-  reset(): void {
-    this.#left = VALIDATION_STEPS_MAX
-  }
-
-  spend(steps: number): void {
-    this.#left -= steps
-    if (this.#left < 0) throw new OutOfSteps()
-  }
-}
-
-function boundedAjv(allErrors: boolean, steps: Steps): Ajv2020 {
+function boundedAjv(allErrors: boolean, { steps, weight, topKeywords }: Bounds): Ajv2020 {
   const regExp = (pattern: string) => {
+    weight.add(weightOfPattern(pattern))
     const { test, stepsFor } = compilePattern(pattern)
     return {
       test(text: string) {
@@ -131,6 +145,8 @@ function boundedAjv(allErrors: boolean, steps: Steps): Ajv2020 {
     allErrors,
     // What a reference names is compiled once, and not again at each place that names it.
     inlineRefs: false,
+    // The code for a longer list is joined in a time that grows with its square.
+    loopRequired: LIST_INLINED_MAX,
     // The optimizer of ajv goes over all it has made again and again: it takes longer than it saves.
     code: { optimize: false, regExp: Object.assign(regExp, { code: '' }) },
   })
@@ -138,7 +154,9 @@ function boundedAjv(allErrors: boolean, steps: Steps): Ajv2020 {
   formats.default(ajv, { mode: 'full' })
   boundFormats(ajv)
   compareByText(ajv, steps)
-  countSteps(ajv, steps)
+  compareByValue(ajv, steps, weight)
+  weighReferences(ajv, weight, topKeywords)
+  countKeywords(ajv, steps, weight)
   return ajv
 }
 
@@ -163,91 +181,4 @@ function testOf(format: Ajv2020['formats'][string]): ((text: string) => boolean)
   if (validate instanceof RegExp) return (text) => validate.test(text)
   // None of ajv-formats' are asynchronous.
   return typeof validate === 'function' ? (text) => validate(text) === true : undefined
-}
-
-/** `uniqueItems` in linear time: ajv compares each item with each other. */
-function compareByText(ajv: Ajv2020, steps: Steps): void {
-  ajv.removeKeyword('uniqueItems')
-  ajv.addKeyword({
-    keyword: 'uniqueItems',
-    type: 'array',
-    schemaType: 'boolean',
-    error: { message: 'must NOT have duplicate items' },
-    validate(isWanted: boolean, items: readonly Json[]) {
-      if (!isWanted) return true
-      const texts = new Set<string>()
-      for (const item of items) {
-        const text = spell(item)
-        steps.spend(2 * text.length)
-        texts.add(text)
-      }
-      return texts.size === items.length
-    },
-  })
-}
-
-/** Equal values have equal texts. */
-function spell(value: Json): string {
-  return JSON.stringify(value, (_name, field: unknown) =>
-    typeof field === 'object' && field !== null && !Array.isArray(field)
-      ? Object.fromEntries(Object.entries(field).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : field,
-  )
-}
-
-/** Keywords whose check goes over the items of a list, the names of an object or the characters of a text. */
-const WALKS: Readonly<Record<string, (value: unknown) => number>> = {
-  ...byName(['items', 'contains', 'unevaluatedItems'], (value) => (Array.isArray(value) ? value.length : 0)),
-  ...byName(
-    [
-      'additionalProperties',
-      'patternProperties',
-      'propertyNames',
-      'unevaluatedProperties',
-      'minProperties',
-      'maxProperties',
-    ],
-    (value) => (typeof value === 'object' && value !== null ? Object.keys(value).length : 0),
-  ),
-  ...byName(['minLength', 'maxLength', 'format'], (value) => (typeof value === 'string' ? value.length / 4 : 0)),
-}
-
-function byName<Value>(names: readonly string[], value: Value): Record<string, Value> {
-  return Object.fromEntries(names.map((name) => [name, value]))
-}
-
-/** What a fault costs to write down, and what a branch does, which most often has one. */
-const FAULT_STEPS = 20
-const BRANCHING = ['anyOf', 'oneOf']
-
-/** Makes every keyword pay before it is checked: a step for each entry of its own in the schema, as often as it goes over the data. */
-function countSteps(ajv: Ajv2020, steps: Steps): void {
-  for (const rule of Object.values(ajv.RULES.all)) {
-    if (typeof rule !== 'object' || !('code' in rule.definition)) continue
-    const { keyword, definition } = rule
-    const { code } = definition
-    const sizeOf = WALKS[keyword]
-    definition.code = (context, ruleType) => {
-      const { gen, data } = context
-      const counter = gen.scopeValue('obj', { ref: steps })
-      const entries = entriesOf(keyword, context.schema) * (BRANCHING.includes(keyword) ? FAULT_STEPS : 1)
-      const size = sizeOf === undefined ? _`0` : _`${gen.scopeValue('func', { ref: sizeOf })}(${data})`
-      gen.code(_`${counter}.spend(${entries} * (1 + ${size}))`)
-      const report: typeof context.error = (...fault) => {
-        gen.code(_`${counter}.spend(${FAULT_STEPS})`)
-        KeywordCxt.prototype.error.apply(context, fault)
-      }
-      code(Object.assign(context, { error: report }), ruleType)
-    }
-  }
-}
-
-/** Keywords that compare what they hold with the data, down to the last value. */
-const COMPARING = ['const', 'enum']
-
-function entriesOf(keyword: string, schema: unknown): number {
-  if (typeof schema !== 'object' || schema === null) return 1
-  const values = Object.values(schema)
-  const inner = COMPARING.includes(keyword) ? values : []
-  return inner.reduce<number>((sum, value) => sum + entriesOf(keyword, value), values.length + 1)
 }

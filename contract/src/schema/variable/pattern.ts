@@ -6,7 +6,7 @@
  * another way, and means less by `\s` and more by `.`.
  */
 import { RE2JS } from 're2js'
-import { PATTERN_SIZE_MAX } from '../limit.ts'
+import { PATTERN_SIZE_MAX } from '../../limit.ts'
 
 export interface Pattern {
   /** Does any part of the text match? */
@@ -41,6 +41,58 @@ export function compilePattern(pattern: string): Pattern {
   }
 }
 
+/** A group's ends, a repetition with its bounds, or one of the others; classes of Unicode are tables of hundreds of ranges. */
+const TOKEN =
+  /(?<open>\((?:\?(?:<[^>]*>|[^)]?))?)|(?<close>\))|\{(?<least>\d+),?(?<most>\d*)\}|\[(?:\\.|[^\]\\])*\]|\\[ucxpP]\{[^}]*\}|\\.|./gsu
+const UNICODE_CLASS = /\\[pP]/g
+
+/**
+ * What it takes to compile a pattern that is good ECMAScript, in units of some 50 microseconds, told without compiling it: RE2 writes
+ * out what is repeated before it says that this is too much.
+ */
+export function weightOfPattern(pattern: string): number {
+  const classes = pattern.match(UNICODE_CLASS)?.length ?? 0
+  return PATTERN_WEIGHT + UNICODE_CLASS_WEIGHT * classes + writtenOut(pattern) / INSTRUCTIONS_PER_WEIGHT
+}
+
+const PATTERN_WEIGHT = 3
+const UNICODE_CLASS_WEIGHT = 4
+const INSTRUCTIONS_PER_WEIGHT = 32
+
+/** No fewer than the instructions of a pattern, and as a rule little more. */
+function writtenOut(pattern: string): number {
+  /** Of each group around, what it has so far. */
+  const outer: number[] = []
+  let sum = 0
+  let last = 0
+  for (const { groups = {}, 0: token } of pattern.matchAll(TOKEN)) {
+    if (groups['open'] !== undefined) {
+      outer.push(sum)
+      sum = 0
+      last = 0
+      continue
+    }
+    if (groups['close'] !== undefined) {
+      last = sum + 2
+      sum = last + (outer.pop() ?? 0)
+      continue
+    }
+    const times = Math.max(Number(groups['least'] ?? 0), Number(groups['most'] ?? 0), 1)
+    if (token.startsWith('{')) {
+      // Each but the first may be left out, which is an instruction of its own.
+      sum += (last + 1) * (times - 1)
+      last = (last + 1) * times
+      continue
+    }
+    last = 1
+    sum += 1 + token.length / CHARS_PER_INSTRUCTION
+  }
+  return sum
+}
+
+/** Characters of a long class that take as long as an instruction. */
+const CHARS_PER_INSTRUCTION = 8
+
 function parse(pattern: string): RE2JS {
   const translated = translate(pattern)
   try {
@@ -59,7 +111,7 @@ const NOT_SPACE =
 
 /** A class, or what has a meaning outside one. With the `u` flag a class ends at its first bare bracket. */
 const PART =
-  /\[(?<not>\^?)(?<members>(?:\\.|[^\]\\])*)\]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\[ucpPk](?:\{[^}]*\}|\w{4}|\w)?|\\.|\.|\(\?<?[=!]|\(\?</gsu
+  /\[(?<not>\^?)(?<members>(?:\\.|[^\]\\])*)\]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\[ucpPk](?:\{[^}]*\}|\w{4}|\w)?|\\.|\.|\(\?<?[=!]|\(\?<|\(\?[a-z-]+:/gsu
 /** What has a meaning inside one. */
 const MEMBER = /\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\[ucpP](?:\{[^}]*\}|\w{4}|\w)?|\\.|\[/gsu
 
@@ -71,6 +123,7 @@ function translate(pattern: string): string {
       throw new Error(
         `${quote(pattern)} is not taken: look-around and back-references cannot be matched in linear time`,
       )
+    if (/^\(\?[a-z-]+:$/.test(part)) throw new Error(`${quote(pattern)} is not taken: no group has flags of its own`)
     switch (part) {
       case '.':
         return '[^\\n\\r\\x{2028}\\x{2029}]'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compilePattern } from './pattern.ts'
+import { compilePattern, weightOfPattern } from './pattern.ts'
 
 describe('a pattern', () => {
   test.for<[pattern: string, matches: string, not: string]>([
@@ -49,6 +49,8 @@ describe('a pattern', () => {
     ['(?:.{1000}){1000}', 'invalid repeat count'],
     [`(?:${'\\d{900}|'.repeat(3)}.{900}z)`, 'is too large'],
     ['\\p{ASCII_Hex_Digit}x{1001}', 'is not taken'],
+    ['(?i:a)', 'no group has flags of its own'],
+    ['(?-i:a)', 'no group has flags of its own'],
   ] as const)('%s is refused: %s', ([pattern, reason]) => {
     expect(() => compilePattern(pattern)).toThrow(reason)
   })
@@ -90,5 +92,42 @@ test('a pattern of the common ground says the same as in JavaScript of any text'
       expect(compilePattern(source).test(value)).toBe(new RegExp(source, 'u').test(value))
     }),
     { numRuns: 500 },
+  )
+})
+
+test.for<[pattern: string, instructions: number]>([
+  ['', 0],
+  ['^[a-z]{2}$', 4],
+  ['a{1000}', 1000],
+  ['(?:a{30}b){30}', 930],
+  ['(a{0,1000}|b)+', 1001],
+  ['(?<name>[)\\]]{7,})\\){9}', 16],
+  [`(?:${'a{9}'.repeat(100)}){10}`, 9000],
+  [`(?:a|${'(b|'.repeat(100)}c${')'.repeat(100)}){100}`, 20_000],
+])('%s weighs at least its %i instructions, and not many times them', ([pattern, instructions]) => {
+  const weight = weightOfPattern(pattern)
+  expect(weight).toBeGreaterThanOrEqual(instructions / 32)
+  expect(weight).toBeLessThan(4 + instructions / 12)
+})
+
+test('a pattern weighs no less than what becomes of it', () => {
+  const { pattern } = fc.letrec<{ pattern: string; part: string }>((tie) => ({
+    part: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.constantFrom('a', '.', '\\d', '\\(', '[(){9}\\]]', '\\u{1F600}', '\\p{Lu}', '^', 'é'),
+      tie('pattern').map((inner) => `(?:${inner})`),
+      tie('pattern').map((inner) => `(${inner})`),
+    ),
+    pattern: fc
+      .array(fc.tuple(tie('part'), fc.constantFrom('', '*', '+?', '{3}', '{0,9}', '{2,}', '|')), { maxLength: 4 })
+      .map((parts) => parts.map(([part, times]) => (part === '^' ? part : part + times)).join('')),
+  }))
+  // Of RE2 itself: one instruction to begin with, one to end, and one for what matches before.
+  const own = 3
+  fc.assert(
+    fc.property(pattern, (source) => {
+      fc.pre(weightOfPattern(source) < 30)
+      expect(weightOfPattern(source)).toBeGreaterThanOrEqual((compilePattern(source).stepsFor(16) - own) / 32)
+    }),
   )
 })

@@ -1,0 +1,80 @@
+/** Keywords that compare whole values, in linear time and without calling anything the data brings along. */
+import { _ } from 'ajv'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
+import type { Json } from '../../brand.ts'
+import { FAULT_STEPS, type Steps, type Weight } from './budget.ts'
+
+/** `uniqueItems` in linear time: ajv compares each item with each other. */
+export function compareByText(ajv: Ajv2020, steps: Steps): void {
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    error: { message: 'must NOT have duplicate items' },
+    validate(isWanted: boolean, items: readonly Json[]) {
+      if (!isWanted) return true
+      const texts = new Set<string>()
+      for (const item of items) {
+        const text = spell(item)
+        steps.spend(2 * text.length)
+        texts.add(text)
+      }
+      return texts.size === items.length
+    },
+  })
+}
+
+/** Equal values have equal texts. */
+function spell(value: Json): string {
+  return JSON.stringify(value, (_name, field: unknown) =>
+    typeof field === 'object' && field !== null && !Array.isArray(field)
+      ? Object.fromEntries(Object.entries(field).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : field,
+  )
+}
+
+/** `const` and `enum` by fields alone: ajv takes a `toString` or `constructor` in the data for methods of its own, and calls them. */
+export function compareByValue(ajv: Ajv2020, steps: Steps, weight: Weight): void {
+  const comparing = (keyword: string, valuesOf: (schema: Json) => readonly Json[]) => ({
+    compile(schema: Json) {
+      weight.add(COMPARING_WEIGHT)
+      const [values, entries] = [valuesOf(schema), entriesIn(schema)]
+      return (data: Json) => {
+        steps.spend(entries + FAULT_STEPS)
+        return values.some((value) => isSame(value, data))
+      }
+    },
+    keyword,
+  })
+  for (const keyword of ['const', 'enum']) ajv.removeKeyword(keyword)
+  ajv.addKeyword({ ...comparing('const', (schema) => [schema]), error: { message: 'must be equal to constant' } })
+  ajv.addKeyword({
+    // The schema is one, so these are a list.
+    ...comparing('enum', (schema) => schema as readonly Json[]),
+    error: {
+      message: 'must be equal to one of the allowed values',
+      params: ({ schemaCode }) => _`{allowedValues: ${schemaCode}}`,
+    },
+  })
+}
+
+const COMPARING_WEIGHT = 2
+
+/** Nested no deeper than a schema may be. */
+function isSame(one: Json, other: Json): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  const [fields, others] = [new Map(Object.entries(one)), Object.entries(other)]
+  return others.length === fields.size && others.every(([name, value]) => isSameAs(fields.get(name), value))
+}
+
+function isSameAs(one: Json | undefined, other: Json): boolean {
+  return one !== undefined && isSame(one, other)
+}
+
+/** Values in a value, down to the last one. */
+function entriesIn(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, each) => sum + entriesIn(each), 1)
+}
