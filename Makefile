@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster kube check quick test servers bench soak chaos hostile pictures
+.PHONY: help run cluster kube check quick test servers bench soak chaos hostile fuzz pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -71,6 +71,10 @@ hostile: node_modules/.package-lock.json ## try every attack there is beside a t
 	@renderer/install-chromium.sh
 	@$(NODE) test/topology/server/install.ts --quick || true
 	LONG=1 npm test --silent -- scenario/neighbour test/hostile
+
+fuzz: node_modules/.package-lock.json ## try hostile input by chance, and keep what is found in test/fuzz/found (MINUTES=30; ONLY=data,html; SEED=7)
+	@renderer/install-chromium.sh
+	@exec $(NODE) test/fuzz/main.ts
 
 # By preview, as an author would make them, and with poppler's pdftoppm.
 pictures: node_modules/.package-lock.json ## make the pictures of the README anew, from the examples

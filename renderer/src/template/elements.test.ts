@@ -46,6 +46,21 @@ describe('a tree', () => {
       'template.tsx:3: <View style>: the style width must be a number, a length such as 5mm, a percentage or auto',
     ],
     [
+      'a style beyond what readers of PDFs count to',
+      document(node('View', { style: { marginLeft: -1e10 } })),
+      'template.tsx:3: <View style>: the style marginLeft must not go beyond 1000000000',
+    ],
+    [
+      'the same as a text',
+      document(node('View', { style: { width: '10000000000%' } })),
+      'template.tsx:3: <View style>: the style width must not go beyond 1000000000',
+    ],
+    [
+      'a number beyond that',
+      document(node('View', { bookmark: { title: 'a', top: 1e20 } })),
+      'template.tsx:3: <View bookmark>: top must not go beyond 1000000000',
+    ],
+    [
       'an unknown font',
       document(node('Text', { style: { fontFamily: 'Helvetca' } })),
       'template.tsx:3: <Text style>: there is no such font family (did you mean Helvetica?)',

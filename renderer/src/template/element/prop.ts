@@ -24,7 +24,7 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       if (typeof value === 'boolean' || typeof value === 'number') return Boolean(value)
       throw faults('must be true or false')
     case 'number':
-      if (typeof value === 'number') return value
+      if (typeof value === 'number') return boundedOf(value, faults)
       throw faults('must be a number')
     case 'text':
       if (isScalar(value)) return String(value)
@@ -34,7 +34,8 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       if (typeof value === 'string' && /^[a-z]+$/i.test(value)) return value
       throw faults('must be a name of letters')
     case 'scalar':
-      if (typeof value === 'number' || (typeof value === 'string' && MEASURE.test(value))) return value
+      if (typeof value === 'number' || (typeof value === 'string' && MEASURE.test(value)))
+        return boundedOf(value, faults)
       throw faults('must be a number, or a text that begins with one')
     case 'points':
       if (typeof value === 'string' && /^[\s\d.,e+-]*$/i.test(value)) return value
@@ -54,8 +55,19 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
     case 'bookmark':
       return isScalar(value) ? String(value) : fieldsOf(value, BOOKMARK_FIELDS, scope)
     case 'sides':
-      return typeof value === 'number' ? value : fieldsOf(value, SIDES, scope)
+      return typeof value === 'number' ? boundedOf(value, faults) : fieldsOf(value, SIDES, scope)
   }
+}
+
+/** Where it is drawn, a number is multiplied and added to others; readers of PDFs take numbers of 64 bits, and some fewer. */
+const MAGNITUDE_MAX = 1e9
+/** Ten digits before a point. */
+const LARGE_IN_TEXT = /(?<![.\d])\d{10}/
+
+function boundedOf<Value extends number | string>(value: Value, faults: Faults): Value {
+  const isLarge = typeof value === 'number' ? Math.abs(value) > MAGNITUDE_MAX : LARGE_IN_TEXT.test(value)
+  if (isLarge) throw faults(`must not go beyond ${MAGNITUDE_MAX}`)
+  return value
 }
 
 /** Attributes of drawings are read as far as they are a number. */
@@ -146,7 +158,7 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   if (name === 'fontFamily') return familiesOf(value, scope)
   // react-pdf knows slanted faces as italic only.
   if (name === 'fontStyle' && value === 'oblique') return 'italic'
-  if (isScalar(value)) return value
+  if (isScalar(value)) return boundedOf(value, (message) => faults(`the style ${name} ${message}`))
   if (name === 'fontFeatureSettings' || name === 'transform' || name === 'gradientTransform')
     return copyOf(value, faults)
   throw faults(`the style ${name} must be a number or a text`)

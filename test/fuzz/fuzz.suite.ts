@@ -1,0 +1,24 @@
+/** Tries what was found before, and then a few inputs by chance; `make fuzz` goes on for as long as it is told. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { corpusOf } from './corpus.ts'
+import type { OpenTarget, Target } from './target.ts'
+
+const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+
+export function describeFuzzing(target: Target, runs: number): void {
+  describe(target.name, () => {
+    let opened: OpenTarget
+    beforeAll(async () => {
+      opened = await target.open()
+    })
+    afterAll(async () => opened[Symbol.asyncDispose]())
+
+    test.for(corpusOf(target.name))('takes or refuses what was found before: %s', async ([, input]) => {
+      await opened.replay(input)
+    })
+
+    test(`takes or refuses ${runs} inputs by chance, SEED=${SEED}`, async () => {
+      expect(await opened.fuzz({ seed: SEED, runs })).toEqual({ runs })
+    })
+  })
+}
