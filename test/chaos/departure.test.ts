@@ -9,7 +9,11 @@ import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { ended, render, request } from '../topology/service.ts'
 
 const FRUGAL = `service_live_${'F'.repeat(43)}`
-const LAVISH = `service_live_${'L'.repeat(43)}`
+/** Who holds slots: one each, as no tenant has all of them for its sync renders. */
+const HOLDERS = Array.from({ length: SYNC_SLOTS + 1 }, (_, at) => ({
+  name: `holder-${at}`,
+  secret: `service_live_${String(at).repeat(43)}`,
+}))
 
 const LETTER = `
 import { Document, Page, Text } from '@react-pdf/renderer'
@@ -29,9 +33,9 @@ const RESOURCES = [
   // What is not given back is missed at the very next render.
   plan('frugal', { ...LIMITS, renderLimitMonthly: 1 }),
   plan('lavish', { ...LIMITS, renderLimitMonthly: 1000 }),
-  ...['frugal', 'lavish'].flatMap((name) => [
-    tenant(name, name),
-    key(name, 'live', name === 'frugal' ? FRUGAL : LAVISH),
+  ...[{ name: 'frugal', secret: FRUGAL }, ...HOLDERS].flatMap(({ name, secret }) => [
+    tenant(name, secret === FRUGAL ? 'frugal' : 'lavish'),
+    key(name, 'live', secret),
     template(name, 'letter', { ...tsx(LETTER), html: { ...html(LETTER_HTML).html, javascript: true } }),
   ]),
 ]
@@ -39,7 +43,7 @@ const RESOURCES = [
 async function aService(): Promise<EmbeddedService> {
   const service = await startEmbedded({ PLATEN_RENDER_SLOTS: '1', PLATEN_LOG_LEVEL: 'debug' })
   await writeFile(join(service.manifestsDir, 'departure.yaml'), manifestOf(RESOURCES))
-  for (const secret of [FRUGAL, LAVISH]) {
+  for (const secret of [FRUGAL, ...HOLDERS.map((holder) => holder.secret)]) {
     const list = () => request(service, { key: secret, path: '/api/v1/templates' })
     await until(list, (answer) => Buffer.from(answer.body).includes('"letter"'))
   }
@@ -71,9 +75,9 @@ async function logged(service: EmbeddedService, words: string, lines: number): P
   )
 }
 
-/** Sync renders that hold so many slots. */
+/** Sync renders that hold so many slots, each of another tenant. */
 async function occupy(service: EmbeddedService, slots: number, engine: string) {
-  const renders = Array.from({ length: slots }, () => endless(service, LAVISH, engine))
+  const renders = HOLDERS.slice(0, slots).map(({ secret }) => endless(service, secret, engine))
   await logged(service, 'render begun', slots)
   return renders
 }
