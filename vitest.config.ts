@@ -19,6 +19,9 @@ interface Project {
   readonly isInRealTime?: boolean
 }
 
+/** What hostile names reach is looked up in real servers. */
+const INJECTION = 'test/hostile/injection/*.test.ts'
+
 /** Projects whose files start something: processes, threads, browsers, whole services. */
 const STARTING: readonly Project[] = [
   { name: 'conformance', include: ['test/conformance/*.test.ts'], limitSeconds: 60 },
@@ -36,7 +39,7 @@ const STARTING: readonly Project[] = [
 /** What users see is one suite, run on both topologies; beside it what only processes apart can do. */
 const ON_CLUSTER: readonly Project[] = [
   { name: 'scenario-on-cluster', include: ['test/scenario/*.test.ts'], limitSeconds: 120, topology: 'cluster' },
-  { name: 'cluster', include: ['test/cluster/**/*.test.ts'], limitSeconds: 120 },
+  { name: 'cluster', include: ['test/cluster/**/*.test.ts', INJECTION], limitSeconds: 120 },
 ]
 
 /** What a lease outlives is measured by it: an API server that starts again takes longer than a shortened one lasts. */
