@@ -32,8 +32,9 @@ kube: node_modules/.package-lock.json ## start the same under a Kubernetes API w
 	@$(NODE) test/topology/server/install.ts
 	@exec $(NODE) test/topology/cluster/main.ts kube
 
-check: node_modules/.package-lock.json ## check formatting, lint and types
+check: node_modules/.package-lock.json ## check formatting, lint and types, and look for known vulnerabilities
 	npm run --silent check
+	@$(NODE) test/audit/main.ts
 
 quick: node_modules/.package-lock.json ## check, and run in two minutes what a change most likely breaks
 	@renderer/install-chromium.sh

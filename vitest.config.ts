@@ -28,7 +28,7 @@ const STARTING: readonly Project[] = [
   {
     name: 'engine',
     include: [
-      'test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image,time,run,fuzz}/**/*.test.ts',
+      'test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image,time,run,fuzz,audit}/**/*.test.ts',
     ],
     limitSeconds: 120,
   },
