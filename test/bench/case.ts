@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Engine } from '@platen/contract/render.ts'
 import { schema } from '../fuzz/schema/case.ts'
+import { timing } from '../hostile/timing/case.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, submit } from '../topology/service.ts'
@@ -233,6 +234,7 @@ export const CASES = {
   projection,
   'redis-away': redisAway,
   schema,
+  timing,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {

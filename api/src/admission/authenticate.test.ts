@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
+import type { ApiKey, KeyHash, TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, LIVE_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
 import { NOON } from '../../../test/fixture/build.ts'
@@ -15,6 +16,35 @@ test('while there are no settings at all, nobody is told that a key is wrong', (
   // Of a request, only its headers are looked at.
   const request = { rawHeaders: ['Authorization', `Bearer ${LIVE_KEY}`] } as IncomingMessage
   expect(() => judge(request)).toThrow(expect.objectContaining({ code: 'RENDER_UNAVAILABLE' }))
+})
+
+test('whatever is sent is looked up once, by its SHA-256, and compared with no key', () => {
+  const looked: string[] = []
+  class Keys extends Map<KeyHash, ApiKey> {
+    override get(hash: KeyHash): ApiKey | undefined {
+      looked.push(hash)
+      return undefined
+    }
+    override has(): never {
+      throw new Error('a key was looked for twice')
+    }
+    override [Symbol.iterator](): never {
+      throw new Error('all keys were gone through')
+    }
+    override entries(): never {
+      throw new Error('all keys were gone through')
+    }
+  }
+  const [tenants, templates, revision] = [new Map(), new Map(), 1]
+  const directory = { current: () => ({ revision, tenants, templates, keys: new Keys() }) }
+  const judge = authenticator('service', { directory, clock: manualClock(NOON) })
+  const sent = [LIVE_KEY, LIVE_KEY.slice(0, -1), 'service_live_', 'x', '']
+  for (const text of sent) {
+    // Of a request, only its headers are looked at.
+    const request = { rawHeaders: ['Authorization', `Bearer ${text}`] } as IncomingMessage
+    expect(() => judge(request)).toThrow(expect.objectContaining({ code: 'UNAUTHORIZED' }))
+  }
+  expect(looked).toEqual(sent.map((text) => createHash('sha256').update(text).digest('hex')))
 })
 
 describe('a key', () => {

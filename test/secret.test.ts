@@ -1,0 +1,30 @@
+/** Secrets and signatures are compared in constant time: by structure, since no timed test could show it. */
+import { expect, test } from 'vitest'
+import { listFiles, readText } from './architecture/source-tree.ts'
+
+const modules = listFiles().filter((file) => /^\w+\/src\/.*\.ts$/.test(file) && !file.endsWith('.test.ts'))
+const using = (word: RegExp) => modules.filter((module) => word.test(readText(module)))
+
+test('modules that make a code of a secret are those that compare it in constant time, and those that never compare it', () => {
+  const comparing = ['adapters/src/fs/signed-url.ts', 'contract/src/render-id.ts']
+  const making = ['contract/src/event.ts', 'contract/src/seal.ts', 'webhooks/src/sign.ts']
+  expect(using(/\bcreateHmac\b/).sort()).toEqual([...comparing, ...making].sort())
+  expect(using(/\btimingSafeEqual\(/).sort()).toEqual(comparing)
+  expect(making.filter((module) => /\.equals\(|\bcompare\(/.test(readText(module)))).toEqual([])
+})
+
+test('the client has the platform compare, which does it in constant time', () => {
+  expect(using(/\bsubtle\.verify\(/)).toEqual(['client/src/webhook.ts'])
+  expect(using(/\bsubtle\.sign\(/)).toEqual([])
+})
+
+test('no secret, signature or code of one is compared as a text', () => {
+  const name = '[\\w.]*(?:[sS]ignature|[sS]ecret|[hH]mac|[mM]ac)'
+  const comparison = new RegExp(`\\b${name}\\s*[!=]==(?! (?:undefined|null|'))|[!=]== ${name}\\b`)
+  const lines = modules.flatMap((module) =>
+    readText(module)
+      .split('\n')
+      .map((line) => `${module}: ${line.trim()}`),
+  )
+  expect(lines.filter((line) => comparison.test(line))).toEqual([])
+})
