@@ -8,7 +8,7 @@ import type { Figure } from '../../bench/case.ts'
 import { COSTLY } from './costly.ts'
 
 const COMPILE_MS_MAX = 250
-const ROUNDS = 3
+const ROUNDS = 5
 
 /** Each shape at the largest size that is taken, and at twice that. Half of the time is for machines that are slower, or busy. */
 export async function* schema(): AsyncGenerator<Figure> {

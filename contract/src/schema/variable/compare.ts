@@ -59,7 +59,7 @@ export function compareByValue(ajv: Ajv2020, steps: Steps, weight: Weight): void
   })
 }
 
-const COMPARING_WEIGHT = 2
+const COMPARING_WEIGHT = 3
 
 /** Nested no deeper than a schema may be. */
 function isSame(one: Json, other: Json): boolean {

@@ -54,7 +54,7 @@ const WEIGHTS: Readonly<Record<string, readonly [own: number, entry: number]>> =
   ...byName(['oneOf'], [1, 6]),
   ...byName(['dependentRequired', 'dependencies'], [1, 2]),
   ...byName(['required'], [1, 1 / 8]),
-  ...byName(['$ref'], [2, 0]),
+  ...byName(['format', '$ref'], [2, 0]),
   ...byName(['not', 'items', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'], [3, 0]),
   ...byName(['propertyNames', 'if'], [4, 0]),
   ...byName(['contains', '$dynamicRef', '$recursiveRef', '$dynamicAnchor'], [5, 0]),
