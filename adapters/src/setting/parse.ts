@@ -33,7 +33,7 @@ export function parsePort(text: string): number | undefined {
 
 /** A number of the range, its ends included. */
 export function parseInteger(text: string, [min, max]: readonly [number, number]): number | undefined {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   return value >= min && value <= max ? value : undefined
 }
 

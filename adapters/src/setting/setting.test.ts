@@ -3,12 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
+import { DEFAULT_TRAFFIC_LIMITS } from '@platen/contract/api-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { readKafkaSettings } from './connection/kafka.ts'
 import { readRedisSettings } from './connection/redis.ts'
 import { readS3Settings } from './connection/s3.ts'
 import { readSealKey } from './seal.ts'
 import { ConfigError, readSettings, type Variables } from './setting.ts'
+import { readTrafficLimits, TRAFFIC_SETTINGS } from './traffic.ts'
 
 const SEAL_KEY = Buffer.alloc(32, 7).toString('base64')
 const NEEDED = {
@@ -167,5 +169,31 @@ describe('the settings of the connections', () => {
       }
     })()
     expect(faults).toEqual(missing)
+  })
+})
+
+describe('the settings of what callers may do', () => {
+  const numbers = Object.entries(TRAFFIC_SETTINGS).filter(([, { default: text }]) => /^\d+$/.test(text))
+  const traffic = (variables: Variables) => readSettings(variables, readTrafficLimits)
+
+  test('take their own defaults', () => {
+    const written = Object.fromEntries(numbers.map(([name, { default: text }]) => [name, text]))
+    expect(traffic(written)).toEqual(DEFAULT_TRAFFIC_LIMITS)
+    expect(traffic({})).toEqual(DEFAULT_TRAFFIC_LIMITS)
+    expect(numbers).toHaveLength(5)
+  })
+
+  test.each(['PLATEN_KEY_REFUSALS_PER_MINUTE', 'PLATEN_KEY_REQUESTS_PER_MINUTE', 'PLATEN_ADDRESS_REFUSALS_PER_MINUTE'])(
+    '%s is a million at most, and one at least',
+    (name) => {
+      expect(Object.values(traffic({ [name]: '1000000' }))).toContain(1_000_000)
+      for (const wrong of ['0', '1000001', '-1', '1.5', 'many']) expect(() => traffic({ [name]: wrong })).toThrow(name)
+    },
+  )
+
+  test('name proxies by their networks', () => {
+    const named = traffic({ PLATEN_TRUSTED_PROXIES: '10.1.0.0/16,fd12::/16' })
+    expect(named.trustedProxies).toEqual(['10.1.0.0/16', 'fd12::/16'])
+    expect(() => traffic({ PLATEN_TRUSTED_PROXIES: 'loopback' })).toThrow('PLATEN_TRUSTED_PROXIES')
   })
 })

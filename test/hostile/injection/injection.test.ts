@@ -183,7 +183,7 @@ const MONTH = '\\d{4}-\\d{2}'
 const REDIS_KEY = new RegExp(
   `^platen:(?:\\{directory\\}:(?:readers|meta|keys|templates|tenants|log)|\\{checkpoint\\}(?::charged:${MONTH})?|render:\\{${ULID}\\}|` +
     `reply:\\{${ULID}\\}:[a-z0-9:]+|limiter:\\{${ACCOUNT}\\}:(?:settings|holdings|lapses|sums|charges:${MONTH}|` +
-    `rate:(?:key:${ACCOUNT}:${DIGEST}:(?:a?sync)|tenant:${ACCOUNT}:live:react_pdf)))$`,
+    `rate:(?:key:${ACCOUNT}:${DIGEST}:(?:a?sync)|tenant:${ACCOUNT}:live:(?:react_pdf|a?sync))))$`,
 )
 const S3_KEY = new RegExp(
   `^(?:acme/${ULID}/${DIGEST}\\.pdf|acme/${ULID}/[a-z]+(?:\\.json)?|manifest/${ULID}\\.json|template/${DIGEST}\\.json|` +
