@@ -192,7 +192,7 @@ describe('the settings of what callers may do', () => {
   )
 
   test('name proxies by their networks', () => {
-    const named = traffic({ PLATEN_TRUSTED_PROXIES: '10.1.0.0/16,fd12::/16' })
+    const named = traffic({ PLATEN_TRUSTED_PROXIES: '10.1.0.0/16, fd12::/16' })
     expect(named.trustedProxies).toEqual(['10.1.0.0/16', 'fd12::/16'])
     expect(() => traffic({ PLATEN_TRUSTED_PROXIES: 'loopback' })).toThrow('PLATEN_TRUSTED_PROXIES')
   })

@@ -44,7 +44,7 @@ const CONNECTIONS_MAX = 100_000
 export function readTrafficLimits({ read }: SettingReader<keyof typeof TRAFFIC_SETTINGS>): TrafficLimits {
   const count = (name: keyof typeof TRAFFIC_SETTINGS, max: number) =>
     read(name, (text) => parseInteger(text, [1, max]), `a number from 1 to ${max}`)
-  const networks = (text: string) => parseCidrs(text) && text.split(',')
+  const networks = (text: string) => parseCidrs(text) && text.split(',').map((each) => each.trim())
   return {
     keyRefusals: count('PLATEN_KEY_REFUSALS_PER_MINUTE', COUNT_MAX) ?? DEFAULTS.keyRefusals,
     keyRequests: count('PLATEN_KEY_REQUESTS_PER_MINUTE', COUNT_MAX) ?? DEFAULTS.keyRequests,
