@@ -5,13 +5,18 @@
 import { randomUUID } from 'node:crypto'
 import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
+import type { Decision, Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
 import type { Lane, RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, recordOf } from '../fixture/build.ts'
 import type { Harness } from './harness.ts'
+
+/** What a test asks of a limiter, but for the limits. */
+export type Fields = Partial<Omit<Reservation, 'limits'>>
+
+export const kindOf = (decision: Decision) => (decision.kind === 'admitted' ? 'admitted' : decision.reason)
 
 export interface LimiterHarness extends Harness<Limiter> {
   readonly clock: Clock

@@ -8,9 +8,7 @@ import * as fc from 'fast-check'
 import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, recordOf } from '../fixture/build.ts'
 import { IS_LONG } from '../run/form.ts'
-import { anyStep, type LimiterHarness, walk } from './limiter.model.ts'
-
-type Fields = Partial<Omit<Reservation, 'limits'>>
+import { anyStep, type Fields, kindOf, type LimiterHarness, walk } from './limiter.model.ts'
 
 // Hashes are branded by what reads keys; any text will do here.
 const OTHER_KEY = 'f'.repeat(64) as KeyHash
@@ -30,7 +28,6 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
     /** Asks for a new render, unless the fields name it. */
     const ask = (limits: Partial<Limits>, fields: Fields = {}) =>
       limiter.reserve(aReservation({ ...fields, limits: { ...LOOSE, ...limits } }), NEVER)
-    const kindOf = (decision: Decision) => (decision.kind === 'admitted' ? 'admitted' : decision.reason)
     const kindsOf = async (asked: readonly Promise<Decision>[]) => (await Promise.all(asked)).map(kindOf)
     const { account, period } = aReservation()
     const usage = (of: { account?: string; period?: string } = {}) =>

@@ -6,9 +6,7 @@ import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'
 import { IS_LONG } from '../run/form.ts'
-import type { LimiterHarness } from './limiter.model.ts'
-
-type Fields = Partial<Omit<Reservation, 'limits'>>
+import { type Fields, kindOf, type LimiterHarness } from './limiter.model.ts'
 
 export function describeTenantRates(name: string, makeHarness: () => Promise<LimiterHarness>): void {
   describe(`the rates of a tenant: ${name}`, () => {
@@ -24,7 +22,6 @@ export function describeTenantRates(name: string, makeHarness: () => Promise<Lim
       limiter.reserve(aReservation({ ...fields, limits: { htmlRateLimitPerMinute: 1000, ...limits } }), NEVER)
     // Hashes are branded by what reads keys; any text will do here.
     const keyOf = (at: number) => `key-${at}` as KeyHash
-    const kindOf = (decision: Decision) => (decision.kind === 'admitted' ? 'admitted' : decision.reason)
     /** Asks with another key each time. */
     const askByMany = async (count: number, limits: Partial<Limits>, fields: Fields = {}) => {
       const decisions: Decision[] = []

@@ -4,7 +4,7 @@
  */
 import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { key, liveOf, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'
 import { until } from '../time/until.ts'
 import { ended, render, submit, type TestedService } from '../topology/service.ts'
@@ -25,7 +25,6 @@ export default ({ data }) => {
   while (data.isEndless);
   return <Document><Page><Text>A letter</Text></Page></Document>
 }`
-const liveOf = (name: string) => `service_live_${name.replaceAll('-', '').padEnd(43, '0')}`
 const body = { template: 'letter', data: {} }
 
 const everybody = (name: string) => [

@@ -9,10 +9,16 @@ import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { shuffled } from '../chaos/cluster/series.ts'
 import { seeded } from '../chaos/cluster/trial/random.ts'
-import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { ATTACKER_LIVE, type Attack, attackerDocuments, liveOf, openAttacker } from '../hostile/neighbour/attacker.ts'
+import { html, key, liveKey, liveOf, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import {
+  ATTACKER_LIVE,
+  type Attack,
+  attackerDocuments,
+  NEIGHBOUR_LIVE,
+  openAttacker,
+} from '../hostile/neighbour/attacker.ts'
 import { ATTACKS } from '../hostile/neighbour/corpus.ts'
-import { NEIGHBOUR_LIVE, TEMPLATES } from '../hostile/neighbour/source.ts'
+import { TEMPLATES } from '../hostile/neighbour/source.ts'
 import { IS_LONG } from '../run/form.ts'
 import { until } from '../time/until.ts'
 import { ended, render, request, statusOf, submit, type TestedService } from '../topology/service.ts'
@@ -44,10 +50,7 @@ const neighbourDocuments = (...keys: readonly string[]) => [
   }),
   tenant('neighbour', 'quiet'),
   key('neighbour', 'live', NEIGHBOUR_LIVE),
-  ...keys.map((name) => ({
-    ...key('neighbour', 'live', liveOf(name)),
-    metadata: { name, namespace: 'team-neighbour' },
-  })),
+  ...keys.map((name) => liveKey('neighbour', liveOf(name), name)),
   template('neighbour', 'letter', LETTER),
 ]
 

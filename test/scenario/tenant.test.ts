@@ -10,6 +10,7 @@ import {
   html,
   invoice,
   key,
+  liveKey,
   manifestOf,
   PATIENT_LIVE,
   template,
@@ -251,14 +252,7 @@ describe('a key', () => {
       (owner, mine) => [withSpec(owner, { namespaces: ['team-other'] }), mine],
     ],
     ['whose tenant was removed', 'orphaned', (_, mine) => [mine]],
-    [
-      'that was replaced by another',
-      'replaced',
-      (owner) => [
-        owner,
-        { ...key('replaced', 'live', newKey()), metadata: { name: 'next', namespace: 'team-replaced' } },
-      ],
-    ],
+    ['that was replaced by another', 'replaced', (owner) => [owner, liveKey('replaced', newKey(), 'next')]],
   ])('%s opens nothing any more', async ([, name, change]) => {
     const secret = newKey()
     const [owner, mine] = [tenant(name, 'basic'), key(name, 'live', secret)]

@@ -3,19 +3,21 @@ import { ATTACKER_LIVE, attackerDocuments, openAttacker } from '../../hostile/ne
 import { ATTACKS } from '../../hostile/neighbour/corpus.ts'
 import { TEMPLATES } from '../../hostile/neighbour/source.ts'
 import { until } from '../../time/until.ts'
+import { startEmbedded } from '../../topology/embedded.ts'
+import { freePorts } from '../../topology/server/free-port.ts'
 import { render } from '../../topology/service.ts'
 import type { Figure } from '../case.ts'
 import { quantile } from '../measure.ts'
-import { publishMeasured, startMeasured, syncRenders } from '../service.ts'
+import { publishMeasured, settingsFor, syncRenders } from '../service.ts'
 
 const SLOTS = 2
 const WARM_UP = 200
 const COUNT_MIN = 40
-const METRICS_PORT = 9464
 
 /** On the embedded topology, where everything is one process: what one tenant costs there, the others have less of. */
 export async function* neighbours(scale: number): AsyncGenerator<Figure> {
-  await using service = await startMeasured(SLOTS, { PLATEN_METRICS_PORT: `${METRICS_PORT}` })
+  const metricsPort = await freePorts(1)
+  await using service = await startEmbedded({ ...settingsFor(SLOTS), PLATEN_METRICS_PORT: `${metricsPort}` })
   await publishMeasured(service, attackerDocuments(TEMPLATES))
   await until(
     () => render(service, ATTACKER_LIVE, { template: 'plain', data: {} }),
@@ -46,7 +48,7 @@ export async function* neighbours(scale: number): AsyncGenerator<Figure> {
       ['p99', 0.05],
       ['max', 0.25],
     ] as const) {
-      const value = await delayOf(of)
+      const value = await delayOf(of, metricsPort)
       if (value > atMost)
         yield {
           name: `event loop, ${of} after ${name}`,
@@ -58,7 +60,7 @@ export async function* neighbours(scale: number): AsyncGenerator<Figure> {
   }
 }
 
-async function delayOf(of: 'p99' | 'max'): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text()
+async function delayOf(of: 'p99' | 'max', port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   return Number(new RegExp(`^platen_event_loop_delay_${of}_seconds (.*)$`, 'm').exec(text)?.[1])
 }

@@ -2,6 +2,7 @@
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { liveOf } from '../../fixture/manifests.ts'
 import { until } from '../../time/until.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
@@ -60,12 +61,12 @@ beforeAll(async () => {
   proxy.towards(redis.port)
   const limits = { syncRateLimitPerMinute: LIMIT, asyncRateLimitPerMinute: LIMIT, renderLimitMonthly: 1_000_000 }
   const tenants = [...Object.values(WAYS).map(({ tenant }) => tenant), 'emptied']
-  const roomy = aTenant('roomy', keyOf('roomy'), { syncRateLimitPerMinute: 1_000_000 })
+  const roomy = aTenant('roomy', liveOf('roomy'), { syncRateLimitPerMinute: 1_000_000 })
   const cluster = await aCluster({
     apis: APIS.length,
     redis,
     settings: { PLATEN_REDIS_URL: `redis://127.0.0.1:${proxy.port}` },
-    documents: [...roomy, ...tenants.flatMap((name) => aTenant(name, keyOf(name), limits))],
+    documents: [...roomy, ...tenants.flatMap((name) => aTenant(name, liveOf(name), limits))],
   })
   world = { redis, proxy, cluster: stack.use(cluster) }
 })
@@ -73,7 +74,7 @@ afterAll(() => stack.disposeAsync())
 
 test.for(Object.entries(WAYS))('Redis %s: every request is served, by each process for its share', async ([, way]) => {
   const { cluster } = world
-  const key = keyOf(way.tenant)
+  const key = liveOf(way.tenant)
   await known(APIS.length)
   const before = await startTimes()
   const finished = await submit(cluster.at(0), key, LETTER)
@@ -112,7 +113,7 @@ test('Redis is emptied: what was rendered is known, what is asked for is served,
   signal,
 }) => {
   const { cluster, redis } = world
-  const key = keyOf('emptied')
+  const key = liveOf('emptied')
   await known(APIS.length)
   const before = await startTimes()
   const finished = await submit(cluster.at(0), key, LETTER)
@@ -140,7 +141,7 @@ test('callers of sync renders see nothing of a Redis that goes and comes in the 
   const statuses: number[] = []
   const over = new AbortController()
   const call = async (api: number) => {
-    while (!over.signal.aborted) statuses.push((await render(world.cluster.at(api), keyOf('roomy'), LETTER)).status)
+    while (!over.signal.aborted) statuses.push((await render(world.cluster.at(api), liveOf('roomy'), LETTER)).status)
   }
   const callers = [...APIS, ...APIS].map(call)
   const some = async () => {
@@ -181,10 +182,6 @@ function refusalIn(answer: RenderAnswer): readonly unknown[] {
   const { code } = answer.json()['error'] as { code?: unknown }
   const waits = Number(headers.get('retry-after')) > 0 && Number(headers.get('retry-after')) <= 61
   return [status, code, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining'), waits]
-}
-
-function keyOf(tenant: string): string {
-  return `service_live_${tenant.padEnd(43, '0')}`
 }
 
 /** Tells Redis itself something, whatever lies between it and the cluster. */

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { key, manifestOf, plan, template, tenant } from '../../fixture/manifests.ts'
+import { liveKey, liveOf, manifestOf, plan, template, tenant } from '../../fixture/manifests.ts'
 import type { TestedService } from '../../topology/service.ts'
 
 /** One thing it may try. Resolves when it has had its answers; what is to go on until others have been watched is left to `later`. */
@@ -31,12 +31,9 @@ export interface Attacker {
 }
 
 export const ATTACKER_LIVE = liveOf('attacker')
+/** The key of the tenant beside it. */
+export const NEIGHBOUR_LIVE = liveOf('neighbour')
 const OTHER_KEYS = Array.from({ length: 20 }, (_, at) => `attacker-${at}`)
-
-/** A key of a text of its own. */
-export function liveOf(name: string): string {
-  return `service_live_${name.replaceAll('-', '').padEnd(43, '0')}`
-}
 
 /** The keys it has beside its first. */
 export const ATTACKER_KEYS = OTHER_KEYS.map(liveOf)
@@ -53,10 +50,7 @@ export function attackerDocuments(templates: Readonly<Record<string, object>>): 
       renderTimeoutSeconds: 1,
     }),
     tenant('attacker', 'hostile'),
-    ...['attacker', ...OTHER_KEYS].map((name) => ({
-      ...key('attacker', 'live', liveOf(name)),
-      metadata: { name, namespace: 'team-attacker' },
-    })),
+    ...['attacker', ...OTHER_KEYS].map((name) => liveKey('attacker', liveOf(name), name)),
     ...Object.entries(templates).map(([name, spec]) => template('attacker', name, spec)),
   ]
 }

@@ -1,6 +1,6 @@
 /** Attacks by templates, schemas and other resources: what they cost where they are checked, and where they are rendered. */
-import { html, key, template, tenant, tsx } from '../../fixture/manifests.ts'
-import type { Attack } from './attacker.ts'
+import { html, liveKey, template, tenant, tsx } from '../../fixture/manifests.ts'
+import { type Attack, NEIGHBOUR_LIVE } from './attacker.ts'
 
 /** Statements that do not end by themselves, or not soon. */
 const LOOPS: Readonly<Record<string, string>> = {
@@ -159,19 +159,12 @@ export const SOURCE_ATTACKS: readonly Attack[] = [
   {
     name: 'keys by the hundred',
     isByResources: true,
-    begin: ({ declare }) =>
-      declare(
-        ...times(300, (at) => ({
-          ...key('attacker', 'live', `k${at}`),
-          metadata: { name: `k${at}`, namespace: 'team-attacker' },
-        })),
-      ),
+    begin: ({ declare }) => declare(...times(300, (at) => liveKey('attacker', `k${at}`, `k${at}`))),
   },
   {
     name: "somebody else's key, declared as its own",
     isByResources: true,
-    begin: ({ declare }) =>
-      declare({ ...key('attacker', 'live', NEIGHBOUR_LIVE), metadata: { name: 'taken', namespace: 'team-attacker' } }),
+    begin: ({ declare }) => declare(liveKey('attacker', NEIGHBOUR_LIVE, 'taken')),
   },
   {
     name: 'resources of nobody',
@@ -191,6 +184,3 @@ export const SOURCE_ATTACKS: readonly Attack[] = [
     },
   },
 ]
-
-/** The key of the tenant beside it. */
-export const NEIGHBOUR_LIVE = `service_live_${'neighbour'.padEnd(43, '0')}`
