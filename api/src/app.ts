@@ -39,7 +39,7 @@ const API_PREFIX = '/api/v1'
 const RECEIVE_CHECK_MS = 1000
 
 /** When an address that had too many refusals may ask again. */
-const STRANGER_WAIT_MS = 10_000
+const ADDRESS_WAIT_MS = 10_000
 
 /** On every answer: none is for sharing, and none is anything but what it says it is. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
@@ -161,8 +161,8 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
 
 /** What is answered for an error: where it refuses a request that shows no good key and its address has had too many of those, no more than that. */
 function charged(error: unknown, { caller, ip }: FastifyRequest, throttle: Throttle): unknown {
-  if (caller !== null || !isRefusal(error) || throttle.stranger(ip)) return error
-  return new Throttled('Too many requests of this address were refused', { waitMs: STRANGER_WAIT_MS, closes: true })
+  if (caller !== null || !isRefusal(error) || throttle.chargeAddress(ip)) return error
+  return new Throttled('Too many requests of this address were refused', { waitMs: ADDRESS_WAIT_MS, closes: true })
 }
 
 /** Answers with the refusal an error stands for, and logs it where an operator has to know. */

@@ -29,6 +29,8 @@ interface Exchange {
   readonly caller: Caller
   readonly request: Pick<FastifyRequest, 'render'>
   readonly reply: FastifyReply
+  /** Aborts when nobody waits for the answer any more. */
+  readonly departure: AbortSignal
 }
 
 export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
@@ -51,20 +53,21 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
         request.body = await ports.checks.parse(tenant.id, { bytes, hasFingerprint }, departureOf(reply))
       },
       onError: async (request, _reply, error) => {
-        if (isRefusal(error) && !(error instanceof Throttled)) throttle.uncounted(callerOf(request).key.hash)
+        if (isRefusal(error) && !(error instanceof Throttled)) throttle.chargeRefusal(callerOf(request).key.hash)
       },
     },
     async (request, reply) => {
       const { body, id: requestId } = request
       const caller = callerOf(request)
-      const exchange = { ports, headers, caller, request, reply }
-      const admission = await admit({ caller, body, requestId, signal: departureOf(reply) }, ports)
+      const departure = departureOf(reply)
+      const exchange = { ports, headers, caller, request, reply, departure }
+      const admission = await admit({ caller, body, requestId, signal: departure }, ports)
       const key = request.headers['idempotency-key']
       if (key === undefined || body.fingerprint === undefined) return await begin(admission, exchange)
       using keyed = attempt({ key, caller, admission, fingerprint: body.fingerprint })
       const earlier = await keyed.find()
       if (earlier !== undefined) {
-        throttle.uncounted(caller.key.hash)
+        throttle.chargeRefusal(caller.key.hash)
         return await replay(earlier, admission, exchange)
       }
       return await begin(admission, exchange, keyed)
@@ -85,10 +88,10 @@ async function begin(admission: Admission, exchange: Exchange, keyed?: KeyedAtte
 
 /** Queues an admitted render and answers it as its mode wants. */
 async function run(admission: Admission, exchange: Exchange): Promise<FastifyReply> {
-  const { ports, request, reply } = exchange
+  const { ports, request, departure } = exchange
   const { record } = admission
   request.render = record.id
-  if (record.mode === 'sync') return sendReply(await renderNow(admission, ports, departureOf(reply)), record, exchange)
+  if (record.mode === 'sync') return sendReply(await renderNow(admission, ports, departure), record, exchange)
   await submit(admission, ports)
   await showAsQueued(record, ports)
   return sendAccepted(record, exchange)

@@ -62,7 +62,7 @@ export function connections({ clock, ids, meter }: ConnectionPorts, throttle: Th
       if (error.code === 'ECONNRESET' || isTaken) return void socket.destroy()
       // Every further piece of what could not be parsed raises the same error again.
       if (!socket.writable) return
-      if (!throttle.stranger(socket.remoteAddress ?? '')) return void socket.destroy()
+      if (!throttle.chargeAddress(socket.remoteAddress ?? '')) return void socket.destroy()
       const problem = problemOf(refusalOf(error))
       meter.refused(problem.code)
       socket.end(rawAnswer(problem, isOpen ? exchange.request.id : requestIdOf(undefined, ids)))

@@ -29,10 +29,10 @@ export interface Throttle {
   readonly request: (key: KeyHash) => void
   /** Lets a request for a render in, and charges its body as it is told of it. Throws `RATE_LIMITED`, and so does what it gives. */
   readonly render: (key: KeyHash) => BodyAccount
-  /** Charges a request for a render that no limit of the plan counts. */
-  readonly uncounted: (key: KeyHash) => void
-  /** Charges a refusal to an address. False where it has had too many. */
-  readonly stranger: (address: string) => boolean
+  /** Charges a request for a render that was refused, or answered as an earlier one: no limit of the plan counts it. */
+  readonly chargeRefusal: (key: KeyHash) => void
+  /** Charges the refusal of a request without a good key to its address. False where that has had too many. */
+  readonly chargeAddress: (address: string) => boolean
 }
 
 /** What is told how much of a body there is. */
@@ -70,12 +70,12 @@ export function openThrottle(limits: TrafficLimits, clock: Pick<Clock, 'monotoni
         },
       }
     },
-    uncounted: (key) => refusals.take(key, 1),
-    stranger(address) {
+    chargeRefusal: (key) => refusals.take(key, 1),
+    chargeAddress(address) {
       const name = networkOf(address)
-      const isLetIn = addresses.waitMs(name, 1) === 0
-      if (isLetIn) addresses.take(name, 1)
-      return isLetIn
+      const hasTokens = addresses.waitMs(name, 1) === 0
+      if (hasTokens) addresses.take(name, 1)
+      return hasTokens
     },
   }
 }

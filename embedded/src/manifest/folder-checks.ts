@@ -66,18 +66,8 @@ export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderC
         const over = new AbortController()
         pending.set(key, { over, done: ask(key, each, over.signal) })
       }
-      const all = Promise.all(Array.from(pending.values(), ({ done }) => done))
-      await firstOf(
-        [
-          (until) =>
-            abortable(
-              all.then(() => undefined),
-              until,
-            ),
-          (until) => clock.sleep(patienceMs, until),
-        ],
-        signal,
-      )
+      const all = Promise.all(Array.from(pending.values(), ({ done }) => done)).then(() => undefined)
+      await firstOf([(until) => abortable(all, until), (until) => clock.sleep(patienceMs, until)], signal)
       const told = new Map(answers)
       answers.clear()
       return told

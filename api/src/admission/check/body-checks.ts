@@ -49,9 +49,8 @@ export function openBodyChecks(clock: Clock): BodyChecks {
   return {
     async parse(tenant, task, signal) {
       if (task.bytes.length <= BODY_PARSED_AT_ONCE_BYTES_MAX) return parseRequest(task)
-      // A copy of its own, which changes hands.
       const bytes = new Uint8Array(task.bytes)
-      const large = { tenant, name: 'parse', task: { ...task, bytes }, transferList: [bytes.buffer] } as const
+      const large = { tenant, name: 'parse', task: { ...task, bytes }, transfer: bytes.buffer } as const
       const answer = await run<ParsedAnswer>(large, signal)
       if ('request' in answer) return answer.request
       const { code, message, details } = answer.refusal
@@ -61,7 +60,7 @@ export function openBodyChecks(clock: Clock): BodyChecks {
       if (takesEverything(variablesSchema)) return []
       const copy = new Uint8Array(data)
       const task: FitTask = { tenant, schema: spell(variablesSchema), data: copy }
-      return await run({ tenant, name: 'fit', task, transferList: [copy.buffer] }, signal)
+      return await run({ tenant, name: 'fit', task, transfer: copy.buffer }, signal)
     },
     [Symbol.asyncDispose]: run[Symbol.asyncDispose],
   }
@@ -72,7 +71,8 @@ interface ThreadTask {
   /** An export of `check-thread.ts`. */
   readonly name: 'parse' | 'fit'
   readonly task: unknown
-  readonly transferList: readonly ArrayBuffer[]
+  /** The bytes in it, which change hands. */
+  readonly transfer: ArrayBuffer
 }
 
 interface Threads extends AsyncDisposable {
@@ -94,12 +94,12 @@ function openThreads(clock: Clock): Threads {
   pool.on('error', () => undefined)
   const turns = openTurns({ atOnce: BODY_CHECK_THREADS, ofOneTenant: 1 })
 
-  async function run<Answer>({ tenant, name, task, transferList }: ThreadTask, signal: AbortSignal): Promise<Answer> {
+  async function run<Answer>({ tenant, name, task, transfer }: ThreadTask, signal: AbortSignal): Promise<Answer> {
     const deadline = clock.timeout(BODY_CHECK_MS_MAX)
     const ended = AbortSignal.any([signal, deadline])
     try {
       using _ = await turns.take(tenant, ended)
-      return await pool.run(task, { name, transferList: [...transferList], signal: ended })
+      return await pool.run(task, { name, transferList: [transfer], signal: ended })
     } catch (cause) {
       signal.throwIfAborted()
       if (!deadline.aborted) throw cause

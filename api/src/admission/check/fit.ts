@@ -1,4 +1,4 @@
-/** How data fits the `variables_schema` of a template. What runs in the threads of `data-checks.ts`. */
+/** How data fits the `variables_schema` of a template. What runs in the threads of `body-checks.ts`. */
 
 import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '@platen/contract/api-limit.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
