@@ -21,7 +21,7 @@ import { listTemplatesRoute } from './route/list-templates.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
 import { answerEverything, type Connections, connections, lingering, requestIdOf } from './traffic/connection.ts'
-import { openThrottle, type Throttle, Throttled } from './traffic/throttle.ts'
+import { openThrottle, type Throttle, tooManyOfAddress } from './traffic/throttle.ts'
 
 /** What `buildApp` gives: a composition root may add routes of its own before it listens. */
 export type ApiApp = FastifyInstance
@@ -37,9 +37,6 @@ declare module 'fastify' {
 const API_PREFIX = '/api/v1'
 /** How often Node looks for requests that take too long; its own 30 s would let them take twice their time. */
 const RECEIVE_CHECK_MS = 1000
-
-/** When an address that had too many refusals may ask again. */
-const ADDRESS_WAIT_MS = 10_000
 
 /** On every answer: none is for sharing, and none is anything but what it says it is. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
@@ -156,13 +153,13 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
     },
     { prefix: API_PREFIX },
   )
-  app.register(async (root) => healthRoutes(root, ports, () => isClosing))
+  app.register(async (root) => healthRoutes(root, { ...ports, throttle, isClosing: () => isClosing }))
 }
 
 /** What is answered for an error: where it refuses a request that shows no good key and its address has had too many of those, no more than that. */
 function charged(error: unknown, { caller, ip }: FastifyRequest, throttle: Throttle): unknown {
   if (caller !== null || !isRefusal(error) || throttle.chargeAddress(ip)) return error
-  return new Throttled('Too many requests of this address were refused', { waitMs: ADDRESS_WAIT_MS, closes: true })
+  return tooManyOfAddress()
 }
 
 /** Answers with the refusal an error stands for, and logs it where an operator has to know. */

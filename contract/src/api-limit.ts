@@ -16,7 +16,7 @@ export interface TrafficLimits {
   readonly keyRequests: number
   /** Bytes of bodies of one API key. */
   readonly keyBytes: number
-  /** Refused requests of one address that show no good key. */
+  /** Requests of one address that show no good key: refused ones, and those for the description of the API. */
   readonly addressRefusals: number
   /** Connections at once: each takes some ten KiB, and what is beyond that is closed before it is read. */
   readonly connections: number

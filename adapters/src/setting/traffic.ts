@@ -24,7 +24,7 @@ export const TRAFFIC_SETTINGS = {
   PLATEN_ADDRESS_REFUSALS_PER_MINUTE: {
     default: `${DEFAULTS.addressRefusals}`,
     description:
-      'Refused requests of one address in a minute that show no good key; what is beyond that is answered 429 and not logged. 1 to 1000000, of each process.',
+      'Requests of one address in a minute that show no good key, be they refused or for `/openapi.json`; what is beyond that is answered 429 and not logged. 1 to 1000000, of each process.',
   },
   PLATEN_CONNECTIONS_MAX: {
     default: `${DEFAULTS.connections}`,

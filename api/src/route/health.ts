@@ -1,7 +1,8 @@
 /** What load balancers and orchestrators ask, and the description of the API: no key, no store, nothing logged at info. */
-import type { FastifyInstance } from 'fastify'
-import { COMMON_HEADERS } from '../openapi.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { COMMON_HEADERS, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
+import { type Throttle, tooManyOfAddress } from '../traffic/throttle.ts'
 
 const livenessSchema = {
   type: 'object',
@@ -17,8 +18,15 @@ const readinessSchema = {
   properties: { ready: { type: 'boolean' } },
 } as const
 
-/** The detail of readiness is for the port of probes: here anybody may ask. `isClosing` turns true when the service drains: it is then alive and not ready. */
-export function healthRoutes(app: FastifyInstance, ports: ApiPorts, isClosing: () => boolean): void {
+interface HealthPorts extends Pick<ApiPorts, 'isAlive' | 'isReady'> {
+  readonly throttle: Throttle
+  /** Turns true when the service drains: it is then alive and not ready. */
+  readonly isClosing: () => boolean
+}
+
+/** The detail of readiness is for the port of probes: here anybody may ask. */
+export function healthRoutes(app: FastifyInstance, ports: HealthPorts): void {
+  const { throttle, isClosing } = ports
   app.get('/livez', { schema: liveness() }, async (_request, reply) => {
     const alive = ports.isAlive()
     return await reply.code(alive ? 200 : 503).send({ alive })
@@ -29,7 +37,10 @@ export function healthRoutes(app: FastifyInstance, ports: ApiPorts, isClosing: (
     return await reply.code(ready ? 200 : 503).send({ ready })
   })
 
-  app.get('/openapi.json', { schema: document() }, async () => app.swagger())
+  const charge = async ({ ip }: FastifyRequest) => {
+    if (!throttle.chargeAddress(ip)) throw tooManyOfAddress()
+  }
+  app.get('/openapi.json', { schema: document(), onRequest: charge }, async () => app.swagger())
 }
 
 function liveness(): object {
@@ -76,6 +87,9 @@ function document(): object {
     operationId: 'getOpenApi',
     tags: ['health'],
     summary: 'Get this document',
-    response: { 200: { description: 'OpenAPI 3.1.', headers: COMMON_HEADERS, type: 'object' } },
+    response: {
+      200: { description: 'OpenAPI 3.1.', headers: COMMON_HEADERS, type: 'object' },
+      ...refusals(['RATE_LIMITED']),
+    },
   }
 }

@@ -94,6 +94,12 @@ describe('an address that shows no good key', () => {
     expect((await none(api)).statusCode).toBe(401)
   })
 
+  test('is given the description of the API as often, and the health at any time', async () => {
+    const api = limited({ addressRefusals: 2 })
+    expect(await statuses(3, () => api.call({ path: '/openapi.json' }))).toEqual([200, 200, 429])
+    expect(await statuses(3, () => api.call({ path: '/readyz' }))).toEqual([200, 200, 200])
+  })
+
   test('fills no log', async () => {
     const api = limited({ addressRefusals: 2 })
     await statuses(10, () => none(api))

@@ -24,6 +24,14 @@ export class Throttled extends ServiceError {
   }
 }
 
+/** When an address that had too many requests may ask again. */
+const ADDRESS_WAIT_MS = 10_000
+
+/** What is answered to an address that has had too many requests without a good key. */
+export function tooManyOfAddress(): Throttled {
+  return new Throttled('Too many requests of this address show no good key', { waitMs: ADDRESS_WAIT_MS, closes: true })
+}
+
 export interface Throttle {
   /** Lets a request in that is for no render. Throws `RATE_LIMITED`. */
   readonly request: (key: KeyHash) => void
@@ -31,7 +39,7 @@ export interface Throttle {
   readonly render: (key: KeyHash) => BodyAccount
   /** Charges a request for a render that was refused, or answered as an earlier one: no limit of the plan counts it. */
   readonly chargeRefusal: (key: KeyHash) => void
-  /** Charges the refusal of a request without a good key to its address. False where that has had too many. */
+  /** Charges a request without a good key to its address: one that is refused, or asks for what is not small. False where that has had too many. */
   readonly chargeAddress: (address: string) => boolean
 }
 
