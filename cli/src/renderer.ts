@@ -134,7 +134,7 @@ function workOf({ source, assets, tenant, limits, data }: Subject, { clock, ids 
     digest: digestOf(source),
     template: source,
     assets,
-    data,
+    data: new TextEncoder().encode(JSON.stringify(data)),
     options: source.options,
     javascriptEnabled: limits.javascriptEnabled,
     isSandbox: false,

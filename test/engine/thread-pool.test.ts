@@ -99,9 +99,9 @@ describe('a task', () => {
   })
 
   test('may be to fill html', async () => {
-    const work = aWork()
+    const work = aWork({ data: { name: 'Zoë' } })
     const template = { ...work.template, html: { template: '<p>{{ name }}</p>', javascript: false } }
-    const filled = await shared.run({ kind: 'fill', work: { ...work, template, data: { name: 'Zoë' } } }, NEVER)
+    const filled = await shared.run({ kind: 'fill', work: { ...work, template } }, NEVER)
     expect(filled).toEqual({ html: '<p>Zoë</p>', missing: '' })
   })
 

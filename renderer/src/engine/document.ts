@@ -52,7 +52,11 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
     const ownPrograms = ownPart(programs, tenant)
     const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
     using own = fonts.lend(template.fonts ?? [], { assets, tenant })
-    const { nodes, call } = await evaluate(program, { data, options, locale: template.locale })
+    const { nodes, call } = await evaluate(program, {
+      data: new TextDecoder().decode(data),
+      options,
+      locale: template.locale,
+    })
     const remote = remoteImagesOf(work)
     const image = openImages(assets, ownPart(kept, tenant), remote)
     const translation = { template, options, call, find: program.find, image, families: own.families }

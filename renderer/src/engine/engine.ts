@@ -1,5 +1,4 @@
 /** What a rendering engine is. `react-pdf.ts` and `html.ts` implement it; `worker.ts` drives it. */
-import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine, RenderOptions, Warning } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
@@ -15,7 +14,8 @@ export interface RenderWork {
   readonly assets: readonly Asset[]
   /** Files of the hosts it lists, as far as they are known to be needed; each is called by its URL. */
   readonly fetched?: readonly Asset[]
-  readonly data: JsonObject
+  /** An object in JSON, by UTF-8. It is read where its template runs: there a deadline can end what takes seconds. */
+  readonly data: Uint8Array
   /** The request's options laid over the template's. */
   readonly options: RenderOptions
   /** May the template's page JavaScript run, if it asks for it? */

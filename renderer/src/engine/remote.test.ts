@@ -74,7 +74,7 @@ describe('a file', () => {
     expect(await fetched(work, 'newer')).toBe('new')
   })
 
-  test.for<[string, Partial<RenderWork> & { readonly of?: string }, string]>([
+  test.for<[string, { readonly of?: string; readonly digest?: TemplateDigest }, string]>([
     ['tenant', { of: 'globex' }, URL_OF_IT],
     ['template', { digest: 'other' as TemplateDigest }, URL_OF_IT],
     ['address', {}, `${URL_OF_IT}?other`],

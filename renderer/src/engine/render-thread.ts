@@ -128,7 +128,7 @@ export default ({ data }) => (
 )`,
   },
   assets: [],
-  data: { rows: Array.from({ length: 5 }, (_, index) => index) },
+  data: new TextEncoder().encode('{"rows":[0,1,2,3,4]}'),
   options: {},
   javascriptEnabled: false,
   isSandbox: false,

@@ -86,7 +86,8 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   const program = transpile(source.reactPdf)
   const { options } = source
   const interruptsMax = SANDBOX_CHECK_INTERRUPTS_MAX
-  const { nodes, call } = await evaluate(program, { data: sampleData, options, locale: source.locale, interruptsMax })
+  const data = sampleData && JSON.stringify(sampleData)
+  const { nodes, call } = await evaluate(program, { data, options, locale: source.locale, interruptsMax })
   if (sampleData === undefined) return
   const families = new Map((source.fonts ?? []).map(({ family }) => [family, family]))
   // What is fetched is fetched by renders: here stand-ins do.
@@ -98,7 +99,8 @@ function checkHtml({ source, assets, sampleData }: TemplateCheck): void {
   if (source.html === undefined) return
   // Filling looks at the source, the data and the options of its work; the ids of a render there is none of are left empty.
   const ids = { render: '' as RenderId, tenant: '' as TenantId, digest: '' as TemplateDigest }
-  const asked = { data: sampleData ?? {}, options: source.options, javascriptEnabled: false, isSandbox: false }
+  const data = new TextEncoder().encode(JSON.stringify(sampleData ?? {}))
+  const asked = { data, options: source.options, javascriptEnabled: false, isSandbox: false }
   const work: RenderWork = { ...ids, ...asked, template: source, assets }
   fillHtml(work)
 }

@@ -8,7 +8,7 @@
  * deadline.
  */
 import assert from 'node:assert/strict'
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import {
   FAILURE_MESSAGE_CHARS_MAX,
@@ -34,8 +34,8 @@ export interface Evaluation {
 }
 
 export interface EvaluationInput {
-  /** Without data the template is loaded, imports and all, and its component not called: there are no nodes then. */
-  readonly data?: JsonObject | undefined
+  /** An object in JSON. Without data the template is loaded, imports and all, and its component not called: there are no nodes then. */
+  readonly data?: string | undefined
   readonly options: RenderOptions
   /** The locale of numbers and dates where the code names none; en-US without it. */
   readonly locale?: string | undefined
@@ -131,7 +131,10 @@ function openBench(machine: Machine): Bench {
         return treeOf(context, answer)
       }
       return {
-        nodes: data === undefined ? [] : ask('begin', context.newString(JSON.stringify({ data, options }))),
+        nodes:
+          data === undefined
+            ? []
+            : ask('begin', context.newString(`{"data":${data},"options":${JSON.stringify(options)}}`)),
         call(id, props) {
           assert(evaluation === evaluations, 'an evaluation ends with the next')
           return ask('call', context.newNumber(id), context.newString(JSON.stringify(props)))

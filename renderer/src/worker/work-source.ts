@@ -3,7 +3,6 @@
  * in the record. Whatever has a digest is held against it when it comes from the store: what was damaged there is rendered for nobody.
  */
 import assert from 'node:assert/strict'
-import type { JsonObject } from '@platen/contract/brand.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -48,8 +47,8 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
       const template = await templateOf(digest, signal)
       const [data, ...found] = await Promise.all([
         'inline' in record.data
-          ? record.data.inline
-          : read(artifacts, record.data.stored, signal).then((bytes) => parsed(bytes) as JsonObject),
+          ? new TextEncoder().encode(JSON.stringify(record.data.inline))
+          : read(artifacts, record.data.stored, signal),
         ...(template.assets ?? []).map((asset) => assetOf(asset, signal)),
       ])
       return {

@@ -51,7 +51,7 @@ describe('the documents have', () => {
     const evaluate = await openSandbox()
     const seen = new Set<string>()
     for (const { source } of specimens()) {
-      const { nodes } = await evaluate(transpile(source), { data: SPECIMEN_DATA, options: {} })
+      const { nodes } = await evaluate(transpile(source), { data: JSON.stringify(SPECIMEN_DATA), options: {} })
       for (const node of nodesIn(nodes)) note(node, seen)
     }
     const props = Object.entries(PRIMITIVES).flatMap(([name, primitive]) => [

@@ -4,6 +4,7 @@
  * or anything of an object but its own properties. Pure: equal work gives equal HTML.
  */
 
+import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import {
   HTML_BYTES_MAX,
@@ -77,7 +78,8 @@ function fillParts(work: RenderWork): Parts {
   const fault = work.options.page_size === undefined ? undefined : roomFaultOf(work.options)
   if (fault !== undefined) throw new ServiceError('template_error', fault)
   const liquid = openLiquid(work.template.locale)
-  const scope = { ...work.data, options: work.options }
+  const data = JSON.parse(new TextDecoder().decode(work.data)) as JsonObject
+  const scope = { ...data, options: work.options }
   const fill = (text: string, name: string): Part => {
     const html = fillOne(liquid, { text, name, scope })
     return { name, html: withDigests({ name, html }, work.assets) }

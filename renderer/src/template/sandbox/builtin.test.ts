@@ -8,7 +8,7 @@ const evaluate = await openSandbox()
 /** What an expression comes to in a template. */
 async function valueOf(expression: string, locale?: string): Promise<Json> {
   const program = transpile(`export default () => String(${expression})`)
-  return (await evaluate(program, { data: {}, options: {}, locale })).nodes
+  return (await evaluate(program, { data: '{}', options: {}, locale })).nodes
 }
 
 const DATE = "new Date('2026-11-21T23:30:00Z')"

@@ -9,7 +9,7 @@ const IMPORTS =
 
 async function messageOf(source: string): Promise<string> {
   try {
-    await evaluate(transpile(source), { data: {}, options: {} })
+    await evaluate(transpile(source), { data: '{}', options: {} })
   } catch (error) {
     return error instanceof Error ? error.message : ''
   }
@@ -111,7 +111,7 @@ describe('React has', () => {
       ['b'],
     ],
   ] as const)('%s', async ([, jsx, props, children]) => {
-    const { nodes } = await evaluate(transpile(`${IMPORTS}export default () => ${jsx}`), { data: {}, options: {} })
+    const { nodes } = await evaluate(transpile(`${IMPORTS}export default () => ${jsx}`), { data: '{}', options: {} })
     expect(nodes).toMatchObject([{ type: 'Text', props, children }])
   })
 })
