@@ -14,18 +14,21 @@ import {
   DIRECTORY_ENFORCED_MS_MAX,
   DIRECTORY_REPAIR_MS,
 } from '@platen/contract/directory-limit.ts'
+import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type FolderWatch, isManifest, watchFolder } from '@platen/embedded/manifest/folder.ts'
 import { type FolderChecks, openOwnChecks } from '@platen/embedded/manifest/folder-checks.ts'
 import { openLoader, type Review } from '@platen/embedded/manifest/load.ts'
+import { openCheckThreads } from '@platen/operator/publish/check-threads.ts'
+import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { folderFindings } from './check.ts'
 import { byPlace, CalledWrongly, count, spell, withoutControls } from './finding/finding.ts'
 import { placesIn } from './finding/place.ts'
 import { spellCounts, spellDifferences, spellReaders } from './publish/change.ts'
 import { openTarget, type Target } from './publish/target.ts'
-import { openRenderer, type RendererPorts } from './renderer.ts'
+import type { RendererPorts } from './renderer.ts'
 
 export interface PublishOptions {
   readonly dir: string
@@ -52,11 +55,13 @@ export async function publishFolder(
   const { complain } = ports
   try {
     await using target = await openTarget(ports.variables, ports, signal)
+    const { clock } = ports
     // Checking a template renders nothing.
-    await using renderer = openRenderer({ ...ports, chromium: 'none' }, { slots: 1 })
+    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread })
+    await using threads = openCheckThreads({ open, clock })
     // From before anything is read, so that nothing is missed.
-    using watch = options.isWatching ? followedFolder(options.dir, ports.clock) : undefined
-    using checks = openOwnChecks(renderer.check, ports.clock)
+    using watch = options.isWatching ? followedFolder(options.dir, clock) : undefined
+    using checks = openOwnChecks(threads.check, clock)
     const publish = await publishing(options, { ...ports, target, checks })
     const isPublished = await publish(signal)
     if (watch === undefined) return isPublished

@@ -99,6 +99,7 @@ export const IMPORT_TABLE: readonly Row[] = [
       CONTRACT,
       ADAPTERS,
       'operator/src/compile',
+      'operator/src/publish',
       'renderer/src/engine',
       'renderer/src/template',
       'embedded/src/manifest',
