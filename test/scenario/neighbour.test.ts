@@ -3,59 +3,28 @@
  * that it takes back is refused. `make hostile` tries every attack, one after the other; else some of them are tried, four at once.
  */
 import { randomInt } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { StatusRecord } from '@platen/contract/schema/answer.ts'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { shuffled } from '../chaos/cluster/series.ts'
 import { seeded } from '../chaos/cluster/trial/random.ts'
-import { html, key, liveKey, liveOf, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import {
-  ATTACKER_LIVE,
-  type Attack,
-  attackerDocuments,
-  NEIGHBOUR_LIVE,
-  openAttacker,
-} from '../hostile/neighbour/attacker.ts'
+import { type Attack, NEIGHBOUR_LIVE, openAttacker } from '../hostile/neighbour/attacker.ts'
 import { ATTACKS } from '../hostile/neighbour/corpus.ts'
-import { TEMPLATES } from '../hostile/neighbour/source.ts'
+import { bothTenants, inForce, letter, SLOTS, watchBeside } from '../hostile/neighbour/neighbour.ts'
 import { IS_LONG } from '../run/form.ts'
 import { until } from '../time/until.ts'
-import { ended, render, request, statusOf, submit, type TestedService } from '../topology/service.ts'
+import { ended, render, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
-const ROUNDS_MIN = 3
 const AT_ONCE = IS_LONG ? 1 : 4
 /** On each topology: on both together a third of the corpus. */
 const TRIALS = 7
-const SLOTS = 2
-/** Of so many that wait, most come after: those before are the fair share, and what the other slot makes meanwhile. */
-const CROWD_MIN = 100
-
-const LETTER = {
-  ...tsx(
-    "import { Document, Page, Text } from '@react-pdf/renderer'\nexport default ({ data }) => <Document><Page><Text>{data.name}</Text></Page></Document>",
-  ),
-  ...html('<p>{{ name }}</p>'),
-  variablesSchema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
-}
-
-const neighbourDocuments = (...keys: readonly string[]) => [
-  plan('quiet', {
-    htmlEngineEnabled: true,
-    htmlRateLimitPerMinute: 100_000,
-    syncRateLimitPerMinute: 100_000,
-    asyncRateLimitPerMinute: 100_000,
-    renderTimeoutSeconds: 60,
-  }),
-  tenant('neighbour', 'quiet'),
-  key('neighbour', 'live', NEIGHBOUR_LIVE),
-  ...keys.map((name) => liveKey('neighbour', liveOf(name), name)),
-  template('neighbour', 'letter', LETTER),
-]
+/** How often each attack is begun; `make hostile TIMES=10` begins it ten times. */
+const TIMES = Number(process.env['TIMES'] ?? 1)
 
 const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
 process.stdout.write(`the seed is ${seed}; again with SEED=${seed}\n`)
+
+const applies = ({ isByResources = false }: Attack) => inject('topology') === 'embedded' || !isByResources
+const chosen = shuffled(ATTACKS.filter(applies), seeded(seed))
 
 interface Trial {
   readonly name: string
@@ -65,9 +34,7 @@ interface Trial {
 
 /** In the long form each attack is a trial of its own; else the seed chooses those of each. */
 function trials(): readonly Trial[] {
-  const applies = ({ isByResources = false }: Attack) => inject('topology') === 'embedded' || !isByResources
   if (IS_LONG) return ATTACKS.map((attack) => ({ name: attack.name, attacks: [attack].filter(applies) }))
-  const chosen = shuffled(ATTACKS.filter(applies), seeded(seed))
   return Array.from({ length: TRIALS }, (_, at) => ({
     name: `attacks of the seed, trial ${at + 1}`,
     attacks: chosen.slice(at * AT_ONCE, (at + 1) * AT_ONCE),
@@ -76,80 +43,58 @@ function trials(): readonly Trial[] {
 
 let service: TestedService
 beforeAll(async () => {
-  const text = manifestOf([...attackerDocuments(TEMPLATES), ...neighbourDocuments()])
-  service = await startService({ PLATEN_RENDER_SLOTS: `${SLOTS}` }, text)
-  await until(
-    () => render(service, ATTACKER_LIVE, { template: 'plain', data: {} }),
-    ({ status }) => status === 200,
-  )
+  service = await startService({ PLATEN_RENDER_SLOTS: `${SLOTS}` }, bothTenants())
+  await inForce(service)
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-const withKeys = (...names: readonly string[]) =>
-  writeFile(
-    join(service.manifestsDir, 'all.yaml'),
-    manifestOf([...attackerDocuments(TEMPLATES), ...neighbourDocuments(...names)]),
-  )
-
-async function statusWith(name: string): Promise<number> {
-  return (await request(service, { key: liveOf(name), path: '/api/v1/templates' })).status
-}
-
-/** A sync and an async render of each engine, all of which end well. */
-async function round(count: number): Promise<readonly StatusRecord[]> {
-  const body = { template: 'letter', data: { name: `${count}` } }
-  const records: StatusRecord[] = []
-  for (const engine of ['react_pdf', 'html'] as const) {
-    const answer = await render(service, NEIGHBOUR_LIVE, { ...body, engine })
-    expect([engine, answer.status, Buffer.from(answer.body).toString('latin1', 0, 5)]).toEqual([engine, 200, '%PDF-'])
-    const record = await ended(service, NEIGHBOUR_LIVE, await submit(service, NEIGHBOUR_LIVE, { ...body, engine }))
-    expect(record).toMatchObject({ status: 'succeeded' })
-    records.push(record)
-  }
-  return records
-}
-
-/** Of these renders, those that waited when one was accepted; and of them those that ended before it. */
-function crowdOf(records: readonly StatusRecord[], own: StatusRecord): { waiting: number; ahead: number } {
-  const [from, to = ''] = [own.created_at, own.finished_at]
-  const waiting = records.filter(({ created_at: at, finished_at: end = '~' }) => at < from && end > from)
-  return { waiting: waiting.length, ahead: waiting.filter(({ finished_at: end = '~' }) => end < to).length }
+/** What a failure was beside. */
+const beside = (attacks: readonly Attack[]) => (cause: unknown) => {
+  throw new Error(`beside ${attacks.map(({ name }) => name).join(' + ')}`, { cause })
 }
 
 describe('beside a tenant that means harm, a neighbour is served, and what it takes back is taken back', () => {
   test.for(trials().map((trial) => [trial.name, trial] as const))('%s', async ([, { attacks }], { skip }) => {
     const [first] = attacks
     if (first === undefined) return skip()
-    const spare = `spare-${ATTACKS.indexOf(first)}`
-    await withKeys(spare)
-    await until(
-      () => statusWith(spare),
-      (status) => status === 200,
-    )
-    await watchBeside(attacks, spare).catch((cause: unknown) => {
-      throw new Error(`beside ${attacks.map(({ name }) => name).join(' + ')}`, { cause })
-    })
+    for (let time = 0; time < TIMES; time++)
+      await watchBeside(service, attacks, `spare-${ATTACKS.indexOf(first)}-${time}`).catch(beside(attacks))
   })
 })
 
-async function watchBeside(attacks: readonly Attack[], spare: string): Promise<void> {
-  await using attacker = openAttacker(service)
-  const over = new AbortController()
-  const attacking = Promise.all(attacks.map(({ begin }) => begin(attacker))).then(() => over.abort())
-  const records: StatusRecord[] = []
-  const watch = async () => {
-    for (let count = 0; count < ROUNDS_MIN || !over.signal.aborted; count++) records.push(...(await round(count)))
-  }
-  const revoke = async () => {
-    await withKeys()
+test.runIf(inject('topology') === 'embedded')(
+  'what a neighbour is answered while the service stops is kept, whatever another does then',
+  async () => {
+    const attacks = chosen.slice(-AT_ONCE)
+    await using attacker = openAttacker(service)
+    const attacking = Promise.all(attacks.map(({ begin }) => begin(attacker)))
+    const [ids, statuses]: [string[], number[]] = [[], []]
+    const stopping = new AbortController()
+    const call = async (mode: 'sync' | 'async') => {
+      while (!stopping.signal.aborted) {
+        const answer = await render(service, NEIGHBOUR_LIVE, { ...letter(mode), mode }).catch(() => undefined)
+        // Between two requests the connection may have gone.
+        if (answer === undefined) return
+        statuses.push(answer.status)
+        if (answer.status === 202) ids.push(String(answer.json()['render_id']))
+        if (answer.status === 503) return
+      }
+    }
+    const calls = (['sync', 'async', 'sync', 'async'] as const).map(call)
     await until(
-      () => statusWith(spare),
-      (status) => status === 401,
+      async () => ids.length,
+      (count) => count >= 10,
     )
-  }
-  await Promise.all([watch(), revoke()])
-  await attacking
-  const others = await Promise.all(attacker.ids.map((id) => statusOf(service, ATTACKER_LIVE, id)))
-  for (const { waiting, ahead } of records.map((record) => crowdOf(others, record)))
-    if (waiting >= CROWD_MIN) expect(ahead).toBeLessThan(waiting / 2)
-}
+    const code = await service.stop()
+    stopping.abort()
+    await Promise.all([...calls, attacking])
+    await service.start()
+    const records = await Promise.all(ids.map((id) => ended(service, NEIGHBOUR_LIVE, id)))
+    const told = { code, statuses: new Set(statuses), states: new Set(records.map(({ status }) => status)) }
+    expect(told, attacks.map(({ name }) => name).join(' + ')).toEqual({
+      code: 0,
+      statuses: new Set([200, 202, ...(statuses.includes(503) ? [503] : [])]),
+      states: new Set(['succeeded']),
+    })
+  },
+)

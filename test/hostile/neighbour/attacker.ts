@@ -26,14 +26,22 @@ export interface Attacker {
   readonly open: (text: string | Uint8Array) => Socket
   /** The async renders that were taken. */
   readonly ids: readonly string[]
+  /** Those of its sync renders that are not answered yet. */
+  readonly waiting: () => readonly SyncRender[]
   /** Where the headers of a request for a render end, all but the last. */
   readonly head: (...headers: readonly string[]) => string
+}
+
+export interface SyncRender {
+  /** Its answer, if there is one yet; 0 where its caller left. */
+  status?: number
 }
 
 export const ATTACKER_LIVE = liveOf('attacker')
 /** The key of the tenant beside it. */
 export const NEIGHBOUR_LIVE = liveOf('neighbour')
-const OTHER_KEYS = Array.from({ length: 20 }, (_, at) => `attacker-${at}`)
+/** With its first and one more it has as many as a tenant may have. */
+const OTHER_KEYS = Array.from({ length: 48 }, (_, at) => `attacker-${at}`)
 
 /** The keys it has beside its first. */
 export const ATTACKER_KEYS = OTHER_KEYS.map(liveOf)
@@ -59,6 +67,7 @@ export function attackerDocuments(templates: Readonly<Record<string, object>>): 
 export function openAttacker(service: TestedService): Attacker & AsyncDisposable {
   const sockets: Socket[] = []
   const ids: string[] = []
+  const waiting = new Set<SyncRender>()
   const departures = new AbortController()
   const file = join(service.manifestsDir, 'attacker.yaml')
   const ask = async (path: string, { headers, ...init }: RequestInit = {}): Promise<number> => {
@@ -74,15 +83,21 @@ export function openAttacker(service: TestedService): Attacker & AsyncDisposable
       return 0
     }
   }
-  const render: Attacker['render'] = (body, { leavesMs, key: own = ATTACKER_LIVE } = {}) =>
-    ask('/api/v1/render', {
+  const render: Attacker['render'] = async (body, { leavesMs, key: live = ATTACKER_LIVE } = {}) => {
+    const own: SyncRender = {}
+    if (!('mode' in body)) waiting.add(own)
+    own.status = await ask('/api/v1/render', {
       method: 'POST',
-      headers: { authorization: `Bearer ${own}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${live}`, 'content-type': 'application/json' },
       body: JSON.stringify({ data: {}, ...body }),
       ...(leavesMs !== undefined && { signal: AbortSignal.timeout(leavesMs) }),
     })
+    waiting.delete(own)
+    return own.status
+  }
   return {
     ids,
+    waiting: () => [...waiting],
     ask,
     render,
     submit: async (body) => void (await render({ ...body, mode: 'async' })),

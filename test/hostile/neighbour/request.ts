@@ -125,8 +125,10 @@ export const CONNECTION_ATTACKS: readonly Attack[] = [
   {
     name: 'requests that never end',
     async begin({ open, head }) {
-      for (let count = 0; count < 50; count++)
-        open(`${head('Content-Type: application/json', `Content-Length: ${10 * MIB}`)}\r\n{"template":"`)
+      // What room is left beside the large ones is for the small ones.
+      for (const bytes of [10 * MIB, MIB, 2 ** 15, 2 ** 10, 100])
+        for (let count = 0; count < 40; count++)
+          open(`${head('Content-Type: application/json', `Content-Length: ${bytes}`)}\r\n{"template":"`)
     },
   },
   {

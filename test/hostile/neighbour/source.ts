@@ -151,7 +151,7 @@ export const SOURCE_ATTACKS: readonly Attack[] = [
   ...Object.entries(SCHEMAS).map(([name, schema]) =>
     published(`schemas with ${name}`, { ...html('a'), variablesSchema: { type: 'object', ...schema } }),
   ),
-  published('two hundred templates', html('a'), 200),
+  published('five hundred templates', html('a'), 500),
   published('sample data that nests', { ...html('a'), sampleData: { a: nested(500) } }),
   published('sample data of a megabyte', { ...html('a'), sampleData: { a: times(100_000, () => 'x') } }),
   published('templates without a source', {}),

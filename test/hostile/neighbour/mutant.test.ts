@@ -1,0 +1,70 @@
+/** That the watch beside an attacker can fail: each of these defences taken out, the corpus sees it. */
+import { describe, expect, test } from 'vitest'
+import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
+import { startEmbedded } from '../../topology/embedded.ts'
+import { ATTACKS } from './corpus.ts'
+import { bothTenants, inForce, SLOTS, watchBeside } from './neighbour.ts'
+
+interface Case {
+  readonly mutant: Mutant
+  /** Its name in the corpus. */
+  readonly attack: string
+  /** What the neighbour feels of it. */
+  readonly sees: RegExp
+}
+
+const CASES: readonly Case[] = [
+  {
+    mutant: {
+      name: 'gives a tenant all of the async lane',
+      file: '/contract/src/allowance.ts',
+      find: "outstanding(account, engine) < limits.asyncFairShare ? 'async' : 'bulk'",
+      replace: "'async'",
+    },
+    attack: 'two hundred async renders',
+    sees: /^expected \d+ to be less than/,
+  },
+  {
+    mutant: {
+      name: 'serves sync renders first come, first served',
+      file: '/renderer/src/worker/sync-line.ts',
+      find: 'const { tenant } = delivery.record',
+      replace: "const tenant = 'everybody'",
+    },
+    attack: 'forty sync renders',
+    sees: /^expected \d+ to be less than/,
+  },
+  {
+    mutant: {
+      name: 'takes a key that another tenant has',
+      file: '/operator/src/compile/api-key.ts',
+      find: 'const owner = hash === undefined ? undefined : claims.get(hash)',
+      replace: 'const owner = undefined',
+    },
+    attack: "somebody else's key, declared as its own",
+    sees: /404/,
+  },
+  {
+    mutant: {
+      name: 'has no room for bodies by key',
+      file: '/api/src/body/body-room.ts',
+      find: 'if ((taken.get(key) ?? 0) + more > BODIES_OF_ONE_KEY_BYTES_MAX) throw tooMuch()',
+      replace: '',
+    },
+    attack: 'requests that never end',
+    sees: /503/,
+  },
+]
+
+describe('the corpus sees a service that', () => {
+  test.for(CASES.map((each) => [each.mutant.name, each] as const))('%s', async ([, { mutant, attack, sees }]) => {
+    const attacks = ATTACKS.filter(({ name }) => name === attack)
+    expect(attacks).toHaveLength(1)
+    await using service = await startEmbedded(
+      { PLATEN_RENDER_SLOTS: `${SLOTS}`, ...mutantOptions(mutant) },
+      bothTenants(),
+    )
+    await inForce(service)
+    await expect(watchBeside(service, attacks, 'spare')).rejects.toThrow(sees)
+  })
+})
