@@ -42,6 +42,15 @@ export function pssOf(tree: readonly TreeProcess[]): number {
   return kibs.reduce((sum, kib) => sum + kib, 0) * 1024
 }
 
+/** Memory of processes, in bytes: what is shared among them counts for each. Cheap, where `pssOf` stops them for a moment. */
+export function rssOf(tree: readonly TreeProcess[]): number {
+  const pages = tree.map(({ pid }) => Number(read(`/proc/${pid}/statm`).split(' ')[1] ?? 0))
+  return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES
+}
+
+/** Size of a page of memory, as Linux has it on all common machines. */
+const PAGE_BYTES = 4096
+
 /** Clock ticks a second, as Linux has it on all common machines. */
 const TICKS = 100
 
