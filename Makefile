@@ -68,7 +68,7 @@ chaos: node_modules/.package-lock.json ## break what a cluster stands on in ever
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
 	@LONG=1 REAL_TIME=1 exec $(NODE) $(if $(filter operator,$(ONLY)),node_modules/vitest/vitest.mjs run test/operator/chaos,test/chaos/cluster/main.ts)
 
-hostile: node_modules/.package-lock.json ## try every attack there is beside a tenant that behaves, and on the engines alone
+hostile: node_modules/.package-lock.json ## try every attack there is, beside a tenant that behaves and on the engines alone (TIMES=10: each ten times)
 	@renderer/install-chromium.sh
 	@$(NODE) test/topology/server/install.ts --quick || true
 	LONG=1 npm test --silent -- scenario/neighbour test/hostile

@@ -1,9 +1,8 @@
 /** Tries what was found before, and then a few inputs by chance; `make fuzz` goes on for as long as it is told. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SEED } from '../run/form.ts'
 import { corpusOf } from './corpus.ts'
 import type { OpenTarget, Target } from './target.ts'
-
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 
 export function describeFuzzing(target: Target, runs: number): void {
   describe(target.name, () => {

@@ -1,6 +1,6 @@
 /**
- * What `make test` runs: every test, in two lanes beside each other. Files of one lane take CPU, those of the other mostly wait; either
- * takes as many at once as the machine has room for. What needs the Kubernetes API server comes last, as that may still be built.
+ * What `make test` runs: every test, in three lanes beside each other. Files of one take CPU, those of the others mostly wait; each
+ * takes as many at once as the machine has room for. What needs the Kubernetes API server begins when that is built.
  * With `quick` it is what `make quick` runs: what a change most likely breaks, on no server.
  */
 import { spawn } from 'node:child_process'
@@ -12,6 +12,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createVitest } from 'vitest/node'
 import { findBinary, OPERATOR_SERVERS, WITHOUT_SERVERS } from '../topology/server/binary.ts'
+import { SEED } from './form.ts'
 import { endRun, RUN_VARIABLE, startGuardian } from './guardian.ts'
 import { LANES, type Lane, QUICK_LANES } from './lane.ts'
 import { openRunServers, RUN_SERVERS_VARIABLE } from './run-servers.ts'
@@ -33,6 +34,8 @@ async function main(runTests: Run): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'platen-run-'))
   startGuardian(run, folder)
   process.env[RUN_VARIABLE] = run
+  process.env['SEED'] = `${SEED}`
+  process.stdout.write(`the seed of this run is ${SEED}; SEED=${SEED} makes its choices again\n`)
   process.env['TMPDIR'] = folder
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort())
@@ -54,10 +57,9 @@ async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<vo
   process.env[RUN_SERVERS_VARIABLE] = servers.url
   const isBuilt = OPERATOR_SERVERS.every((name) => findBinary(name, process.env) !== undefined)
   const built = isBuilt ? Promise.resolve() : buildKubernetes(signal)
-  const both = [runLane(LANES.cpu, summary, signal), runLane(LANES.wait, summary, signal)]
-  // In the place of the lane that ends first.
-  await Promise.all([built, Promise.race(both)])
-  await Promise.all([...both, runLane(LANES.kubernetes, summary, signal)])
+  const { cpu, wait, kubernetes } = LANES
+  const onceBuilt = built.then(() => runLane(kubernetes, summary, signal))
+  await Promise.all([runLane(cpu, summary, signal), runLane(wait, summary, signal), onceBuilt])
   for (const loss of servers.losses()) summary.fail(loss)
 }
 

@@ -2,14 +2,11 @@
  * A well-behaved tenant beside one that means harm: its renders all end well, none waits for a crowd, and a key
  * that it takes back is refused. `make hostile` tries every attack, one after the other; else some of them are tried, four at once.
  */
-import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { shuffled } from '../chaos/cluster/series.ts'
-import { seeded } from '../chaos/cluster/trial/random.ts'
 import { type Attack, NEIGHBOUR_LIVE, openAttacker } from '../hostile/neighbour/attacker.ts'
 import { ATTACKS } from '../hostile/neighbour/corpus.ts'
 import { bothTenants, inForce, letter, SLOTS, watchBeside } from '../hostile/neighbour/neighbour.ts'
-import { IS_LONG } from '../run/form.ts'
+import { IS_LONG, SEED, seeded, shuffled } from '../run/form.ts'
 import { until } from '../time/until.ts'
 import { ended, render, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
@@ -20,11 +17,10 @@ const TRIALS = 7
 /** How often each attack is begun; `make hostile TIMES=10` begins it ten times. */
 const TIMES = Number(process.env['TIMES'] ?? 1)
 
-const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
-process.stdout.write(`the seed is ${seed}; again with SEED=${seed}\n`)
+process.stdout.write(`the seed is ${SEED}; again with SEED=${SEED}\n`)
 
 const applies = ({ isByResources = false }: Attack) => inject('topology') === 'embedded' || !isByResources
-const chosen = shuffled(ATTACKS.filter(applies), seeded(seed))
+const chosen = shuffled(ATTACKS.filter(applies), seeded(SEED))
 
 interface Trial {
   readonly name: string

@@ -5,15 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { IS_LONG } from '../../run/form.ts'
+import { IS_LONG, SEED, seeded, shuffled } from '../../run/form.ts'
 import { until } from '../../time/until.ts'
 import type { Mutant } from './rig/mutant.ts'
 import { type Deployable, killed, openRig, type Rig, wipe } from './rig/rig.ts'
-import { shuffled, tryFaults } from './series.ts'
+import { tryFaults } from './series.ts'
 import type { Ground } from './trial/fault.ts'
 import type { PromiseId } from './trial/judge.ts'
 import { type Exchange, isTerminal, type Load } from './trial/load.ts'
-import { seeded } from './trial/random.ts'
 import { stepNamed } from './trial/step.ts'
 
 interface Guard {
@@ -204,9 +203,8 @@ function uuidOf(render: string): string {
   return renderUuid(render as RenderId)
 }
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 /** In the short form some, by chance: each has taken a fifth of a minute of both cores. */
-const TRIED = IS_LONG ? GUARDS : shuffled(GUARDS, seeded(seed)).slice(0, 3)
+const TRIED = IS_LONG ? GUARDS : shuffled(GUARDS, seeded(SEED)).slice(0, 3)
 
 let rig: Rig
 beforeAll(async () => {
@@ -215,7 +213,7 @@ beforeAll(async () => {
 afterAll(() => rig[Symbol.asyncDispose]())
 
 test.for(TRIED)(
-  `$promise is seen broken by a service that $mutant.name (seed ${seed})`,
+  `$promise is seen broken by a service that $mutant.name (seed ${SEED})`,
   async ({ promise, deployables, mutant, run }, { signal }) => {
     await rig.mutate(mutant, deployables)
     const faults = [{ name: promise, run }]

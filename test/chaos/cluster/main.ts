@@ -2,10 +2,10 @@
  * `make chaos`: what is promised to callers, tried under every fault there is, and a table of what came of it. `ONLY=stop,s3` takes
  * some of the groups, `ROUNDS=20` makes the long form, and `SEED=` repeats the choices of a run (not its timing, which is the machine's).
  */
+import { SEED } from '../../run/form.ts'
 import { groupsNamed, openRigFor, type Row, tableOf, tryFaults } from './series.ts'
 
 const rounds = Number(process.env['ROUNDS'] ?? 1)
-const firstSeed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const only = (process.env['ONLY'] ?? '').split(',').filter(Boolean)
 const signal = new AbortController().signal
 
@@ -13,7 +13,7 @@ const rows: Row[] = []
 for (const group of groupsNamed(only)) {
   await using rig = await openRigFor(group, rounds)
   for (let round = 0; round < rounds; round++) {
-    const seed = firstSeed + round
+    const seed = SEED + round
     const told = ({ name }: { name: string }, seconds: number) => say(`  ${seconds.toFixed(1).padStart(5)} s  ${name}`)
     const row = await tryFaults(group, { rig, seed, signal, told })
     rows.push(row)

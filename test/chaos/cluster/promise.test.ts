@@ -3,14 +3,13 @@
  * chance. The long form has all of them, and the death of everybody else at each step. The seed is printed; `SEED=` makes the same choices again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SEED, seeded, shuffled } from '../../run/form.ts'
 import type { Rig } from './rig/rig.ts'
-import { openRigFor, type Row, shuffled, tableOf, tryFaults } from './series.ts'
+import { openRigFor, type Row, tableOf, tryFaults } from './series.ts'
 import { type Fault, GROUPS, type Group, killAt } from './trial/fault.ts'
-import { seeded } from './trial/random.ts'
 import { STEPS } from './trial/step.ts'
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-const random = seeded(seed)
+const random = seeded(SEED)
 const rows: Row[] = []
 
 function groupNamed(name: string): Group {
@@ -44,11 +43,11 @@ beforeAll(async () => {
   rig = await openRigFor({ copies: 2 }, SINGLE.length + 1)
 })
 afterAll(() => rig[Symbol.asyncDispose]())
-afterAll(() => void process.stdout.write(`seed ${seed}\n${tableOf(rows)}\n`))
+afterAll(() => void process.stdout.write(`seed ${SEED}\n${tableOf(rows)}\n`))
 
 describe('two processes of each deployable', () => {
-  test(`all promises are kept while they are restarted one after the other (seed ${seed})`, async ({ signal }) => {
-    const row = await tryFaults(ROLLING, { rig, seed, signal })
+  test(`all promises are kept while they are restarted one after the other (seed ${SEED})`, async ({ signal }) => {
+    const row = await tryFaults(ROLLING, { rig, seed: SEED, signal })
     rows.push(row)
     expect(row.violations).toEqual([])
   })
@@ -57,8 +56,8 @@ describe('two processes of each deployable', () => {
 describe('one process of each deployable', () => {
   beforeAll(() => rig.keepFirst())
 
-  test.for(SINGLE)(`all promises are kept under: $name (seed ${seed})`, async (group, { signal }) => {
-    const row = await tryFaults(group, { rig, seed, signal })
+  test.for(SINGLE)(`all promises are kept under: $name (seed ${SEED})`, async (group, { signal }) => {
+    const row = await tryFaults(group, { rig, seed: SEED, signal })
     rows.push(row)
     expect(row.violations).toEqual([])
   })

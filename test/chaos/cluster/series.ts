@@ -1,9 +1,9 @@
 /** Groups of faults, one trial each, and a table of what came of them. */
 
+import { seeded, shuffled } from '../../run/form.ts'
 import { openRig, type Rig } from './rig/rig.ts'
 import { type Fault, GROUPS, type Group } from './trial/fault.ts'
 import { PROMISES, type PromiseId, type Violation } from './trial/judge.ts'
-import { seeded } from './trial/random.ts'
 import { beginTrial } from './trial/trial.ts'
 
 /** What came of one trial. */
@@ -67,14 +67,6 @@ export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>
 export function groupsNamed(names: readonly string[]): readonly Group[] {
   const isMeant = ({ name }: Group) => names.some((wanted) => `${name} `.startsWith(`${wanted} `))
   return names.length === 0 ? GROUPS : GROUPS.filter(isMeant)
-}
-
-/** In an order by chance. */
-export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
-  return items
-    .map((item) => ({ item, rank: random() }))
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ item }) => item)
 }
 
 /** The table, a line for each trial, and what the promises are. */

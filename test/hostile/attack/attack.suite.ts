@@ -17,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { aFolder, textOf } from '../../engine/html/html-fixture.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aRenderWork } from '../../fixture/render-work.ts'
+import { third } from '../../run/form.ts'
 import { type Attack, attacksOn, type Ending } from './attack.ts'
 import { type Footprint, footprint } from './footprint.ts'
 
@@ -90,10 +91,16 @@ async function rest(): Promise<Footprint> {
   return least
 }
 
-/** Declares the tests of the attacks on an engine; each engine has a file of its own, as they take a minute. */
+/** Declares the tests of a third of the attacks on an engine, and of the heaviest; in the long form of all. Each engine has a file of its own. */
 export function describeAttacks(name: Engine): void {
   const honest = aRenderWork({ tenant: 'honest', template: HONEST[name], data: { name: 'Zażółć' } })
-  const attacks = attacksOn(name)
+  const corpus = attacksOn(name)
+  const isHeavy = (attack: Attack) => HEAVIEST.includes(attack.name)
+  const chosen = new Set(third(corpus.flatMap(([, list]) => list)))
+  const isTried = (attack: Attack) => chosen.has(attack) || isHeavy(attack)
+  const attacks = corpus
+    .map(([kind, list]) => [kind, list.filter(isTried)] as const)
+    .filter(([, list]) => list.length > 0)
   const profileDir = aFolder()
   let engine: RenderEngine
   let before: Uint8Array
@@ -141,7 +148,7 @@ export function describeAttacks(name: Engine): void {
   })
 
   test('keeps no memory, thread, process or folder of its attacks', async () => {
-    const heaviest = attacks.flatMap(([, list]) => list.filter((attack) => HEAVIEST.includes(attack.name)))
+    const heaviest = attacks.flatMap(([, list]) => list.filter(isHeavy))
     expect(heaviest.length).toBeGreaterThan(2)
     // All have been made once by now.
     const { memoryMib } = await rest()

@@ -5,9 +5,7 @@
  * The seed is printed; `SEED=` makes the same sequences again (not their timing, which is the machine's), and `ROUNDS=` more of them.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { shuffled } from '../../chaos/cluster/series.ts'
-import { seeded } from '../../chaos/cluster/trial/random.ts'
-import { IS_LONG } from '../../run/form.ts'
+import { IS_LONG, SEED, seeded, shuffled } from '../../run/form.ts'
 import { until } from '../../time/until.ts'
 import { FAULTS, type Fault, someFaults } from './fault.ts'
 import { faultsIn } from './judge.ts'
@@ -15,10 +13,9 @@ import { measureRevocations, type Revocations } from './revocation.ts'
 import { type ChaosRig, startChaosRig } from './rig.ts'
 import { lineOf, openRounds, summaryOf } from './round.ts'
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 /** The short form has one fault of each class. */
 const faultsOf = (random: () => number) => shuffled(IS_LONG ? FAULTS : someFaults(random), random)
-const rounds = Number(process.env['ROUNDS'] ?? faultsOf(seeded(seed)).length)
+const rounds = Number(process.env['ROUNDS'] ?? faultsOf(seeded(SEED)).length)
 /** In each round. */
 const SEQUENCES = IS_LONG ? 22 : 6
 /** As promised; where the machine is busy the API server answers late, and what is measured then is left out. */
@@ -34,11 +31,11 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-test(`what is in force is what is declared, whatever befalls (seed ${seed})`, {
+test(`what is in force is what is declared, whatever befalls (seed ${SEED})`, {
   timeout: rounds * 120 * SECOND_MS,
 }, async ({ signal }) => {
-  const random = seeded(seed)
-  const run = openRounds({ rig, revocations, seed, sequences: SEQUENCES })
+  const random = seeded(SEED)
+  const run = openRounds({ rig, revocations, seed: SEED, sequences: SEQUENCES })
   try {
     for (let round = 0, faults: readonly Fault[] = []; round < rounds; round++) {
       if (faults.length === 0) faults = faultsOf(random)
@@ -48,7 +45,7 @@ test(`what is in force is what is declared, whatever befalls (seed ${seed})`, {
     }
     await run.audited()
   } finally {
-    process.stdout.write(`seed ${seed}: ${run.sequences()} sequences; ${summaryOf(revocations)}\n`)
+    process.stdout.write(`seed ${SEED}: ${run.sequences()} sequences; ${summaryOf(revocations)}\n`)
   }
   expect(run.sequences()).toBe(rounds * SEQUENCES)
   expect(revocations.measured.filter(({ ms }) => ms > REVOKED_MS_MAX)).toEqual([])

@@ -1,7 +1,7 @@
 /** Rounds, in each of which a number of sequences go on at once while one thing breaks; and what came of them, in words. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeyHash } from '@platen/contract/tenant.ts'
-import { seeded } from '../../chaos/cluster/trial/random.ts'
+import { seeded } from '../../run/form.ts'
 import type { Fault } from './fault.ts'
 import { untilSettled } from './judge.ts'
 import type { Revocations } from './revocation.ts'

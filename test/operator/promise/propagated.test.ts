@@ -6,8 +6,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
-import { seeded } from '../../chaos/cluster/trial/random.ts'
-import { IS_LONG } from '../../run/form.ts'
+import { IS_LONG, SEED, seeded } from '../../run/form.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../../topology/run-server.ts'
 import { startRedis } from '../../topology/server/redis.ts'
@@ -16,7 +15,6 @@ import { type Rig, startRig } from '../rig/rig.ts'
 import { PROCESSES, questionsCount, wrongAnswers } from './answer.ts'
 import { aLane, type Lane } from './lane.ts'
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const CHANGES = IS_LONG ? 500 : 120
 const LANES = IS_LONG ? 10 : 5
 /** How late the answers of Redis are to the slow process, at most: with more, all takes longer and shows the same. */
@@ -70,12 +68,12 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-test(`what is propagated no process is behind (seed ${seed})`, { timeout: 600 * SECOND_MS }, async ({ signal }) => {
-  const random = seeded(seed)
+test(`what is propagated no process is behind (seed ${SEED})`, { timeout: 600 * SECOND_MS }, async ({ signal }) => {
+  const random = seeded(SEED)
   const trial = { name: 'whole', lanes: LANES, changes: CHANGES / LANES, lateMsMax: LATE_MS_MAX }
   const told = await tryLanes({ ...trial, random, signal })
   const made = [...told.changes].map(([what, count]) => `${what}: ${count}`).toSorted()
-  process.stdout.write(`seed ${seed}: ${CHANGES} changes, ${told.requests} requests (${made.join(', ')})\n`)
+  process.stdout.write(`seed ${SEED}: ${CHANGES} changes, ${told.requests} requests (${made.join(', ')})\n`)
   expect(told.broken).toEqual([])
   expect([...told.changes.keys()]).toEqual(expect.arrayContaining(TO_BE_MADE))
 })
@@ -91,7 +89,7 @@ test('an operator that goes by the quickest process is found out', async ({ sign
   await operator?.stop()
   await operator?.start()
   const trial = { name: 'mutant', lanes: 2, changes: 10, lateMsMax: SECOND_MS }
-  const told = await tryLanes({ ...trial, random: seeded(seed), signal })
+  const told = await tryLanes({ ...trial, random: seeded(SEED), signal })
   expect(told.broken).not.toEqual([])
 })
 
