@@ -131,10 +131,7 @@ function openBench(machine: Machine): Bench {
         return treeOf(context, answer)
       }
       return {
-        nodes:
-          data === undefined
-            ? []
-            : ask('begin', context.newString(`{"data":${data},"options":${JSON.stringify(options)}}`)),
+        nodes: data === undefined ? [] : ask('begin', context.newString(propsOf(data, options))),
         call(id, props) {
           assert(evaluation === evaluations, 'an evaluation ends with the next')
           return ask('call', context.newNumber(id), context.newString(JSON.stringify(props)))
@@ -142,6 +139,11 @@ function openBench(machine: Machine): Bench {
       }
     },
   }
+}
+
+/** What a component is given, as JSON. */
+function propsOf(data: string, options: RenderOptions): string {
+  return `{"data":${data},"options":${JSON.stringify(options)}}`
 }
 
 /** Of a text, without reading it. */
