@@ -3,7 +3,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { LongestFirst } from './test/run/sequencer.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { isTimeReal, SCALED_TIME, scaledTime } from './test/time/scaled-time.ts'
-import { hasServers, OPERATOR_SERVERS, SERVICE_SERVERS } from './test/topology/server/binary.ts'
+import { hasServers, KUBERNETES_SERVERS, SERVICE_SERVERS } from './test/topology/server/binary.ts'
 
 const SECOND_MS = 1000
 
@@ -48,6 +48,7 @@ const LEASE = 'test/operator/cluster/lease.test.ts'
 /** What becomes of resources, on a real Kubernetes API. */
 const ON_KUBERNETES: readonly Project[] = [
   { name: 'operator', include: ['test/operator/**/*.test.ts'], exclude: [LEASE], limitSeconds: 120 },
+  { name: 'chart', include: ['test/chart/*.test.ts'], limitSeconds: 120 },
   { name: 'lease', include: [LEASE], limitSeconds: 120, isInRealTime: true },
 ]
 
@@ -85,14 +86,14 @@ export default defineConfig({
           pool: 'threads',
           isolate: false,
           // Property tests take seconds where the machine is shared: a limit is there to end what hangs, not to judge speed.
-          testTimeout: 60 * SECOND_MS,
-          hookTimeout: 60 * SECOND_MS,
+          testTimeout: 180 * SECOND_MS,
+          hookTimeout: 180 * SECOND_MS,
         },
       },
       ...STARTING.map(projectOf),
       ...ON_CLUSTER.map((project) => projectOf(hasServers(SERVICE_SERVERS) ? project : { ...project, include: [] })),
       ...ON_KUBERNETES.map((project) =>
-        projectOf(hasServers(OPERATOR_SERVERS) ? project : { ...project, include: [] }),
+        projectOf(hasServers(KUBERNETES_SERVERS) ? project : { ...project, include: [] }),
       ),
     ],
   },

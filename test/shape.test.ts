@@ -29,6 +29,7 @@ const UNMEASURED = [
   'LICENSE',
   'api/openapi.json',
   'client/postman.json',
+  'charts/platen/values.schema.json',
   'examples/',
   'test/fixture/',
 ]
@@ -40,7 +41,7 @@ const STARTERS = ['node:child_process', 'node:worker_threads', 'node:net', 'node
 const EMPTY_NAMES = ['utils', 'util', 'common', 'helpers', 'helper', 'shared', 'misc', 'types', 'constants', 'manager']
 
 /** Words that end in s and are no plural, and the plurals that are somebody else's convention. */
-const NOT_PLURAL = ['decisions', 'chaos', 'fs', 'redis', 'migrations', 'prometheus']
+const NOT_PLURAL = ['decisions', 'chaos', 'fs', 'redis', 'migrations', 'prometheus', 'templates']
 
 const files = listFiles()
 const folders = new Set(files.flatMap(ancestors))

@@ -12,7 +12,8 @@ const NOT_OURS = new Set(['.git', 'node_modules', 'dist', 'out', 'data'])
 export function listFiles(): readonly string[] {
   const walk = (folder: string): string[] =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-      if (NOT_OURS.has(entry.name)) return []
+      // What a link leads to is there by itself.
+      if (NOT_OURS.has(entry.name) || entry.isSymbolicLink()) return []
       const path = join(folder, entry.name)
       return entry.isDirectory() ? walk(path) : [relative(ROOT, path).replaceAll(sep, '/')]
     })

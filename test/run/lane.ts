@@ -17,7 +17,7 @@ export interface Lane {
 export const LANES = {
   cpu: { projects: ['unit', 'engine', 'scenario'], share: 0.5 },
   wait: { projects: ['conformance', 'scenario-on-cluster', 'cluster', 'chaos'], share: 0.5 },
-  kubernetes: { projects: ['operator', 'lease'], share: 0.5 },
+  kubernetes: { projects: ['operator', 'chart', 'lease'], share: 0.5 },
 } as const satisfies Readonly<Record<string, Lane>>
 
 /** What a change most likely breaks: what it reaches itself, adapters that need no server, a document of each engine, and a scenario. */

@@ -11,7 +11,7 @@ import { rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createVitest } from 'vitest/node'
-import { findBinary, OPERATOR_SERVERS, WITHOUT_SERVERS } from '../topology/server/binary.ts'
+import { findBinary, KUBERNETES_SERVERS, WITHOUT_SERVERS } from '../topology/server/binary.ts'
 import { SEED } from './form.ts'
 import { endRun, RUN_VARIABLE, startGuardian } from './guardian.ts'
 import { LANES, type Lane, QUICK_LANES } from './lane.ts'
@@ -55,7 +55,7 @@ async function main(runTests: Run): Promise<number> {
 async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
   await using servers = await openRunServers()
   process.env[RUN_SERVERS_VARIABLE] = servers.url
-  const isBuilt = OPERATOR_SERVERS.every((name) => findBinary(name, process.env) !== undefined)
+  const isBuilt = KUBERNETES_SERVERS.every((name) => findBinary(name, process.env) !== undefined)
   const built = isBuilt ? Promise.resolve() : buildKubernetes(signal)
   const { cpu, wait, kubernetes } = LANES
   const onceBuilt = built.then(() => runLane(kubernetes, summary, signal))

@@ -28,14 +28,16 @@ export const SERVERS = {
     cached: `kube-apiserver-${VERSIONS.kubernetes}`,
   },
   kubectl: { command: 'kubectl', variable: 'PLATEN_TEST_KUBECTL', cached: `kubectl-${VERSIONS.kubernetes}` },
+  /** No server; what installs the chart on one. */
+  helm: { command: 'helm', variable: 'PLATEN_TEST_HELM', cached: `helm-${VERSIONS.helm}` },
 } as const satisfies Readonly<Record<string, Server>>
 
 export type ServerName = keyof typeof SERVERS
 
 /** What the processes of a service stand on. */
 export const SERVICE_SERVERS: readonly ServerName[] = ['redis', 'kafka', 's3']
-/** What the operator stands on: the Kubernetes whose resources it reads, and where it publishes what they say. */
-export const OPERATOR_SERVERS: readonly ServerName[] = ['redis', 's3', 'etcd', 'kube-apiserver', 'kubectl']
+/** What the operator and the chart stand on: the Kubernetes whose resources they are, what installs them there, and where settings are published. */
+export const KUBERNETES_SERVERS: readonly ServerName[] = ['redis', 's3', 'etcd', 'kube-apiserver', 'kubectl', 'helm']
 
 /** Where a command was found, and how. */
 export interface Binary {

@@ -125,7 +125,7 @@ async function givenBuilders({ go }: { go: string }): Promise<void> {
 
 /** With the servers of the tests that are not about them at hand. */
 async function makeServers({ without }: { without?: ServerName } = {}): Promise<{ code: unknown; output: string }> {
-  const present = (['redis', 'etcd', 'kube-apiserver', 'kubectl'] as const).filter((name) => name !== without)
+  const present = (['redis', 'etcd', 'kube-apiserver', 'kubectl', 'helm'] as const).filter((name) => name !== without)
   const child = spawn(process.execPath, [join(import.meta.dirname, 'install.ts')], {
     env: {
       PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,

@@ -30,10 +30,11 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
   'kube-apiserver': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-apiserver') },
   // After the API server, with which it has most of its packages in common.
   kubectl: { tools: GO, build: (folder) => buildKubernetes(folder, 'kubectl') },
+  helm: { tools: GO, build: buildHelm },
 }
 
 /** They take minutes to build, and tests run meanwhile that do without. */
-const SLOW: readonly ServerName[] = ['etcd', 'kube-apiserver', 'kubectl']
+const SLOW: readonly ServerName[] = ['etcd', 'kube-apiserver', 'kubectl', 'helm']
 
 /** The API server takes 4 to 8 minutes of two cores that have nothing else to do. */
 const BUILD_MS_MAX = 60 * 60_000
@@ -127,6 +128,10 @@ function buildKafka(folder: string): void {
 
 function buildVersitygw(folder: string): void {
   run('go', ['install', `github.com/versity/versitygw/cmd/versitygw@v${VERSIONS.versitygw}`], { GOBIN: folder })
+}
+
+function buildHelm(folder: string): void {
+  run('go', ['install', `helm.sh/helm/v4/cmd/helm@v${VERSIONS.helm}`], { GOBIN: folder })
 }
 
 /** A main package of its own, as the module's is not to be installed from outside: it has replaced some of what it requires. */

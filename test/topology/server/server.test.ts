@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasServer, hasServers, OPERATOR_SERVERS } from './binary.ts'
+import { hasServer, hasServers, KUBERNETES_SERVERS } from './binary.ts'
 import { startKafka } from './kafka.ts'
 import { type KubeServer, startKube } from './kube.ts'
 import { type Place, startServer } from './process.ts'
@@ -107,7 +107,7 @@ describe.skipIf(!hasServer('kafka'))('a Kafka', () => {
   })
 })
 
-describe.skipIf(!hasServers(OPERATOR_SERVERS))('a Kubernetes API', () => {
+describe.skipIf(!hasServers(KUBERNETES_SERVERS))('a Kubernetes API', () => {
   // One for both tests that need none of their own, as it takes seconds to start.
   let kube: KubeServer
   beforeAll(async () => {

@@ -7,4 +7,5 @@ export const VERSIONS = {
   etcd: '3.6.6',
   /** Of the API server and of kubectl. The libraries they are built of have the same number, with 0 for the 1. */
   kubernetes: '1.34.4',
+  helm: '4.3.1',
 } as const

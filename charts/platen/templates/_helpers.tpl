@@ -1,0 +1,353 @@
+{{- define "platen.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Names leave room for what a ReplicaSet and its pods add. Takes a list of the root and the component. */}}
+{{- define "platen.componentName" -}}
+{{- $root := index . 0 -}}
+{{- printf "%s-%s" (include "platen.fullname" $root) (index . 1) | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "platen.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .root.Release.Name | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/component: {{ .component | trunc 63 | trimSuffix "-" }}
+{{- end -}}
+
+{{- define "platen.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "platen.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+{{- end -}}
+
+{{/* Takes the root and the name of the deployable. */}}
+{{- define "platen.image" -}}
+{{- $image := (index . 0).Values.image -}}
+{{- $name := printf "platen-%s:%s" (index . 1) (default (index . 0).Chart.AppVersion $image.tag) -}}
+{{- empty $image.registry | ternary $name (printf "%s/%s" (trimSuffix "/" $image.registry) $name) -}}
+{{- end -}}
+
+{{/* A variable by its name and value, where it has one. */}}
+{{- define "platen.variable" -}}
+{{- if not (or (kindIs "invalid" (index . 1)) (eq (toString (index . 1)) "")) }}
+- name: {{ index . 0 }}
+  value: {{ toString (index . 1) | quote }}
+{{- end -}}
+{{- end -}}
+
+{{/* A variable by its name, the name of a Secret, and the key in it. */}}
+{{- define "platen.secretVariable" -}}
+- name: {{ index . 0 }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ index . 1 }}
+      key: {{ index . 2 }}
+{{- end -}}
+
+{{- define "platen.processVariables" -}}
+{{- include "platen.variable" (list "PLATEN_LOG_LEVEL" .Values.logLevel) }}
+{{- include "platen.variable" (list "PLATEN_INSTALLATION" .Values.installation) }}
+{{- with .Values.redis }}
+{{ include "platen.secretVariable" (list "PLATEN_REDIS_URL" .secretName "url") }}
+{{- if .caSecretName }}
+- name: PLATEN_REDIS_CA_FILE
+  value: /etc/platen/redis/ca.crt
+{{- end }}
+{{- end }}
+{{- with .Values.s3 }}
+{{- include "platen.variable" (list "PLATEN_S3_BUCKET" .bucket) }}
+{{- include "platen.variable" (list "PLATEN_S3_ENDPOINT" .endpoint) }}
+{{- include "platen.variable" (list "PLATEN_S3_PUBLIC_ENDPOINT" .publicEndpoint) }}
+{{- include "platen.variable" (list "PLATEN_S3_REGION" .region) }}
+{{- include "platen.variable" (list "PLATEN_S3_PREFIX" .prefix) }}
+{{- include "platen.variable" (list "PLATEN_S3_PATH_STYLE" (.pathStyle | ternary "true" "")) }}
+{{- if .secretName }}
+{{ include "platen.secretVariable" (list "AWS_ACCESS_KEY_ID" .secretName "accessKeyId") }}
+{{ include "platen.secretVariable" (list "AWS_SECRET_ACCESS_KEY" .secretName "secretAccessKey") }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "platen.kafkaVariables" -}}
+{{- with .Values.kafka }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_BROKERS" (join "," .brokers)) }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_TOPIC_PREFIX" .topicPrefix) }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_PARTITIONS" .partitions) }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_REPLICATION" .replication) }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_TLS" (.tls | ternary "true" "")) }}
+{{- if .caSecretName }}
+- name: PLATEN_KAFKA_CA_FILE
+  value: /etc/platen/kafka/ca.crt
+{{- end }}
+{{- if .sasl }}
+- name: PLATEN_KAFKA_SASL
+  value: {{ .sasl }}
+{{ include "platen.secretVariable" (list "PLATEN_KAFKA_USERNAME" .secretName "username") }}
+{{ include "platen.secretVariable" (list "PLATEN_KAFKA_PASSWORD" .secretName "password") }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "platen.webhookPolicyVariables" -}}
+{{- include "platen.variable" (list "PLATEN_WEBHOOK_ALLOW_HTTP" (.Values.webhooks.allowHttp | ternary "true" "")) }}
+{{- include "platen.variable" (list "PLATEN_WEBHOOK_ALLOW_CIDRS" (join "," .Values.webhooks.allowCidrs)) }}
+{{- end -}}
+
+{{/*
+A Deployment. Takes `root`, `component` (what its pods are called), `deployable` (its image and folder), `own` (its values), `env` (its own
+variables, as a text), `grace`, and of those that have them `replicas`, `ports`, `preStopSeconds`, `serviceAccountName`, `hasToken`,
+`hasKafka`, `seccompProfile` and `tmpSize`. Without `replicas` something scales it.
+*/}}
+{{- define "platen.deployment" -}}
+{{- $ca := list -}}
+{{- if .root.Values.redis.caSecretName }}{{ $ca = append $ca (dict "name" "redis" "secret" .root.Values.redis.caSecretName) }}{{ end -}}
+{{- if and .hasKafka .root.Values.kafka.caSecretName }}{{ $ca = append $ca (dict "name" "kafka" "secret" .root.Values.kafka.caSecretName) }}{{ end -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "platen.componentName" (list .root .component) }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "platen.labels" . | nindent 4 }}
+spec:
+  {{- if hasKey . "replicas" }}
+  replicas: {{ .replicas }}
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- include "platen.selectorLabels" . | nindent 6 }}
+  strategy:
+    rollingUpdate:
+      maxSurge: 1
+      maxUnavailable: 0
+  template:
+    metadata:
+      labels:
+        {{- include "platen.labels" . | nindent 8 }}
+      {{- with .own.podAnnotations }}
+      annotations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      serviceAccountName: {{ .serviceAccountName | default (include "platen.componentName" (list .root .deployable)) }}
+      automountServiceAccountToken: {{ .hasToken | default false }}
+      enableServiceLinks: false
+      terminationGracePeriodSeconds: {{ .grace }}
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 10001
+        runAsGroup: 10001
+        fsGroup: 10001
+        seccompProfile:
+          {{- toYaml (.seccompProfile | default (dict "type" "RuntimeDefault")) | nindent 10 }}
+      {{- with .root.Values.image.pullSecrets }}
+      imagePullSecrets:
+        {{- range . }}
+        - name: {{ . }}
+        {{- end }}
+      {{- end }}
+      {{- with .own.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .own.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      topologySpreadConstraints:
+        {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+        - maxSkew: 1
+          topologyKey: {{ . }}
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels:
+              {{- include "platen.selectorLabels" $ | nindent 14 }}
+        {{- end }}
+      containers:
+        - name: {{ .deployable }}
+          image: {{ include "platen.image" (list .root .deployable) }}
+          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+          env:
+            {{- include "platen.processVariables" .root | trim | nindent 12 }}
+            {{- if .hasKafka }}
+            {{- include "platen.kafkaVariables" .root | trim | nindent 12 }}
+            {{- end }}
+            {{- include "platen.ownVariables" . | trim | nindent 12 }}
+          ports:
+            {{- range $name, $port := .ports | default dict }}
+            - name: {{ $name }}
+              containerPort: {{ $port }}
+            {{- end }}
+            - name: metrics
+              containerPort: 9090
+          startupProbe:
+            httpGet: { path: /livez, port: metrics }
+            periodSeconds: 2
+            failureThreshold: 60
+          livenessProbe:
+            httpGet: { path: /livez, port: metrics }
+            periodSeconds: 10
+            timeoutSeconds: 5
+            failureThreshold: 6
+          readinessProbe:
+            httpGet: { path: /readyz, port: metrics }
+            periodSeconds: 3
+            timeoutSeconds: 3
+          {{- with .preStopSeconds }}
+          lifecycle:
+            preStop:
+              sleep: { seconds: {{ . }} }
+          {{- end }}
+          resources:
+            {{- toYaml .own.resources | nindent 12 }}
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities: { drop: [ALL] }
+          volumeMounts:
+            - name: tmp
+              mountPath: /tmp
+            {{- range $ca }}
+            - name: {{ .name }}-ca
+              mountPath: /etc/platen/{{ .name }}
+              readOnly: true
+            {{- end }}
+      volumes:
+        - name: tmp
+          emptyDir:
+            sizeLimit: {{ .tmpSize | default "64Mi" }}
+        {{- range $ca }}
+        - name: {{ .name }}-ca
+          secret:
+            secretName: {{ .secret }}
+            items: [{ key: ca.crt, path: ca.crt }]
+        {{- end }}
+{{- end -}}
+
+{{/* The variables of one deployable; those of its values come last, and none may be there twice. */}}
+{{- define "platen.ownVariables" -}}
+{{- .env }}
+{{- range .own.env }}
+- {{ toYaml . | nindent 2 | trim }}
+{{- end }}
+{{- end -}}
+
+{{- define "platen.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .name | default (include "platen.componentName" (list .root .component)) }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "platen.labels" . | nindent 4 }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+{{- end -}}
+
+{{- define "platen.disruptionBudget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ include "platen.componentName" (list .root .component) }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "platen.labels" . | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  selector:
+    matchLabels:
+      {{- include "platen.selectorLabels" . | nindent 6 }}
+{{- end -}}
+
+{{/* A renderer by its name, as JSON: its values over the defaults. */}}
+{{- define "platen.renderer" -}}
+{{- $root := index . 0 -}}
+{{- mergeOverwrite (deepCopy $root.Values.rendererDefaults) (deepCopy (index $root.Values.renderers (index . 1))) | toJson -}}
+{{- end -}}
+
+{{/* The engines that there are renderers of. */}}
+{{- define "platen.engines" -}}
+{{- $engines := list -}}
+{{- range .Values.renderers }}{{ $engines = append $engines .engine }}{{ end -}}
+{{- $engines | uniq | sortAlpha | join "," -}}
+{{- end -}}
+
+{{/* How many partitions a lane has, and so how many renderers may serve it. */}}
+{{- define "platen.partitions" -}}
+{{- $root := index . 0 -}}
+{{- $root.Values.kafka.partitions | default (eq (index . 1) "sync" | ternary 12 24) -}}
+{{- end -}}
+
+{{- define "platen.apiVariables" -}}
+{{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
+{{- include "platen.variable" (list "PLATEN_ENGINES" (include "platen.engines" .)) }}
+{{- if not .Values.api.autoscaling.enabled }}
+{{- include "platen.variable" (list "PLATEN_API_REPLICAS" .Values.api.replicas) }}
+{{- end }}
+{{- include "platen.variable" (list "PLATEN_TRUSTED_PROXIES" (join "," .Values.api.trustedProxies)) }}
+{{- include "platen.webhookPolicyVariables" . }}
+{{ include "platen.secretVariable" (list "PLATEN_ID_KEYS" .Values.secretName "idKeys") }}
+{{- end -}}
+
+{{- define "platen.webhooksVariables" -}}
+{{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
+{{- include "platen.webhookPolicyVariables" . }}
+{{- include "platen.variable" (list "PLATEN_WEBHOOK_RETRIES" .Values.webhooks.retries) }}
+{{ include "platen.secretVariable" (list "PLATEN_SEAL_KEY" .Values.secretName "sealKey") }}
+{{- end -}}
+
+{{- define "platen.rendererVariables" -}}
+{{- $renderer := .renderer -}}
+{{- include "platen.variable" (list "PLATEN_ENGINES" $renderer.engine) }}
+{{- include "platen.variable" (list "PLATEN_LANES" (join "," $renderer.lanes)) }}
+{{- include "platen.variable" (list "PLATEN_CONCURRENCY" $renderer.concurrency) }}
+{{- include "platen.variable" (list "PLATEN_DRAIN_SECONDS" $renderer.drainSeconds) }}
+{{- include "platen.variable" (list "PLATEN_EGRESS_ALLOW_CIDRS" (join "," .root.Values.egress.allowCidrs)) }}
+{{ include "platen.secretVariable" (list "PLATEN_EVENT_KEY" .root.Values.secretName "eventKey") }}
+{{- end -}}
+
+{{- define "platen.scalingBehavior" -}}
+scaleUp:
+  stabilizationWindowSeconds: 0
+  selectPolicy: Max
+  policies:
+    - { type: Percent, value: 100, periodSeconds: 15 }
+    - { type: Pods, value: 4, periodSeconds: 15 }
+scaleDown:
+  stabilizationWindowSeconds: 180
+  policies:
+    - { type: Percent, value: 25, periodSeconds: 60 }
+{{- end -}}
+
+{{- define "platen.operatorVariables" -}}
+{{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
+- name: PLATEN_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- name: PLATEN_INSTANCE
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+{{ include "platen.secretVariable" (list "PLATEN_SEAL_KEY" .Values.secretName "sealKey") }}
+{{- end -}}
+
+{{- define "platen.egressRule" -}}
+- ports:
+    {{- range .ports }}
+    - { protocol: TCP, port: {{ . }} }
+    {{- end }}
+  {{- with .peers }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}

@@ -1,0 +1,182 @@
+/** What the chart renders: that the processes take their variables, that Kubernetes would take its objects, and that it keeps rules of ours. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { unknownSettings, type Variables } from '@platen/adapters/setting/setting.ts'
+import * as api from '@platen/api/config.ts'
+import * as operator from '@platen/operator/config.ts'
+import * as renderer from '@platen/renderer/config.ts'
+import * as webhooks from '@platen/webhooks/config.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { ROOT } from '../architecture/source-tree.ts'
+import { CHART, helm, type KubeObject, ofKind, REQUIRED, rendered } from './helm.ts'
+import { MATRIX, REFUSED } from './values.ts'
+
+const CONFIGS = { api, operator, renderer, webhooks } as const
+type Deployable = keyof typeof CONFIGS
+
+/** What stands in the Secrets that values name, by the key. */
+const SECRETS: Readonly<Record<string, string>> = {
+  url: 'redis://redis:6379',
+  idKeys: Buffer.alloc(32, 1).toString('base64url'),
+  eventKey: Buffer.alloc(32, 2).toString('base64url'),
+  sealKey: Buffer.alloc(32, 3).toString('base64'),
+  accessKeyId: 'id',
+  secretAccessKey: 'secret',
+  username: 'platen',
+  password: 'secret',
+}
+
+interface EnvironmentVariable {
+  readonly name: string
+  readonly value?: string
+  readonly valueFrom?: { readonly secretKeyRef?: { readonly key: string } }
+}
+
+/** What a process is told by the variables of its container; files it reads are none here. */
+function variablesOf(deployment: KubeObject): Variables {
+  const [container] = deployment['spec'].template.spec.containers
+  return Object.fromEntries(
+    container.env.map(({ name, value, valueFrom }: EnvironmentVariable) => [
+      name,
+      name.endsWith('_CA_FILE') ? '' : (value ?? SECRETS[valueFrom?.secretKeyRef?.key ?? ''] ?? 'platen'),
+    ]),
+  )
+}
+
+const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`
+
+test('is well formed to helm lint', async () => {
+  const { code, stdout } = await helm(['lint', '--strict', CHART], { ...REQUIRED, autoscaling: { kind: 'none' } })
+  expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')])
+})
+
+describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
+  let objects: readonly KubeObject[]
+  let deployments: readonly KubeObject[]
+  beforeAll(async () => {
+    objects = await rendered(values)
+    deployments = ofKind(objects, 'Deployment')
+  })
+
+  test('every process takes its variables, and knows each', () => {
+    for (const deployment of deployments) {
+      const [{ name }] = deployment['spec'].template.spec.containers as [{ name: Deployable }]
+      const variables = variablesOf(deployment)
+      expect(() => CONFIGS[name].readConfig(variables)).not.toThrow()
+      expect(unknownSettings(variables, CONFIGS[name].SETTINGS)).toEqual([])
+    }
+    expect(deployments.length).toBeGreaterThan(2)
+  })
+
+  test('no variable is there twice', () => {
+    for (const { spec } of deployments) {
+      const names = spec.template.spec.containers[0].env.map(({ name }: { name: string }) => name)
+      expect(names).toEqual([...new Set(names)])
+    }
+  })
+
+  test('each object is there once, and its name is short enough for what is made of it', () => {
+    const names = objects.map(nameOf)
+    expect(names).toEqual([...new Set(names)])
+    for (const { kind, metadata } of objects)
+      if (kind !== 'CustomResourceDefinition') expect(metadata.name).toMatch(/^[a-z0-9][a-z0-9.-]{0,51}$/)
+  })
+
+  test('containers say what they need, and are of an exact version', () => {
+    for (const { spec } of deployments)
+      for (const { resources, image } of spec.template.spec.containers) {
+        expect(resources).toMatchObject({
+          requests: { cpu: expect.anything(), memory: expect.anything() },
+          limits: { memory: expect.anything() },
+        })
+        expect(image).toMatch(/:[^:/]*\d[^:/]*$/)
+      }
+  })
+
+  test('what something scales has no number of replicas, and all else has', () => {
+    const scaled = [...ofKind(objects, 'ScaledObject'), ...ofKind(objects, 'HorizontalPodAutoscaler')]
+    const targets = new Set(scaled.map(({ spec }) => spec.scaleTargetRef.name))
+    for (const { metadata, spec } of deployments)
+      expect([metadata.name, spec.replicas === undefined]).toEqual([metadata.name, targets.has(metadata.name)])
+    const names = new Set(deployments.map(({ metadata }) => metadata.name))
+    for (const target of targets) expect(names).toContain(target)
+  })
+
+  test('selectors choose the pods of one Deployment, and budgets and Services find theirs', () => {
+    const fits = (selector: object, { spec }: KubeObject) =>
+      Object.entries(selector).every(([name, value]) => spec.template.metadata.labels[name] === value)
+    for (const { spec } of deployments)
+      expect(deployments.filter((each) => fits(spec.selector.matchLabels, each))).toHaveLength(1)
+    const selectors = [
+      ...ofKind(objects, 'PodDisruptionBudget').map(({ spec }) => spec.selector.matchLabels),
+      ...ofKind(objects, 'Service').map(({ spec }) => spec.selector),
+    ]
+    expect(selectors).toHaveLength(deployments.length + 1)
+    for (const selector of selectors) expect(deployments.filter((each) => fits(selector, each))).toHaveLength(1)
+  })
+
+  test('pods have longer to go than their processes take', () => {
+    for (const deployment of deployments) {
+      const { PLATEN_DRAIN_SECONDS: drain = '10' } = variablesOf(deployment)
+      const { terminationGracePeriodSeconds: grace } = deployment['spec'].template.spec
+      expect(grace).toBeGreaterThanOrEqual(Number(drain) + 5)
+    }
+  })
+
+  test('a ScaledObject sums the lag of the topics that its renderers read', () => {
+    for (const { metadata, spec } of ofKind(objects, 'ScaledObject')) {
+      const deployment = deployments.find((each) => each.metadata.name === spec.scaleTargetRef.name)
+      const {
+        PLATEN_ENGINES,
+        PLATEN_LANES = '',
+        PLATEN_KAFKA_TOPIC_PREFIX = '',
+      } = variablesOf(deployment as KubeObject)
+      const topics = PLATEN_LANES.split(',').map(
+        (lane) => `${PLATEN_KAFKA_TOPIC_PREFIX}render.${PLATEN_ENGINES}.${lane}`,
+      )
+      const triggers = spec.triggers.map(
+        ({ metadata: { topic, consumerGroup } }: { metadata: Record<string, string> }) => [topic, consumerGroup],
+      )
+      expect([metadata.name, triggers]).toEqual([metadata.name, topics.map((topic) => [topic, topic])])
+      expect(spec.advanced.scalingModifiers.formula.split(' + ')).toEqual(
+        spec.triggers.map(({ name }: { name: string }) => name),
+      )
+    }
+  })
+})
+
+test.for(REFUSED)('refuses %s, and names the value', async ([, values, says]) => {
+  await expect(rendered(values)).rejects.toThrow(says)
+})
+
+test('says what to install where there is no KEDA', async () => {
+  await expect(rendered({}, { kinds: [] })).rejects.toThrow(/no KEDA: install it first/)
+  await expect(rendered({ autoscaling: { kind: 'cpu' } }, { kinds: [] })).resolves.toBeDefined()
+})
+
+test.for(['operator', 'team'])('its roles are those of rbac/%s.yaml', async (file) => {
+  const text = readFileSync(join(ROOT, `rbac/${file}.yaml`), 'utf8')
+  const written = parseAllDocuments(text).map((document) => document.toJS() as KubeObject)
+  const objects = await rendered()
+  for (const { kind, metadata, rules, roleRef, subjects } of written) {
+    const same = objects.find((object) => object.kind === kind && object.metadata.name === metadata.name)
+    expect(same, `${kind} ${metadata.name}`).toBeDefined()
+    expect({ rules: same?.['rules'], roleRef: same?.['roleRef'], subjects: same?.['subjects'] }).toEqual({
+      rules,
+      roleRef,
+      subjects,
+    })
+    expect(same?.metadata.labels ?? {}).toMatchObject(metadata.labels ?? {})
+  }
+})
+
+test('its definitions are those of crds, and stay when the release goes', async () => {
+  const definitions = ofKind(await rendered(), 'CustomResourceDefinition')
+  expect(definitions).toHaveLength(4)
+  for (const { metadata, spec } of definitions) {
+    const file = join(ROOT, 'crds', `${spec.names.kind.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.yaml`)
+    expect(spec).toEqual(parseAllDocuments(readFileSync(file, 'utf8'))[0]?.toJS().spec)
+    expect(metadata.annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' })
+  }
+})

@@ -1,0 +1,115 @@
+/** Values that the chart is rendered with: each way of it at least once. */
+import type { Values } from './helm.ts'
+
+export const MATRIX: Readonly<Record<string, Values>> = {
+  'nothing but what is required': {},
+  'all there is': {
+    image: { registry: 'images.test/team', tag: '1.2.3', pullPolicy: 'Always', pullSecrets: ['images'] },
+    logLevel: 'debug',
+    egress: { allowCidrs: ['10.2.0.0/16'] },
+    kafka: {
+      brokers: ['kafka:9093'],
+      topicPrefix: 'pdf.',
+      partitions: 48,
+      replication: 3,
+      tls: true,
+      sasl: 'scram-sha-512',
+      secretName: 'kafka',
+      caSecretName: 'kafka-ca',
+    },
+    redis: { secretName: 'redis', caSecretName: 'redis-ca' },
+    s3: {
+      bucket: 'documents',
+      endpoint: 'http://s3.storage:9000',
+      publicEndpoint: 'https://files.example.com',
+      prefix: 'platen/',
+      pathStyle: true,
+      secretName: 's3',
+    },
+    api: {
+      trustedProxies: ['10.0.0.0/8', 'fd00::/8'],
+      autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 20, cpuPercent: 60 },
+      service: { type: 'LoadBalancer', port: 8080, annotations: { a: 'b' } },
+      ingress: { enabled: true, className: 'traefik', host: 'pdf.example.com', tlsSecretName: 'pdf-tls' },
+      httpRoute: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['pdf.example.com'] },
+      env: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/platen/kafka/ca.crt' }],
+      serviceAccountAnnotations: { role: 'api' },
+      podAnnotations: { a: 'b' },
+      nodeSelector: { pool: 'web' },
+      tolerations: [{ key: 'web', operator: 'Exists' }],
+    },
+    renderers: {
+      'react-pdf': { engine: 'react_pdf', maxReplicas: 48 },
+      'html-sync': { engine: 'html', lanes: ['sync'], minReplicas: 2 },
+      'html-async': { engine: 'html', lanes: ['async', 'bulk'], minReplicas: 0, concurrency: 4, drainSeconds: 60 },
+    },
+    webhooks: { allowHttp: true, allowCidrs: ['10.1.0.0/16'], retries: 3 },
+    operator: { grantSecretsIn: ['team-chart'] },
+    networkPolicy: {
+      peers: { kafka: [{ ipBlock: { cidr: '10.3.0.0/16' } }], s3: [{ namespaceSelector: {} }] },
+      ports: { redis: 6380, s3: 9000 },
+      rendererEgress: [{ to: [{ ipBlock: { cidr: '10.2.0.0/16' } }] }],
+    },
+    monitoring: { podMonitor: true, labels: { release: 'prometheus' } },
+    test: { secretName: 'platen-test-key', data: { number: '2026-7' } },
+    extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-extra' } }],
+  },
+  'renderers by CPU': { autoscaling: { kind: 'cpu' } },
+  'renderers of a fixed number': {
+    autoscaling: { kind: 'none' },
+    renderers: { html: { engine: 'html' }, 'react-pdf': null },
+  },
+  'a second release': { crds: { enabled: false }, operator: { enabled: false }, fullnameOverride: 'second' },
+  'Chromium without a profile of its own': {
+    chromium: { seccompProfile: { type: 'RuntimeDefault', localhostProfile: null } },
+  },
+}
+
+/** Values that are refused, and what is said of them. */
+export const REFUSED: readonly (readonly [what: string, values: Values, says: RegExp])[] = [
+  ['a name that is no value', { replicas: 3 }, /replicas/],
+  ['a name that is none of the API', { api: { replica: 3 } }, /replica/],
+  ['no brokers', { kafka: { brokers: [] } }, /kafka\/?.*brokers/],
+  ['a broker without a port', { kafka: { brokers: ['kafka'] } }, /brokers/],
+  ['no Secret of the keys', { secretName: '' }, /secretName/],
+  ['no Secret of Redis', { redis: { secretName: '' } }, /redis/],
+  ['no bucket', { s3: { bucket: '' } }, /bucket/],
+  ['a log-in without a Secret', { kafka: { brokers: ['kafka:9092'], sasl: 'plain' } }, /kafka/],
+  ['a log-in that there is not', { kafka: { brokers: ['kafka:9092'], sasl: 'kerberos', secretName: 'a' } }, /sasl/],
+  ['a number in words', { api: { replicas: 'two' } }, /replicas/],
+  ['no API process', { api: { replicas: 0 } }, /replicas/],
+  ['an engine that there is not', { renderers: { typst: { engine: 'typst' } } }, /engine/],
+  ['a renderer of no engine', { renderers: { typst: { minReplicas: 1 } } }, /engine/],
+  ['no renderer', { renderers: { html: null, 'react-pdf': null } }, /renderers/],
+  ['a lane that there is not', { rendererDefaults: { lanes: ['fast'] } }, /lanes/],
+  [
+    'more renderers than partitions',
+    { renderers: { html: { engine: 'html', maxReplicas: 25 } } },
+    /renderers\.html\.maxReplicas is 25.*24 partitions/,
+  ],
+  [
+    'more renderers than partitions for sync',
+    { renderers: { html: { engine: 'html', lanes: ['sync'], maxReplicas: 13 } } },
+    /12 partitions/,
+  ],
+  [
+    'more renderers than few partitions',
+    { kafka: { brokers: ['kafka:9092'], partitions: 6 } },
+    /12, and its topics have 6 partitions/,
+  ],
+  [
+    'no renderer for sync renders',
+    { renderers: { html: { engine: 'html', minReplicas: 0 } } },
+    /renderers\.html\.minReplicas is 0/,
+  ],
+  [
+    'a minimum above the maximum',
+    { renderers: { html: { engine: 'html', minReplicas: 13 } } },
+    /minReplicas is above its maxReplicas/,
+  ],
+  ['memory without a limit', { api: { resources: { limits: { memory: null } } } }, /memory/],
+  ['the tag latest', { image: { tag: 'latest' } }, /tag/],
+  ['an Ingress without a host', { api: { ingress: { enabled: true } } }, /host/],
+  ['a route without a gateway', { api: { httpRoute: { enabled: true } } }, /parentRefs/],
+  ['what is no network', { api: { trustedProxies: ['loopback'] } }, /trustedProxies/],
+]
