@@ -1,6 +1,6 @@
 /**
- * What `make test` runs: every test, in three lanes beside each other. Files of one take CPU, those of the others mostly wait; each
- * takes as many at once as the machine has room for. What needs the Kubernetes API server begins when that is built.
+ * What `make test` runs: every test, in two lanes beside each other. Files of one lane take CPU, those of the other mostly wait; either
+ * takes as many at once as the machine has room for. What needs the Kubernetes API server comes last, as that may still be built.
  * With `quick` it is what `make quick` runs: what a change most likely breaks, on no server.
  */
 import { spawn } from 'node:child_process'
@@ -57,9 +57,10 @@ async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<vo
   process.env[RUN_SERVERS_VARIABLE] = servers.url
   const isBuilt = KUBERNETES_SERVERS.every((name) => findBinary(name, process.env) !== undefined)
   const built = isBuilt ? Promise.resolve() : buildKubernetes(signal)
-  const { cpu, wait, kubernetes } = LANES
-  const onceBuilt = built.then(() => runLane(kubernetes, summary, signal))
-  await Promise.all([runLane(cpu, summary, signal), runLane(wait, summary, signal), onceBuilt])
+  const both = [runLane(LANES.cpu, summary, signal), runLane(LANES.wait, summary, signal)]
+  // In the place of the lane that ends first.
+  await Promise.all([built, Promise.race(both)])
+  await Promise.all([...both, runLane(LANES.kubernetes, summary, signal)])
   for (const loss of servers.losses()) summary.fail(loss)
 }
 

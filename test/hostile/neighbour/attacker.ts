@@ -33,6 +33,7 @@ export interface Attacker {
 }
 
 export interface SyncRender {
+  readonly engine: 'html' | 'react_pdf'
   /** Its answer, if there is one yet; 0 where its caller left. */
   status?: number
 }
@@ -84,7 +85,7 @@ export function openAttacker(service: TestedService): Attacker & AsyncDisposable
     }
   }
   const render: Attacker['render'] = async (body, { leavesMs, key: live = ATTACKER_LIVE } = {}) => {
-    const own: SyncRender = {}
+    const own: SyncRender = { engine: 'engine' in body && body.engine === 'html' ? 'html' : 'react_pdf' }
     if (!('mode' in body)) waiting.add(own)
     own.status = await ask('/api/v1/render', {
       method: 'POST',

@@ -77,7 +77,7 @@ export async function watchBeside(service: TestedService, attacks: readonly Atta
     for (let count = 0; count < ROUNDS_MIN || !over.signal.aborted; count++)
       for (const engine of ['react_pdf', 'html'] as const) {
         const body = { ...letter(`${count}`), engine }
-        const before = attacker.waiting()
+        const before = attacker.waiting().filter((other) => other.engine === engine)
         const answer = await render(service, NEIGHBOUR_LIVE, body)
         expect([engine, answer.status, Buffer.from(answer.body).toString('latin1', 0, 5)]).toEqual([
           engine,
