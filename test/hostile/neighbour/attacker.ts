@@ -65,7 +65,7 @@ export function attackerDocuments(templates: Readonly<Record<string, object>>): 
 }
 
 /** Disposing of it closes what it has open, and takes its resources back. */
-export function openAttacker(service: TestedService): Attacker & AsyncDisposable {
+export function openAttacker(service: Pick<TestedService, 'url' | 'manifestsDir'>): Attacker & AsyncDisposable {
   const sockets: Socket[] = []
   const ids: string[] = []
   const waiting = new Set<SyncRender>()
