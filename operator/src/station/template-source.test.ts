@@ -1,6 +1,7 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { CHECK_AGAIN_MS, CHECK_HANG_BACK_OFF } from '@platen/contract/operator-limit.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { TemplateResource, Uid } from '@platen/contract/resource.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
@@ -22,10 +23,11 @@ const FAULT = { engine: 'html', message: 'template.html:1:5: it is no Liquid' } 
 /** Sources with a check that counts what it is asked, and a tenant that is there unless a test says otherwise. */
 function sourcesWith(check: PublishCheck) {
   const clock = manualClock()
-  const scene = { asked: 0, answered: 0, isAccepted: true }
+  const scene = { asked: 0, answered: 0, isAccepted: true, isStoreAway: false }
   const artifacts = memoryArtifactStore()
   const stored: string[] = []
   const put: typeof artifacts.put = async (address, bytes, signal) => {
+    if (scene.isStoreAway) throw new Unavailable('s3')
     stored.push(address.key)
     await artifacts.put(address, bytes, signal)
   }
@@ -58,6 +60,18 @@ test('nobody waits for a check, and its answer is told', async () => {
   await clock.advance(0)
   expect(scene.answered).toBe(1)
   expect([await settle(), stored.length, scene.asked]).toEqual([{}, 1, 1])
+})
+
+test('an answer counts when the sources are stored: what is compiled is published', async () => {
+  const { clock, scene, stored, answers, settle } = sourcesWith(async () => [])
+  await settle()
+  await clock.advance(0)
+  expect([scene.answered, answers()]).toEqual([1, []])
+  scene.isStoreAway = true
+  await expect(settle()).rejects.toThrow(Unavailable)
+  expect(answers()).toEqual([])
+  scene.isStoreAway = false
+  expect([await settle(), answers(), stored.length, scene.asked]).toEqual([{}, [[]], 1, 1])
 })
 
 test('a check that came to no answer is asked for again', async () => {

@@ -57,8 +57,8 @@ export class TemplateSources implements Disposable {
   })
   /** Checks that came to no answer, and when to ask again. */
   readonly #unanswered = new Map<string, Instant>()
-  /** Checks under way, one of a template. */
-  readonly #asked = new Map<Uid, { readonly key: string; readonly over: AbortController }>()
+  /** Checks under way, one of a template; with their answers until its sources are stored, as what is compiled is published. */
+  readonly #asked = new Map<Uid, Asked>()
   /** Templates that nothing was done for, as they belonged to no tenant. */
   readonly #left = new Set<Uid>()
   /** For compiling. */
@@ -104,14 +104,16 @@ export class TemplateSources implements Disposable {
     const [key, request] = check
     const { source, assets } = request
     const digest = digestOf(source)
+    const answer = this.#asked.get(uid)?.answer
     const askAgainAt = this.#unanswered.get(key)
     const isDue = askAgainAt === undefined ? !this.checks.has(key) : askAgainAt <= this.#options.clock.now()
-    const isRecalled = isDue && isSound(resource, status) && status.digest === digest
-    if (isDue && !isRecalled) {
+    const isUnknown = answer === undefined && isDue
+    const isRecalled = isUnknown && isSound(resource, status) && status.digest === digest
+    if (isUnknown && !isRecalled) {
       this.#ask(resource, key, request)
       return { isPending: true }
     }
-    const faults = isRecalled ? [] : (this.checks.get(key) ?? [])
+    const faults = isRecalled ? [] : (answer ?? this.checks.get(key) ?? [])
     if (faults.length === 0) {
       const stored = {
         sources: new Map([[digest, source]]),
@@ -119,6 +121,7 @@ export class TemplateSources implements Disposable {
       }
       await storeSources(this.#options, stored, signal)
     }
+    if (answer !== undefined) this.#asked.delete(uid)
     this.#keep(uid, key, faults)
     return askAgainAt === undefined || isRecalled ? {} : { again: askAgainAt }
   }
@@ -126,24 +129,23 @@ export class TemplateSources implements Disposable {
   #ask(resource: TemplateResource, key: string, request: CheckRequest): void {
     const { uid } = resource.metadata
     if (this.#asked.has(uid)) return
-    const over = new AbortController()
-    this.#asked.set(uid, { key, over })
+    const asked = { key, over: new AbortController() }
+    this.#asked.set(uid, asked)
     // Rejects when nobody asks any more.
-    this.#answer(resource, { key, request }, over.signal).catch(() => undefined)
+    this.#answer(resource, { asked, request }, asked.over.signal).catch(() => undefined)
   }
 
   async #answer(
     resource: TemplateResource,
-    { key, request }: { readonly key: string; readonly request: CheckRequest },
+    { asked, request }: { readonly asked: Asked; readonly request: CheckRequest },
     signal: AbortSignal,
   ): Promise<void> {
     const { checks, clock, onAnswer } = this.#options
     const { faults, isSettled } = await checks.answer(resource.spec.tenantRef.name, request, signal)
     signal.throwIfAborted()
-    this.#asked.delete(resource.metadata.uid)
-    if (isSettled) this.#unanswered.delete(key)
-    else this.#unanswered.set(key, clock.now() + CHECK_AGAIN_MS)
-    this.#keep(resource.metadata.uid, key, faults)
+    asked.answer = faults
+    if (isSettled) this.#unanswered.delete(asked.key)
+    else this.#unanswered.set(asked.key, clock.now() + CHECK_AGAIN_MS)
     onAnswer(resource)
   }
 
@@ -190,6 +192,13 @@ export class TemplateSources implements Disposable {
     this.configMaps.set(configMap, { data: texts(data), binaryData: texts(binaryData) })
     this.#versions.set(configMap, metadata.resourceVersion)
   }
+}
+
+interface Asked {
+  readonly key: string
+  readonly over: AbortController
+  /** Absent as long as there is none. */
+  answer?: readonly CheckFault[]
 }
 
 interface Users<User> {
