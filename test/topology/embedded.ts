@@ -60,7 +60,9 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
     exited: () => running.exited,
     async stop() {
       running.child.kill('SIGTERM')
-      return await running.exited
+      const code = await running.exited
+      if (code === null) throw new Error(`${running.child.signalCode} ended the service; its log:\n${running.log()}`)
+      return code
     },
     async kill() {
       running.child.kill('SIGKILL')

@@ -49,7 +49,7 @@ export interface ServerProcess extends AsyncDisposable {
   pid(): number
   /** What it has written since it was started last. */
   log(): string
-  /** Ends it as an operator would; resolves with the exit code, which is null when a signal ended it. */
+  /** Ends it as an operator would; resolves with the exit code, null when it left SIGTERM to end it. Throws with its log when something else did. */
   stop(): Promise<number | null>
   /** Ends it as a power cut would. */
   kill(): Promise<void>
@@ -126,8 +126,12 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
     pid: () => child.pid ?? Number.NaN,
     log: () => logOf(place),
     async stop() {
+      const wasRunning = isRunning(child)
       await end('SIGTERM')
-      return child.exitCode
+      const { exitCode, signalCode } = child
+      if (wasRunning && exitCode === null && signalCode !== 'SIGTERM')
+        throw new Error(`${recipe.name} was ended by ${signalCode}; ${logEndOf(place)}`)
+      return exitCode
     },
     kill: () => end('SIGKILL'),
     async start() {
@@ -167,8 +171,7 @@ async function run(recipe: Recipe, place: Place): Promise<ChildProcess> {
     return child
   } catch (cause) {
     await endWith(child, 'SIGKILL')
-    const tail = logOf(place).slice(-LOG_TAIL_CHARS)
-    throw new Error(`${recipe.name} did not start; the end of its log:\n${tail}`, { cause })
+    throw new Error(`${recipe.name} did not start; ${logEndOf(place)}`, { cause })
   }
 }
 
@@ -178,6 +181,10 @@ function logIn({ folder }: Place): string {
 
 function logOf(place: Place): string {
   return readFileSync(logIn(place), 'utf8')
+}
+
+function logEndOf(place: Place): string {
+  return `the end of its log:\n${logOf(place).slice(-LOG_TAIL_CHARS)}`
 }
 
 async function untilReady(recipe: Recipe, place: Place, child: ChildProcess): Promise<void> {
