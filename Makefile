@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster kube check quick test servers bench soak chaos hostile fuzz pictures
+.PHONY: help run cluster kube images check quick test servers bench soak chaos hostile fuzz pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -31,6 +31,17 @@ kube: node_modules/.package-lock.json ## start the same under a Kubernetes API w
 	@openssl version >/dev/null 2>&1 || .ci/apt-install openssl
 	@$(NODE) test/topology/server/install.ts
 	@exec $(NODE) test/topology/cluster/main.ts kube
+
+# The first that works; docker's client is there at times without anything to talk to.
+BUILDER ?= $(firstword $(foreach name,docker podman buildah,$(shell $(name) info >/dev/null 2>&1 && echo $(name))))
+TAG ?= $(shell sed -n 's/^appVersion: //p' charts/platen/Chart.yaml)
+
+images: ## build the images by docker, podman or buildah (REGISTRY=example.com/team, TAG=1.0, FLAGS='--build-arg BASE=…')
+	@[ -n "$(BUILDER)" ] || { echo 'there is no docker, podman or buildah here that works; to install one: apt-get install buildah' >&2; exit 1; }
+	@for name in api renderer webhooks operator embedded; do \
+	  image=platen-$$name; [ $$name = embedded ] && image=platen; \
+	  $(BUILDER) build $(FLAGS) --file $$name/Dockerfile --tag $(REGISTRY:%=%/)$$image:$(TAG) . || exit 1; \
+	done
 
 check: node_modules/.package-lock.json ## check formatting, lint and types, and look for known vulnerabilities
 	npm run --silent check

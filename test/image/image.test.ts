@@ -24,6 +24,7 @@ const IMAGES = [
   { name: 'renderer', present: ['puppeteer-core', '@react-pdf/renderer', 'kafkajs'], absent: ['fastify', ...TOOLS] },
   { name: 'operator', present: ['@kubernetes/client-node', 'quickjs-emscripten-core'], absent: ['fastify', ...TOOLS] },
   { name: 'webhooks', present: ['kafkajs', 'undici'], absent: ['fastify', ...RENDERING, ...TOOLS] },
+  { name: 'embedded', present: ['fastify', 'puppeteer-core', 'yaml'], absent: TOOLS },
 ]
 
 const isIgnored = ignores()
@@ -34,8 +35,13 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
   const image = stages.at(-1)?.instructions ?? []
   const only = (wanted: string) => image.filter((instruction) => instruction.name === wanted)
 
-  test('begins with the Node of package.json, by its exact tag', () => {
-    expect(stages.map(({ base }) => base)).toEqual(stages.map(() => `node:${NODE_VERSION}-trixie-slim`))
+  test('installs by the Node of package.json, and is a Debian with that Node and no npm', () => {
+    expect(stages.map(({ base }) => base)).toEqual([`node:${NODE_VERSION}-trixie-slim`, 'debian:trixie-slim'])
+    const copied = only('COPY').filter(({ flags }) => flags.includes('--from=install'))
+    expect(copied.map(({ words }) => words)).toEqual([
+      ['/usr/local/bin/node', '/usr/local/bin/'],
+      ['/srv/platen', './'],
+    ])
   })
 
   test('is run by a user who is not root, nor in its last step made by one', () => {
@@ -54,13 +60,13 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
 
   test('leaves its health to the orchestrator, and everything in it to root', () => {
     expect(image.filter((each) => ['HEALTHCHECK', 'ADD', 'VOLUME'].includes(each.name))).toEqual([])
-    expect(only('COPY').flatMap(({ flags }) => flags)).toEqual(['--from=install'])
+    expect(new Set(only('COPY').flatMap(({ flags }) => flags))).toEqual(new Set(['--from=install']))
     expect(only('ENV').map(({ words }) => words[0])).toEqual(['NODE_ENV=production'])
   })
 
   test('has Chromium only where html is rendered', () => {
     const hasChromium = only('RUN').some(({ text }) => text.includes('chromium'))
-    expect(hasChromium).toBe(name === 'renderer')
+    expect(hasChromium).toBe(name === 'renderer' || name === 'embedded')
   })
 
   test('is made of files that exist and reach the builder', () => {
@@ -89,17 +95,25 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
   })
 })
 
-test('nothing of the tests, the examples or a folder of data reaches the builder', () => {
+test('nothing of the tests, of receivers or a folder of data reaches the builder', () => {
   const kept = files.filter((file) => !isIgnored(file))
   const outside = kept.filter(
-    (file) => !/^((contract|adapters|api|operator|renderer|webhooks)\/|(package(-lock)?\.json|\.npmrc)$)/.test(file),
+    (file) =>
+      !/^((contract|adapters|api|operator|renderer|webhooks|embedded|examples)\/|(package(-lock)?\.json|\.npmrc)$)/.test(
+        file,
+      ),
   )
   expect(outside).toEqual([])
   expect(kept.filter((file) => file.endsWith('.test.ts'))).toEqual([])
   expect(
-    ['data/url-key', '.env', 'node_modules/a', 'api/node_modules/a/b.js', '.git/config'].filter(
-      (each) => !isIgnored(each),
-    ),
+    [
+      'examples/receiver/express.mjs',
+      'data/url-key',
+      '.env',
+      'node_modules/a',
+      'api/node_modules/a/b.js',
+      '.git/config',
+    ].filter((each) => !isIgnored(each)),
   ).toEqual([])
 })
 
@@ -178,7 +192,8 @@ async function load(folder: string): Promise<Loaded> {
         return found
       },
     })
-    const modules = globSync('*/src/**/*.ts').filter((path) => !path.endsWith('.d.ts'))
+    // The entry of a thread loads nowhere else.
+    const modules = globSync('*/src/**/*.ts').filter((path) => !/\\.d\\.ts$|sqlite\\/thread\\.ts$/.test(path))
     for (const path of modules) await import(process.cwd() + '/' + path)
     console.log(JSON.stringify({ modules, packages: [...packages] }))
   `
