@@ -3,7 +3,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { LongestFirst } from './test/run/sequencer.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { isTimeReal, SCALED_TIME, scaledTime } from './test/time/scaled-time.ts'
-import { hasServers, KUBERNETES_SERVERS, SERVICE_SERVERS } from './test/topology/server/binary.ts'
+import { CHART_SERVERS, hasServers, KUBERNETES_SERVERS, SERVICE_SERVERS } from './test/topology/server/binary.ts'
 
 const SECOND_MS = 1000
 
@@ -48,7 +48,6 @@ const LEASE = 'test/operator/cluster/lease.test.ts'
 /** What becomes of resources, on a real Kubernetes API. */
 const ON_KUBERNETES: readonly Project[] = [
   { name: 'operator', include: ['test/operator/**/*.test.ts'], exclude: [LEASE], limitSeconds: 120 },
-  { name: 'chart', include: ['test/chart/*.test.ts'], limitSeconds: 120 },
   { name: 'lease', include: [LEASE], limitSeconds: 120, isInRealTime: true },
 ]
 
@@ -69,6 +68,9 @@ function projectOf(project: Project): TestProjectInlineConfiguration {
     },
   }
 }
+
+/** What Helm makes of the chart. */
+const ON_HELM: Project = { name: 'chart', include: ['test/chart/*.test.ts'], limitSeconds: 120 }
 
 /** `make test` runs these in lanes, see `test/run/main.ts`; `npx vitest run` runs them in one queue. */
 export default defineConfig({
@@ -95,6 +97,7 @@ export default defineConfig({
       ...ON_KUBERNETES.map((project) =>
         projectOf(hasServers(KUBERNETES_SERVERS) ? project : { ...project, include: [] }),
       ),
+      projectOf(hasServers(CHART_SERVERS) ? ON_HELM : { ...ON_HELM, include: [] }),
     ],
   },
 })

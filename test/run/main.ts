@@ -11,7 +11,7 @@ import { rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createVitest } from 'vitest/node'
-import { findBinary, KUBERNETES_SERVERS, WITHOUT_SERVERS } from '../topology/server/binary.ts'
+import { CHART_SERVERS, findBinary, KUBERNETES_SERVERS, WITHOUT_SERVERS } from '../topology/server/binary.ts'
 import { SEED } from './form.ts'
 import { endRun, RUN_VARIABLE, startGuardian } from './guardian.ts'
 import { LANES, type Lane, QUICK_LANES } from './lane.ts'
@@ -55,7 +55,7 @@ async function main(runTests: Run): Promise<number> {
 async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
   await using servers = await openRunServers()
   process.env[RUN_SERVERS_VARIABLE] = servers.url
-  const isBuilt = KUBERNETES_SERVERS.every((name) => findBinary(name, process.env) !== undefined)
+  const isBuilt = [...KUBERNETES_SERVERS, ...CHART_SERVERS].every((name) => findBinary(name, process.env) !== undefined)
   const built = isBuilt ? Promise.resolve() : buildKubernetes(signal)
   const both = [runLane(LANES.cpu, summary, signal), runLane(LANES.wait, summary, signal)]
   // In the place of the lane that ends first.

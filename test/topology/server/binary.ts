@@ -30,14 +30,36 @@ export const SERVERS = {
   kubectl: { command: 'kubectl', variable: 'PLATEN_TEST_KUBECTL', cached: `kubectl-${VERSIONS.kubernetes}` },
   /** No server; what installs the chart on one. */
   helm: { command: 'helm', variable: 'PLATEN_TEST_HELM', cached: `helm-${VERSIONS.helm}` },
+  helm3: { command: 'helm3', variable: 'PLATEN_TEST_HELM3', cached: `helm-${VERSIONS.helm3}` },
+  'kube-score': {
+    command: 'kube-score',
+    variable: 'PLATEN_TEST_KUBE_SCORE',
+    cached: `kube-score-${VERSIONS.kubeScore}`,
+  },
+  /** No command, but a folder: the CustomResourceDefinitions of others whose kinds the chart has. */
+  'foreign-crds': {
+    command: 'foreign-crds',
+    variable: 'PLATEN_TEST_FOREIGN_CRDS',
+    cached: `crds-keda-${VERSIONS.keda}-gateway-${VERSIONS.gatewayApi}-prometheus-${VERSIONS.prometheusOperator}`,
+  },
 } as const satisfies Readonly<Record<string, Server>>
 
 export type ServerName = keyof typeof SERVERS
 
 /** What the processes of a service stand on. */
 export const SERVICE_SERVERS: readonly ServerName[] = ['redis', 'kafka', 's3']
-/** What the operator and the chart stand on: the Kubernetes whose resources they are, what installs them there, and where settings are published. */
-export const KUBERNETES_SERVERS: readonly ServerName[] = ['redis', 's3', 'etcd', 'kube-apiserver', 'kubectl', 'helm']
+/** What the operator stands on: the Kubernetes whose resources it follows, and where settings are published. */
+export const KUBERNETES_SERVERS: readonly ServerName[] = ['redis', 's3', 'etcd', 'kube-apiserver', 'kubectl']
+/** What the chart is held against. */
+export const CHART_SERVERS: readonly ServerName[] = [
+  'etcd',
+  'kube-apiserver',
+  'kubectl',
+  'helm',
+  'helm3',
+  'kube-score',
+  'foreign-crds',
+]
 
 /** Where a command was found, and how. */
 export interface Binary {

@@ -86,6 +86,26 @@ describe('make servers', () => {
     ])
   })
 
+  test('takes of the modules of others the definitions of their kinds, and nothing else', async () => {
+    const names = ['keda', 'gateway-api', 'prometheus-operator']
+    for (const name of names)
+      for (const [place, files] of Object.entries(PUBLISHED))
+        for (const file of files) await aCommand(join('published', name, place, `${file}.yaml`), `# ${name}`)
+    const published = names.map((name) => `*/${name}*) n=${name} ;;`).join(' ')
+    const download = `case "$4" in ${published} esac; printf '{"Dir":"%s"}' "${folder}/published/$n"`
+    await givenBuilders({ go: `case "$1" in mod) ${download} ;; *) ${INSTALL} ;; esac` })
+    expect(await makeServers({ without: 'foreign-crds' })).toMatchObject({ code: 0 })
+    const { cached, command } = SERVERS['foreign-crds']
+    const copied = await readdir(join(folder, 'cache/platen/servers', cached, command))
+    expect(copied.toSorted()).toStrictEqual(
+      Object.values(PUBLISHED)
+        .flat()
+        .filter((file) => !file.includes('jobs'))
+        .map((file) => `${file}.yaml`)
+        .toSorted(),
+    )
+  })
+
   test('fails when a build does, keeps none of it, and says which', async () => {
     await givenBuilders({ go: `${INSTALL}; exit 7` })
     const { code, output } = await makeServers()
@@ -94,10 +114,24 @@ describe('make servers', () => {
   })
 })
 
+/** What each of these builds is about: all else is at hand. */
+const BUILT: readonly ServerName[] = ['kafka', 's3']
+
 const INSTALL = `printf '#!/bin/sh\\n' > "$GOBIN/${SERVERS.s3.command}"; chmod +x "$GOBIN/${SERVERS.s3.command}"`
 
 /** Puts a command where `-o` says. */
 const BUILD = `while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\n' > "$2"; chmod +x "$2"`
+
+/** Definitions as their modules have them, and one more. */
+const PUBLISHED = {
+  'config/crd/bases': ['keda.sh_scaledjobs', 'keda.sh_scaledobjects', 'keda.sh_triggerauthentications'],
+  'config/crd/standard': ['gateway.networking.k8s.io_httproutes'],
+  'example/prometheus-operator-crd': [
+    'monitoring.coreos.com_podmonitors',
+    'monitoring.coreos.com_prometheusrules',
+    'monitoring.coreos.com_servicemonitors',
+  ],
+}
 
 /** What `go` says of the module: where its go.mod is, and what stands in it. */
 const KUBERNETES = {
@@ -125,12 +159,13 @@ async function givenBuilders({ go }: { go: string }): Promise<void> {
 
 /** With the servers of the tests that are not about them at hand. */
 async function makeServers({ without }: { without?: ServerName } = {}): Promise<{ code: unknown; output: string }> {
-  const present = (['redis', 'etcd', 'kube-apiserver', 'kubectl', 'helm'] as const).filter((name) => name !== without)
+  const absent: readonly string[] = without === undefined ? BUILT : [...BUILT, without]
+  const present = Object.entries(SERVERS).filter(([name]) => !absent.includes(name))
   const child = spawn(process.execPath, [join(import.meta.dirname, 'install.ts')], {
     env: {
       PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
       XDG_CACHE_HOME: join(folder, 'cache'),
-      ...Object.fromEntries(present.map((name) => [SERVERS[name].variable, join(folder, 'present')])),
+      ...Object.fromEntries(present.map(([, { variable }]) => [variable, join(folder, 'present')])),
     },
     stdio: ['ignore', 'pipe', 'ignore'],
   })

@@ -6,7 +6,16 @@
  * of two at once the first to end wins, and both are content.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cacheFolder, type Environment, findBinary, SERVERS, type ServerName } from './binary.ts'
@@ -25,16 +34,25 @@ const GO = { go: 'golang-go' }
 const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
   redis: { debian: 'redis-server' },
   kafka: { tools: { java: 'openjdk-17-jre-headless', mvn: 'maven' }, build: buildKafka },
-  s3: { tools: GO, build: buildVersitygw },
+  s3: {
+    tools: GO,
+    build: (folder) => installGo(folder, `github.com/versity/versitygw/cmd/versitygw@v${VERSIONS.versitygw}`),
+  },
   etcd: { tools: GO, build: buildEtcd },
   'kube-apiserver': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-apiserver') },
   // After the API server, with which it has most of its packages in common.
   kubectl: { tools: GO, build: (folder) => buildKubernetes(folder, 'kubectl') },
-  helm: { tools: GO, build: buildHelm },
+  helm: { tools: GO, build: (folder) => installGo(folder, `helm.sh/helm/v4/cmd/helm@v${VERSIONS.helm}`) },
+  helm3: { tools: GO, build: buildHelm3 },
+  'kube-score': {
+    tools: GO,
+    build: (folder) => installGo(folder, `github.com/zegl/kube-score/cmd/kube-score@v${VERSIONS.kubeScore}`),
+  },
+  'foreign-crds': { tools: GO, build: copyForeignCrds },
 }
 
 /** They take minutes to build, and tests run meanwhile that do without. */
-const SLOW: readonly ServerName[] = ['etcd', 'kube-apiserver', 'kubectl', 'helm']
+const SLOW: readonly ServerName[] = ['etcd', 'kube-apiserver', 'kubectl', 'helm', 'helm3', 'kube-score', 'foreign-crds']
 
 /** The API server takes 4 to 8 minutes of two cores that have nothing else to do. */
 const BUILD_MS_MAX = 60 * 60_000
@@ -126,12 +144,43 @@ function buildKafka(folder: string): void {
   chmodSync(script, 0o755)
 }
 
-function buildVersitygw(folder: string): void {
-  run('go', ['install', `github.com/versity/versitygw/cmd/versitygw@v${VERSIONS.versitygw}`], { GOBIN: folder })
+function installGo(folder: string, command: string): void {
+  run('go', ['install', command], { GOBIN: folder })
 }
 
-function buildHelm(folder: string): void {
-  run('go', ['install', `helm.sh/helm/v4/cmd/helm@v${VERSIONS.helm}`], { GOBIN: folder })
+/** Beside the Helm that installs the chart it has a name of its own. */
+function buildHelm3(folder: string): void {
+  installGo(folder, `helm.sh/helm/v3/cmd/helm@v${VERSIONS.helm3}`)
+  renameSync(join(folder, 'helm'), join(folder, SERVERS.helm3.command))
+}
+
+/** Where the definitions are of which the chart has objects, or may have: a module, a folder in it, and what the files begin with. */
+const FOREIGN_CRDS = [
+  {
+    module: `github.com/kedacore/keda/v2@v${VERSIONS.keda}`,
+    folder: 'config/crd/bases',
+    files: ['keda.sh_scaledobjects', 'keda.sh_triggerauthentications'],
+  },
+  {
+    module: `sigs.k8s.io/gateway-api@v${VERSIONS.gatewayApi}`,
+    folder: 'config/crd/standard',
+    files: ['gateway.networking.k8s.io_httproutes'],
+  },
+  {
+    module: `github.com/prometheus-operator/prometheus-operator@v${VERSIONS.prometheusOperator}`,
+    folder: 'example/prometheus-operator-crd',
+    files: ['podmonitors', 'servicemonitors', 'prometheusrules'].map((kind) => `monitoring.coreos.com_${kind}`),
+  },
+]
+
+/** Of modules as they are published: nothing of them is built. */
+function copyForeignCrds(folder: string): void {
+  const home = join(folder, SERVERS['foreign-crds'].command)
+  mkdirSync(home)
+  for (const { module, folder: place, files } of FOREIGN_CRDS) {
+    const { Dir: unpacked } = goJson(['mod', 'download', '-json', module])
+    for (const file of files) copyFileSync(join(String(unpacked), place, `${file}.yaml`), join(home, `${file}.yaml`))
+  }
 }
 
 /** A main package of its own, as the module's is not to be installed from outside: it has replaced some of what it requires. */

@@ -8,4 +8,11 @@ export const VERSIONS = {
   /** Of the API server and of kubectl. The libraries they are built of have the same number, with 0 for the 1. */
   kubernetes: '1.34.4',
   helm: '4.3.1',
+  /** The line before, which the chart is held against too. */
+  helm3: '3.22.0',
+  kubeScore: '1.20.0',
+  // Of these the definitions of kinds alone.
+  keda: '2.21.0',
+  gatewayApi: '1.6.3',
+  prometheusOperator: '0.85.0',
 } as const
