@@ -9,7 +9,20 @@ import * as webhooks from '@platen/webhooks/config.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
-import { CHART, helm, type KubeObject, ofKind, REQUIRED, rendered } from './helm.ts'
+import {
+  CHART,
+  HELMS,
+  helm,
+  KUBE_VERSION,
+  type KubeObject,
+  manifestOf,
+  ofKind,
+  type PodTemplate,
+  podsOf,
+  REQUIRED,
+  rendered,
+  type Values,
+} from './helm.ts'
 import { MATRIX, REFUSED } from './values.ts'
 
 const CONFIGS = { api, operator, renderer, webhooks } as const
@@ -30,7 +43,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 interface EnvironmentVariable {
   readonly name: string
   readonly value?: string
-  readonly valueFrom?: { readonly secretKeyRef?: { readonly key: string } }
+  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } }
 }
 
 /** What a process is told by the variables of its container; files it reads are none here. */
@@ -46,10 +59,8 @@ function variablesOf(deployment: KubeObject): Variables {
 
 const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`
 
-test('is well formed to helm lint', async () => {
-  const { code, stdout } = await helm(['lint', '--strict', CHART], { ...REQUIRED, autoscaling: { kind: 'none' } })
-  expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')])
-})
+/** `helm lint` knows no kind that a cluster has beside its own. */
+const linted = (values: Values) => ({ ...REQUIRED, ...values, autoscaling: { kind: 'none' } })
 
 describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
   let objects: readonly KubeObject[]
@@ -57,6 +68,21 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
   beforeAll(async () => {
     objects = await rendered(values)
     deployments = ofKind(objects, 'Deployment')
+  })
+
+  test.for(HELMS)('is well formed to %s lint', async (by) => {
+    const { code, stdout } = await helm(['lint', '--strict', KUBE_VERSION, CHART], linted(values), by)
+    expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')])
+  })
+
+  test('Helm 3 makes the same objects as Helm 4, and each the same text twice', async () => {
+    expect(await rendered(values, { by: 'helm3' })).toEqual(objects)
+    expect(await manifestOf(values)).toBe(await manifestOf(values))
+  })
+
+  test('names Secrets of the values, each of them, and makes none', () => {
+    expect(secretsOf(objects).toSorted()).toEqual(secretsIn({ ...REQUIRED, ...values }).toSorted())
+    expect(ofKind(objects, 'Secret')).toEqual([])
   })
 
   test('every process takes its variables, and knows each', () => {
@@ -70,8 +96,8 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
   })
 
   test('no variable is there twice', () => {
-    for (const { spec } of deployments) {
-      const names = spec.template.spec.containers[0].env.map(({ name }: { name: string }) => name)
+    for (const { spec } of podsOf(objects)) {
+      const names = spec.containers[0].env.map(({ name }: { name: string }) => name)
       expect(names).toEqual([...new Set(names)])
     }
   })
@@ -84,14 +110,34 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
   })
 
   test('containers say what they need, and are of an exact version', () => {
-    for (const { spec } of deployments)
-      for (const { resources, image } of spec.template.spec.containers) {
+    for (const { spec } of podsOf(objects))
+      for (const { resources, image } of spec.containers) {
         expect(resources).toMatchObject({
           requests: { cpu: expect.anything(), memory: expect.anything() },
           limits: { memory: expect.anything() },
         })
         expect(image).toMatch(/:[^:/]*\d[^:/]*$/)
       }
+  })
+
+  test('what runs for long is probed, and spread over zones and hosts with its like', () => {
+    for (const { spec } of deployments) {
+      const { containers, topologySpreadConstraints: constraints } = spec.template.spec
+      for (const container of containers)
+        for (const [probe, path] of Object.entries(PROBES)) expect(container[probe].httpGet.path).toBe(path)
+      expect(constraints.map(({ topologyKey }: { topologyKey: string }) => topologyKey)).toEqual(SPREAD_OVER)
+      for (const { labelSelector } of constraints) expect(labelSelector).toEqual(spec.selector)
+    }
+  })
+
+  test('network policies choose renderers by one, and all else by the other', () => {
+    const chosenBy = (end: string) =>
+      ofKind(objects, 'NetworkPolicy')
+        .filter(({ spec }) => spec.policyTypes.at(-1) === end)
+        .map(({ spec }) => podsOf(objects).filter((pod) => isSelected(spec.podSelector, pod)))
+    const isRenderer = ({ spec }: PodTemplate) => spec.containers[0].name === 'renderer'
+    expect(chosenBy('Egress')).toEqual([podsOf(objects).filter(isRenderer)])
+    expect(chosenBy('Ingress')).toEqual([podsOf(objects).filter((pod) => !isRenderer(pod))])
   })
 
   test('what something scales has no number of replicas, and all else has', () => {
@@ -116,14 +162,6 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
     for (const selector of selectors) expect(deployments.filter((each) => fits(selector, each))).toHaveLength(1)
   })
 
-  test('pods have longer to go than their processes take', () => {
-    for (const deployment of deployments) {
-      const { PLATEN_DRAIN_SECONDS: drain = '10' } = variablesOf(deployment)
-      const { terminationGracePeriodSeconds: grace } = deployment['spec'].template.spec
-      expect(grace).toBeGreaterThanOrEqual(Number(drain) + 5)
-    }
-  })
-
   test('a ScaledObject sums the lag of the topics that its renderers read', () => {
     for (const { metadata, spec } of ofKind(objects, 'ScaledObject')) {
       const deployment = deployments.find((each) => each.metadata.name === spec.scaleTargetRef.name)
@@ -146,12 +184,59 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
   })
 })
 
+/** What is asked of each container, and where. */
+const PROBES = { startupProbe: '/livez', livenessProbe: '/livez', readinessProbe: '/readyz' }
+const SPREAD_OVER = ['topology.kubernetes.io/zone', 'kubernetes.io/hostname']
+
+interface Requirement {
+  readonly key: string
+  readonly operator: 'In' | 'NotIn'
+  readonly values: readonly string[]
+}
+
+function isSelected({ matchExpressions }: { matchExpressions: readonly Requirement[] }, pod: PodTemplate): boolean {
+  return matchExpressions.every(
+    ({ key, operator, values }) => values.includes(pod.metadata.labels?.[key] ?? '') === (operator === 'In'),
+  )
+}
+
+/** The Secrets that objects read, by their names. */
+function secretsOf(objects: readonly KubeObject[]): readonly string[] {
+  const pods = podsOf(objects).flatMap(({ spec }) => [
+    ...(spec.imagePullSecrets ?? []).map(({ name }: { name: string }) => name),
+    ...(spec.volumes ?? []).map(({ secret }: { secret?: { secretName: string } }) => secret?.secretName),
+    ...spec.containers.flatMap(({ env }: { env: readonly EnvironmentVariable[] }) =>
+      env.map(({ valueFrom }) => valueFrom?.secretKeyRef?.name),
+    ),
+  ])
+  const others = [
+    ...ofKind(objects, 'Ingress').flatMap(({ spec }) => spec.tls ?? []),
+    ...ofKind(objects, 'TriggerAuthentication').flatMap(({ spec }) => spec.secretTargetRef),
+  ].map(({ secretName, name }) => secretName ?? name)
+  return [...new Set([...pods, ...others])].filter((name) => name !== undefined)
+}
+
+/** Those that values name. */
+function secretsIn(values: unknown, called = ''): readonly string[] {
+  if (typeof values === 'string') return /secretName$|pullSecrets$/i.test(called) ? [values] : []
+  if (Array.isArray(values)) return values.flatMap((each) => secretsIn(each, called))
+  return Object.entries(Object(values)).flatMap(([name, each]) => secretsIn(each, name))
+}
+
+test('names that would be too long stay apart', async () => {
+  const objects = await rendered(MATRIX['all there is'], { release: 'a'.repeat(53) })
+  const names = objects.map(nameOf)
+  expect(names).toEqual([...new Set(names)])
+  for (const { metadata } of objects) expect(metadata.name.length).toBeLessThanOrEqual(63)
+  expect(Math.max(...ofKind(objects, 'Deployment').map(({ metadata }) => metadata.name.length))).toBe(52)
+})
+
 test.for(REFUSED)('refuses %s, and names the value', async ([, values, says]) => {
   await expect(rendered(values)).rejects.toThrow(says)
 })
 
 test('says what to install where there is no KEDA', async () => {
-  await expect(rendered({}, { kinds: [] })).rejects.toThrow(/no KEDA: install it first/)
+  await expect(rendered({}, { kinds: [] })).rejects.toThrow(/no KEDA: install it first.*--api-versions=/)
   await expect(rendered({ autoscaling: { kind: 'cpu' } }, { kinds: [] })).resolves.toBeDefined()
 })
 

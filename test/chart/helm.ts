@@ -7,10 +7,15 @@ import { parseAllDocuments } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
 import { binaryOf } from '../topology/server/binary.ts'
 import type { Ended } from '../topology/server/kube.ts'
+import { VERSIONS } from '../topology/server/version.ts'
 
 export const CHART = join(ROOT, 'charts/platen')
 
 export type Values = Readonly<Record<string, unknown>>
+
+/** Those that the chart is for: 4 first, and the newest 3. */
+export const HELMS = ['helm', 'helm3'] as const
+export type Helm = (typeof HELMS)[number]
 
 /** An object of Kubernetes, as far as it is looked at. */
 export interface KubeObject {
@@ -42,25 +47,45 @@ export interface Rendering {
   readonly release?: string
   readonly namespace?: string
   readonly kinds?: readonly string[]
+  readonly by?: Helm
 }
 
 /** Runs Helm on the chart with values on its standard input. */
-export async function helm(args: readonly string[], values: Values): Promise<Ended> {
-  const child = spawn(binaryOf('helm'), [...args, '--values=-'])
+export async function helm(args: readonly string[], values: Values, by: Helm = 'helm'): Promise<Ended> {
+  const child = spawn(binaryOf(by), [...args, '--values=-'])
   child.stdin.on('error', () => undefined).end(JSON.stringify(values))
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: typeof code === 'number' ? code : null, stdout, stderr }
 }
 
+/** Helm's own notion of Kubernetes is that of its build. */
+export const KUBE_VERSION = `--kube-version=${VERSIONS.kubernetes}`
+
+/** A release as Helm writes it. Throws with Helm's words where it refuses the values. */
+export async function manifestOf(values: Values = {}, options: Rendering = {}): Promise<string> {
+  const { release = 'platen', namespace = 'platen', kinds = KINDS_OF_OTHERS, by } = options
+  const known = kinds.map((kind) => `--api-versions=${kind}`)
+  const args = ['template', release, CHART, `--namespace=${namespace}`, KUBE_VERSION, ...known]
+  const { code, stdout, stderr } = await helm(args, { ...REQUIRED, ...values }, by)
+  if (code !== 0) throw new Error(stderr)
+  return stdout
+}
+
 /** All objects of a release. Throws with Helm's words where it refuses the values. */
 export async function rendered(values: Values = {}, options: Rendering = {}): Promise<readonly KubeObject[]> {
-  const { release = 'platen', namespace = 'platen', kinds = KINDS_OF_OTHERS } = options
-  const known = kinds.map((kind) => `--api-versions=${kind}`)
-  const args = ['template', release, CHART, `--namespace=${namespace}`, ...known]
-  const { code, stdout, stderr } = await helm(args, { ...REQUIRED, ...values })
-  if (code !== 0) throw new Error(stderr)
-  return parseAllDocuments(stdout).flatMap((document) => (document.toJS() as KubeObject | null) ?? [])
+  const documents = parseAllDocuments(await manifestOf(values, options))
+  return documents.flatMap((document) => (document.toJS() as KubeObject | null) ?? [])
 }
+
+/** What Deployments and Pods make pods of. */
+export function podsOf(objects: readonly KubeObject[]): readonly PodTemplate[] {
+  return [
+    ...ofKind(objects, 'Deployment').map(({ spec }) => spec.template),
+    ...ofKind(objects, 'Pod').map(({ metadata, spec }) => ({ metadata, spec })),
+  ]
+}
+
+export type PodTemplate = Pick<KubeObject, 'metadata' | 'spec'>
 
 /** Those of a kind. */
 export function ofKind(objects: readonly KubeObject[], kind: string): readonly KubeObject[] {

@@ -11,10 +11,14 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Names leave room for what a ReplicaSet and its pods add. Takes a list of the root and the component. */}}
+{{/*
+Names leave room for what a ReplicaSet and its pods add; what is too long for that ends in a hash, so that no two are the same. Takes a
+list of the root and the component.
+*/}}
 {{- define "platen.componentName" -}}
-{{- $root := index . 0 -}}
-{{- printf "%s-%s" (include "platen.fullname" $root) (index . 1) | trunc 52 | trimSuffix "-" -}}
+{{- $name := printf "%s-%s" (include "platen.fullname" (index . 0)) (index . 1) -}}
+{{- if gt (len $name) 52 }}{{ $name = printf "%s-%s" (trunc 43 $name | trimSuffix "-") (sha256sum $name | trunc 8) }}{{ end -}}
+{{- $name -}}
 {{- end -}}
 
 {{- define "platen.selectorLabels" -}}
@@ -104,14 +108,20 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- end -}}
 
 {{/*
-A Deployment. Takes `root`, `component` (what its pods are called), `deployable` (its image and folder), `own` (its values), `env` (its own
-variables, as a text), `grace`, and of those that have them `replicas`, `ports`, `preStopSeconds`, `serviceAccountName`, `hasToken`,
+A Deployment. Takes `root`, `component` (what its pods are called), `deployable` (its image and folder), `own` (its values), `values` (what
+those are called), `env` (its own variables, as a text), `grace`, and of those that have them `replicas`, `ports`, `preStopSeconds`, `serviceAccountName`, `hasToken`,
 `hasKafka`, `seccompProfile` and `tmpSize`. Without `replicas` something scales it.
 */}}
 {{- define "platen.deployment" -}}
 {{- $ca := list -}}
 {{- if .root.Values.redis.caSecretName }}{{ $ca = append $ca (dict "name" "redis" "secret" .root.Values.redis.caSecretName) }}{{ end -}}
 {{- if and .hasKafka .root.Values.kafka.caSecretName }}{{ $ca = append $ca (dict "name" "kafka" "secret" .root.Values.kafka.caSecretName) }}{{ end -}}
+{{- $env := include "platen.environment" . -}}
+{{- $names := dict -}}
+{{- range fromYamlArray $env }}
+{{- if hasKey $names .name }}{{ fail (printf "%s.env: the variable %s is set by the chart, or twice" $.values .name) }}{{ end }}
+{{- $_ := set $names .name true }}
+{{- end -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -178,11 +188,7 @@ spec:
           image: {{ include "platen.image" (list .root .deployable) }}
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
           env:
-            {{- include "platen.processVariables" .root | trim | nindent 12 }}
-            {{- if .hasKafka }}
-            {{- include "platen.kafkaVariables" .root | trim | nindent 12 }}
-            {{- end }}
-            {{- include "platen.ownVariables" . | trim | nindent 12 }}
+            {{- $env | nindent 12 }}
           ports:
             {{- range $name, $port := .ports | default dict }}
             - name: {{ $name }}
@@ -234,9 +240,13 @@ spec:
         {{- end }}
 {{- end -}}
 
-{{/* The variables of one deployable; those of its values come last, and none may be there twice. */}}
-{{- define "platen.ownVariables" -}}
-{{- .env }}
+{{/* The variables of one deployable; those of its values come last. */}}
+{{- define "platen.environment" -}}
+{{- include "platen.processVariables" .root | trim }}
+{{- if .hasKafka }}
+{{ include "platen.kafkaVariables" .root | trim }}
+{{- end }}
+{{ trim .env }}
 {{- range .own.env }}
 - {{ toYaml . | nindent 2 | trim }}
 {{- end }}
