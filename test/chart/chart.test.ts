@@ -23,6 +23,7 @@ import {
   rendered,
   type Values,
 } from './helm.ts'
+import { valueList } from './value-list.ts'
 import { MATRIX, REFUSED } from './values.ts'
 
 const CONFIGS = { api, operator, renderer, webhooks } as const
@@ -233,6 +234,34 @@ test('names that would be too long stay apart', async () => {
 
 test.for(REFUSED)('refuses %s, and names the value', async ([, values, says]) => {
   await expect(rendered(values)).rejects.toThrow(says)
+})
+
+test('refuses a value of another kind, and names each', async () => {
+  const wrong: Record<string, unknown> = {}
+  const paths = valueList().map(({ path }) => path.split('.'))
+  for (const path of paths) {
+    const home = path.slice(0, -1).reduce((at, name) => (at[name] ??= {}) as typeof wrong, wrong)
+    home[path.at(-1) ?? ''] = 7.5
+  }
+  const refusal = await rendered(wrong).then(() => '', String)
+  expect(paths.filter((path) => !refusal.includes(`at '/${path.join('/')}'`))).toEqual([])
+})
+
+test('renderers of their own for sync renders are scaled and disrupted apart', async () => {
+  const objects = await rendered(MATRIX['renderers of their own for sync renders'])
+  const scaled = ofKind(objects, 'ScaledObject').map(({ spec }) => [
+    spec.scaleTargetRef.name.replace('platen-renderer-', ''),
+    spec.minReplicaCount,
+    spec.triggers.map(({ metadata }: KubeObject) => (metadata as unknown as { topic: string }).topic),
+  ])
+  expect(scaled).toEqual([
+    ['html-async', 0, ['render.html.async', 'render.html.bulk']],
+    ['html-sync', 2, ['render.html.sync']],
+    ['react-pdf-async', 0, ['render.react_pdf.async', 'render.react_pdf.bulk']],
+    ['react-pdf-sync', 2, ['render.react_pdf.sync']],
+  ])
+  const budgets = new Set(ofKind(objects, 'PodDisruptionBudget').map(({ metadata }) => metadata.name))
+  for (const { metadata } of ofKind(objects, 'ScaledObject')) expect(budgets).toContain(metadata.name)
 })
 
 test('says what to install where there is no KEDA', async () => {

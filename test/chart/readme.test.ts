@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CHART } from './helm.ts'
+import { parse } from 'yaml'
+import { CHART, rendered, type Values } from './helm.ts'
 import { valueList } from './value-list.ts'
+import { MATRIX } from './values.ts'
 
 const read = (file: string) => readFileSync(join(CHART, file), 'utf8')
 const values = valueList()
@@ -22,4 +24,12 @@ test('lists every value, its default and its meaning', async () => {
   )
   await expect(filled).toMatchFileSnapshot(join(CHART, 'README.md'))
   expect(values.length).toBeGreaterThan(80)
+})
+
+test('shows values that the chart takes', async () => {
+  const blocks = [...read('README.md').matchAll(/```yaml\n([^]*?)```/g)].map(([, text = '']) => parse(text) as Values)
+  const [first, apart] = blocks
+  await expect(rendered(first)).resolves.toBeDefined()
+  expect(apart).toEqual(MATRIX['renderers of their own for sync renders'])
+  expect(blocks).toHaveLength(2)
 })

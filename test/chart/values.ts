@@ -59,6 +59,18 @@ export const MATRIX: Readonly<Record<string, Values>> = {
     autoscaling: { kind: 'none' },
     renderers: { html: { engine: 'html' }, 'react-pdf': null },
   },
+  'renderers of their own for sync renders': {
+    renderers: {
+      'react-pdf': null,
+      html: null,
+      ...Object.fromEntries(
+        ['react_pdf', 'html'].flatMap((engine) => [
+          [`${engine.replace('_', '-')}-sync`, { engine, lanes: ['sync'], minReplicas: 2 }],
+          [`${engine.replace('_', '-')}-async`, { engine, lanes: ['async', 'bulk'], minReplicas: 0, maxReplicas: 24 }],
+        ]),
+      ),
+    },
+  },
   'a second release': { crds: { enabled: false }, operator: { enabled: false }, fullnameOverride: 'second' },
   'Chromium without a profile of its own': {
     chromium: { seccompProfile: { type: 'RuntimeDefault', localhostProfile: null } },
@@ -112,4 +124,34 @@ export const REFUSED: readonly (readonly [what: string, values: Values, says: Re
   ['an Ingress without a host', { api: { ingress: { enabled: true } } }, /host/],
   ['a route without a gateway', { api: { httpRoute: { enabled: true } } }, /parentRefs/],
   ['what is no network', { api: { trustedProxies: ['loopback'] } }, /trustedProxies/],
+  ['a level that there is not', { logLevel: 'verbose' }, /logLevel/],
+  ['a brand with capitals', { brand: 'Acme' }, /brand/],
+  ['what names no Secret', { secretName: 'Platen Keys' }, /secretName/],
+  ['an address without its scheme', { s3: { bucket: 'platen', endpoint: 'minio:9000' } }, /s3\/endpoint/],
+  ['no partitions', { kafka: { brokers: ['kafka:9092'], partitions: 0 } }, /kafka\/partitions/],
+  ['a port that there is not', { api: { service: { port: 70_000 } } }, /service\/port/],
+  ['more than all of the CPU', { autoscaling: { cpuPercent: 101 } }, /cpuPercent/],
+  ['an autoscaler that there is not', { autoscaling: { kind: 'hpa' } }, /autoscaling\/kind/],
+  ['a grace shorter than any drain', { api: { terminationGracePeriodSeconds: 5 } }, /terminationGracePeriodSeconds/],
+  [
+    'an API with its minimum above its maximum',
+    { api: { autoscaling: { enabled: true, minReplicas: 11 } } },
+    /api\.autoscaling\.minReplicas is above its maxReplicas/,
+  ],
+  ['a name that no object may have', { renderers: { React_PDF: { engine: 'react_pdf' } } }, /React_PDF/],
+  ['an engine for all renderers', { rendererDefaults: { engine: 'html' } }, /rendererDefaults\/engine/],
+  ['a size in units of disks', { rendererDefaults: { tmpSize: '1GB' } }, /tmpSize/],
+  [
+    'an engine whose async renders nobody takes',
+    { renderers: { html: { engine: 'html', lanes: ['sync', 'bulk'] } } },
+    /none serves html in the lane async/,
+  ],
+  ['more retries than the schedule has', { webhooks: { retries: 6 } }, /webhooks\/retries/],
+  ['no seccomp profile at all', { chromium: { seccompProfile: { type: 'Unconfined' } } }, /seccompProfile\/type/],
+  ['a variable of the chart', { api: { env: [{ name: 'PLATEN_BRAND', value: 'a' }] } }, /api\.env: .*PLATEN_BRAND/],
+  [
+    'a variable of a renderer twice',
+    { renderers: { html: { engine: 'html', env: ['1', '2'].map((value) => ({ name: 'A', value })) } } },
+    /renderers\.html\.env: .* A /,
+  ],
 ]
