@@ -118,6 +118,11 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
           limits: { memory: expect.anything() },
         })
         expect(image).toMatch(/:[^:/]*\d[^:/]*$/)
+        const disks = (spec.volumes ?? []).map(
+          ({ emptyDir }: { emptyDir?: { sizeLimit: string } }) => emptyDir?.sizeLimit,
+        )
+        const onDisk = disks.reduce((sum: number, size?: string) => sum + bytesOf(size ?? '0Mi'), 0)
+        expect(bytesOf(resources.limits['ephemeral-storage'])).toBeGreaterThan(onDisk)
       }
   })
 
@@ -132,10 +137,11 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
   })
 
   test('network policies choose renderers by one, and all else by the other', () => {
+    const foreign = { metadata: { name: 'kafka', labels: OF_ANOTHER_CHART }, spec: {} }
     const chosenBy = (end: string) =>
       ofKind(objects, 'NetworkPolicy')
         .filter(({ spec }) => spec.policyTypes.at(-1) === end)
-        .map(({ spec }) => podsOf(objects).filter((pod) => isSelected(spec.podSelector, pod)))
+        .map(({ spec }) => [...podsOf(objects), foreign].filter((pod) => isSelected(spec.podSelector, pod)))
     const isRenderer = ({ spec }: PodTemplate) => spec.containers[0].name === 'renderer'
     expect(chosenBy('Egress')).toEqual([podsOf(objects).filter(isRenderer)])
     expect(chosenBy('Ingress')).toEqual([podsOf(objects).filter((pod) => !isRenderer(pod))])
@@ -189,17 +195,29 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
 const PROBES = { startupProbe: '/livez', livenessProbe: '/livez', readinessProbe: '/readyz' }
 const SPREAD_OVER = ['topology.kubernetes.io/zone', 'kubernetes.io/hostname']
 
+function bytesOf(quantity: string): number {
+  return Number(quantity.slice(0, -2)) * 1024 ** (['Ki', 'Mi', 'Gi'].indexOf(quantity.slice(-2)) + 1)
+}
+
 interface Requirement {
   readonly key: string
   readonly operator: 'In' | 'NotIn'
   readonly values: readonly string[]
 }
 
-function isSelected({ matchExpressions }: { matchExpressions: readonly Requirement[] }, pod: PodTemplate): boolean {
-  return matchExpressions.every(
-    ({ key, operator, values }) => values.includes(pod.metadata.labels?.[key] ?? '') === (operator === 'In'),
-  )
+interface Selector {
+  readonly matchLabels?: Readonly<Record<string, string>>
+  readonly matchExpressions: readonly Requirement[]
 }
+
+function isSelected({ matchLabels = {}, matchExpressions }: Selector, { metadata: { labels = {} } }: PodTemplate) {
+  const isMatched = ({ key, operator, values }: Requirement) =>
+    values.includes(labels[key] ?? '') === (operator === 'In')
+  return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) && matchExpressions.every(isMatched)
+}
+
+/** Of the same release, as an umbrella chart has it. */
+const OF_ANOTHER_CHART = { 'app.kubernetes.io/instance': 'platen', 'app.kubernetes.io/name': 'kafka' }
 
 /** The Secrets that objects read, by their names. */
 function secretsOf(objects: readonly KubeObject[]): readonly string[] {
@@ -234,6 +252,11 @@ test('names that would be too long stay apart', async () => {
 
 test.for(REFUSED)('refuses %s, and names the value', async ([, values, says]) => {
   await expect(rendered(values)).rejects.toThrow(says)
+})
+
+test('refuses a Kubernetes that does not know all of its definitions', async () => {
+  const { code, stderr } = await helm(['template', CHART, '--kube-version=1.30.14'], linted({}))
+  expect([code, stderr]).toEqual([1, expect.stringContaining('requires kubeVersion: >=1.31')])
 })
 
 test('refuses a value of another kind, and names each', async () => {

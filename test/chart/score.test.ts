@@ -28,7 +28,7 @@ interface Scored {
 
 /** What is critical, as `<object>: <check>: <what it says>`. */
 async function criticalOf(objects: readonly KubeObject[]): Promise<readonly string[]> {
-  const args = ['score', '--output-format=json', '--kubernetes-version=v1.30', ...Object.keys(IGNORED), '-']
+  const args = ['score', '--output-format=json', '--kubernetes-version=v1.31', ...Object.keys(IGNORED), '-']
   const child = spawn(binaryOf('kube-score'), args)
   child.stdin.end(objects.map((object) => stringify(object)).join('---\n'))
   const [scores] = await Promise.all([text(child.stdout), once(child, 'close')])
