@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster kube images check quick test servers bench soak chaos hostile fuzz pictures
+.PHONY: help run cluster kube images node check quick test e2e servers bench soak chaos hostile fuzz pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -43,6 +43,10 @@ images: ## build the images by docker, podman or buildah (REGISTRY=example.com/t
 	  $(BUILDER) build $(FLAGS) --file $$name/Dockerfile --tag $(REGISTRY:%=%/)$$image:$(TAG) . || exit 1; \
 	done
 
+node: node_modules/.package-lock.json ## start one real Kubernetes node, and install the chart on it with images of these files
+	@test/node/prepare
+	@exec $(NODE) test/node/enter.ts $(NODE) test/node/main.ts
+
 check: node_modules/.package-lock.json ## check formatting, lint and types, and look for known vulnerabilities
 	npm run --silent check
 	@$(NODE) test/audit/main.ts
@@ -61,6 +65,10 @@ test: node_modules/.package-lock.json ## run every test (REAL_TIME=1: without sh
 	@$(NODE) test/topology/server/install.ts --quick || true
 	@$(NODE) test/topology/server/kafka.ts || true
 	@exec $(NODE) test/run/main.ts
+
+e2e: node_modules/.package-lock.json ## install the chart on a real node, and see that it holds what it promises
+	@test/node/prepare
+	@exec $(NODE) test/node/enter.ts $(NODE) node_modules/vitest/vitest.mjs run --config test/node/vitest.config.ts
 
 servers: node_modules/.package-lock.json ## install the real servers of the tests, or build them into the cache, once
 	@$(NODE) test/topology/server/install.ts

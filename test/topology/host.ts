@@ -114,11 +114,11 @@ function usualCertificate(): Certificate {
   return usual
 }
 
-/** Good for two days, or for as many as are said: with -1 it is over since yesterday; and for an address too, where one is given. */
-export function aCertificate({ name = HOST, days = 2, address = '' } = {}): Certificate {
+/** Good for two days, or for as many as are said: with -1 it is over since yesterday; and for addresses too, where some are given. */
+export function aCertificate({ name = HOST, days = 2, addresses = [] as readonly string[] } = {}): Certificate {
   const folder = mkdtempSync(join(tmpdir(), 'platen-certificate-'))
   const [key, request, cert] = [join(folder, 'key.pem'), join(folder, 'request.pem'), join(folder, 'cert.pem')]
-  const names = [`DNS:${name}`, `DNS:*.${name}`, ...(address === '' ? [] : [`IP:${address}`])]
+  const names = [`DNS:${name}`, `DNS:*.${name}`, ...addresses.map((address) => `IP:${address}`)]
   const openssl = (...args: readonly string[]) => execFileSync('openssl', args, { stdio: 'pipe' })
   try {
     const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', request]

@@ -28,6 +28,23 @@ export const SERVERS = {
     cached: `kube-apiserver-${VERSIONS.kubernetes}`,
   },
   kubectl: { command: 'kubectl', variable: 'PLATEN_TEST_KUBECTL', cached: `kubectl-${VERSIONS.kubernetes}` },
+  kubelet: { command: 'kubelet', variable: 'PLATEN_TEST_KUBELET', cached: `kubelet-${VERSIONS.kubernetes}` },
+  'kube-controller-manager': {
+    command: 'kube-controller-manager',
+    variable: 'PLATEN_TEST_KUBE_CONTROLLER_MANAGER',
+    cached: `kube-controller-manager-${VERSIONS.kubernetes}`,
+  },
+  'kube-scheduler': {
+    command: 'kube-scheduler',
+    variable: 'PLATEN_TEST_KUBE_SCHEDULER',
+    cached: `kube-scheduler-${VERSIONS.kubernetes}`,
+  },
+  'kube-proxy': {
+    command: 'kube-proxy',
+    variable: 'PLATEN_TEST_KUBE_PROXY',
+    cached: `kube-proxy-${VERSIONS.kubernetes}`,
+  },
+  coredns: { command: 'coredns', variable: 'PLATEN_TEST_COREDNS', cached: `coredns-${VERSIONS.coredns}` },
   /** No server; what installs the chart on one. */
   helm: { command: 'helm', variable: 'PLATEN_TEST_HELM', cached: `helm-${VERSIONS.helm}` },
   helm3: { command: 'helm3', variable: 'PLATEN_TEST_HELM3', cached: `helm-${VERSIONS.helm3}` },
@@ -50,6 +67,14 @@ export type ServerName = keyof typeof SERVERS
 export const SERVICE_SERVERS: readonly ServerName[] = ['redis', 'kafka', 's3']
 /** What the operator stands on: the Kubernetes whose resources it follows, and where settings are published. */
 export const KUBERNETES_SERVERS: readonly ServerName[] = ['redis', 's3', 'etcd', 'kube-apiserver', 'kubectl']
+/** What a node of Kubernetes is made of, beside an API server. Only `make node` and `make e2e` ask for it. */
+export const NODE_SERVERS = [
+  'kubelet',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kube-proxy',
+  'coredns',
+] as const satisfies readonly ServerName[]
 /** What the chart is held against. */
 export const CHART_SERVERS: readonly ServerName[] = [
   'etcd',

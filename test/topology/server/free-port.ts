@@ -7,6 +7,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
+/** Where servers listen, and what they tell their clients: loopback, unless they are for pods, which reach no loopback but theirs. */
+export const HOST = process.env['TEST_SERVERS_HOST'] ?? '127.0.0.1'
+
 const FIRST = 10_000
 const LAST = 32_000
 
@@ -22,7 +25,7 @@ export async function freePorts(count: number): Promise<number> {
 async function isFree(port: number): Promise<boolean> {
   const listener = createServer()
   try {
-    await once(listener.listen(port, '127.0.0.1'), 'listening')
+    await once(listener.listen(port, HOST), 'listening')
   } catch {
     return false
   }

@@ -18,7 +18,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { cacheFolder, type Environment, findBinary, SERVERS, type ServerName } from './binary.ts'
+import { cacheFolder, type Environment, findBinary, NODE_SERVERS, SERVERS, type ServerName } from './binary.ts'
 import { VERSIONS } from './version.ts'
 
 interface Installation {
@@ -49,6 +49,11 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
     build: (folder) => installGo(folder, `github.com/zegl/kube-score/cmd/kube-score@v${VERSIONS.kubeScore}`),
   },
   'foreign-crds': { tools: GO, build: copyForeignCrds },
+  kubelet: { tools: GO, build: (folder) => buildKubernetes(folder, 'kubelet') },
+  'kube-controller-manager': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-controller-manager') },
+  'kube-scheduler': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-scheduler') },
+  'kube-proxy': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-proxy') },
+  coredns: { tools: GO, build: buildCoreDns },
 }
 
 /** They take minutes to build, and tests run meanwhile that do without. */
@@ -61,10 +66,11 @@ const DRAFT = /^\.building-(\d+)-/
 /** Installs what is missing and says of each server where it is; resolves to whether all are there. */
 export function installServers(
   environment: Environment,
-  { say, isQuick }: { say: (line: string) => void; isQuick: boolean },
+  { say, isQuick, isForNode }: { say: (line: string) => void; isQuick: boolean; isForNode: boolean },
 ): boolean {
   const all = Object.keys(INSTALLATIONS).filter((name): name is ServerName => name in SERVERS)
-  const names = all.filter((name) => !isQuick || !SLOW.includes(name))
+  const ofNode: readonly ServerName[] = NODE_SERVERS
+  const names = all.filter((name) => (!isQuick || !SLOW.includes(name)) && (isForNode || !ofNode.includes(name)))
   const missing = names.filter((name) => {
     const startedAt = performance.now()
     try {
@@ -201,7 +207,7 @@ function buildEtcd(folder: string): void {
  * A command of Kubernetes. Its libraries live in its own repository, where it requires them as v0.0.0 of the folder beside; each is
  * also published on its own, under the same number but for the first.
  */
-function buildKubernetes(folder: string, command: 'kube-apiserver' | 'kubectl'): void {
+function buildKubernetes(folder: string, command: ServerName): void {
   const module = 'k8s.io/kubernetes'
   const { GoMod: place } = goJson(['mod', 'download', '-json', `${module}@v${VERSIONS.kubernetes}`])
   const { Require: required } = goJson(['mod', 'edit', '-json', String(place)])
@@ -219,6 +225,23 @@ function buildKubernetes(folder: string, command: 'kube-apiserver' | 'kubectl'):
   const told = { gitVersion: `v${VERSIONS.kubernetes}`, gitMajor: major, gitMinor: minor }
   const flags = Object.entries(told).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
   buildGo(folder, { name: command, place: `${module}/cmd/${command}`, flags })
+}
+
+/** With the three plugins that pods are served by; all of them take ten minutes. */
+function buildCoreDns(folder: string): void {
+  const module = 'github.com/coredns/coredns'
+  const plugins = ['ready', 'errors', 'kubernetes']
+  const main = [
+    'package main',
+    `import "${module}/core/dnsserver"`,
+    `import "${module}/coremain"`,
+    ...plugins.map((name) => `import _ "${module}/plugin/${name}"`),
+    `func init() { dnsserver.Directives = []string{${plugins.map((name) => `"${name}"`).join()}} }`,
+    'func main() { coremain.Run() }',
+  ]
+  writeFileSync(join(folder, 'main.go'), main.join('\n'))
+  writeFileSync(join(folder, 'go.mod'), goModule([`require ${module} v${VERSIONS.coredns}`]))
+  buildGo(folder, { name: SERVERS.coredns.command, place: '.' })
 }
 
 function goModule(lines: readonly string[]): string {
@@ -263,6 +286,10 @@ function raise(message: string): never {
 if (import.meta.main) {
   // A contributor can do without: the tests of what is missing are skipped. CI cannot.
   const say = (line: string) => void process.stdout.write(`${line}\n`)
-  const isComplete = installServers(process.env, { say, isQuick: process.argv.includes('--quick') })
+  const isComplete = installServers(process.env, {
+    say,
+    isQuick: process.argv.includes('--quick'),
+    isForNode: process.argv.includes('--node'),
+  })
   process.exitCode = isComplete ? 0 : 1
 }

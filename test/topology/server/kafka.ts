@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { aCertificate, type Certificate } from '../host.ts'
 import { binaryOf, cacheFolder } from './binary.ts'
+import { HOST } from './free-port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
 
 export interface KafkaOptions {
@@ -40,7 +41,6 @@ export interface KafkaServer extends ServerProcess {
     | undefined
 }
 
-const HOST = '127.0.0.1'
 const NAME = 'kafka.example.test'
 const USER = { mechanism: 'plain', username: 'platen', password: 'a secret' } as const
 const STRANGER = { mechanism: 'plain', username: 'stranger', password: 'another' } as const
@@ -54,7 +54,7 @@ const OWN_PORTS = 3
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const { secured = false, proxies = [], isMeasured = false } = options
   const path = binaryOf('kafka')
-  const certificate = secured ? aCertificate({ name: NAME, address: HOST }) : undefined
+  const certificate = secured ? aCertificate({ name: NAME, addresses: [HOST] }) : undefined
   const java = isMeasured ? HEAP : `${HEAP} ${BRIEF} -XX:SharedArchiveFile=${classArchiveOf(path)}`
   const server = await startServer(recipeOf({ path, java, certificate, proxies }))
   const access = certificate && { tls: { ca: certificate.cert, servername: NAME }, user: USER, stranger: STRANGER }

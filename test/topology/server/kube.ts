@@ -13,6 +13,7 @@ import { parseAllDocuments } from 'yaml'
 import { until } from '../../time/until.ts'
 import { aCertificate, type Certificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
+import { HOST } from './free-port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
 
 /** Somebody the API server knows by a token of theirs. */
@@ -27,6 +28,8 @@ export interface KubeOptions {
   readonly personas?: readonly Persona[]
   /** More flags of the API server, as `--min-request-timeout=10`. */
   readonly flags?: readonly string[]
+  /** Is it for pods? Then it asks for service accounts, which a controller makes, and tells pods where it is. */
+  readonly hasPods?: boolean
 }
 
 /** What a client of an API server has to know; as JSON, too. */
@@ -109,17 +112,23 @@ export const ADMIN = 'admin'
 export const AUDIT_LOG = 'audit.log'
 
 const JSON_TYPE = 'application/json'
-const HOST = '127.0.0.1'
 /** For an API server of minutes and a few hundred objects: it has memory to spare, and collects less. */
 const BRIEF = { GOGC: '400' }
 const NAME = 'kube.example.test'
+/** The addresses of Services, and that of the API server among them. */
+export const SERVICES = '10.76.0.0/24'
+const SERVICE_ADDRESS = '10.76.0.1'
+/** The name of a node resolves nowhere. */
+const WITH_PODS = ['--kubelet-preferred-address-types=InternalIP', '--allow-privileged=true']
+/** Else a pod waits for a controller that makes service accounts, and whoever ends it for one to leave the endpoints. */
+const WITHOUT_PODS = ['--disable-admission-plugins=ServiceAccount', '--endpoint-reconciler-type=none']
 
 /** Starts an API server with nothing in it but what it makes itself. */
-export async function startKube({ personas = [], flags = [] }: KubeOptions = {}): Promise<KubeServer> {
+export async function startKube({ personas = [], flags = [], hasPods = false }: KubeOptions = {}): Promise<KubeServer> {
   // Looked for before anything is started.
   const path = binaryOf('kube-apiserver')
   // Whoever runs it by hand may leave it up for long.
-  const certificate = aCertificate({ name: NAME, address: HOST, days: 365 })
+  const certificate = aCertificate({ name: NAME, addresses: [HOST, SERVICE_ADDRESS], days: 365 })
   const known = [{ name: ADMIN, groups: ['system:masters'] }, ...personas]
   const tokens = Object.fromEntries(known.map(({ name }) => [name, randomBytes(16).toString('hex')]))
   const ask = (port: number, call: KubeRequest) => requestOf({ port, ca: certificate.cert, tokens }, call)
@@ -128,7 +137,11 @@ export async function startKube({ personas = [], flags = [] }: KubeOptions = {})
     const server = await startServer({
       name: 'kube-apiserver',
       prepare: (place) => prepare(place, { certificate, known, tokens }),
-      command: (place) => ({ path, args: [...flagsOf(place, etcd), ...flags], env: BRIEF }),
+      command: (place) => ({
+        path,
+        args: [...flagsOf(place, etcd), ...(hasPods ? WITH_PODS : WITHOUT_PODS), ...flags],
+        env: BRIEF,
+      }),
       async isReady({ port }) {
         const answers = [await ask(port, { path: '/readyz' }), await ask(port, { path: '/api/v1/namespaces/default' })]
         return answers.every(({ status }) => status === 200)
@@ -219,15 +232,12 @@ function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
     `--cert-dir=${folder}`,
     `--tls-cert-file=${cert}`,
     `--tls-private-key-file=${key}`,
-    '--service-cluster-ip-range=10.0.0.0/24',
+    `--service-cluster-ip-range=${SERVICES}`,
     `--service-account-issuer=https://${HOST}:${port}`,
     `--service-account-key-file=${cert}`,
     `--service-account-signing-key-file=${key}`,
     '--authorization-mode=RBAC',
     `--token-auth-file=${join(folder, 'token.csv')}`,
-    // It waits for a controller that makes service accounts.
-    '--disable-admission-plugins=ServiceAccount',
-    '--endpoint-reconciler-type=none',
     '--profiling=false',
     // Else it waits a minute for whoever watches.
     '--shutdown-watch-termination-grace-period=1s',

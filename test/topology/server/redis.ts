@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
 import { aCertificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
+import { HOST } from './free-port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
 
 export interface RedisOptions {
@@ -26,7 +27,6 @@ export interface RedisServer extends ServerProcess {
 /** What a client has to know. */
 type Access = Pick<RedisServer, 'tls' | 'password'>
 
-const HOST = '127.0.0.1'
 const NAME = 'redis.example.test'
 
 /** Starts a Redis with nothing in it. */
@@ -38,7 +38,7 @@ export async function startRedis({ password, tls = false }: RedisOptions = {}): 
     name: 'redis',
     async prepare({ folder, port }) {
       const listening = certificate ? ['port 0', `tls-port ${port}`, ...TLS] : [`port ${port}`]
-      const lines = [`bind ${HOST}`, ...listening, 'save ""', 'appendonly yes', `dir ${folder}`]
+      const lines = [`bind ${HOST}`, ...listening, 'protected-mode no', 'save ""', 'appendonly yes', `dir ${folder}`]
       if (certificate) await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
       if (certificate) await writeFile(join(folder, 'cert.pem'), certificate.cert)
       // In a file, as the command line is there for everyone to read.

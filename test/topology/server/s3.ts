@@ -2,6 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { binaryOf } from './binary.ts'
+import { HOST } from './free-port.ts'
 import { type ServerProcess, startServer } from './process.ts'
 
 export interface S3Server extends ServerProcess {
@@ -12,7 +13,6 @@ export interface S3Server extends ServerProcess {
   empty(): Promise<void>
 }
 
-const HOST = '127.0.0.1'
 const HEALTH = '/health'
 const CREDENTIALS = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
 

@@ -5,8 +5,9 @@ export const VERSIONS = {
   slf4j: '1.7.36',
   versitygw: '1.8.0',
   etcd: '3.6.6',
-  /** Of the API server and of kubectl. The libraries they are built of have the same number, with 0 for the 1. */
+  /** Of the API server, of kubectl and of what makes a node. The libraries they are built of have the same number, with 0 for the 1. */
   kubernetes: '1.34.4',
+  coredns: '1.15.0',
   helm: '4.3.1',
   /** The line before, which the chart is held against too. */
   helm3: '3.22.0',

@@ -1,0 +1,88 @@
+/**
+ * Runs a command in namespaces of its own, of networks, mounts and processes: `enter.ts COMMAND ARGUMENT...`. What a Kubernetes node makes
+ * beside its processes goes with them, however they end: interfaces, routes, rules and mounts. Only files and control groups do not, and
+ * are removed at the end.
+ *
+ * This machine reaches what runs there at `INSIDE`, by a pair of interfaces that goes with the namespace.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SERVICES } from '../topology/server/kube.ts'
+import { BRIDGE, CGROUP, INSIDE, OUTSIDE, PODS, PREFIX } from './address.ts'
+
+const NAMESPACE = 'platen-node'
+const CGROUPS = '/sys/fs/cgroup'
+
+/** What hides places of this machine that a node writes to. */
+const HIDDEN = ['/run', '/var/lib/cni', '/var/log/pods', '/var/log/containers']
+
+const [command = '', ...args] = process.argv.slice(2)
+process.exitCode = await enter([command, ...args])
+
+async function enter(inner: readonly string[]): Promise<number> {
+  const why = whyNot()
+  if (why !== undefined) {
+    process.stderr.write(`a Kubernetes node cannot run here: ${why}\n`)
+    return 1
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'platen-node-'))
+  ip('netns', 'add', NAMESPACE)
+  try {
+    ip('link', 'add', NAMESPACE, 'type', 'veth', 'peer', 'name', 'outside', 'netns', NAMESPACE)
+    ip('address', 'add', `${OUTSIDE}/${PREFIX}`, 'dev', NAMESPACE)
+    ip('link', 'set', NAMESPACE, 'up')
+    ip('-n', NAMESPACE, 'address', 'add', `${INSIDE}/${PREFIX}`, 'dev', 'outside')
+    for (const device of ['lo', 'outside']) ip('-n', NAMESPACE, 'link', 'set', device, 'up')
+    // What leads to Services is found only on the way to somewhere.
+    ip('-n', NAMESPACE, 'route', 'add', 'default', 'via', OUTSIDE)
+    // Pods and Services are reached from here, too.
+    for (const network of [PODS, SERVICES]) ip('route', 'add', network, 'via', INSIDE)
+    makeCgroups()
+    const env = { ...process.env, TMPDIR: folder, TEST_SERVERS_HOST: BRIDGE }
+    // The namespace file is opened before the mount that hides it.
+    const hide = HIDDEN.map((folder) => `mkdir -p ${folder} && mount -t tmpfs tmpfs ${folder}`).join(' && ')
+    const script = ['-c', `${hide} && exec "$@"`, 'inside', ...inner]
+    const unshare = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', ...script]
+    const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, 'unshare', ...unshare], { stdio: 'inherit', env })
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => undefined)
+    const [code] = await once(child, 'exit')
+    return typeof code === 'number' ? code : 1
+  } finally {
+    ip('netns', 'delete', NAMESPACE)
+    for (const hierarchy of hierarchies()) removeCgroup(join(hierarchy, CGROUP))
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function whyNot(): string | undefined {
+  if (process.platform !== 'linux') return 'it takes Linux'
+  if (process.getuid?.() !== 0) return 'it takes root'
+  if (existsSync(`/run/netns/${NAMESPACE}`))
+    return `there is one already, or one that was killed: ip netns delete ${NAMESPACE}`
+  return undefined
+}
+
+function ip(...words: readonly string[]): void {
+  execFileSync('ip', words, { stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+/** Each is a file system of its own, or all are one. */
+function hierarchies(): readonly string[] {
+  if (existsSync(join(CGROUPS, 'cgroup.controllers'))) return [CGROUPS]
+  return readdirSync(CGROUPS).map((name) => join(CGROUPS, name))
+}
+
+function makeCgroups(): void {
+  for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, CGROUP), { recursive: true })
+}
+
+/** From the leaves up: what is left of it are folders. */
+function removeCgroup(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) removeCgroup(join(folder, entry.name))
+  rmdirSync(folder)
+}

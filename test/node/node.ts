@@ -1,0 +1,120 @@
+/** One real node of Kubernetes, in namespaces that `enter.ts` makes, and beside it what the product stands on. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { until } from '../time/until.ts'
+import { binaryOf } from '../topology/server/binary.ts'
+import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
+import { type KubeServer, startKube } from '../topology/server/kube.ts'
+import { type Recipe, startServer } from '../topology/server/process.ts'
+import { type RedisServer, startRedis } from '../topology/server/redis.ts'
+import { type S3Server, startS3 } from '../topology/server/s3.ts'
+import { CLUSTER_DOMAIN, PODS } from './address.ts'
+import { type Containerd, makeBridge, startContainerd, startKubelet } from './runtime.ts'
+
+/** It ends with its namespaces. */
+export interface KubeNode {
+  readonly kube: KubeServer
+  readonly containerd: Containerd
+  /** Where the kubelet looks for seccomp profiles. */
+  readonly kubeletDir: string
+  readonly kafka: KafkaServer
+  readonly redis: RedisServer
+  readonly s3: S3Server
+}
+
+/** Starts one without a pod, and with these archives of images; resolves when pods can be run. `TEST_SERVERS_HOST` has to be the bridge. */
+export async function startNode(archives: readonly string[]): Promise<KubeNode> {
+  makeBridge()
+  const [kube, containerd, kafka, redis, s3] = await Promise.all([
+    startKube({ hasPods: true }),
+    startContainerd(),
+    startKafka(),
+    startRedis(),
+    startS3(),
+  ])
+  for (const archive of archives) containerd.import(archive)
+  const kubeconfig = await kube.kubeconfig('admin')
+  const [key, ca] = ['key.pem', 'cert.pem'].map((name) => join(kube.folder, name))
+  const controllers = [`--service-account-private-key-file=${key}`, `--root-ca-file=${ca}`]
+  await startServer(controlling('kube-controller-manager', kubeconfig, controllers))
+  await startServer(controlling('kube-scheduler', kubeconfig, []))
+  const kubelet = await startKubelet(kube, containerd)
+  await startServer(proxyRecipe(kubeconfig))
+  await startServer(dnsRecipe(kubeconfig))
+  // Each pod is given it.
+  await until(
+    () => kube.request({ path: '/api/v1/namespaces/default/configmaps/kube-root-ca.crt' }),
+    ({ status }) => status === 200,
+  )
+  return { kube, containerd, kubeletDir: join(kubelet.folder, 'root'), kafka, redis, s3 }
+}
+
+/** One that runs what the API server has decided, by a port of its own that says whether it is well. */
+function controlling(
+  name: 'kube-controller-manager' | 'kube-scheduler',
+  kubeconfig: string,
+  flags: readonly string[],
+): Recipe {
+  return {
+    name,
+    command: ({ port, folder }) => ({
+      path: binaryOf(name),
+      args: [
+        `--kubeconfig=${kubeconfig}`,
+        `--secure-port=${port}`,
+        `--cert-dir=${folder}`,
+        '--leader-elect=false',
+        // Who asks whether it is well needs no name.
+        `--authentication-kubeconfig=${kubeconfig}`,
+        `--authorization-kubeconfig=${kubeconfig}`,
+        '--authorization-always-allow-paths=/healthz',
+        ...flags,
+      ],
+    }),
+    isReady: async (_place, _signal, log) => /Serving securely/.test(log()),
+  }
+}
+
+function proxyRecipe(kubeconfig: string): Recipe {
+  return {
+    name: 'kube-proxy',
+    portsCount: 2,
+    async prepare({ folder, ports: [healthz, metrics] }) {
+      const config = {
+        apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+        kind: 'KubeProxyConfiguration',
+        clientConnection: { kubeconfig },
+        mode: 'iptables',
+        clusterCIDR: PODS,
+        healthzBindAddress: `127.0.0.1:${healthz}`,
+        metricsBindAddress: `127.0.0.1:${metrics}`,
+        conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+      }
+      await writeFile(join(folder, 'config.json'), JSON.stringify(config))
+    },
+    command: ({ folder }) => ({
+      path: binaryOf('kube-proxy'),
+      args: [`--config=${join(folder, 'config.json')}`, '--hostname-override=node'],
+    }),
+    isReady: async ({ port }, signal) => (await fetch(`http://127.0.0.1:${port}/healthz`, { signal })).ok,
+  }
+}
+
+/** A process beside the node: pods ask it at the bridge, where no Service has to lead. */
+function dnsRecipe(kubeconfig: string): Recipe {
+  return {
+    name: 'coredns',
+    async prepare({ folder, port }) {
+      const plugins = [
+        'errors',
+        `ready 127.0.0.1:${port}`,
+        `kubernetes ${CLUSTER_DOMAIN} {`,
+        `kubeconfig ${kubeconfig}`,
+        '}',
+      ]
+      await writeFile(join(folder, 'Corefile'), ['.:53 {', ...plugins, '}', ''].join('\n'))
+    },
+    command: ({ folder }) => ({ path: binaryOf('coredns'), args: [`-conf=${join(folder, 'Corefile')}`] }),
+    isReady: async ({ port }, signal) => (await fetch(`http://127.0.0.1:${port}/ready`, { signal })).ok,
+  }
+}

@@ -1,0 +1,95 @@
+/** The chart as somebody installs it on a node, with the images of `image.ts` and the servers beside the node. */
+import { randomBytes } from 'node:crypto'
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { CHART, helm, type Values } from '../chart/helm.ts'
+import { TAG } from './image.ts'
+import type { KubeNode } from './node.ts'
+
+export const NAMESPACE = 'platen'
+export const RELEASE = 'platen'
+
+const small = (cpu: string) => ({ replicas: 1, resources: { requests: { cpu } } })
+
+/** For a node of two cores that others use as well: one pod of each, with little asked for. */
+export const SMALL = {
+  autoscaling: { kind: 'none' },
+  api: small('100m'),
+  rendererDefaults: { maxReplicas: 4, resources: { requests: { cpu: '100m' } } },
+  renderers: { html: { engine: 'html', maxReplicas: 4 }, 'react-pdf': { engine: 'react_pdf', maxReplicas: 4 } },
+  webhooks: small('50m'),
+  operator: small('50m'),
+} as const satisfies Values
+
+/** Installs it and waits until its pods are ready. Throws with Helm's words. */
+export async function installRelease(node: KubeNode, values: Values): Promise<void> {
+  const { kube } = node
+  await kubectl(node, ['create', 'namespace', NAMESPACE])
+  await kubectl(node, ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'])
+  await makeSecret(node, 'platen', {
+    idKeys: randomBytes(32).toString('base64url'),
+    eventKey: randomBytes(32).toString('base64url'),
+    sealKey: randomBytes(32).toString('base64'),
+  })
+  await makeSecret(node, 'platen-redis', { url: node.redis.url })
+  await makeSecret(node, 'platen-s3', { ...node.s3.credentials })
+  const kubeconfig = await kube.kubeconfig('admin')
+  const where = [`--kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`]
+  const { code, stderr } = await helm(['install', RELEASE, CHART, ...where, '--wait', '--timeout=5m'], {
+    ...valuesFor(node),
+    ...values,
+  })
+  if (code !== 0) throw new Error(`${stderr}\n${await whatIsThere(node)}`)
+}
+
+/** Values for what stands beside a node. */
+function valuesFor({ kafka, s3, redis }: KubeNode): Values {
+  return {
+    image: { registry: 'localhost', tag: TAG, pullPolicy: 'Never' },
+    secretName: 'platen',
+    kafka: { brokers: [kafka.broker], partitions: 4 },
+    redis: { secretName: 'platen-redis' },
+    s3: { bucket: 'platen', endpoint: s3.endpoint, region: s3.region, pathStyle: true, secretName: 'platen-s3' },
+    networkPolicy: { ports: { redis: redis.port, s3: s3.port } },
+  }
+}
+
+/** Puts the chart's seccomp profile where the kubelet looks for it, as whoever makes nodes does. */
+export function installProfile({ kubeletDir }: KubeNode): void {
+  const folder = join(kubeletDir, 'seccomp/platen')
+  mkdirSync(folder, { recursive: true })
+  copyFileSync(join(CHART, 'file/chromium.json'), join(folder, 'chromium.json'))
+}
+
+/** Runs kubectl as the admin. Throws with its words. */
+export async function kubectl({ kube }: KubeNode, args: readonly string[], stdin = ''): Promise<string> {
+  const { code, stdout, stderr } = await kube.kubectl(args, { stdin })
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+async function makeSecret(node: KubeNode, name: string, entries: Readonly<Record<string, string>>): Promise<void> {
+  const metadata = { name, namespace: NAMESPACE }
+  await kubectl(
+    node,
+    ['create', '--filename=-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: entries }),
+  )
+}
+
+async function whatIsThere(node: KubeNode): Promise<string> {
+  const of = ['--namespace', NAMESPACE]
+  return (
+    await Promise.all([
+      kubectl(node, ['get', 'pods', ...of, '--output=wide']),
+      kubectl(node, ['get', 'events', ...of, '--sort-by=.lastTimestamp']),
+      kubectl(node, ['logs', ...of, '--selector=app.kubernetes.io/name=platen', '--tail=5', '--prefix']).catch(String),
+    ])
+  ).join('\n')
+}
+
+/** The address of a Service, which its node reaches as well. */
+export async function addressOf(node: KubeNode, service: string): Promise<string> {
+  const path = 'jsonpath={.spec.clusterIP}:{.spec.ports[0].port}'
+  return `http://${await kubectl(node, ['get', 'service', service, '--namespace', NAMESPACE, '--output', path])}`
+}
