@@ -108,6 +108,28 @@ describeOnRedis('on a real server', (redis) => {
     await vi.waitFor(() => expect(isBroken(replies)).resolves.toBe(false), PATIENCE)
   })
 
+  test('a channel that closes while it connects again leaves no rejection that nobody handles', async ({ signal }) => {
+    await using connection = await redis.connect()
+    const client = await connection.fork(signal)
+    const replies = await openRedisReplyChannel({ ...connection, fork: async () => client }, signal)
+    await using operator = await redis.connect()
+    const ended = new Promise((resolve) => client.once('end', resolve))
+    const info = client.info.bind(client)
+    const asked = new Promise<void>((resolve) => {
+      vi.spyOn(client, 'info').mockImplementation((...given) => {
+        // It is connected, and asks whether Redis is ready.
+        const answer = info(...given)
+        resolve(replies[Symbol.asyncDispose]())
+        return answer
+      })
+    })
+    await operator.call((each) => each.call('CLIENT', 'KILL', 'TYPE', 'pubsub'), signal)
+    await asked
+    await ended
+    // A rejection that nobody handles fails the run.
+    expect(client.status).toBe('end')
+  })
+
   test('nothing is left of what was said but keys that expire, and no answer that was read', async ({ signal }) => {
     await using harness = await redis.harness((connection) => connection)
     const connection = await harness.open()

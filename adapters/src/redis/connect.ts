@@ -186,6 +186,8 @@ function optionsOf({ username, password, tls, callMsMax, isGathering = false }: 
     // The sign of life alone: it is not to wait for what was gathered before it.
     autoPipeliningIgnoredCommands: ['set'],
     maxRetriesPerRequest: 1,
+    // Who subscribes does it again when the connection is ready: nobody handles the rejection of the client's own attempt.
+    autoResubscribe: false,
     // Callers are gone by then; it frees what the client keeps of their calls, and ends its own.
     commandTimeout: callMsMax + REDIS_CONNECT_MS_MAX,
     connectTimeout: REDIS_CONNECT_MS_MAX,
