@@ -10,7 +10,12 @@ import { type Value, valueList } from './value-list.ts'
 import { MATRIX } from './values.ts'
 
 /** Values that others are changed beside: each value counts in one of these. */
-const BASES: readonly Values[] = [MATRIX['all there is'] ?? {}, {}, { autoscaling: { kind: 'cpu' } }]
+const BASES: readonly Values[] = [
+  MATRIX['all there is'] ?? {},
+  {},
+  { autoscaling: { kind: 'cpu' } },
+  { chromium: { profileInstaller: { enabled: true } } },
+]
 
 const RENDERERS = ['html', 'react_pdf']
 const ALL = ['api', 'operator', 'webhooks', ...RENDERERS].toSorted()
@@ -22,6 +27,7 @@ const READERS: readonly (readonly [path: RegExp, readers: readonly string[]])[] 
   [/^kafka\./, ON_KAFKA],
   [/^brand$/, ['api', 'operator', 'webhooks']],
   [/^egress\./, RENDERERS],
+  [/^chromium\.profileInstaller\./, []],
   [/^chromium\./, ['html']],
   [/^webhooks\.allow/, ['api', 'webhooks']],
   // How many share the limits while Redis is away.
@@ -40,6 +46,7 @@ const CHANGED: Readonly<Record<string, unknown>> = {
   'api.httpRoute.parentRefs': [{ name: 'changed' }],
   'rendererDefaults.lanes': ['bulk', 'async', 'sync'],
   'rendererDefaults.tmpSize': '3Gi',
+  'chromium.profileInstaller.kubeletDir': '/changed',
   'chromium.seccompProfile': { localhostProfile: 'changed.json' },
   'test.data': { changed: true },
 }
