@@ -70,7 +70,7 @@ function projectOf(project: Project): TestProjectInlineConfiguration {
 }
 
 /** What Helm makes of the chart. */
-const ON_HELM: Project = { name: 'chart', include: ['test/chart/*.test.ts'], limitSeconds: 120 }
+const ON_HELM: Project = { name: 'chart', include: ['test/{chart,monitoring}/*.test.ts'], limitSeconds: 120 }
 
 /** `make test` runs these in lanes, see `test/run/main.ts`; `npx vitest run` runs them in one queue. */
 export default defineConfig({

@@ -59,6 +59,8 @@ export const SERVERS = {
     variable: 'PLATEN_TEST_FOREIGN_CRDS',
     cached: `crds-keda-${VERSIONS.keda}-gateway-${VERSIONS.gatewayApi}-prometheus-${VERSIONS.prometheusOperator}`,
   },
+  /** No server either; what tries out the alerts. */
+  promtool: { command: 'promtool', variable: 'PLATEN_TEST_PROMTOOL', cached: `promtool-${VERSIONS.prometheus}` },
 } as const satisfies Readonly<Record<string, Server>>
 
 export type ServerName = keyof typeof SERVERS
@@ -84,6 +86,7 @@ export const CHART_SERVERS: readonly ServerName[] = [
   'helm3',
   'kube-score',
   'foreign-crds',
+  'promtool',
 ]
 
 /** Where a command was found, and how. */
