@@ -1,12 +1,6 @@
 /** Reference documents that are made from the code: they can be read without it and cannot fall behind. `vitest -u` writes them. */
 
-import { apiMeter } from '@platen/adapters/prometheus/api.ts'
-import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
-import { operatorMeter } from '@platen/adapters/prometheus/operator.ts'
-import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
-import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
-import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
+import type { Metrics } from '@platen/adapters/prometheus/metrics.ts'
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import type { SettingTable } from '@platen/adapters/setting/setting.ts'
@@ -40,7 +34,7 @@ import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
 import { SETTINGS as WEBHOOKS_SETTINGS } from '@platen/webhooks/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
-import { anApi } from './fixture/api.ts'
+import { expositions } from './monitoring/exposition.ts'
 
 test('docs/errors.md is the error catalog', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot('../docs/errors.md')
@@ -126,48 +120,13 @@ function settingsTable(settings: SettingTable): string {
 
 /** All that is counted, by deployable, as a scrape shows it before anything has happened. */
 async function metricsTable(): Promise<string> {
-  const all = anExposition()
-  const api = anExposition()
-  const meter = apiMeter(api, {
-    directory: () => ({ isReady: true, revision: 0, isConnected: true, ageMs: 0, damaged: 0 }),
-  })
-  // Its routes are known when they are registered.
-  await anApi({ ports: { meter } }).app.ready()
-  const renderer = anExposition()
-  rendererMeter(renderer, { lag: () => [{ topic: 'render.html.sync', lag: 0 }] })
-  const webhooks = anExposition()
-  webhookMeter(webhooks)
-  const inCluster = anExposition()
-  gaugeRedis(inCluster, { isAway: () => false })
-  const projection = anExposition()
-  projectionMeter(projection, { lag: () => 0 })
-  const operator = anExposition()
-  operatorMeter(operator, {
-    kinds: ['Plan', 'Tenant', 'Template', 'ApiKey', 'ConfigMap'],
-    lease: 'platen-operator',
-  }).controller('tenant', {
-    workers: 1,
-    look: () => ({ waiting: { live: 0, resync: 0 }, inHandMs: [] }),
-  })
-  const groups = {
-    all,
-    'all in a cluster': inCluster,
-    api,
-    renderer,
-    webhooks,
-    'webhooks in a cluster': projection,
-    operator,
-  }
-  const rows = await Promise.all(Object.entries(groups).map(metricRows))
+  const groups = Object.entries(await expositions({ withProcess: false }))
+  const rows = await Promise.all(groups.map(metricRows))
   return table(['metric', 'of', 'type', 'labels', 'meaning'], rows.flat())
 }
 
-function anExposition(): Metrics {
-  return openMetrics({ isRead: false, deployable: 'docs' })
-}
-
 /** What each exposition begins with. */
-const OF_ALL = /^platen_(build_info|event_loop_delay_\w+) /
+const OF_ALL = /^platen_(build_info|event_loop_delay_\w+|memory_\w+) /
 
 async function metricRows([deployable, metrics]: [string, Metrics]): Promise<readonly (readonly string[])[]> {
   const blocks = (await metrics.text()).split(/^# HELP /m).slice(1)

@@ -180,9 +180,9 @@ describe('an operator', () => {
       'platen_http_requests_total{route="/api/v1/templates",method="GET",status="2xx"} 1',
     ])
     expect(await told(api, 'requests_refused_total')).toEqual([
-      'platen_requests_refused_total{code="NOT_FOUND"} 2',
-      'platen_requests_refused_total{code="RENDER_NOT_FOUND"} 1',
-      'platen_requests_refused_total{code="METHOD_NOT_ALLOWED"} 1',
+      'platen_requests_refused_total{code="NOT_FOUND",fault="caller"} 2',
+      'platen_requests_refused_total{code="RENDER_NOT_FOUND",fault="caller"} 1',
+      'platen_requests_refused_total{code="METHOD_NOT_ALLOWED",fault="caller"} 1',
     ])
   })
 
@@ -208,7 +208,7 @@ describe('an operator', () => {
     expect(await told(api, 'limiter_failures_total')).toEqual(['platen_limiter_failures_total 1'])
     expect(await told(api, 'renders_accepted_total')).toEqual([])
     expect(await told(api, 'requests_refused_total')).toEqual([
-      'platen_requests_refused_total{code="RENDER_UNAVAILABLE"} 1',
+      'platen_requests_refused_total{code="RENDER_UNAVAILABLE",fault="operator"} 1',
     ])
   })
 })

@@ -170,7 +170,7 @@ function refuse(
 ): void {
   const { request, reply } = exchange
   const problem = problemOf(error)
-  meter.refused(problem.code)
+  meter.refused(problem)
   const fields = { requestId: request.id, tenant: request.caller?.tenant.id, err: problem.incident }
   if (problem.code === 'INTERNAL_ERROR' && problem.incident !== undefined) log.error(fields, 'request hit a defect')
   else if (problem.incident !== undefined) log.warn(fields, 'request could not be served')

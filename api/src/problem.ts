@@ -4,6 +4,7 @@
  */
 import {
   type ErrorDetail,
+  type Fault,
   HTTP_ERRORS,
   type HttpErrorCode,
   isHttpErrorCode,
@@ -17,6 +18,7 @@ import type { ErrorBody } from '@platen/contract/schema/answer.ts'
 export interface Problem {
   readonly status: number
   readonly code: HttpErrorCode
+  readonly fault: Fault
   readonly message: string
   readonly details: readonly ErrorDetail[]
   readonly headers: Readonly<Record<string, string>>
@@ -27,8 +29,8 @@ export interface Problem {
 /** The refusal that an error thrown by a route or a hook stands for. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ServiceError && isHttpErrorCode(error.code)) {
-    const { code, message, details, headers, cause } = error
-    return { status: HTTP_ERRORS[code].status, code, message, details, headers, incident: cause }
+    const { code, fault, message, details, headers, cause } = error
+    return { status: HTTP_ERRORS[code].status, code, fault, message, details, headers, incident: cause }
   }
   if (isUnavailable(error)) return problemOf(unavailable(error))
   return problemOf(

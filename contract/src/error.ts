@@ -4,7 +4,9 @@
  * what it warns of.
  */
 
-type Fault = 'caller' | 'tenant' | 'operator'
+/** Who can mend an error. */
+export const FAULTS = ['caller', 'tenant', 'operator'] as const
+export type Fault = (typeof FAULTS)[number]
 
 export interface ErrorEntry {
   /** HTTP status of the answer; absent for codes that only a render can end with. */
@@ -172,6 +174,8 @@ interface ServiceErrorOptions extends ErrorOptions {
   readonly details?: readonly ErrorDetail[]
   /** Extra response headers, such as `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Who can mend it, where that is another than the catalog says of the code. */
+  readonly fault?: Fault
 }
 
 /** The one error that is thrown on purpose. `message` tells the caller what to do and never holds a secret or someone's content. */
@@ -180,12 +184,14 @@ export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[]
   readonly headers: Readonly<Record<string, string>>
+  readonly fault: Fault
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options)
     this.code = code
     this.details = options.details ?? []
     this.headers = options.headers ?? {}
+    this.fault = options.fault ?? faultOf(code)
   }
 }
 
@@ -195,4 +201,8 @@ export function isHttpErrorCode(code: ErrorCode): code is HttpErrorCode {
 
 export function isFailureCode(code: ErrorCode): code is FailureCode {
   return Object.hasOwn(FAILURES, code)
+}
+
+function faultOf(code: ErrorCode): Fault {
+  return isHttpErrorCode(code) ? HTTP_ERRORS[code].fault : FAILURES[code].fault
 }

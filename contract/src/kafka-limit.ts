@@ -73,6 +73,9 @@ export const KAFKA_COMPLAINT_EVERY_MS = 30 * SECOND_MS
 /** How long a queue keeps renders: longer than an outage lasts, as those waiting past `QUEUE_AGE_MS_MAX` are still to be told so. */
 export const KAFKA_QUEUE_KEPT_MS = 7 * DAY_MS
 
+/** How often it is looked how much waits: as often as metrics are scraped. */
+export const KAFKA_BACKLOG_EVERY_MS = 15 * SECOND_MS
+
 /** The same on the sync lane, whose callers wait for seconds. */
 export const KAFKA_SYNC_KEPT_MS = 3600 * SECOND_MS
 

@@ -18,7 +18,7 @@ export interface EmbeddedMeters {
 /** Everything at zero. `isRead` where somebody will ask for it. */
 export function openMeters({ directory, isRead }: { directory: Directory; isRead: boolean }): EmbeddedMeters {
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
-  // What is published is in force at once, and there are no topics.
+  // What is published is in force at once, and nothing of it can be behind.
   const look = () => ({
     isReady: true,
     isConnected: true,
@@ -29,7 +29,7 @@ export function openMeters({ directory, isRead }: { directory: Directory; isRead
   return {
     metrics,
     api: apiMeter(metrics, { directory: look }),
-    renderer: rendererMeter(metrics, { lag: () => [] }),
+    renderer: rendererMeter(metrics, { countsTenants: false }),
     webhooks: webhookMeter(metrics),
   }
 }

@@ -1,8 +1,9 @@
 /** The composition root of an operator: what is declared from the API server, its settings into Redis, its sources into the artifact store. */
 import { openProbes } from '@platen/adapters/http/probe-server.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
-import { operatorMeter } from '@platen/adapters/prometheus/operator.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
+import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/process/certificate.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/process/redis.ts'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
@@ -22,7 +23,7 @@ import { openClusterClient } from './cluster/client.ts'
 import { readConfig, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
 import { openCheckThreads } from './publish/check-threads.ts'
-import { FOLLOWED_KINDS } from './reconcile/inventory.ts'
+import { FOLLOWED_KINDS, keyEnds } from './reconcile/inventory.ts'
 
 if (import.meta.main) {
   keepHeapSmall()
@@ -45,6 +46,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     await connectRedis({ ...config.redis, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, starting),
   )
   gaugeRedis(metrics, redis.pulse)
+  gaugeCertificates(metrics, { redis: config.redis.tls?.ca })
   const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
   const threads = stack.use(
     openCheckThreads({ open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }), clock }),
@@ -65,6 +67,7 @@ async function serve(stop: AbortSignal): Promise<void> {
       readEpoch: (signal) => readEpoch(redis, signal),
     }),
   )
+  gaugeKeyExpiry(metrics, { clock, ends: () => keyEnds(operator.inventory) })
   using _ = probes.serving({ isReady: () => ({ ready: operator.isReady(), detail: {} }), isAlive: () => true })
   log.info({}, 'operator follows')
   await operator.run(stop)

@@ -12,7 +12,7 @@ import {
   parseEngines,
   readEngineSettings,
 } from '@platen/adapters/setting/engine.ts'
-import { KEY, parseInteger, parseKey, parseList } from '@platen/adapters/setting/parse.ts'
+import { KEY, parseBoolean, parseInteger, parseKey, parseList } from '@platen/adapters/setting/parse.ts'
 import { PROCESS_SETTINGS, type ProcessSettings, readProcessSettings } from '@platen/adapters/setting/process.ts'
 import {
   readSettings,
@@ -36,6 +36,10 @@ export const SETTINGS = {
     default: 'required',
     description: 'Secret of the event ids, base64url of at least 32 bytes; the same for all renderers.',
   },
+  PLATEN_TENANT_METRICS: {
+    default: 'false',
+    description: 'Count renders by tenant and template, too: for an installation of some hundred templates.',
+  },
   ...ENGINE_SETTINGS,
   ...PROCESS_SETTINGS,
   ...CONNECTION_SETTINGS,
@@ -47,6 +51,7 @@ export interface Config extends ProcessSettings, EngineSettings, ConnectionSetti
   /** Renders at once, per engine. */
   readonly concurrency: number
   readonly eventKey: EventKey
+  readonly countsTenants: boolean
 }
 
 const CONCURRENCY_MAX = 64
@@ -71,6 +76,7 @@ function configIn(reader: SettingReader<keyof typeof SETTINGS>): Config | undefi
     engines: read('PLATEN_ENGINES', parseEngines, ENGINE_LIST) ?? ENGINES,
     lanes:
       read('PLATEN_LANES', (text) => parseList(text, LANES), 'of sync, async and bulk, separated by commas') ?? LANES,
+    countsTenants: read('PLATEN_TENANT_METRICS', parseBoolean, 'true or false') ?? false,
     concurrency: concurrency ?? Math.min(availableParallelism(), CONCURRENCY_MAX),
   }
   return eventKey && connections && { ...others, ...connections, eventKey }

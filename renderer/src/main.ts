@@ -12,7 +12,7 @@ import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { eventualLimiter } from '@platen/adapters/standby/eventual-limiter.ts'
 import { standbyRenderLedger } from '@platen/adapters/standby/render-ledger.ts'
-import { lagByTopic, openProcess, settingsThere } from '@platen/adapters/system/process.ts'
+import { openProcess, settingsThere } from '@platen/adapters/system/process.ts'
 import { drainEnd, runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
@@ -34,7 +34,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     throw new Error('PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM says where it is')
   }
   const replyLine = stack.use(await redis.line(REPLY_CALL_MS_MAX, starting))
-  const meter = rendererMeter(metrics, { lag: () => lagByTopic(queue.lag()) })
+  const meter = rendererMeter(metrics, { countsTenants: config.countsTenants })
   const queue = stack.use(
     kafkaRenderQueue(kafka, { ...topics, lanes: config.lanes, buried: () => meter.buried('unreadable') }),
   )

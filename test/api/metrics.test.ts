@@ -69,7 +69,7 @@ test('a render is counted by what it was and how it ended, and by whoever waited
     succeeded: 'platen_renders_ended_total{engine="react_pdf",lane="sync",outcome="succeeded"}',
     failed: 'platen_renders_ended_total{engine="react_pdf",lane="async",outcome="template_error"}',
     rendered: 'platen_render_duration_seconds_count{engine="react_pdf"}',
-    refused: 'platen_requests_refused_total{code="UNAUTHORIZED"}',
+    refused: 'platen_requests_refused_total{code="UNAUTHORIZED",fault="caller"}',
   }
   const more = async () => {
     const now = await scraped()
@@ -103,6 +103,15 @@ test('a render is counted by what it was and how it ended, and by whoever waited
   expect(after.get('platen_slots{engine="react_pdf"}')).toBeGreaterThan(1)
   expect(after.get('platen_directory_revision')).toBeGreaterThan(0)
   expect(after.get('platen_directory_connected')).toBe(1)
+})
+
+test('a sync render that fails by its template is told from a defect of the service', async () => {
+  const series = (fault: string) => `platen_requests_refused_total{code="INTERNAL_ERROR",fault="${fault}"}`
+  const before = await scraped()
+  expect((await render(service, ACME_TEST, { template: 'broken', data: {} })).status).toBe(500)
+  const after = await scraped()
+  const more = (fault: string) => (after.get(series(fault)) ?? Number.NaN) - (before.get(series(fault)) ?? 0)
+  expect([more('tenant'), more('operator')]).toEqual([1, 0])
 })
 
 test('an event loop that was held is told of', async () => {

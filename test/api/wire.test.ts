@@ -142,7 +142,7 @@ describe('what is no request', () => {
     const { send, until } = line(port)
     send(bytes)
     expect(read(await until(isComplete))).toMatchObject({ status, code })
-    expect(await metrics.text()).toContain(`platen_requests_refused_total{code="${code}"} 1\n`)
+    expect(await metrics.text()).toContain(`platen_requests_refused_total{code="${code}",fault="caller"} 1\n`)
   })
 
   test('is answered also when it goes on for megabytes', async () => {

@@ -1,5 +1,6 @@
 /** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readText } from '../architecture/source-tree.ts'
 import { expectHeldLoopTold } from '../time/hold-loop.ts'
 import { until } from '../time/until.ts'
 import type { Deployable } from '../topology/cluster/cluster.ts'
@@ -16,7 +17,8 @@ const DEADLINE_S = 6
 let cluster: TestCluster
 beforeAll(async () => {
   const documents = aTenant('acme', LIVE, { renderTimeoutSeconds: DEADLINE_S })
-  cluster = await aCluster({ documents, settings: LOOPBACK_ALLOWED })
+  const settings = { ...LOOPBACK_ALLOWED, PLATEN_TENANT_METRICS: 'true' }
+  cluster = await aCluster({ documents, settings })
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
@@ -53,6 +55,23 @@ test.for<[Deployable, object, string]>([
   expect(metrics.status).toBe(200)
   expect(metrics.body.split('\n')).toContain(line)
   expect(metrics.body).toContain(`deployable="${name}"`)
+})
+
+test.for<Deployable>(['api', 'renderer', 'webhooks'])('%s counts what is documented of it', async (name) => {
+  const { body } = await ask(name, '/metrics')
+  const served = [...body.matchAll(/^# TYPE (platen_\w+)/gm)].map(([, metric = '']) => metric)
+  const rows = readText('docs/operations.md').matchAll(/^\| `(platen_\w+)` \| ([^|]+) \|/gm)
+  const own = new Set(['all', 'all in a cluster', name, `${name} in a cluster`])
+  const documented = [...rows].flatMap(([, metric = '', of = '']) => (own.has(of) ? [metric] : []))
+  expect(served.toSorted()).toEqual(documented.toSorted())
+})
+
+test('webhooks tell what waits in the queue', async () => {
+  const tells = async () => (await ask('webhooks', '/metrics')).body.split('\n')
+  const isTold = (lines: readonly string[]) =>
+    lines.includes('platen_queue_lag_renders{engine="react_pdf",lane="async"} 0') &&
+    lines.includes('platen_queue_oldest_seconds{engine="html",lane="sync"} 0')
+  await until(tells, isTold)
 })
 
 test.for<Deployable>(['api', 'renderer', 'webhooks'])('%s tells for how long its event loop was held', async (name) => {

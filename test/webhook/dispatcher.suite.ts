@@ -40,6 +40,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
   let running: AsyncDisposable | undefined
   const events = { current: memoryEventLog() }
 
+  let deferrals: string[] = []
   beforeEach(async () => {
     clock = manualClock(NOON)
     receiver = await aReceiver()
@@ -47,6 +48,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     log = await harness.open()
     events.current = memoryEventLog()
     tenants = [aTenant()]
+    deferrals = []
     settings = { brand: 'service', retriesMax: 5, secretsOf: () => SECRETS }
     lines = []
     running = undefined
@@ -63,7 +65,12 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     const sender = webhookSender({ clock, policy: POLICY })
     const tell = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`)
     const told: Log = { debug: tell, info: tell, warn: tell, error: tell }
-    const meter = { begun: () => undefined, attempted: () => undefined, ended: () => undefined }
+    const meter = {
+      begun: () => undefined,
+      deferred: (reason: string) => void deferrals.push(reason),
+      attempted: () => undefined,
+      ended: () => undefined,
+    }
     const directory = {
       current: () => ({
         revision: 1,
@@ -247,6 +254,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     start()
     const waiting = await recorded(event.id, ({ reason }) => reason !== undefined)
     expect(waiting).toMatchObject({ status: 'scheduled', attempts: [], reason: expect.stringContaining('secret') })
+    expect(deferrals).toContain('no_secret')
     secrets = SECRETS
     await untilDue(waiting)
     expect(await endOf(event.id)).toMatchObject({ status: 'delivered', attempts: [{ result: 'ok' }] })

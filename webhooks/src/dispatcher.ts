@@ -104,7 +104,10 @@ async function dispatch(context: Dispatch): Promise<void> {
     for await (const due of deliveries.consume(signal)) {
       const turn = { tenant: due.delivery.account, origin: originOf(due.delivery), due }
       if (queue.add(turn)) pump()
-      else begin(conclude(context, due, Promise.resolve({ deferMs: queue.deferral(turn) })))
+      else {
+        context.meter.deferred('no_room')
+        begin(conclude(context, due, Promise.resolve({ deferMs: queue.deferral(turn) })))
+      }
     }
   } finally {
     while (running.size > 0) await Promise.all(running)
@@ -136,6 +139,7 @@ async function attempt(context: Dispatch, due: DueDelivery): Promise<Conclusion>
   const tenant = known?.incarnation === delivery.account ? known : undefined
   const secrets = tenant && settings.secretsOf(tenant, startedAt)
   if (tenant !== undefined && secrets === undefined) {
+    meter.deferred('no_secret')
     const age = startedAt - delivery.createdAt
     const deferMs = Math.min(Math.max(age, WEBHOOK_SECRET_RETRY_MS_MIN), WEBHOOK_SECRET_RETRY_MS_MAX)
     return { deferMs, reason: 'the tenant has no webhook secret to sign with' }

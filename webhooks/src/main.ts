@@ -3,7 +3,9 @@
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { watchBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
+import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
@@ -20,9 +22,10 @@ if (import.meta.main) await runUntilStopped(serve)
 async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()
-  const base = await openProcess({ deployable: 'webhooks', config, stack, variables: process.env, known: SETTINGS })
-  const { clock, log, kafka, redis, topics, directory, metrics, serviceBucket, starting } = base
   const { policy, ca, retriesMax } = config.webhooks
+  const known = { variables: process.env, known: SETTINGS }
+  const base = await openProcess({ deployable: 'webhooks', config, stack, receiversCa: ca, ...known })
+  const { clock, log, kafka, redis, topics, directory, metrics, serviceBucket, starting } = base
   const events = kafkaEventLog(kafka, topics)
   const deliveries = stack.use(
     await openKafkaDeliveryLog({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }, starting),
@@ -54,6 +57,8 @@ async function serve(stop: AbortSignal): Promise<void> {
       meter: projectionMeter(metrics, { lag }),
     }),
   )
+  const backlog = stack.use(watchBacklog(kafka, topics))
+  gaugeQueue(metrics, () => backlog.lines())
   const parts = [webhooks, retention, projection, events, deliveries]
   using _ = base.probes.serving({
     isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),

@@ -14,7 +14,6 @@ import { renderRecordCodec } from '@platen/contract/schema/render-record.ts'
 import { type KafkaConnection, unavailable } from './connect.ts'
 import { type ConsumedRecord, type GroupConsumer, openConsumer } from './consumer.ts'
 import { buryRecord } from './dead-letter.ts'
-import type { Lag } from './partition/partition.ts'
 import type { Watermark } from './partition/watermark.ts'
 import { DEAD_TOPIC, lineTopic } from './topic.ts'
 
@@ -31,8 +30,6 @@ export interface RenderQueueSettings {
 export interface KafkaRenderQueue extends RenderQueue, AsyncDisposable {
   /** False when nothing was heard of a consumer for so long that only a new process helps. */
   isAlive(): boolean
-  /** What the partitions consumed here still have to do. */
-  lag(): readonly Lag[]
 }
 
 /** The queue on a connection, in topics that are there. One a process, as it alone knows what is in hand. */
@@ -56,7 +53,6 @@ export function kafkaRenderQueue(connection: KafkaConnection, settings: RenderQu
     },
     consume: (engine, signal) => stationOf(engine).enter(signal),
     isAlive: () => [...stations.values()].every((station) => station.isAlive()),
-    lag: () => [...stations.values()].flatMap((station) => station.lag()),
     async [Symbol.asyncDispose]() {
       await Promise.all([...stations.values()].map((station) => station[Symbol.asyncDispose]()))
     },
@@ -110,10 +106,6 @@ class Station implements AsyncDisposable {
 
   isAlive(): boolean {
     return [...this.#members.values()].every((member) => member.isAlive())
-  }
-
-  lag(): readonly Lag[] {
-    return [...this.#members.values()].flatMap((member) => member.lag())
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

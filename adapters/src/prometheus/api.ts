@@ -7,7 +7,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
 /** Seconds: from a poll to the longest wait for a sync render. */
-const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150]
 /** Seconds: from the smallest invoice to the longest deadline with its waits. */
 const SYNC_BUCKETS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120]
 const STATUS_CLASSES = ['2xx', '4xx', '5xx']
@@ -20,8 +20,8 @@ export function apiMeter({ registry }: Metrics, { directory }: { directory: () =
   const registers = [registry]
   const refused = new Counter({
     name: 'platen_requests_refused_total',
-    help: 'Answers that were refusals, by the code of the error.',
-    labelNames: ['code'],
+    help: 'Answers that were refusals, by the code of the error and by who can mend it.',
+    labelNames: ['code', 'fault'],
     registers,
   })
   const accepted = new Counter({
@@ -46,11 +46,13 @@ export function apiMeter({ registry }: Metrics, { directory }: { directory: () =
     help: 'Calls of the limiter that failed.',
     registers,
   })
-  for (const code of Object.keys(HTTP_ERRORS)) refused.inc({ code }, 0)
+  for (const [code, { fault }] of Object.entries(HTTP_ERRORS)) refused.inc({ code, fault }, 0)
+  // A sync render that fails by its template has the same code as a defect of the service.
+  refused.inc({ code: 'INTERNAL_ERROR', fault: 'tenant' }, 0)
   for (const engine of ENGINES) for (const lane of LANES) accepted.inc({ engine, mode: modeOf(lane), lane }, 0)
   return {
     ...requestMeter(registry),
-    refused: (code) => refused.inc({ code }),
+    refused: ({ code, fault }) => refused.inc({ code, fault }),
     accepted: ({ engine, mode, lane }) => accepted.inc({ engine, mode, lane }),
     waiting() {
       waiting.inc()

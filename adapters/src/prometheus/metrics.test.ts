@@ -1,12 +1,18 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Outcome } from '@platen/contract/render.ts'
+import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
-import { aFailure } from '../../../test/fixture/build.ts'
+import { aFailure, aRecord, CERTIFICATE, NOON } from '../../../test/fixture/build.ts'
 import { apiMeter } from './api.ts'
 import { openMetrics } from './metrics.ts'
-import { operatorMeter } from './operator.ts'
-import { rendererMeter, type TopicLag } from './renderer.ts'
+import { gaugeKeyExpiry, operatorMeter } from './operator.ts'
+import { gaugeCertificates } from './process/certificate.ts'
+import { type Backlog, gaugeQueue } from './queue.ts'
+import { rendererMeter } from './renderer.ts'
+import { webhookMeter } from './webhook.ts'
 
-const HTML = { engine: 'html', lane: 'bulk' } as const
+const { tenant, template, environment } = aRecord()
+const HTML = { engine: 'html', lane: 'bulk', tenant, template, environment } as const
 
 function opened() {
   const metrics = openMetrics({ isRead: false, deployable: 'renderer' })
@@ -21,21 +27,24 @@ test('a build says its version and what it is', async () => {
   ])
 })
 
-test('what depends on the moment is looked at for each scrape, and a topic that was left is told no more', async () => {
+test('what depends on the moment is looked at for each scrape, and a queue that cannot be looked at is told no more', async () => {
   const { metrics, told } = opened()
-  let lag: readonly TopicLag[] = [{ topic: 'render.html.sync', lag: 3 }]
+  let seen: readonly Backlog[] = [{ engine: 'html', lane: 'sync', renders: 3, oldestMs: 1500 }]
   let directory = { isReady: true, revision: 7, isConnected: true, ageMs: 1500, damaged: 0 }
-  rendererMeter(metrics, { lag: () => lag })
+  gaugeQueue(metrics, () => seen)
   apiMeter(metrics, { directory: () => directory })
-  expect(await told('queue_lag')).toEqual(['platen_queue_lag{topic="render.html.sync"} 3'])
+  expect(await told('queue_')).toEqual([
+    'platen_queue_lag_renders{engine="html",lane="sync"} 3',
+    'platen_queue_oldest_seconds{engine="html",lane="sync"} 1.5',
+  ])
   expect(await told('directory_')).toEqual([
     'platen_directory_revision 7',
     'platen_directory_connected 1',
     'platen_directory_age_seconds 1.5',
   ])
-  lag = [{ topic: 'render.html.bulk', lag: 1 }]
+  seen = []
   directory = { isReady: true, revision: 8, isConnected: false, ageMs: 2000, damaged: 2 }
-  expect(await told('queue_lag')).toEqual(['platen_queue_lag{topic="render.html.bulk"} 1'])
+  expect(await told('queue_')).toEqual([])
   expect(await told('directory_')).toEqual([
     'platen_directory_revision 8',
     'platen_directory_age_seconds 2',
@@ -60,7 +69,7 @@ test('a path is a label only where it is a route, and so is its method', async (
 
 test('the wait in the queue is that of the first attempt, and others are retries', async () => {
   const { metrics, told } = opened()
-  const meter = rendererMeter(metrics, { lag: () => [] })
+  const meter = rendererMeter(metrics, { countsTenants: false })
   // Clocks of two machines may differ.
   meter.begun(HTML, { attempt: 1, waitedMs: -20 })
   meter.begun(HTML, { attempt: 1, waitedMs: 2000 })
@@ -72,7 +81,7 @@ test('the wait in the queue is that of the first attempt, and others are retries
 
 test('a render that never began has an end and no duration', async () => {
   const { metrics, told } = opened()
-  const meter = rendererMeter(metrics, { lag: () => [] })
+  const meter = rendererMeter(metrics, { countsTenants: false })
   const ended: readonly Outcome[] = [aFailure({ durationMs: 80 }), aFailure({ durationMs: 0 })]
   for (const outcome of ended) meter.ended(HTML, outcome)
   expect(await told('renders_ended_total')).toEqual([
@@ -83,7 +92,7 @@ test('a render that never began has an end and no duration', async () => {
 
 test('a slot is busy until it is free', async () => {
   const { metrics, told } = opened()
-  const meter = rendererMeter(metrics, { lag: () => [] })
+  const meter = rendererMeter(metrics, { countsTenants: false })
   meter.serving('html', 3)
   {
     using _first = meter.busy('html')
@@ -95,7 +104,7 @@ test('a slot is busy until it is free', async () => {
 
 test('every series is at zero before anything happens', async () => {
   const { metrics } = opened()
-  const meter = rendererMeter(metrics, { lag: () => [] })
+  const meter = rendererMeter(metrics, { countsTenants: false })
   const before = (await metrics.text()).split('\n').length
   meter.buried('crashed')
   meter.begun(HTML, { attempt: 1, waitedMs: 1 })
@@ -148,4 +157,49 @@ test('controllers are told apart, each with its queue as it is when it is scrape
   expect((await told('plan', ended)).filter((line) => !line.endsWith(' 0'))).toEqual([
     'controller_runtime_max_concurrent_reconciles{controller="plan"} 1',
   ])
+})
+
+test('a refusal is counted by who can mend it', async () => {
+  const { metrics, told } = opened()
+  const meter = apiMeter(metrics, {
+    directory: () => ({ isReady: true, revision: 1, isConnected: true, ageMs: 0, damaged: 0 }),
+  })
+  meter.refused({ code: 'INTERNAL_ERROR', fault: 'tenant' })
+  expect(await told('requests_refused')).toEqual([
+    'platen_requests_refused_total{code="INTERNAL_ERROR",fault="tenant"} 1',
+  ])
+})
+
+test('renders are counted by tenant and template where that is asked for, and not beyond a thousand', async () => {
+  const { metrics, told } = opened()
+  const meter = rendererMeter(metrics, { countsTenants: true })
+  meter.ended(HTML, aFailure())
+  for (let index = 1; index < 1002; index++) {
+    meter.ended({ ...HTML, template: { ...template, code: `t${index}` as TemplateCode } }, aFailure())
+  }
+  const series = await told('tenant_renders_total')
+  const labels = `environment="${environment}",outcome="template_error"`
+  expect(series).toHaveLength(1001)
+  expect(series[0]).toBe(`platen_tenant_renders_total{tenant="${tenant}",template="${template.code}",${labels}} 1`)
+  expect(series.at(-1)).toBe(`platen_tenant_renders_total{tenant="other",template="other",${labels}} 2`)
+})
+
+test('keys that expire soon are counted, and neither those that have nor those that do later', async () => {
+  const { metrics, told } = opened()
+  const day = 24 * 3600 * 1000
+  gaugeKeyExpiry(metrics, { clock: manualClock(NOON), ends: () => [-1, 1, 7, 8].map((days) => NOON + days * day) })
+  expect(await told('api_keys_expiring')).toEqual(['platen_api_keys_expiring 2'])
+})
+
+test('deliveries that are put off are counted by why', async () => {
+  const { metrics, told } = opened()
+  webhookMeter(metrics).deferred('no_secret')
+  expect(await told('webhook_deferrals')).toEqual(['platen_webhook_deferrals_total{reason="no_secret"} 1'])
+})
+
+test('a CA file is told by the first of its certificates that expires, and one that is not set is not', async () => {
+  const { metrics, told } = opened()
+  gaugeCertificates(metrics, { kafka: `${CERTIFICATE}${CERTIFICATE}`, redis: undefined })
+  const end = Date.UTC(2037, 10, 5, 23, 48, 7) / 1000
+  expect(await told('certificate')).toEqual([`platen_certificate_expiry_timestamp_seconds{vouches_for="kafka"} ${end}`])
 })

@@ -1,11 +1,12 @@
 /**
  * What Prometheus scrapes, by prom-client; `api.ts`, `renderer.ts` and `webhook.ts` hold what each deployable counts. Labels come
- * from closed sets only: no tenant, template, host or id, of which there is no end.
+ * from closed sets only, as of tenants, templates, hosts and ids there is no end; `tenantRenders` says where one may ask for some.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { gaugeEventLoop } from './event-loop.ts'
+import { gaugeEventLoop } from './process/event-loop.ts'
+import { gaugeMemory } from './process/memory.ts'
 
 export interface Metrics {
   readonly contentType: string
@@ -34,6 +35,7 @@ export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
   })
   build.set({ version: versionOf(), deployable }, 1)
   gaugeEventLoop(registry, { isRead })
+  gaugeMemory(registry)
   return { contentType: registry.contentType, text: () => registry.metrics(), registry }
 }
 

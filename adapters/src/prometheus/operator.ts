@@ -2,6 +2,8 @@
  * What is counted of the operator. What controllers elsewhere count too has the names and labels it has there, in controller-runtime
  * and client-go: dashboards and alerts that are made for those work as they are.
  */
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import {
   type ControllerMeter,
   type OperatorMeter,
@@ -193,6 +195,23 @@ function gaugeWork(registry: Registry, looks: Looks): void {
         const { waiting } = look()
         for (const priority of PRIORITIES) depth.set({ name, controller: name, priority }, waiting[priority])
       }
+    },
+  })
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Time enough to hand out another, over a weekend. */
+const SOON_MS = 7 * DAY_MS
+
+/** Adds what is seen of ApiKeys. `ends` says when they expire, is asked at each scrape, and must neither wait nor throw. */
+export function gaugeKeyExpiry({ registry }: Metrics, keys: { clock: Clock; ends: () => readonly Instant[] }): void {
+  const gauge: Gauge = new Gauge({
+    name: 'platen_api_keys_expiring',
+    help: 'ApiKeys that expire within seven days by their own `expiresAt`; those that were rotated out are none of them.',
+    registers: [registry],
+    collect() {
+      const now = keys.clock.now()
+      gauge.set(keys.ends().filter((end) => end > now && end <= now + SOON_MS).length)
     },
   })
 }

@@ -1,27 +1,27 @@
 /** What is counted of renderers. */
 import { FAILURES } from '@platen/contract/error.ts'
 import { DEAD_LETTER_REASONS, type RendererMeter } from '@platen/contract/port/renderer-meter.ts'
-import { ENGINES, LANES } from '@platen/contract/render.ts'
+import { ENGINES, LANES, type Outcome } from '@platen/contract/render.ts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** How much of a topic waits for its consumers, as it is looked at for each scrape. */
-export interface TopicLag {
-  readonly topic: string
-  readonly lag: number
+/** Seconds: from the smallest invoice to the longest deadline. */
+const RENDER_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120]
+/** Seconds: from a free slot to the day after which a render expires. */
+const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 15, 60, 300, 1800, 7200, 86_400]
+
+/** Tenants' templates that are counted one by one; the others are one more. */
+const TEMPLATES_COUNTED_MAX = 1000
+const OTHER = { tenant: 'other', template: 'other' }
+
+export interface RendererMeterOptions {
+  /** Whether renders are counted by tenant and template, too. */
+  readonly countsTenants: boolean
 }
 
-/** Seconds: from the smallest invoice to the longest deadline. */
-const RENDER_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60]
-/** Seconds: from a free slot to the hours a bulk render may wait. */
-const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200]
-
-/**
- * Adds the counters to what is scraped. `lag` is asked at each scrape, must neither wait nor throw, and names topics of a closed set.
- * Once for each `metrics`.
- */
-export function rendererMeter({ registry }: Metrics, { lag }: { lag: () => readonly TopicLag[] }): RendererMeter {
-  gaugeLag(registry, lag)
+/** Adds the counters to what is scraped. Once for each `metrics`. */
+export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeterOptions): RendererMeter {
+  const { registry } = metrics
   const registers = [registry]
   const wait = new Histogram({
     name: 'platen_queue_wait_seconds',
@@ -47,7 +47,7 @@ export function rendererMeter({ registry }: Metrics, { lag }: { lag: () => reado
   for (const reason of DEAD_LETTER_REASONS) deadLetters.inc({ reason }, 0)
   return {
     ...slotMeter(registry),
-    ...endMeter(registry),
+    ended: countsTenants ? both(endMeter(registry), tenantMeter(metrics)) : endMeter(registry),
     begun({ engine, lane }, { attempt, waitedMs }) {
       if (attempt > 1) retries.inc({ engine })
       else wait.observe({ lane }, Math.max(waitedMs, 0) / 1000)
@@ -82,7 +82,16 @@ function slotMeter(registry: Registry): Pick<RendererMeter, 'serving' | 'busy'> 
   }
 }
 
-function endMeter(registry: Registry): Pick<RendererMeter, 'ended'> {
+type Ended = RendererMeter['ended']
+
+function both(first: Ended, second: Ended): Ended {
+  return (render, outcome) => {
+    first(render, outcome)
+    second(render, outcome)
+  }
+}
+
+function endMeter(registry: Registry): Ended {
   const ended = new Counter({
     name: 'platen_renders_ended_total',
     help: 'Renders that came to their end: `succeeded`, or the code of the failure.',
@@ -102,24 +111,29 @@ function endMeter(registry: Registry): Pick<RendererMeter, 'ended'> {
       for (const outcome of ['succeeded', ...Object.keys(FAILURES)]) ended.inc({ engine, lane, outcome }, 0)
     }
   }
-  return {
-    ended({ engine, lane }, outcome) {
-      ended.inc({ engine, lane, outcome: outcome.status === 'failed' ? outcome.error.code : outcome.status })
-      if (outcome.durationMs > 0) duration.observe({ engine }, outcome.durationMs / 1000)
-    },
+  return ({ engine, lane }, outcome) => {
+    ended.inc({ engine, lane, outcome: codeOf(outcome) })
+    if (outcome.durationMs > 0) duration.observe({ engine }, outcome.durationMs / 1000)
   }
 }
 
-function gaugeLag(registry: Registry, lag: () => readonly TopicLag[]): void {
-  const gauge = new Gauge({
-    name: 'platen_queue_lag',
-    help: 'Records of a topic that wait for a renderer or are being rendered.',
-    labelNames: ['topic'],
+/** Counts by tenant and template: who serves a few hundred teams wants to know whose templates fail. */
+export function tenantMeter({ registry }: Metrics): Ended {
+  const renders = new Counter({
+    name: 'platen_tenant_renders_total',
+    help: `Renders that came to their end, by tenant and template, where PLATEN_TENANT_METRICS asks for it: of at most ${TEMPLATES_COUNTED_MAX} templates in a process, and of all others as \`other\`.`,
+    labelNames: ['tenant', 'template', 'environment', 'outcome'],
     registers: [registry],
-    collect() {
-      // What this process has no part in any more is not its to tell.
-      gauge.reset()
-      for (const { topic, lag: records } of lag()) gauge.set({ topic }, records)
-    },
   })
+  const counted = new Set<string>()
+  return ({ tenant, template, environment }, outcome) => {
+    const name = `${tenant}/${template.code}`
+    if (counted.size < TEMPLATES_COUNTED_MAX) counted.add(name)
+    const whose = counted.has(name) ? { tenant, template: template.code } : OTHER
+    renders.inc({ ...whose, environment, outcome: codeOf(outcome) })
+  }
+}
+
+function codeOf(outcome: Outcome): string {
+  return outcome.status === 'failed' ? outcome.error.code : outcome.status
 }

@@ -1,6 +1,6 @@
 /** What is counted of webhooks. */
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/delivery.ts'
-import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
+import { DEFERRAL_REASONS, type WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
@@ -36,11 +36,19 @@ export function webhookMeter({ registry }: Metrics): WebhookMeter {
     labelNames: ['status'],
     registers,
   })
+  const deferrals = new Counter({
+    name: 'platen_webhook_deferrals_total',
+    help: 'Deliveries that were due and put off: without a secret to sign with that can be read, or without room.',
+    labelNames: ['reason'],
+    registers,
+  })
   // Zero is told from the first scrape on: a rate over a counter that appears with its first count misses that one.
   for (const result of ATTEMPT_RESULTS) attempts.inc({ result }, 0)
+  for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0)
   for (const status of DELIVERY_STATUSES) if (status !== 'scheduled') ended.inc({ status }, 0)
   return {
     begun: (lagMs) => lag.observe(Math.max(lagMs, 0) / 1000),
+    deferred: (reason) => deferrals.inc({ reason }),
     attempted(result, durationMs) {
       attempts.inc({ result })
       duration.observe(durationMs / 1000)

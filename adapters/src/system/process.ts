@@ -8,10 +8,10 @@ import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openProbes, type Probes } from '../http/probe-server.ts'
 import { connectKafka, type KafkaConnection } from '../kafka/connect.ts'
 import { webhookTopics } from '../kafka/delivery/topic.ts'
-import type { Lag } from '../kafka/partition/partition.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '../kafka/topic.ts'
 import { type Metrics, openMetrics } from '../prometheus/metrics.ts'
-import { gaugeRedis } from '../prometheus/redis.ts'
+import { gaugeCertificates } from '../prometheus/process/certificate.ts'
+import { gaugeRedis } from '../prometheus/process/redis.ts'
 import { connectRedis, type RedisConnection } from '../redis/connect.ts'
 import { openRedisDirectory, type RedisDirectory } from '../redis/directory.ts'
 import { openS3ArtifactStore } from '../s3/artifact-store.ts'
@@ -34,6 +34,8 @@ export interface ProcessOptions {
   readonly known: SettingTable
   /** Whether it tells which settings it enforces, under a name of its own; else it only follows them. */
   readonly reader?: string
+  /** Certificates that vouch for receivers of webhooks, as PEM, where it calls any. */
+  readonly receiversCa?: string | undefined
   /** Whatever is opened here is closed by it. */
   readonly stack: AsyncDisposableStack
 }
@@ -70,13 +72,6 @@ export async function settingsThere(
   }
 }
 
-/** What the partitions of each topic still have to do, in sum. */
-export function lagByTopic(lags: readonly Lag[]): readonly { readonly topic: string; readonly lag: number }[] {
-  const sums = new Map<string, number>()
-  for (const { topic, records } of lags) sums.set(topic, (sums.get(topic) ?? 0) + records)
-  return [...sums].map(([topic, lag]) => ({ topic, lag }))
-}
-
 /** Opens it all. Throws what the first of them threw that could not be had: why, in words for the operator. */
 export async function openProcess(options: ProcessOptions): Promise<ClusterProcess> {
   const { deployable, config, stack, reader } = options
@@ -89,6 +84,8 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))
   const redis = stack.use(await connectRedis({ ...config.redis, clock, isGathering: true }, starting))
   gaugeRedis(metrics, redis.pulse)
+  const [redisCa, kafkaCa] = [config.redis.tls?.ca, config.kafka.tls?.ca]
+  gaugeCertificates(metrics, { redis: redisCa, kafka: kafkaCa, receivers: options.receiversCa })
   stack.use(
     redis.pulse.watch((err) => {
       if (err === undefined) log.info({}, 'redis back')

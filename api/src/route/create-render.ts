@@ -1,6 +1,6 @@
 /** POST /render: admission, then the queue, then either the promise of a PDF or the PDF. */
 import { createHash } from 'node:crypto'
-import { ServiceError } from '@platen/contract/error.ts'
+import { FAILURES, ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, POLL_RETRY_AFTER_S, PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
@@ -146,6 +146,7 @@ function sendReply(
     case 'failed':
       throw new ServiceError('INTERNAL_ERROR', `${answer.error.code}: ${answer.error.message}`, {
         headers: { [headers.renderId]: record.id },
+        fault: FAILURES[answer.error.code].fault,
       })
     case 'rendered':
       return reply

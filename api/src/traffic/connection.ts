@@ -64,7 +64,7 @@ export function connections({ clock, ids, meter }: ConnectionPorts, throttle: Th
       if (!socket.writable) return
       if (!throttle.chargeAddress(socket.remoteAddress ?? '')) return void socket.destroy()
       const problem = problemOf(refusalOf(error))
-      meter.refused(problem.code)
+      meter.refused(problem)
       socket.end(rawAnswer(problem, isOpen ? exchange.request.id : requestIdOf(undefined, ids)))
       // Closing at once would make the system reset the connection under the answer while the client is still sending.
       clock.timeout(BODY_DISCARD_MS_MAX).addEventListener('abort', () => socket.destroy(), { once: true })
@@ -106,7 +106,7 @@ export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<Conn
   app.server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy())
     const problem = problemOf(new ServiceError('METHOD_NOT_ALLOWED', 'This is no proxy.'))
-    meter.refused(problem.code)
+    meter.refused(problem)
     socket.end(rawAnswer(problem, requestIdOf(undefined, ids)))
   })
 }

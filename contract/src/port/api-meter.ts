@@ -1,4 +1,4 @@
-import type { HttpErrorCode } from '../error.ts'
+import type { Fault, HttpErrorCode } from '../error.ts'
 import type { RenderRecord } from '../render.ts'
 
 /** One way into the API: the pattern of its path as it was registered, and a method. */
@@ -14,8 +14,8 @@ export interface ApiMeter {
   routed(route: Route): void
   /** A request was answered, whatever the answer. */
   answered(route: Route, answer: { readonly status: number; readonly durationMs: number }): void
-  /** An answer was a refusal. */
-  refused(code: HttpErrorCode): void
+  /** An answer was a refusal; `fault` tells a template that fails from a defect of the service, which have one code. */
+  refused(problem: { readonly code: HttpErrorCode; readonly fault: Fault }): void
   /** The queue has a render. */
   accepted(render: Pick<RenderRecord, 'engine' | 'mode' | 'lane'>): void
   /** A caller waits for a sync render, until this is disposed. */

@@ -19,7 +19,7 @@ export interface RendererMeter {
     start: { readonly attempt: number; readonly waitedMs: number },
   ): void
   /** A render has come to its end. */
-  ended(render: Pick<RenderRecord, 'engine' | 'lane'>, outcome: Outcome): void
+  ended(render: Pick<RenderRecord, 'engine' | 'lane' | 'tenant' | 'template' | 'environment'>, outcome: Outcome): void
   /** A record was put aside as a dead letter. */
   buried(reason: DeadLetterReason): void
 }

@@ -14,7 +14,7 @@ export interface OperatorOptions {
 }
 
 export interface Operator extends AsyncDisposable {
-  readonly inventory: Pick<Inventory, 'synced' | 'silentMs'>
+  readonly inventory: Pick<Inventory, 'synced' | 'silentMs' | 'all'>
   /** Whether everything that is declared has been read: only then can it take over at once. */
   readonly isReady: () => boolean
   /** Waits for the lease, and leads; resolves once `stop` aborts. Throws as `lead` does, and when the lease is lost. */

@@ -1,4 +1,5 @@
 /** All that is declared, kept up with: the four kinds whole, and of ConfigMaps that they are there and in which state. */
+import type { Instant } from '@platen/contract/brand.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -95,4 +96,13 @@ export function openInventory(options: InventoryOptions): Inventory {
       await Promise.all(all.map((informer) => informer[Symbol.asyncDispose]()))
     },
   }
+}
+
+/** When ApiKeys expire that say so. */
+export function keyEnds(inventory: Pick<Inventory, 'all'>): readonly Instant[] {
+  return inventory
+    .all()
+    .flatMap(({ resource }) =>
+      resource.kind === 'ApiKey' && resource.spec.expiresAt !== undefined ? [Date.parse(resource.spec.expiresAt)] : [],
+    )
 }

@@ -67,6 +67,7 @@ const context = {
   },
   meter: {
     begun: () => undefined,
+    deferred: () => undefined,
     attempted: () => undefined,
     ended(status: string) {
       if (status !== 'delivered') return

@@ -1,0 +1,27 @@
+/** When the certificates run out that a process trusts instead of, or beside, the public authorities. */
+import { X509Certificate } from 'node:crypto'
+import { Gauge } from 'prom-client'
+import type { Metrics } from '../metrics.ts'
+
+/** Whom they vouch for. */
+const PARTIES = ['kafka', 'redis', 'receivers'] as const
+export type Certificates = Partial<Record<(typeof PARTIES)[number], string | undefined>>
+
+/** Adds the gauge to what is scraped: a series for each PEM there is, as it was read at the start. Once for each `metrics`. */
+export function gaugeCertificates({ registry }: Metrics, certificates: Certificates): void {
+  const gauge = new Gauge({
+    name: 'platen_certificate_expiry_timestamp_seconds',
+    help: 'When the first certificate of a CA file expires, in seconds since 1970; absent where no file is set.',
+    labelNames: ['vouches_for'],
+    registers: [registry],
+  })
+  for (const party of PARTIES) {
+    const ends = endsOf(certificates[party] ?? '')
+    if (ends.length > 0) gauge.set({ vouches_for: party }, Math.min(...ends) / 1000)
+  }
+}
+
+function endsOf(pem: string): readonly number[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  return blocks.map((block) => Date.parse(new X509Certificate(block).validTo))
+}

@@ -1,0 +1,79 @@
+/** What each process shows Prometheus before anything has happened, from the product's own meters. */
+
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { apiMeter } from '@platen/adapters/prometheus/api.ts'
+import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/process/certificate.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/process/redis.ts'
+import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
+import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
+import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
+import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
+import { ENGINES, LANES } from '@platen/contract/render.ts'
+import { LEASE } from '@platen/operator/leader/service.ts'
+import { FOLLOWED_KINDS } from '@platen/operator/reconcile/inventory.ts'
+import { anApi } from '../fixture/api.ts'
+import { aFailure, aRecord, CERTIFICATE } from '../fixture/build.ts'
+
+export type Group =
+  | 'all'
+  | 'all in a cluster'
+  | 'api'
+  | 'renderer'
+  | 'renderer in a cluster'
+  | 'webhooks'
+  | 'webhooks in a cluster'
+  | 'operator'
+
+/** What is counted, by who counts it. What Node tells of each process by itself is among it on demand. */
+export async function expositions({
+  withProcess,
+}: {
+  readonly withProcess: boolean
+}): Promise<Readonly<Record<Group, Metrics>>> {
+  const named = (deployable: string) => openMetrics({ isRead: false, deployable })
+  const inCluster = named('renderer')
+  gaugeRedis(inCluster, { isAway: () => false })
+  gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
+  const renderer = named('renderer')
+  rendererMeter(renderer, { countsTenants: false })
+  const tenants = named('renderer')
+  // Tenants are no label before one has rendered.
+  tenantMeter(tenants)(aRecord(), aFailure())
+  const webhooks = named('webhooks')
+  webhookMeter(webhooks)
+  const webhooksInCluster = named('webhooks')
+  projectionMeter(webhooksInCluster, { lag: () => 0 })
+  gaugeQueue(webhooksInCluster, () =>
+    ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
+  )
+  return {
+    all: openMetrics({ isRead: withProcess, deployable: 'renderer' }),
+    'all in a cluster': inCluster,
+    api: await anApiExposition(named('api')),
+    renderer,
+    'renderer in a cluster': tenants,
+    webhooks,
+    'webhooks in a cluster': webhooksInCluster,
+    operator: anOperatorExposition(named('operator')),
+  }
+}
+
+async function anApiExposition(metrics: Metrics): Promise<Metrics> {
+  const meter = apiMeter(metrics, {
+    directory: () => ({ isReady: true, revision: 0, isConnected: true, ageMs: 0, damaged: 0 }),
+  })
+  // Its routes are known when they are registered.
+  await anApi({ ports: { meter } }).app.ready()
+  return metrics
+}
+
+function anOperatorExposition(metrics: Metrics): Metrics {
+  operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE }).controller('tenant', {
+    workers: 1,
+    look: () => ({ waiting: { live: 0, resync: 0 }, inHandMs: [] }),
+  })
+  gaugeKeyExpiry(metrics, { clock: manualClock(), ends: () => [] })
+  return metrics
+}
