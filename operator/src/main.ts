@@ -1,9 +1,9 @@
 /** The composition root of an operator: what is declared from the API server, its settings into Redis, its sources into the artifact store. */
 import { openProbes } from '@platen/adapters/http/probe-server.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/deployable/redis.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
-import { gaugeCertificates } from '@platen/adapters/prometheus/process/certificate.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/process/redis.ts'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'

@@ -2,19 +2,20 @@
 
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/deployable/redis.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
-import { gaugeCertificates } from '@platen/adapters/prometheus/process/certificate.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/process/redis.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
 import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
 import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
+import { FAILURES, type FailureCode } from '@platen/contract/error.ts'
 import { ENGINES, LANES } from '@platen/contract/render.ts'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { FOLLOWED_KINDS } from '@platen/operator/reconcile/inventory.ts'
 import { anApi } from '../fixture/api.ts'
-import { aFailure, aRecord, CERTIFICATE } from '../fixture/build.ts'
+import { aFailure, aManifest, aRecord, CERTIFICATE } from '../fixture/build.ts'
 
 export type Group =
   | 'all'
@@ -39,8 +40,12 @@ export async function expositions({
   const renderer = named('renderer')
   rendererMeter(renderer, { countsTenants: false })
   const tenants = named('renderer')
+  const ended = tenantMeter(tenants)
   // Tenants are no label before one has rendered.
-  tenantMeter(tenants)(aRecord(), aFailure())
+  ended(aRecord(), aManifest().outcome)
+  // What Object.keys gives of a catalog are its codes.
+  for (const code of Object.keys(FAILURES) as FailureCode[])
+    ended(aRecord(), aFailure({ error: { code, message: '' } }))
   const webhooks = named('webhooks')
   webhookMeter(webhooks)
   const webhooksInCluster = named('webhooks')

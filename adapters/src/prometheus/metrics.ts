@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { gaugeEventLoop } from './process/event-loop.ts'
-import { gaugeMemory } from './process/memory.ts'
+import { gaugeEventLoop } from './deployable/event-loop.ts'
+import { gaugeMemory } from './deployable/memory.ts'
 
 export interface Metrics {
   readonly contentType: string

@@ -1,0 +1,232 @@
+/** What is seen when an alert fires, and when it does not yet: series by the minute, in the notation of `promtool test rules`. */
+
+export interface AlertCase {
+  readonly alert: string
+  /** The minute at which it is looked. */
+  readonly at: number
+  readonly fires: Series
+  readonly quiet: Series
+  /** Of the series that fire: the labels by which the alert tells them apart, and what it says. */
+  readonly labels: Readonly<Record<string, string>>
+  readonly says: string
+}
+
+type Series = Readonly<Record<string, string>>
+
+const TENANT = 'namespace="pdf",tenant="acme",template="invoice",environment="live"'
+const TARGET = 'namespace="pdf",job="platen",instance="10.1.0.7:9090"'
+const DAY_S = 86_400
+
+export const ALERT_CASES: readonly AlertCase[] = [
+  {
+    alert: 'PlatenRenderWaits',
+    at: 5,
+    // Two processes look at the queue, and one of them a moment later.
+    fires: {
+      'platen_queue_oldest_seconds{namespace="pdf",engine="html",lane="async",pod="a"}': '1000x9',
+      'platen_queue_oldest_seconds{namespace="pdf",engine="html",lane="async",pod="b"}': '1020x9',
+    },
+    quiet: {
+      'platen_queue_oldest_seconds{namespace="pdf",engine="html",lane="sync"}': '50x9',
+      'platen_queue_oldest_seconds{namespace="pdf",engine="html",lane="async"}': '850x9',
+      'platen_queue_oldest_seconds{namespace="pdf",engine="html",lane="bulk"}': '20000x9',
+    },
+    labels: { namespace: 'pdf', engine: 'html', lane: 'async' },
+    says: 'The oldest render of html in the lane async has waited for 17m 0s.',
+  },
+  {
+    alert: 'PlatenQueueGrows',
+    at: 40,
+    fires: { 'platen_queue_lag_renders{namespace="pdf",engine="html",lane="bulk"}': '0+50x60' },
+    // Many, and fewer and fewer.
+    quiet: { 'platen_queue_lag_renders{namespace="pdf",engine="html",lane="bulk"}': '9000-50x60' },
+    labels: { namespace: 'pdf', engine: 'html', lane: 'bulk' },
+    says: '2k renders of html wait in the lane bulk, and the number has been rising for 15 minutes.',
+  },
+  {
+    alert: 'PlatenQueueUnwatched',
+    at: 15,
+    fires: { 'platen_build_info{namespace="pdf",deployable="api"}': '1x20' },
+    quiet: {
+      'platen_build_info{namespace="pdf",deployable="api"}': '1x20',
+      'platen_queue_lag_renders{namespace="pdf",engine="html",lane="bulk"}': '0x20',
+    },
+    labels: { namespace: 'pdf' },
+    says: '1 API processes are there, and no webhooks process has told of the queue for 10 minutes.',
+  },
+  {
+    alert: 'PlatenRequestsFail',
+    at: 20,
+    fires: {
+      'platen_requests_refused_total{namespace="pdf",code="RENDER_UNAVAILABLE",fault="operator"}': '0+6x30',
+      'platen_http_requests_total{namespace="pdf",route="/api/v1/render",status="5xx"}': '0+60x30',
+    },
+    // As many failures, by a tenant's template; and probes are no requests.
+    quiet: {
+      'platen_requests_refused_total{namespace="pdf",code="INTERNAL_ERROR",fault="tenant"}': '0+6x30',
+      'platen_requests_refused_total{namespace="pdf",code="INTERNAL_ERROR",fault="operator"}': '0x30',
+      'platen_http_requests_total{namespace="pdf",route="/api/v1/render",status="5xx"}': '0+60x30',
+    },
+    labels: { namespace: 'pdf' },
+    says: '10% of requests fail by a fault of the service.',
+  },
+  {
+    alert: 'PlatenRendersFail',
+    at: 10,
+    fires: { 'platen_renders_ended_total{namespace="pdf",engine="html",lane="async",outcome="expired"}': '0x4 3x9' },
+    quiet: {
+      'platen_renders_ended_total{namespace="pdf",engine="html",lane="async",outcome="template_error"}': '0+9x9',
+    },
+    labels: { namespace: 'pdf', engine: 'html', outcome: 'expired' },
+    says: '3 renders of html have ended as expired in 15 minutes.',
+  },
+  {
+    alert: 'PlatenTemplateFails',
+    at: 60,
+    fires: {
+      [`platen_tenant_renders_total{${TENANT},outcome="template_error"}`]: '0+3x90',
+      [`platen_tenant_renders_total{${TENANT},outcome="succeeded"}`]: '0+1x90',
+    },
+    // Too few to tell, and too few of many.
+    quiet: {
+      [`platen_tenant_renders_total{${TENANT},outcome="template_error"}`]: '0+1x90',
+      [`platen_tenant_renders_total{${TENANT},outcome="succeeded"}`]: '0+3x90',
+      'platen_tenant_renders_total{tenant="b",template="t",environment="live",outcome="template_error"}': '0x50 5x40',
+      'platen_tenant_renders_total{tenant="c",template="t",environment="test",outcome="template_error"}': '0+9x90',
+    },
+    labels: { namespace: 'pdf', tenant: 'acme', template: 'invoice' },
+    says: '75% of the renders of invoice of the tenant acme fail by the template.',
+  },
+  {
+    alert: 'PlatenRendererMemory',
+    at: 15,
+    fires: {
+      [`platen_memory_used_bytes{${TARGET}}`]: '95x20',
+      [`platen_memory_limit_bytes{${TARGET}}`]: '100x20',
+      [`platen_build_info{${TARGET},deployable="renderer"}`]: '1x20',
+    },
+    // As much, of another process.
+    quiet: {
+      [`platen_memory_used_bytes{${TARGET}}`]: '95x20',
+      [`platen_memory_limit_bytes{${TARGET}}`]: '100x20',
+      [`platen_build_info{${TARGET},deployable="api"}`]: '1x20',
+    },
+    labels: { namespace: 'pdf', job: 'platen', instance: '10.1.0.7:9090', deployable: 'renderer' },
+    says: '10.1.0.7:9090 uses 95% of the memory it may have.',
+  },
+  {
+    alert: 'PlatenEventLoopHeld',
+    at: 15,
+    fires: {
+      [`platen_event_loop_delay_max_seconds{${TARGET}}`]: '2.5x20',
+      [`platen_build_info{${TARGET},deployable="api"}`]: '1x20',
+    },
+    quiet: {
+      [`platen_event_loop_delay_max_seconds{${TARGET}}`]: '0.9x20',
+      [`platen_build_info{${TARGET},deployable="api"}`]: '1x20',
+    },
+    labels: { namespace: 'pdf', job: 'platen', instance: '10.1.0.7:9090', deployable: 'api' },
+    says: 'The event loop of 10.1.0.7:9090 (api) was held for 2.5s.',
+  },
+  {
+    alert: 'PlatenWebhooksExhausted',
+    at: 70,
+    fires: {
+      'platen_webhook_deliveries_ended_total{namespace="pdf",status="exhausted"}': '0+1x90',
+      'platen_webhook_deliveries_ended_total{namespace="pdf",status="delivered"}': '0+3x90',
+    },
+    quiet: {
+      'platen_webhook_deliveries_ended_total{namespace="pdf",status="exhausted"}': '0+1x90',
+      'platen_webhook_deliveries_ended_total{namespace="pdf",status="delivered"}': '0+30x90',
+    },
+    labels: { namespace: 'pdf' },
+    says: '25% of the deliveries of the last hour were given up after all their attempts.',
+  },
+  {
+    alert: 'PlatenWebhooksUnsigned',
+    at: 25,
+    fires: { 'platen_webhook_deferrals_total{namespace="pdf",reason="no_secret"}': '0+2x30' },
+    quiet: {
+      'platen_webhook_deferrals_total{namespace="pdf",reason="no_secret"}': '7x30',
+      'platen_webhook_deferrals_total{namespace="pdf",reason="no_room"}': '0+9x30',
+    },
+    labels: { namespace: 'pdf' },
+    says: '20 times in 10 minutes a delivery was put off for want of a secret that can be read.',
+  },
+  {
+    alert: 'PlatenProjectionBehind',
+    at: 20,
+    fires: { 'platen_projection_lag_events{namespace="pdf"}': '800x30' },
+    // Behind, and not all of the time.
+    quiet: { 'platen_projection_lag_events{namespace="pdf"}': '800x9 0 800x20' },
+    labels: { namespace: 'pdf' },
+    says: 'At least 800 events have been missing in Redis for 15 minutes.',
+  },
+  {
+    alert: 'PlatenNoLeader',
+    at: 5,
+    fires: {
+      'leader_election_master_status{namespace="pdf",name="platen-operator",pod="a"}': '0x9',
+      'leader_election_master_status{namespace="pdf",name="platen-operator",pod="b"}': '0x9',
+    },
+    quiet: {
+      'leader_election_master_status{namespace="pdf",name="platen-operator",pod="a"}': '0x9',
+      'leader_election_master_status{namespace="pdf",name="platen-operator",pod="b"}': '1x9',
+    },
+    labels: { namespace: 'pdf' },
+    says: '0 operators hold the Lease; it should be 1.',
+  },
+  {
+    alert: 'PlatenNoLeader',
+    at: 75,
+    // All operators have gone.
+    fires: { 'leader_election_master_status{namespace="pdf",name="platen-operator"}': '1x60 stale' },
+    // There was never one.
+    quiet: { 'platen_build_info{namespace="pdf",deployable="api"}': '1x90' },
+    labels: { namespace: 'pdf' },
+    says: '0 operators hold the Lease; it should be 1.',
+  },
+  {
+    alert: 'PlatenReconcileFails',
+    at: 30,
+    fires: { 'controller_runtime_reconcile_errors_total{namespace="pdf",controller="tenant"}': '0+1x40' },
+    quiet: { 'controller_runtime_reconcile_errors_total{namespace="pdf",controller="tenant"}': '0x10 2x30' },
+    labels: { namespace: 'pdf', controller: 'tenant' },
+    says: '10 attempts at resources have failed in 10 minutes.',
+  },
+  {
+    alert: 'PlatenSettingsNotFollowed',
+    at: 10,
+    fires: { [`platen_directory_age_seconds{${TARGET}}`]: '0+60x20' },
+    quiet: { [`platen_directory_age_seconds{${TARGET}}`]: '55x20' },
+    labels: { namespace: 'pdf', job: 'platen', instance: '10.1.0.7:9090' },
+    says: '10.1.0.7:9090 last knew its settings to be those published 10m 0s ago.',
+  },
+  {
+    alert: 'PlatenRedisAway',
+    at: 5,
+    fires: { 'platen_redis_up{namespace="pdf",pod="a"}': '0x9', 'platen_redis_up{namespace="pdf",pod="b"}': '1x9' },
+    quiet: { 'platen_redis_up{namespace="pdf",pod="a"}': '1x9', 'platen_redis_up{namespace="pdf",pod="b"}': '1x9' },
+    labels: { namespace: 'pdf' },
+    says: '1 processes cannot reach Redis, or it takes no writes.',
+  },
+  {
+    alert: 'PlatenCertificateExpires',
+    at: 0,
+    fires: {
+      'platen_certificate_expiry_timestamp_seconds{namespace="pdf",vouches_for="kafka",pod="a"}': `${3 * DAY_S}`,
+      'platen_certificate_expiry_timestamp_seconds{namespace="pdf",vouches_for="kafka",pod="b"}': `${9 * DAY_S}`,
+    },
+    quiet: { 'platen_certificate_expiry_timestamp_seconds{namespace="pdf",vouches_for="kafka"}': `${15 * DAY_S}` },
+    labels: { namespace: 'pdf', vouches_for: 'kafka' },
+    says: 'A certificate of the CA file for kafka expires in 3d 0h 0m 0s.',
+  },
+  {
+    alert: 'PlatenApiKeysExpire',
+    at: 70,
+    fires: { 'platen_api_keys_expiring{namespace="pdf",pod="a"}': '2x90' },
+    quiet: { 'platen_api_keys_expiring{namespace="pdf",pod="a"}': '0x90' },
+    labels: { namespace: 'pdf' },
+    says: '2 ApiKeys expire within seven days.',
+  },
+]

@@ -1,0 +1,291 @@
+/** What the dashboards show: few panels, each of which tells whoever looks what to do next. docs/runbook.md names them by their titles. */
+
+export interface Panel {
+  readonly title: string
+  readonly description: string
+  /** Of Grafana: https://github.com/grafana/grafana/blob/main/packages/grafana-data/src/valueFormats/categories.ts lists them. */
+  readonly unit: 'reqps' | 'percentunit' | 's' | 'short' | 'cps' | 'dateTimeFromNow'
+  readonly queries: readonly { readonly expr: string; readonly legend: string }[]
+}
+
+export interface Dashboard {
+  readonly uid: string
+  readonly title: string
+  readonly description: string
+  /** What narrows it, beside the namespace: labels of one metric. */
+  readonly variables: { readonly metric: string; readonly labels: readonly string[] }
+  readonly panels: readonly Panel[]
+}
+
+const IN = 'namespace=~"$namespace"'
+const RATE = '[$__rate_interval]'
+const quantile = (of: string, metric: string, by = '') =>
+  `histogram_quantile(${of}, sum by (le${by}) (rate(${metric}_bucket{${IN}}${RATE})))`
+
+const CALLERS: readonly Panel[] = [
+  {
+    title: 'Requests',
+    description: 'Answers of the API by their class, without probes. 5xx has failing templates in it, too.',
+    unit: 'reqps',
+    queries: [
+      {
+        expr: `sum by (status) (rate(platen_http_requests_total{${IN},route=~"/api/.+"}${RATE}))`,
+        legend: '{{status}}',
+      },
+    ],
+  },
+  {
+    title: 'Requests that fail by the service',
+    description:
+      'The share of requests that is answered 500 or 503 by a fault of ours: what callers may reproach us with.',
+    unit: 'percentunit',
+    queries: [
+      {
+        expr: `sum(rate(platen_requests_refused_total{${IN},fault="operator"}${RATE})) / sum(rate(platen_http_requests_total{${IN},route=~"/api/.+"}${RATE}))`,
+        legend: 'of all',
+      },
+    ],
+  },
+  {
+    title: 'Refusals by code',
+    description: 'Answers that were refusals. docs/errors.md says what each code means and who can mend it.',
+    unit: 'reqps',
+    queries: [
+      {
+        expr: `sum by (code, fault) (rate(platen_requests_refused_total{${IN}}${RATE})) > 0 or sum by (code, fault) (rate(platen_requests_refused_total{${IN},code="RENDER_UNAVAILABLE"}${RATE}))`,
+        legend: '{{code}} ({{fault}})',
+      },
+    ],
+  },
+  {
+    title: 'Wait of sync callers',
+    description: 'From the queue to the answer. After ten seconds without a renderer the answer is 503.',
+    unit: 's',
+    queries: ['0.5', '0.95', '0.99'].map((of) => ({
+      expr: quantile(of, 'platen_sync_wait_seconds'),
+      legend: `quantile ${of}`,
+    })),
+  },
+]
+
+const QUEUE: readonly Panel[] = [
+  {
+    title: 'Oldest render',
+    description:
+      'How long ago the oldest render was accepted that is not done. It rises by a second each second where nothing is done.',
+    unit: 's',
+    queries: [
+      {
+        expr: `max by (engine, lane) (platen_queue_oldest_seconds{${IN}})`,
+        legend: '{{engine}} {{lane}}',
+      },
+    ],
+  },
+  {
+    title: 'Renders that wait',
+    description: 'Accepted and not done, by line: what renderers are scaled by.',
+    unit: 'short',
+    queries: [{ expr: `max by (engine, lane) (platen_queue_lag_renders{${IN}})`, legend: '{{engine}} {{lane}}' }],
+  },
+  {
+    title: 'Slots busy',
+    description:
+      'Of the slots of all renderers. One of each renderer is for sync renders alone, so async load leaves it free.',
+    unit: 'short',
+    queries: [
+      { expr: `sum by (engine) (platen_slots_busy{${IN}})`, legend: '{{engine}} busy' },
+      { expr: `sum by (engine) (platen_slots{${IN}})`, legend: '{{engine}} there' },
+    ],
+  },
+  {
+    title: 'Renders ended by outcome',
+    description: '`internal` and `expired` are faults of ours; the others are of templates, data or callers.',
+    unit: 'cps',
+    queries: [
+      {
+        expr: `sum by (outcome) (rate(platen_renders_ended_total{${IN}}${RATE}))`,
+        legend: '{{outcome}}',
+      },
+    ],
+  },
+  {
+    title: 'Time of a render',
+    description: 'The 95th percentile of the last attempt, without waiting.',
+    unit: 's',
+    queries: [{ expr: quantile('0.95', 'platen_render_duration_seconds', ', engine'), legend: '{{engine}}' }],
+  },
+  {
+    title: 'Memory of renderers',
+    description:
+      'The share of its limit that a container uses and cannot give back, browsers included. At 100 % it is killed.',
+    unit: 'percentunit',
+    queries: [
+      {
+        expr: `platen_memory_used_bytes{${IN}} / platen_memory_limit_bytes{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN},deployable="renderer"}`,
+        legend: '{{instance}}',
+      },
+    ],
+  },
+  {
+    title: 'Event loop held',
+    description: 'The longest time in the last minutes for which a process answered nobody.',
+    unit: 's',
+    queries: [
+      {
+        expr: `platen_event_loop_delay_max_seconds{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN}}`,
+        legend: '{{deployable}} {{instance}}',
+      },
+    ],
+  },
+]
+
+const AFTERWARDS: readonly Panel[] = [
+  {
+    title: 'Webhook calls by result',
+    description: '`ok` is a receiver that took it. All others are tried again by the schedule.',
+    unit: 'cps',
+    queries: [{ expr: `sum by (result) (rate(platen_webhook_attempts_total{${IN}}${RATE}))`, legend: '{{result}}' }],
+  },
+  {
+    title: 'Deliveries given up or put off',
+    description: 'Given up after all attempts, or put off: without a secret to sign with, or without room.',
+    unit: 'cps',
+    queries: [
+      {
+        expr: `sum by (status) (rate(platen_webhook_deliveries_ended_total{${IN},status=~"exhausted|gone|blocked"}${RATE}))`,
+        legend: '{{status}}',
+      },
+      {
+        expr: `sum by (reason) (rate(platen_webhook_deferrals_total{${IN}}${RATE}))`,
+        legend: 'put off: {{reason}}',
+      },
+    ],
+  },
+  {
+    title: 'Events not in Redis yet',
+    description: 'Until they are, quotas are looked at without what was charged last.',
+    unit: 'short',
+    queries: [{ expr: `sum(platen_projection_lag_events{${IN}})`, legend: 'events' }],
+  },
+]
+
+const SETTINGS: readonly Panel[] = [
+  {
+    title: 'Operators that lead',
+    description: 'One. At 0 nothing that is declared comes into force.',
+    unit: 'short',
+    queries: [{ expr: `sum by (namespace) (leader_election_master_status{${IN}})`, legend: '{{namespace}}' }],
+  },
+  {
+    title: 'Age of settings',
+    description: 'How long ago each API process last knew its settings to be those published.',
+    unit: 's',
+    queries: [{ expr: `platen_directory_age_seconds{${IN}}`, legend: '{{instance}}' }],
+  },
+  {
+    title: 'Reconciles that fail',
+    description: 'By controller, and what somebody else had changed and was put right.',
+    unit: 'cps',
+    queries: [
+      {
+        expr: `sum by (controller) (rate(controller_runtime_reconcile_errors_total{${IN}}${RATE}))`,
+        legend: '{{controller}}',
+      },
+      { expr: `sum by (kind) (rate(platen_operator_repairs_total{${IN}}${RATE}))`, legend: 'put right: {{kind}}' },
+    ],
+  },
+  {
+    title: 'Resources that wait',
+    description: 'Keys that wait for a worker of the operator; it should come down to 0.',
+    unit: 'short',
+    queries: [{ expr: `sum by (name) (workqueue_depth{${IN}})`, legend: '{{name}}' }],
+  },
+  {
+    title: 'Redis',
+    description: 'Processes that reach Redis, of those that use it.',
+    unit: 'short',
+    queries: [
+      { expr: `sum(platen_redis_up{${IN}})`, legend: 'reach it' },
+      { expr: `count(platen_redis_up{${IN}})`, legend: 'use it' },
+    ],
+  },
+  {
+    title: 'What expires',
+    description: 'How long the certificates of CA files have, and how many ApiKeys expire within a week.',
+    unit: 'short',
+    queries: [
+      {
+        expr: `(min by (vouches_for) (platen_certificate_expiry_timestamp_seconds{${IN}}) - time()) / 86400`,
+        legend: 'days of the CA file for {{vouches_for}}',
+      },
+      { expr: `max(platen_api_keys_expiring{${IN}})`, legend: 'ApiKeys' },
+    ],
+  },
+]
+
+const OF_TENANT = `${IN},tenant=~"$tenant",template=~"$template"`
+const RENDERS = 'platen_tenant_renders_total'
+const LIVE = `${OF_TENANT},environment="live"`
+const BY_TEMPLATE = 'template_error|render_timeout|render_crashed|page_limit|asset_unavailable'
+
+const TENANTS: readonly Panel[] = [
+  {
+    title: 'Renders by tenant',
+    description: 'Live renders that came to their end, whatever end.',
+    unit: 'cps',
+    queries: [{ expr: `sum by (tenant) (rate(${RENDERS}{${LIVE}}${RATE}))`, legend: '{{tenant}}' }],
+  },
+  {
+    title: 'Share that fails by template',
+    description: 'Of the live renders of a template, those that fail by its source, its data or its files.',
+    unit: 'percentunit',
+    queries: [
+      {
+        expr: `sum by (tenant, template) (rate(${RENDERS}{${LIVE},outcome=~"${BY_TEMPLATE}"}${RATE})) / sum by (tenant, template) (rate(${RENDERS}{${LIVE}}${RATE}))`,
+        legend: '{{tenant}} {{template}}',
+      },
+    ],
+  },
+  {
+    title: 'Failures by outcome',
+    description: 'Live renders that did not succeed. docs/errors.md says what each outcome means.',
+    unit: 'cps',
+    queries: [
+      { expr: `sum by (outcome) (rate(${RENDERS}{${LIVE},outcome!="succeeded"}${RATE}))`, legend: '{{outcome}}' },
+    ],
+  },
+  {
+    title: 'Templates that are used most',
+    description: 'The ten with the most live renders in the time that is shown.',
+    unit: 'short',
+    queries: [
+      {
+        expr: `topk(10, sum by (tenant, template) (increase(${RENDERS}{${LIVE}}[$__range])))`,
+        legend: '{{tenant}} {{template}}',
+      },
+    ],
+  },
+  {
+    title: 'Live and sandbox',
+    description: 'Renders by the environment of the key they were asked for with.',
+    unit: 'cps',
+    queries: [{ expr: `sum by (environment) (rate(${RENDERS}{${OF_TENANT}}${RATE}))`, legend: '{{environment}}' }],
+  },
+]
+
+export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
+  platform: {
+    uid: 'platen-platform',
+    title: 'Platen: platform',
+    description: 'What callers feel, what waits, and what the processes are about. docs/runbook.md says what to do.',
+    variables: { metric: 'platen_build_info', labels: [] },
+    panels: [...CALLERS, ...QUEUE, ...AFTERWARDS, ...SETTINGS],
+  },
+  tenants: {
+    uid: 'platen-tenants',
+    title: 'Platen: tenants',
+    description: 'Who renders what, and whose templates fail. It is empty unless PLATEN_TENANT_METRICS is on.',
+    variables: { metric: RENDERS, labels: ['tenant', 'template'] },
+    panels: TENANTS,
+  },
+}
