@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { readText } from '../architecture/source-tree.ts'
 import { CHART, type KubeObject, ofKind, rendered } from './helm.ts'
 
 const RULES = { monitoring: { rules: { enabled: true } } }
@@ -39,4 +40,21 @@ test('each dashboard is a ConfigMap that the sidecar of Grafana finds', async ()
     const map = maps.find(({ metadata }) => metadata.name === `platen-dashboard-${name}`)
     expect(JSON.parse(map?.['data'][`platen-${name}.json`])).toEqual(JSON.parse(read(`dashboard/${name}.json`)))
   }
+})
+
+test('the runbook asks for Deployments, components and ScaledObjects that there are', async () => {
+  const objects = await rendered()
+  const names = new Set(objects.map(({ kind, metadata }) => `${kind.toLowerCase()} ${metadata.name}`))
+  const components = new Set(
+    ofKind(objects, 'Deployment').map(({ spec }) => spec.template.metadata.labels['app.kubernetes.io/component']),
+  )
+  const runbook = readText('docs/runbook.md')
+  const asked = [...runbook.matchAll(/app\.kubernetes\.io\/component=([\w-]+)/g)].map(([, component]) => component)
+  expect(asked.length).toBeGreaterThan(5)
+  expect(asked.filter((component) => !components.has(component))).toEqual([])
+  const named = [...runbook.matchAll(/\b(deployment|scaledobject) (platen-[\w-]+)/g)].map(
+    ([, kind, name]) => `${kind} ${name}`,
+  )
+  expect(named.length).toBeGreaterThan(2)
+  expect(named.filter((name) => !names.has(name))).toEqual([])
 })

@@ -1,6 +1,6 @@
 /** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readText } from '../architecture/source-tree.ts'
+import { expectDocumented } from '../monitoring/documented.ts'
 import { expectHeldLoopTold } from '../time/hold-loop.ts'
 import { until } from '../time/until.ts'
 import type { Deployable } from '../topology/cluster/cluster.ts'
@@ -58,12 +58,7 @@ test.for<[Deployable, object, string]>([
 })
 
 test.for<Deployable>(['api', 'renderer', 'webhooks'])('%s counts what is documented of it', async (name) => {
-  const { body } = await ask(name, '/metrics')
-  const served = [...body.matchAll(/^# TYPE (platen_\w+)/gm)].map(([, metric = '']) => metric)
-  const rows = readText('docs/operations.md').matchAll(/^\| `(platen_\w+)` \| ([^|]+) \|/gm)
-  const own = new Set(['all', 'all in a cluster', name, `${name} in a cluster`])
-  const documented = [...rows].flatMap(([, metric = '', of = '']) => (own.has(of) ? [metric] : []))
-  expect(served.toSorted()).toEqual(documented.toSorted())
+  expectDocumented(name, (await ask(name, '/metrics')).body)
 })
 
 test('webhooks tell what waits in the queue', async () => {

@@ -2,7 +2,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Outcome } from '@platen/contract/render.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
-import { aFailure, aRecord, CERTIFICATE, NOON } from '../../../test/fixture/build.ts'
+import { aFailure, aRecord, CERTIFICATE, CERTIFICATE_SOONER, NOON } from '../../../test/fixture/build.ts'
 import { apiMeter } from './api.ts'
 import { gaugeCertificates } from './deployable/certificate.ts'
 import { openMetrics } from './metrics.ts'
@@ -199,7 +199,7 @@ test('deliveries that are put off are counted by why', async () => {
 
 test('a CA file is told by the first of its certificates that expires, and one that is not set is not', async () => {
   const { metrics, told } = opened()
-  gaugeCertificates(metrics, { kafka: `${CERTIFICATE}${CERTIFICATE}`, redis: undefined })
-  const end = Date.UTC(2037, 10, 5, 23, 48, 7) / 1000
+  gaugeCertificates(metrics, { kafka: `${CERTIFICATE}${CERTIFICATE_SOONER}`, redis: undefined })
+  const end = Date.UTC(2029, 4, 12, 0, 20, 13) / 1000
   expect(await told('certificate')).toEqual([`platen_certificate_expiry_timestamp_seconds{vouches_for="kafka"} ${end}`])
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectDocumented } from '../../monitoring/documented.ts'
 import { expectHeldLoopTold } from '../../time/hold-loop.ts'
 import { until } from '../../time/until.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
@@ -41,6 +42,11 @@ const SOON = () => AbortSignal.timeout(5000)
 const META = 'platen:{directory}:meta'
 const epoch = async () => Number(await rig.redis.call((client) => client.hget(META, 'epoch'), SOON()))
 const mark = () => rig.redis.call((client) => client.hget(META, 'mark'), SOON())
+
+test('an operator counts what is documented of it', async () => {
+  const { operator: leader } = await rig.rested()
+  expectDocumented('operator', await (await fetch(`http://127.0.0.1:${leader.ports[1]}/metrics`)).text())
+})
 
 test('an operator tells for how long its event loop was held', async () => {
   const { operator: leader } = await rig.rested()

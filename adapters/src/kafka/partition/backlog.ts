@@ -2,6 +2,7 @@
  * How much waits in each line of the queue, and for how long, asked of Kafka itself: renderers know of what they have fetched, and
  * where none is left nobody else would tell.
  */
+import { abortable } from '@platen/contract/bell.ts'
 import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
 import { ENGINES, type Engine, LANES, type Lane } from '@platen/contract/render.ts'
 import type { Admin } from 'kafkajs'
@@ -35,7 +36,8 @@ export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly
   const follow = async () => {
     while (!signal.aborted) {
       try {
-        seen = { lines: await lookAtBacklog(connection, prefix), at: clock.monotonic() }
+        // kafkajs goes on asking for a while where nobody answers, and whoever closes this does not wait for it.
+        seen = { lines: await abortable(lookAtBacklog(connection, prefix), signal), at: clock.monotonic() }
       } catch (err) {
         log.debug({ err }, 'queue not looked at')
       }
