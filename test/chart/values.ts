@@ -54,7 +54,7 @@ export const MATRIX: Readonly<Record<string, Values>> = {
       podMonitor: true,
       labels: { release: 'prometheus' },
       rules: { enabled: true, runbookUrl: 'https://wiki.example.com/platen' },
-      dashboards: { enabled: true, labels: { grafana: 'yes' }, annotations: { grafana_folder: 'Platen' } },
+      dashboards: { enabled: true, labels: { dashboards: 'platen' }, annotations: { grafana_folder: 'Platen' } },
       tenants: true,
     },
     test: { secretName: 'platen-test-key', data: { number: '2026-7' } },
