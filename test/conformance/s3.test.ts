@@ -10,7 +10,9 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { manifestKey } from '@platen/contract/render.ts'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { aRenderId, NOON } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { all } from './harness.ts'
@@ -178,6 +180,20 @@ describe('the artifact store on an S3 that', () => {
     expect(answers).toStrictEqual([])
   })
 
+  test.for([
+    ['has shards', NOON],
+    ['has none', NOON - 1],
+  ] as const)('has nothing of a render that %s is asked once', async ([, issuedAt], { signal }) => {
+    await using empty = await aGoodStartThen((_, response) => {
+      response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
+    })
+    using store = await openAt({ endpoint: empty.endpoint }, signal)
+    const before = empty.asked()
+    const manifest = { bucket: 'platen', key: manifestKey(aRenderId(issuedAt)) }
+    expect(await store.get(manifest, signal)).toBeUndefined()
+    expect(empty.asked() - before).toBe(1)
+  })
+
   test('breaks off in the middle of an object is Unavailable', async ({ signal }) => {
     await using bad = await aGoodStartThen((_, response) => {
       response.writeHead(200, { 'content-length': 100 }).write('half', () => response.destroy())
@@ -276,7 +292,8 @@ async function anS3(answer: (...exchange: Parameters<RequestListener>) => void):
 function aGoodStartThen(answer: RequestListener): Promise<Endpoint> {
   return anS3((request, response) => {
     request.resume()
-    if (!request.url?.includes('/.installation')) answer(request, response)
+    if (request.url?.includes('/.sharded-since')) response.end(new Date(NOON).toISOString())
+    else if (!request.url?.includes('/.installation')) answer(request, response)
     else if (request.method === 'GET') response.end(HOME.installation)
     else if (request.method === 'HEAD') response.end()
     else response.writeHead(412).end('<Error><Code>PreconditionFailed</Code></Error>')

@@ -1,5 +1,6 @@
 /**
- * Objects in S3, each under its own bucket and key behind one prefix for the whole installation, and presigned URLs.
+ * Objects in S3, each under its own bucket and key behind one prefix for the whole installation and with a shard before its id, and
+ * presigned URLs.
  *
  * "Exactly one creator" stands on `If-None-Match: *`, which some stores take and ignore; the store is opened only where it is honoured.
  * Objects are written in one piece: an object appears whole or not at all.
@@ -14,6 +15,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import type { Instant } from '@platen/contract/brand.ts'
 import { contentDisposition } from '@platen/contract/file-name.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -24,6 +26,7 @@ import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render
 import { connectS3, nameOf, type S3Connection, type S3Options, statusOf } from './connect.ts'
 import type { Home } from './home.ts'
 import { claimPrefix } from './installation.ts'
+import { plainKey, shardedKey } from './shard.ts'
 
 export interface S3ArtifactStoreOptions extends S3Options {
   readonly home: Home
@@ -47,8 +50,8 @@ export async function openS3ArtifactStore(
   const connection = connectS3(options, options.clock)
   try {
     const objects = objectsOf(connection, options)
-    await claimPrefix(objects, options.home, signal)
-    return storeOf(objects, connection, options)
+    const shardedSince = await claimPrefix(objects, options, signal)
+    return storeOf(objects, connection, { ...options, shardedSince })
   } catch (cause) {
     connection[Symbol.dispose]()
     throw cause
@@ -61,13 +64,13 @@ type Objects = Pick<ArtifactStore, 'create' | 'get'>
 function storeOf(
   objects: Objects,
   connection: S3Connection,
-  options: S3ArtifactStoreOptions,
+  options: S3ArtifactStoreOptions & { readonly shardedSince: Instant },
 ): ArtifactStore & Disposable {
   const { client, publicClient, call } = connection
-  const { clock, home } = options
+  const { clock, home, shardedSince } = options
   const placeOf = (address: ArtifactAddress): ArtifactAddress => {
     assert(isArtifactAddress(address), 'not an artifact address')
-    return { bucket: address.bucket, key: home.prefix + address.key }
+    return { bucket: address.bucket, key: home.prefix + shardedKey(address.key, shardedSince) }
   }
   return {
     async put(address, bytes, signal) {
@@ -89,8 +92,9 @@ function storeOf(
       const { key } = placeOf({ bucket, key: `${prefix}name` })
       const Prefix = key.slice(0, -'name'.length)
       for await (const found of keysBelow(connection, { Bucket: bucket, Prefix }, signal)) {
-        const address = { bucket, key: found.slice(home.prefix.length) }
-        if (isArtifactAddress(address)) yield address
+        const plain = plainKey(found.slice(home.prefix.length), shardedSince)
+        // A folder of shards may be named as the folder of a tenant in it.
+        if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
       }
     },
     async presign(address, { expiresAt, filename }, signal) {

@@ -1,10 +1,14 @@
 /**
  * Whether the store can stand on an S3, found out at start: the bucket is there, the credentials are good, no other installation has
- * the prefix, and of two creators one is refused.
+ * the prefix, and of two creators one is refused. And since when its ids have shards, which is agreed on once.
  */
 import assert from 'node:assert/strict'
+import type { Instant } from '@platen/contract/brand.ts'
+import { INSTANT_FORM, readInstant } from '@platen/contract/instant.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { codeOf, nameOf, statusOf } from './connect.ts'
 import { type Home, isPrefix } from './home.ts'
 
@@ -15,28 +19,41 @@ export class S3Unfit extends Error {
 
 /** No artifact's name begins with a dot. */
 const MARKER = '.installation'
+const SHARDED_SINCE = '.sharded-since'
+/**
+ * How long an installation that had no shards goes on without them. Processes from before know of none: until they are gone, all have
+ * to write where all look.
+ */
+const SHARDED_AFTER_MS = 24 * 3600 * 1000
 /** What stands in the marker may be somebody else's object. */
 const NAME_CHARS_SHOWN_MAX = 200
 
 /** What a store says that has never heard of a header; of the 500s the one that does not pass. */
 const NOT_IMPLEMENTED = 501
 
-/** Takes the prefix for this installation; again and again is fine. Throws `S3Unfit`, or `Unavailable` where nobody answers. */
+type Objects = Pick<ArtifactStore, 'create' | 'get'>
+
+/**
+ * Takes the prefix for this installation; again and again is fine. Gives the instant since which its ids have shards, the same to all
+ * its processes. Throws `S3Unfit`, or `Unavailable` where nobody answers.
+ */
 export async function claimPrefix(
-  objects: Pick<ArtifactStore, 'create' | 'get'>,
-  { bucket, prefix, installation }: Home,
+  objects: Objects,
+  { home: { bucket, prefix, installation }, clock }: { readonly home: Home; readonly clock: Pick<Clock, 'now'> },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Instant> {
   assert(isPrefix(prefix), 'a prefix is empty or ends in a slash')
   const marker = { bucket, key: prefix + MARKER }
-  const name = new TextEncoder().encode(installation)
-  const owner = async () => {
-    const bytes = await objects.get(marker, signal)
-    return bytes && new TextDecoder().decode(bytes)
-  }
+  const sinceMarker = { bucket, key: prefix + SHARDED_SINCE }
+  const name = bytesOf(installation)
+  const owner = () => read(objects, marker, signal)
   try {
     // Read first: where If-None-Match is ignored, creating would take the prefix away from its owner.
-    if ((await owner()) === undefined) await objects.create(marker, name, signal)
+    if ((await owner()) === undefined) {
+      // Before the name: whoever finds the prefix taken finds that it has had shards from the beginning.
+      await objects.create(sinceMarker, instantBytes(0), signal)
+      await objects.create(marker, name, signal)
+    }
     const found = await owner()
     if (found !== installation) {
       const place = prefix === '' ? `the bucket ${bucket}` : `${prefix} in the bucket ${bucket}`
@@ -47,9 +64,39 @@ export async function claimPrefix(
         'this S3 ignores If-None-Match: two processes would both believe that they have created an object',
       )
     }
+    return await shardedSince(objects, sinceMarker, { otherwise: clock.now() + SHARDED_AFTER_MS, signal })
   } catch (error) {
     throw asUnfit(error, bucket)
   }
+}
+
+/** Since when ids have shards, as the first process to ask has written it down. */
+async function shardedSince(
+  objects: Objects,
+  marker: ArtifactAddress,
+  { otherwise, signal }: { readonly otherwise: Instant; readonly signal: AbortSignal },
+): Promise<Instant> {
+  let text = await read(objects, marker, signal)
+  if (text === undefined) {
+    await objects.create(marker, instantBytes(otherwise), signal)
+    text = await read(objects, marker, signal)
+  }
+  const since = readInstant(text ?? '')
+  if (since === undefined) throw new S3Unfit(`${marker.key} in the bucket ${marker.bucket} is not ${INSTANT_FORM}`)
+  return since
+}
+
+async function read(objects: Objects, marker: ArtifactAddress, signal: AbortSignal): Promise<string | undefined> {
+  const bytes = await objects.get(marker, signal)
+  return bytes && new TextDecoder().decode(bytes)
+}
+
+function instantBytes(instant: Instant): Uint8Array {
+  return bytesOf(new Date(instant).toISOString())
+}
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
 }
 
 /** What S3 refuses at start it will refuse later too; what did not answer may. */
