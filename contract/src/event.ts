@@ -1,4 +1,4 @@
-/** What happened to a render: the facts that webhooks and quota are made from. Kept 40 days or more. */
+/** What happened to a render: the facts that webhooks and quota are made from. Kept for a month of quota, and longer. */
 import { createHmac } from 'node:crypto'
 import type { Manifest } from './render.ts'
 import { renderIdBytes, renderUuid, uuidOf } from './render-id.ts'

@@ -79,8 +79,12 @@ export const KAFKA_BACKLOG_EVERY_MS = 15 * SECOND_MS
 /** The same on the sync lane, whose callers wait for seconds. */
 export const KAFKA_SYNC_KEPT_MS = 3600 * SECOND_MS
 
-/** How long events are kept: 40 days are promised, and a segment goes only when all in it is old. */
+/** How long events are kept, unless the topic is made for less or more. */
 export const KAFKA_EVENTS_KEPT_MS = 45 * DAY_MS
+
+/** Charges of a month are made from its events, and the longest has 31 days. More than a year is of no use to anything here. */
+export const KAFKA_EVENT_DAYS_MIN = 32
+export const KAFKA_EVENT_DAYS_MAX = 400
 
 /** A dead letter is its original and a little more, so it needs more room than the broker's megabyte. */
 export const KAFKA_DEAD_BYTES_MAX = 2048 * KIB

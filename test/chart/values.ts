@@ -12,6 +12,9 @@ export const MATRIX: Readonly<Record<string, Values>> = {
       topicPrefix: 'pdf.',
       partitions: 48,
       replication: 3,
+      inSyncMin: 2,
+      eventPartitions: 24,
+      eventDays: 60,
       tls: true,
       sasl: 'scram-sha-512',
       secretName: 'kafka',
@@ -115,6 +118,13 @@ export const REFUSED: readonly (readonly [what: string, values: Values, says: Re
     { kafka: { brokers: ['kafka:9092'], partitions: 6 } },
     /12, and its topics have 6 partitions/,
   ],
+  [
+    'more copies to write than there are',
+    { kafka: { brokers: ['kafka:9092'], inSyncMin: 2 } },
+    /kafka\.inSyncMin needs a kafka\.replication as high/,
+  ],
+  ['events kept for less than a month', { kafka: { brokers: ['kafka:9092'], eventDays: 31 } }, /eventDays/],
+  ['more partitions than the processes take', { kafka: { brokers: ['kafka:9092'], partitions: 201 } }, /partitions/],
   [
     'no renderer for sync renders',
     { renderers: { html: { engine: 'html', minReplicas: 0 } } },

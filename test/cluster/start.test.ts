@@ -16,6 +16,7 @@ import { explain } from '@platen/adapters/system/run.ts'
 import * as api from '@platen/api/config.ts'
 import * as renderer from '@platen/renderer/config.ts'
 import * as webhooks from '@platen/webhooks/config.ts'
+import { ConfigResourceTypes } from 'kafkajs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import { spawnService } from '../topology/embedded.ts'
@@ -42,8 +43,8 @@ interface World {
   readonly redis: RedisServer
   readonly s3: S3Server
   readonly secured: KafkaServer
-  /** Of the run, and where its topics are good and where one of them has too few partitions. */
-  readonly kafka: { readonly broker: string; readonly good: string; readonly narrow: string }
+  /** Of the run, and where its topics are good, where one of them has too few partitions, and where there are none yet. */
+  readonly kafka: { readonly broker: string; readonly good: string; readonly narrow: string; readonly fresh: string }
   /** Where an S3 is that takes If-None-Match for nothing. */
   readonly forgetful: string
   readonly caFile: string
@@ -64,8 +65,8 @@ beforeAll(async () => {
   await writeFile(caFile, secured.access?.tls.ca ?? '')
   await takePrefix(s3, 'taken/')
   const { broker } = await kafkaOfRun()
-  const kafka = { broker, good: freeTopicPrefix(), narrow: freeTopicPrefix() }
-  stack.defer(() => removeTopics(broker, [kafka.good, kafka.narrow]))
+  const kafka = { broker, good: freeTopicPrefix(), narrow: freeTopicPrefix(), fresh: freeTopicPrefix() }
+  stack.defer(() => removeTopics(broker, [kafka.good, kafka.narrow, kafka.fresh]))
   await makeTopic(broker, `${kafka.narrow}render.html.sync`)
   world = { redis, s3, kafka, secured, forgetful: await forgetfulBefore(s3.endpoint, stack), caFile }
   // S3's client reads them there.
@@ -233,6 +234,30 @@ test.for(EACH)(
     expect({ code: await ended.then(([code]) => code as number | null), log: told(log) }).toEqual({ code: 0, log: '' })
   },
 )
+
+test('makes its topics as its settings say', async ({ signal }) => {
+  const { fresh: prefix } = world.kafka
+  const variables = {
+    ...settingsOn(world),
+    PLATEN_KAFKA_TOPIC_PREFIX: prefix,
+    PLATEN_KAFKA_PARTITIONS: '4',
+    PLATEN_KAFKA_EVENT_PARTITIONS: '3',
+    PLATEN_KAFKA_EVENT_DAYS: '33',
+    PLATEN_LOG_LEVEL: 'error',
+  }
+  await using stack = new AsyncDisposableStack()
+  const config = renderer.readConfig(variables)
+  await openProcess({ deployable: 'renderer', config, stack, variables, known: renderer.SETTINGS })
+  await using connection = await connectTo(world.kafka.broker, signal)
+  const admin = await connection.admin()
+  const [bulk, events] = [`${prefix}render.html.bulk`, `${prefix}render.events`]
+  const { topics } = await admin.fetchTopicMetadata({ topics: [bulk, events] })
+  const partitions = topics.map((topic) => [topic.name, topic.partitions.length])
+  expect(Object.fromEntries(partitions)).toEqual({ [bulk]: 4, [events]: 3 })
+  const resources = [{ type: ConfigResourceTypes.TOPIC, name: events, configNames: ['retention.ms'] }]
+  const described = await admin.describeConfigs({ resources, includeSynonyms: false })
+  expect(described.resources[0]?.configEntries[0]?.configValue).toBe(String(33 * 24 * 60 * 60 * 1000))
+})
 
 async function ends(name: Name, settings: Settings, signal: AbortSignal) {
   const child = spawnService(settings, [join(ROOT, name, 'src/main.ts')])

@@ -11,6 +11,8 @@ import { hasServer } from '../topology/server/binary.ts'
 import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
 import { connectTo, describeOnKafka } from './kafka-harness.ts'
 
+const DAY_MS = 24 * 60 * 60 * 1000
+
 describeOnKafka('a connection to Kafka', (kafka) => {
   test('is refused at once where nobody listens, with the address', async () => {
     const connecting = connectTo({ broker: '127.0.0.1:1' })
@@ -68,11 +70,25 @@ describeOnKafka('the topics in Kafka', (kafka) => {
       }
     }
     expect(await offsetsOf(connection, `${prefix}render.events.webhooks`, `${prefix}render.events`)).toHaveLength(12)
-    const days = 24 * 60 * 60 * 1000
     const events = await configOf(connection, `${prefix}render.events`)
-    expect(Number(events['retention.ms'])).toBeGreaterThanOrEqual(40 * days)
+    expect(Number(events['retention.ms'])).toBeGreaterThanOrEqual(40 * DAY_MS)
     expect(events['cleanup.policy']).toBe('delete')
     expect(Number((await configOf(connection, `${prefix}render.dead`))['max.message.bytes'])).toBe(2 * 1024 * 1024)
+  })
+
+  test('are made as they are asked for: partitions, days of events, and copies that count', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    const settings = { prefix: kafka.prefix(), partitions: { events: 5 }, eventsKeptMs: 33 * DAY_MS, inSyncMin: 2 }
+    const topics = renderTopics(settings, ['webhooks']).filter(({ name }) => /events|html.bulk/.test(name))
+    await prepareTopics(connection, topics, { settings, signal })
+    const [events, bulk] = ['render.events', 'render.html.bulk'].map((name) => settings.prefix + name)
+    assert(events !== undefined && bulk !== undefined)
+    expect(await offsetsOf(connection, `${events}.webhooks`, events)).toHaveLength(5)
+    expect(await configOf(connection, events)).toMatchObject({
+      'retention.ms': String(33 * DAY_MS),
+      'min.insync.replicas': '2',
+    })
+    expect(await configOf(connection, bulk)).toMatchObject({ 'min.insync.replicas': '2' })
   })
 
   test('may be prepared by several processes at once, and again', async ({ signal }) => {

@@ -37,6 +37,10 @@ export interface TopicSettings {
   readonly partitions?: Partial<Record<Lane | 'events', number>> | undefined
   /** How many brokers have a copy; the brokers' own default if absent. */
   readonly replicas?: number | undefined
+  /** How many of those have to have a record before it counts as written; the brokers' own default if absent. */
+  readonly inSyncMin?: number | undefined
+  /** How long the event log keeps events. */
+  readonly eventsKeptMs?: number | undefined
 }
 
 /** Kafka can be reached and its topics are not what they have to be; the message says what the operator has to mend. */
@@ -63,7 +67,10 @@ export function readerGroup(reader: string): string {
 }
 
 /** The topics of renders and their events; `readers` are the names under which the event log is read. */
-export function renderTopics({ partitions }: TopicSettings, readers: readonly string[]): readonly Topic[] {
+export function renderTopics(
+  { partitions, eventsKeptMs }: TopicSettings,
+  readers: readonly string[],
+): readonly Topic[] {
   const lines = ENGINES.flatMap((engine) =>
     LANES.map((lane) => ({
       name: lineTopic(engine, lane),
@@ -82,7 +89,7 @@ export function renderTopics({ partitions }: TopicSettings, readers: readonly st
     name: EVENT_TOPIC,
     partitions: partitions?.events ?? PARTITIONS.events,
     groups: readers.map(readerGroup),
-    config: deletedAfter(KAFKA_EVENTS_KEPT_MS),
+    config: deletedAfter(eventsKeptMs ?? KAFKA_EVENTS_KEPT_MS),
   }
   return [...lines, dead, events]
 }
@@ -139,13 +146,14 @@ async function missingOf(admin: Admin, wanted: readonly Topic[]): Promise<readon
   return wanted.filter(({ name }) => !there.has(name))
 }
 
-async function create(admin: Admin, missing: readonly Topic[], { replicas }: TopicSettings): Promise<void> {
+async function create(admin: Admin, missing: readonly Topic[], { replicas, inSyncMin }: TopicSettings): Promise<void> {
+  const common = inSyncMin === undefined ? {} : { 'min.insync.replicas': String(inSyncMin) }
   const configs = missing.map(
     ({ name, partitions, config }): ITopicConfig => ({
       topic: name,
       numPartitions: partitions,
       replicationFactor: replicas ?? -1,
-      configEntries: Object.entries(config).map(([key, value]) => ({ name: key, value })),
+      configEntries: Object.entries({ ...common, ...config }).map(([key, value]) => ({ name: key, value })),
     }),
   )
   // One by one, as of several kafkajs says only that some could not be made.

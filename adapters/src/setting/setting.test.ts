@@ -114,6 +114,9 @@ describe('the settings of the connections', () => {
     [{ PLATEN_KAFKA_TOPIC_PREFIX: 'pdf.' }, { kafka: { topicPrefix: 'pdf.' } }],
     [{ PLATEN_KAFKA_PARTITIONS: '48' }, { kafka: { partitions: 48 } }],
     [{ PLATEN_KAFKA_REPLICATION: '3' }, { kafka: { replicas: 3 } }],
+    [{ PLATEN_KAFKA_REPLICATION: '3', PLATEN_KAFKA_IN_SYNC_MIN: '3' }, { kafka: { replicas: 3, inSyncMin: 3 } }],
+    [{ PLATEN_KAFKA_EVENT_PARTITIONS: '24' }, { kafka: { eventPartitions: 24 } }],
+    [{ PLATEN_KAFKA_EVENT_DAYS: '32' }, { kafka: { eventDays: 32 } }],
   ])('take %o', ([variables, wanted]) => {
     expect(read(variables)).toMatchObject(wanted)
   })
@@ -150,6 +153,10 @@ describe('the settings of the connections', () => {
     ['PLATEN_KAFKA_TOPIC_PREFIX', 'hunter2 '],
     ['PLATEN_KAFKA_PARTITIONS', '0'],
     ['PLATEN_KAFKA_REPLICATION', 'hunter2'],
+    ['PLATEN_KAFKA_IN_SYNC_MIN', '2'],
+    ['PLATEN_KAFKA_EVENT_PARTITIONS', '201'],
+    ['PLATEN_KAFKA_EVENT_DAYS', '31'],
+    ['PLATEN_KAFKA_EVENT_DAYS', '401'],
     ['PLATEN_SEAL_KEY', 'hunter2'],
     ['PLATEN_SEAL_KEY', Buffer.alloc(31).toString('base64')],
     ['PLATEN_SEAL_KEY', Buffer.alloc(33).toString('base64')],

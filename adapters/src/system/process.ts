@@ -58,6 +58,7 @@ export interface ClusterProcess {
 }
 
 const SETTINGS_ASKED_EVERY_MS = 100
+const DAY_MS = 24 * 3600 * 1000
 
 /**
  * Resolves when there are settings, or `stop` has aborted. Without any, every tenant would look like one that is no more: what was
@@ -92,19 +93,14 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
       else log.warn({ err }, 'redis away')
     }),
   )
-  const { topicPrefix: prefix, partitions, replicas, ...brokers } = config.kafka
+  const { topics, connection } = kafkaOf(config.kafka)
   const kafka = stack.use(
-    await connectKafka({ ...brokers, clientId: `platen-${deployable}` }, { clock, log }, starting),
+    await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
   )
   const settingsLine = stack.use(await redis.line(REDIS_SETTINGS_CALL_MS_MAX, starting))
   const directory = stack.use(
     await openRedisDirectory({ redis: settingsLine, clock, log, ...(reader !== undefined && { reader }) }, starting),
   )
-  const topics = {
-    prefix,
-    replicas,
-    ...(partitions && { partitions: { sync: partitions, async: partitions, bulk: partitions } }),
-  }
   await prepareTopics(kafka, [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)], {
     settings: topics,
     signal: starting,
@@ -123,4 +119,20 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
     serviceBucket: config.s3.home.bucket,
     starting,
   }
+}
+
+/** The settings of Kafka, as those of a connection and of the topics. */
+function kafkaOf(settings: ConnectionSettings['kafka']) {
+  const { topicPrefix: prefix, partitions, replicas, inSyncMin, eventPartitions, eventDays, ...connection } = settings
+  const topics: TopicSettings = {
+    prefix,
+    replicas,
+    inSyncMin,
+    eventsKeptMs: eventDays && eventDays * DAY_MS,
+    partitions: {
+      ...(partitions && { sync: partitions, async: partitions, bulk: partitions }),
+      ...(eventPartitions && { events: eventPartitions }),
+    },
+  }
+  return { topics, connection }
 }

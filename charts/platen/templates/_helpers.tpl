@@ -88,6 +88,10 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_TOPIC_PREFIX" .topicPrefix) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_PARTITIONS" .partitions) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_REPLICATION" .replication) }}
+{{- if gt (int .inSyncMin) (int .replication) }}{{ fail "kafka.inSyncMin needs a kafka.replication as high: there cannot be more copies in sync than there are" }}{{ end }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_IN_SYNC_MIN" .inSyncMin) }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_EVENT_PARTITIONS" .eventPartitions) }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_EVENT_DAYS" .eventDays) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_TLS" (.tls | ternary "true" "")) }}
 {{- if .caSecretName }}
 - name: PLATEN_KAFKA_CA_FILE

@@ -1,6 +1,6 @@
 import type { RenderEvent } from '../event.ts'
 
-/** What happened to renders, in the order it was recorded, kept 40 days or more. */
+/** What happened to renders, in the order it was recorded, kept for a month of quota, and longer. */
 export interface EventLog {
   /** Resolves when the event is durable. An event appended again under its id is there at least once; readers drop repeats by id. */
   append(event: RenderEvent, signal: AbortSignal): Promise<void>

@@ -1,4 +1,5 @@
 /** Where Kafka is, as settings. */
+import { KAFKA_EVENT_DAYS_MAX, KAFKA_EVENT_DAYS_MIN } from '@platen/contract/kafka-limit.ts'
 import { CERTIFICATES, parseBoolean, parseHosts, parseInteger, readCertificates } from '../parse.ts'
 import type { SettingReader, SettingTable } from '../setting.ts'
 
@@ -35,6 +36,19 @@ export const KAFKA_SETTINGS = {
     default: "the brokers'",
     description: 'How many brokers have a copy of each topic, when it is made.',
   },
+  PLATEN_KAFKA_IN_SYNC_MIN: {
+    default: "the brokers'",
+    description:
+      'How many of those have to have a record before it counts as written (`min.insync.replicas`), when a topic is made; at most `PLATEN_KAFKA_REPLICATION`.',
+  },
+  PLATEN_KAFKA_EVENT_PARTITIONS: {
+    default: '12',
+    description: 'Partitions of `render.events`, when it is made: at most so many `webhooks` processes share it.',
+  },
+  PLATEN_KAFKA_EVENT_DAYS: {
+    default: '45',
+    description: `Days for which \`render.events\` keeps events, when it is made: ${KAFKA_EVENT_DAYS_MIN} to ${KAFKA_EVENT_DAYS_MAX}; charges of a month are made anew from them.`,
+  },
 } as const satisfies SettingTable
 
 export interface KafkaSettings {
@@ -49,6 +63,10 @@ export interface KafkaSettings {
   readonly partitions?: number
   /** Copies of each topic; absent = as the brokers have it. */
   readonly replicas?: number
+  /** Copies that make a record count as written; never without `replicas`. */
+  readonly inSyncMin?: number
+  readonly eventPartitions?: number
+  readonly eventDays?: number
 }
 
 const PORT_DEFAULT = 9092
@@ -66,16 +84,16 @@ export function readKafkaSettings(reader: SettingReader<keyof typeof KAFKA_SETTI
   if (ca !== undefined && !isTls) refuse('PLATEN_KAFKA_CA_FILE needs PLATEN_KAFKA_TLS=true')
   const topicPrefix =
     read('PLATEN_KAFKA_TOPIC_PREFIX', parsePrefix, 'letters, digits, dots, dashes and underscores, at most 100') ?? ''
-  const partitions = read(
-    'PLATEN_KAFKA_PARTITIONS',
-    (text) => parseInteger(text, [1, PARTITIONS_MAX]),
-    `a number from 1 to ${PARTITIONS_MAX}`,
-  )
-  const replicas = read(
-    'PLATEN_KAFKA_REPLICATION',
-    (text) => parseInteger(text, [1, REPLICAS_MAX]),
-    `a number from 1 to ${REPLICAS_MAX}`,
-  )
+  const numberFrom = (name: keyof typeof KAFKA_SETTINGS, [min, max]: readonly [number, number]) =>
+    read(name, (text) => parseInteger(text, [min, max]), `a number from ${min} to ${max}`)
+  const partitions = numberFrom('PLATEN_KAFKA_PARTITIONS', [1, PARTITIONS_MAX])
+  const replicas = numberFrom('PLATEN_KAFKA_REPLICATION', [1, REPLICAS_MAX])
+  const inSyncMin = numberFrom('PLATEN_KAFKA_IN_SYNC_MIN', [1, REPLICAS_MAX])
+  // With fewer copies than that, older brokers take nothing and newer ones silently ask for fewer.
+  if (inSyncMin !== undefined && inSyncMin > (replicas ?? 0))
+    refuse('PLATEN_KAFKA_IN_SYNC_MIN needs a PLATEN_KAFKA_REPLICATION as high')
+  const eventPartitions = numberFrom('PLATEN_KAFKA_EVENT_PARTITIONS', [1, PARTITIONS_MAX])
+  const eventDays = numberFrom('PLATEN_KAFKA_EVENT_DAYS', [KAFKA_EVENT_DAYS_MIN, KAFKA_EVENT_DAYS_MAX])
   if (brokers === undefined) return undefined
   return {
     brokers,
@@ -84,6 +102,9 @@ export function readKafkaSettings(reader: SettingReader<keyof typeof KAFKA_SETTI
     ...(isTls && { tls: { ...(ca !== undefined && { ca }) } }),
     ...(partitions !== undefined && { partitions }),
     ...(replicas !== undefined && { replicas }),
+    ...(inSyncMin !== undefined && { inSyncMin }),
+    ...(eventPartitions !== undefined && { eventPartitions }),
+    ...(eventDays !== undefined && { eventDays }),
   }
 }
 
