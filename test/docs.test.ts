@@ -34,6 +34,7 @@ import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
 import { SETTINGS as WEBHOOKS_SETTINGS } from '@platen/webhooks/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
+import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'
 import { expositions } from './monitoring/exposition.ts'
 
 test('docs/errors.md is the error catalog', async () => {
@@ -67,6 +68,11 @@ function documentWith(path: string, made: Readonly<Record<string, string>>): str
 test('docs/templates.md names the limits of a template as they are', async () => {
   const document = filled(readText('docs/templates.md'), 'limits', limitsTable())
   await expect(document).toMatchFileSnapshot('../docs/templates.md')
+})
+
+test('docs/sizing.md has the sizes that its formula gives', async () => {
+  const made = { sizes: sizesTable(), assumptions: assumptionsTable() }
+  await expect(documentWith('docs/sizing.md', made)).toMatchFileSnapshot('../docs/sizing.md')
 })
 
 function errorsDocument(): string {
@@ -183,6 +189,58 @@ function limitsTable(): string {
       ['html: memory of the page, its scripts included', mib(PAGE_MEMORY_BYTES_MAX)],
     ],
   )
+}
+
+/** For documents of each of these core milliseconds, so many a second. */
+const SIZED = { documents: [38, 69], perSecond: [1, 10, 100, 1000] } as const
+
+function sizesTable(): string {
+  const columns = SIZED.documents.flatMap((coreMsOfDocument) =>
+    SIZED.perSecond.map((perSecond) => ({
+      head: `${perSecond.toLocaleString('en')}/s of ${coreMsOfDocument} ms`,
+      size: sizeOf(perSecond, { ...ASSUMPTIONS, coreMsOfDocument }),
+    })),
+  )
+  const rows: readonly (readonly [string, (size: ReturnType<typeof sizeOf>) => string | number])[] = [
+    ['renderer pods, `minReplicas`', ({ renderers }) => renderers],
+    ['`kafka.partitions`, and `maxReplicas` at most', ({ partitions }) => partitions],
+    ['`autoscaling.lagPerReplica`', ({ lagPerReplica }) => lagPerReplica],
+    ['API pods', ({ apiPods }) => apiPods],
+    ['Kafka, disk of all brokers', ({ kafkaGib }) => gib(kafkaGib)],
+    ['Redis, of a core', ({ redisShare }) => `${(100 * redisShare).toFixed(1)} %`],
+    ['Redis, memory for charges', ({ redisGib }) => gib(redisGib)],
+    ['S3, writes a second', ({ putsPerSecond }) => amount(putsPerSecond)],
+    ['S3, stored', ({ s3Gib }) => gib(s3Gib)],
+    ['cores of pods, a month', ({ dollarsPerMonth }) => dollars(dollarsPerMonth.cores)],
+    ['S3 writes, a month', ({ dollarsPerMonth }) => dollars(dollarsPerMonth.puts)],
+    ['S3 storage, a month', ({ dollarsPerMonth }) => dollars(dollarsPerMonth.s3)],
+    ['disks of Kafka, a month', ({ dollarsPerMonth }) => dollars(dollarsPerMonth.disks)],
+  ]
+  return table(
+    ['', ...columns.map(({ head }) => head)],
+    rows.map(([name, cell]) => [name, ...columns.map(({ size }) => `${cell(size)}`)]),
+  )
+}
+
+function assumptionsTable(): string {
+  const { price, ...assumed } = ASSUMPTIONS
+  const rows = Object.entries({ ...assumed, ...price }).map(([name, value]) => [
+    `\`${name}\``,
+    value.toLocaleString('en'),
+  ])
+  return table(['assumption', 'value'], rows)
+}
+
+function amount(value: number): string {
+  return Number(value.toPrecision(2)).toLocaleString('en')
+}
+
+function gib(value: number): string {
+  return `${amount(value)} GiB`
+}
+
+function dollars(value: number): string {
+  return `$${amount(value)}`
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

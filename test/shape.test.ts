@@ -10,7 +10,8 @@ const DECISION_LINES_MAX = 60
 
 /**
  * Where each thing there is has its entry, so that a folder in between would only hide it: the root and test/, the nouns of the
- * contract and its ports, the adapters by what they are of, the suite of each port, the documents, and decisions, of which there are ever more.
+ * contract and its ports, the adapters by what they are of, the suite of each port, the documents, and decisions, of which there are
+ * ever more.
  */
 const UNCOUNTED = [
   '.',

@@ -18,6 +18,7 @@ import { neighbours } from './cluster/neighbours.ts'
 import { operator } from './cluster/operator/case.ts'
 import { projection } from './cluster/projection.ts'
 import { redisAway } from './cluster/redis-away.ts'
+import { scale } from './cluster/scale/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, quantile, type Result, race, timed } from './measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
@@ -233,6 +234,7 @@ export const CASES = {
   operator,
   projection,
   'redis-away': redisAway,
+  scale,
   schema,
   timing,
 } as const satisfies Record<string, Case>

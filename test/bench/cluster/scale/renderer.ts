@@ -1,0 +1,115 @@
+/** One renderer pod: its slots take renders by the rules of the product's own worker, `worker/slots.ts` and `worker/sync-line.ts`. */
+import { SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
+import type { RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import { LANES, type Lane } from '@platen/contract/render.ts'
+import { laneOrder, lanesNow, syncAlone, syncSlotsOf, type Turn, turnAfter } from '@platen/renderer/worker/slots.ts'
+import { openSyncLine } from '@platen/renderer/worker/sync-line.ts'
+import type { PartitionLine, Waiting } from './queue.ts'
+
+export interface RendererSize {
+  readonly cores: number
+  /** Renders at once; one sync render more may begin. */
+  readonly concurrency: number
+}
+
+export interface Renderer {
+  /** Takes what may begin now. Each ends `forMs` later, when `end` is called with it. */
+  begin(now: number, started: (render: Waiting, forMs: number) => void, refused: (render: Waiting) => void): void
+  end(render: Waiting): void
+  /** Gives back what was taken and not begun, and reads these partitions from now on. */
+  assign(lines: readonly PartitionLine[]): void
+  /** Taken and not begun. */
+  atHand(): number
+}
+
+/** A pod with no partitions yet. */
+export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
+  const slots = concurrency + 1
+  const syncSlots = syncSlotsOf(slots, LANES)
+  const turns: Turn[] = Array.from({ length: slots }, () => 0)
+  const free = new Set(turns.keys())
+  const slotOf = new Map<string, number>()
+  const load = { sync: 0, others: 0 }
+  let lines: readonly PartitionLine[] = []
+  let turn = 0
+  let atHand = new Map<string, { readonly render: Waiting; readonly line: PartitionLine }>()
+  let syncs = openLine()
+
+  function openLine() {
+    return openSyncLine(() => {
+      const taken = poll('sync')
+      if (taken === undefined) return undefined
+      atHand.set(taken.render.id, taken)
+      // Of a delivery the line looks at the tenant alone.
+      return { record: { id: taken.render.id, tenant: taken.render.tenant } } as unknown as RenderDelivery
+    })
+  }
+
+  /** The partitions take turns, as in the product's consumer. */
+  function poll(lane: Lane): { render: Waiting; line: PartitionLine } | undefined {
+    for (let i = 0; i < lines.length; i += 1) {
+      const line = lines[(turn + i) % lines.length]
+      const render = line?.lane === lane ? line.take() : undefined
+      if (line === undefined || render === undefined) continue
+      turn = (turn + i + 1) % lines.length
+      return { render, line }
+    }
+    return undefined
+  }
+
+  function take(lane: Lane, isLastSlot: boolean): Waiting | undefined {
+    if (lane !== 'sync') return poll(lane)?.render
+    const delivery = syncs.take(isLastSlot)
+    if (delivery === undefined) return undefined
+    const { render } = atHand.get(delivery.record.id) ?? {}
+    atHand.delete(delivery.record.id)
+    return render
+  }
+
+  return {
+    begin(now, started, refused) {
+      for (const slot of free) {
+        for (;;) {
+          const order = slot < syncSlots ? syncAlone() : laneOrder(turns[slot] ?? 0)
+          const lanes = lanesNow(order, { served: LANES, load, slots: slots - syncSlots })
+          const isLastSlot = load.sync + load.others === slots - 1
+          const render = lanes
+            .values()
+            .map((lane) => take(lane, isLastSlot))
+            .find((found) => found !== undefined)
+          if (render === undefined) break
+          turns[slot] = turnAfter(turns[slot] ?? 0, render.lane)
+          if (render.lane === 'sync' && now - render.acceptedAt > SYNC_TAKE_MS_MAX) {
+            syncs.ended(deliveryOf(render))
+            refused(render)
+            continue
+          }
+          load[render.lane === 'sync' ? 'sync' : 'others'] += 1
+          free.delete(slot)
+          slotOf.set(render.id, slot)
+          // More renders than cores share them.
+          started(render, render.serviceMs * Math.max(1, (load.sync + load.others) / cores))
+          break
+        }
+      }
+    },
+    end(render) {
+      load[render.lane === 'sync' ? 'sync' : 'others'] -= 1
+      if (render.lane === 'sync') syncs.ended(deliveryOf(render))
+      free.add(slotOf.get(render.id) ?? 0)
+      slotOf.delete(render.id)
+    },
+    assign(next) {
+      const back = Map.groupBy(atHand.values(), ({ line }) => line)
+      for (const [line, taken] of back) line.giveBack(taken.map(({ render }) => render))
+      atHand = new Map()
+      syncs = openLine()
+      lines = next
+    },
+    atHand: () => atHand.size,
+  }
+}
+
+function deliveryOf({ id, tenant }: Waiting): RenderDelivery {
+  return { record: { id, tenant } } as unknown as RenderDelivery
+}
