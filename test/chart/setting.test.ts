@@ -29,6 +29,7 @@ const READERS: readonly (readonly [path: RegExp, readers: readonly string[]])[] 
   [/^egress\./, RENDERERS],
   [/^chromium\.profileInstaller\./, []],
   [/^chromium\./, ['html']],
+  [/^monitoring\.tenants$/, RENDERERS],
   [/^webhooks\.allow/, ['api', 'webhooks']],
   // How many share the limits while Redis is away.
   [/^api\.(replicas|autoscaling\.enabled)$/, ['api']],
@@ -48,6 +49,7 @@ const CHANGED: Readonly<Record<string, unknown>> = {
   'rendererDefaults.tmpSize': '3Gi',
   'chromium.profileInstaller.kubeletDir': '/changed',
   'chromium.seccompProfile': { localhostProfile: 'changed.json' },
+  'monitoring.rules.runbookUrl': 'https://changed.test',
   'test.data': { changed: true },
 }
 

@@ -58,7 +58,16 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
 }
 
 /** They take minutes to build, and tests run meanwhile that do without. */
-const SLOW: readonly ServerName[] = ['etcd', 'kube-apiserver', 'kubectl', 'helm', 'helm3', 'kube-score', 'foreign-crds', 'promtool']
+const SLOW: readonly ServerName[] = [
+  'etcd',
+  'kube-apiserver',
+  'kubectl',
+  'helm',
+  'helm3',
+  'kube-score',
+  'foreign-crds',
+  'promtool',
+]
 
 /** The API server takes 4 to 8 minutes of two cores that have nothing else to do. */
 const BUILD_MS_MAX = 60 * 60_000

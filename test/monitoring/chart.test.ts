@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readText } from '../architecture/source-tree.ts'
-import { CHART, type KubeObject, ofKind, rendered } from './helm.ts'
+import { CHART, type KubeObject, ofKind, rendered } from '../chart/helm.ts'
 
 const RULES = { monitoring: { rules: { enabled: true } } }
 const DASHBOARDS = { monitoring: { dashboards: { enabled: true } } }
