@@ -44,8 +44,8 @@ images: ## build the images by docker, podman or buildah (REGISTRY=example.com/t
 	done
 
 node: node_modules/.package-lock.json ## start one real Kubernetes node, and install the chart on it with images of these files
-	@test/node/prepare
-	@exec $(NODE) test/node/enter.ts $(NODE) test/node/main.ts
+	@test/node/machine/prepare
+	@exec $(NODE) test/node/machine/enter.ts $(NODE) test/node/main.ts
 
 check: node_modules/.package-lock.json ## check formatting, lint and types, and look for known vulnerabilities
 	npm run --silent check
@@ -67,8 +67,8 @@ test: node_modules/.package-lock.json ## run every test (REAL_TIME=1: without sh
 	@exec $(NODE) test/run/main.ts
 
 e2e: node_modules/.package-lock.json ## install the chart on a real node, and see that it holds what it promises
-	@test/node/prepare
-	@exec $(NODE) test/node/enter.ts $(NODE) node_modules/vitest/vitest.mjs run --config test/node/vitest.config.ts
+	@test/node/machine/prepare
+	@exec $(NODE) test/node/machine/enter.ts $(NODE) node_modules/vitest/vitest.mjs run --config test/node/vitest.config.ts
 
 servers: node_modules/.package-lock.json ## install the real servers of the tests, or build them into the cache, once
 	@$(NODE) test/topology/server/install.ts

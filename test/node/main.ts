@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { archiveOf, IMAGES, imageOf, PAUSE } from './image.ts'
-import { startNode } from './node.ts'
+import { archiveOf, IMAGES, imageOf, PAUSE } from './machine/image.ts'
+import { startNode } from './machine/node.ts'
 import { addressOf, installProfile, installRelease, SMALL } from './release.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)

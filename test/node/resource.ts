@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { ROOT } from '../architecture/source-tree.ts'
 import type { Service } from '../topology/service.ts'
-import type { KubeNode } from './node.ts'
+import type { KubeNode } from './machine/node.ts'
 import { addressOf, kubectl } from './release.ts'
 
 export const TEAM = 'team-acme'

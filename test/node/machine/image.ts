@@ -6,8 +6,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ROOT } from '../architecture/source-tree.ts'
-import { stagesOf } from '../image/dockerfile.ts'
+import { ROOT } from '../../architecture/source-tree.ts'
+import { stagesOf } from '../../image/dockerfile.ts'
 
 export const TAG = 'test'
 /** As `make images` names them. */

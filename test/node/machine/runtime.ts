@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { binaryOf } from '../topology/server/binary.ts'
-import type { KubeServer } from '../topology/server/kube.ts'
-import { type ServerProcess, startServer } from '../topology/server/process.ts'
+import { binaryOf } from '../../topology/server/binary.ts'
+import type { KubeServer } from '../../topology/server/kube.ts'
+import { type ServerProcess, startServer } from '../../topology/server/process.ts'
 import { BRIDGE, CGROUP, CLUSTER_DOMAIN, PODS } from './address.ts'
 import { PAUSE } from './image.ts'
 

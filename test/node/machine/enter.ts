@@ -10,7 +10,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SERVICES } from '../topology/server/kube.ts'
+import { SERVICES } from '../../topology/server/kube.ts'
 import { BRIDGE, CGROUP, INSIDE, OUTSIDE, PODS, PREFIX } from './address.ts'
 
 const NAMESPACE = 'platen-node'
