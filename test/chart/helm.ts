@@ -50,10 +50,10 @@ export interface Rendering {
   readonly by?: Helm
 }
 
-/** Runs Helm on the chart with values on its standard input. */
-export async function helm(args: readonly string[], values: Values, by: Helm = 'helm'): Promise<Ended> {
-  const child = spawn(binaryOf(by), [...args, '--values=-'])
-  child.stdin.on('error', () => undefined).end(JSON.stringify(values))
+/** Runs Helm, with values on its standard input where its command takes any. */
+export async function helm(args: readonly string[], values?: Values, by: Helm = 'helm'): Promise<Ended> {
+  const child = spawn(binaryOf(by), values === undefined ? args : [...args, '--values=-'])
+  child.stdin.on('error', () => undefined).end(JSON.stringify(values ?? {}))
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: typeof code === 'number' ? code : null, stdout, stderr }
 }

@@ -3,27 +3,37 @@ import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { CHART, helm, type Values } from '../chart/helm.ts'
+import { PODS } from './machine/address.ts'
 import { TAG } from './machine/image.ts'
 import type { KubeNode } from './machine/node.ts'
 
 export const NAMESPACE = 'platen'
 export const RELEASE = 'platen'
 
-const small = (cpu: string) => ({ replicas: 1, resources: { requests: { cpu } } })
+/** Of each pod: the node has two cores, which others use as well. */
+const small = (cpu: string) => ({ resources: { requests: { cpu } } })
 
-/** For a node of two cores that others use as well: one pod of each, with little asked for. */
-export const SMALL = {
-  autoscaling: { kind: 'none' },
-  api: small('100m'),
-  rendererDefaults: { maxReplicas: 4, resources: { requests: { cpu: '100m' } } },
-  renderers: { html: { engine: 'html', maxReplicas: 4 }, 'react-pdf': { engine: 'react_pdf', maxReplicas: 4 } },
-  webhooks: small('50m'),
+/** Renderers of sync renders, which are always there, and those of all others, which come when something waits. */
+export const VALUES = {
+  autoscaling: { kind: 'keda', pollingIntervalSeconds: 2, cooldownSeconds: 15 },
+  api: { ...small('100m'), replicas: 2 },
+  rendererDefaults: small('100m'),
+  renderers: {
+    html: null,
+    'react-pdf': null,
+    ...Object.fromEntries(
+      ['html', 'react_pdf'].flatMap((engine) => [
+        [`${engine.replace('_', '-')}-sync`, { engine, lanes: ['sync'], maxReplicas: 2 }],
+        [`${engine.replace('_', '-')}-async`, { engine, lanes: ['async', 'bulk'], minReplicas: 0, maxReplicas: 2 }],
+      ]),
+    ),
+  },
+  webhooks: { ...small('50m'), replicas: 2, allowHttp: true, allowCidrs: [PODS] },
   operator: small('50m'),
 } as const satisfies Values
 
 /** Installs it and waits until its pods are ready. Throws with Helm's words. */
-export async function installRelease(node: KubeNode, values: Values): Promise<void> {
-  const { kube } = node
+export async function installRelease(node: KubeNode): Promise<void> {
   await kubectl(node, ['create', 'namespace', NAMESPACE])
   await kubectl(node, ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'])
   await makeSecret(node, 'platen', {
@@ -33,13 +43,20 @@ export async function installRelease(node: KubeNode, values: Values): Promise<vo
   })
   await makeSecret(node, 'platen-redis', { url: node.redis.url })
   await makeSecret(node, 'platen-s3', { ...node.s3.credentials })
-  const kubeconfig = await kube.kubeconfig('admin')
-  const where = [`--kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`]
-  const { code, stderr } = await helm(['install', RELEASE, CHART, ...where, '--wait', '--timeout=5m'], {
-    ...valuesFor(node),
-    ...values,
-  })
+  await onRelease(node, ['install', RELEASE, CHART])
+}
+
+/** Runs a command of Helm that waits for pods, with values beside those it was installed with. Throws with Helm's words. */
+export async function onRelease(node: KubeNode, command: readonly string[], values: Values = {}): Promise<string> {
+  const where = [`--kubeconfig=${await node.kube.kubeconfig('admin')}`, `--namespace=${NAMESPACE}`]
+  const waits = command[0] === 'test' ? [] : ['--wait']
+  const takesValues = command[0] === 'install' || command[0] === 'upgrade'
+  const { code, stdout, stderr } = await helm(
+    [...command, ...where, ...waits, '--timeout=5m'],
+    takesValues ? { ...valuesFor(node), ...VALUES, ...values } : undefined,
+  )
   if (code !== 0) throw new Error(`${stderr}\n${await whatIsThere(node)}`)
+  return stdout
 }
 
 /** Values for what stands beside a node. */

@@ -1,31 +1,57 @@
-/** The resources of a team as `kubectl apply` takes them: a plan, a tenant in a namespace of its own, its key, and the invoice of the examples. */
+/** The resources of a team as `kubectl apply` takes them: a plan, a tenant in a namespace of its own, its key, the invoice of the examples, and a letter. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
+import { LETTER } from '../chaos/cluster/rig/rig.ts'
+import { tsx } from '../fixture/manifests.ts'
 import type { Service } from '../topology/service.ts'
 import type { KubeNode } from './machine/node.ts'
-import { addressOf, kubectl } from './release.ts'
+import { addressOf, kubectl, NAMESPACE } from './release.ts'
 
-export const TEAM = 'team-acme'
+const MANY = 100_000
+const LIMITS = {
+  renderLimitMonthly: MANY,
+  syncRateLimitPerMinute: MANY,
+  asyncRateLimitPerMinute: MANY,
+  htmlEngineEnabled: true,
+  htmlRateLimitPerMinute: MANY,
+}
 
-const RESOURCES = `
-apiVersion: platen.dev/v1alpha1
-kind: Plan
-metadata: {name: business}
-spec: {htmlEngineEnabled: true, renderLimitMonthly: 100000}
----
-apiVersion: platen.dev/v1alpha1
-kind: Tenant
-metadata: {name: acme}
-spec: {planRef: {name: business}, namespaces: [${TEAM}]}
----
-apiVersion: platen.dev/v1alpha1
-kind: ApiKey
-metadata: {name: shop, namespace: ${TEAM}}
-spec: {tenantRef: {name: acme}, secretName: shop-key}
-`
+/** Others than those of the examples, whom the README declares. */
+const TENANT = 'tester'
+const TEAM = 'team-tester'
+
+const apiVersion = 'platen.dev/v1alpha1'
+const tenantRef = { name: TENANT }
+const RESOURCES = [
+  { apiVersion, kind: 'Plan', metadata: { name: TENANT }, spec: LIMITS },
+  { apiVersion, kind: 'Tenant', metadata: tenantRef, spec: { planRef: { name: TENANT }, namespaces: [TEAM] } },
+  {
+    apiVersion,
+    kind: 'ApiKey',
+    metadata: { name: 'shop', namespace: TEAM },
+    spec: { tenantRef, secretName: 'shop-key' },
+  },
+  {
+    apiVersion,
+    kind: 'Template',
+    metadata: { name: 'letter', namespace: TEAM },
+    spec: { tenantRef, name: 'Letter', version: 1, ...tsx(LETTER) },
+  },
+]
+
+/** Documents of the examples as this team has them. */
+function ofExample(name: string): readonly object[] {
+  return parseAllDocuments(readFileSync(join(ROOT, 'examples', `${name}.yaml`), 'utf8')).map((document) => {
+    const { metadata, spec, ...rest } = document.toJS()
+    return { ...rest, metadata: { ...metadata, namespace: TEAM }, ...(spec && { spec: { ...spec, tenantRef } }) }
+  })
+}
 
 /** A team's way to the service. */
 export interface Team {
+  readonly tenant: string
   readonly service: Service
   readonly key: string
   /** What the invoice is made of. */
@@ -34,8 +60,16 @@ export interface Team {
 
 /** Declares it in its namespace; resolves when it is in force. */
 export async function declareTeam(node: KubeNode): Promise<Team> {
-  const files = ['brand', 'invoice'].map((name) => `--filename=${join(ROOT, 'examples', `${name}.yaml`)}`)
-  await kubectl(node, ['apply', '--namespace', TEAM, ...files, '--filename=-'], RESOURCES)
+  await kubectl(node, ['create', 'namespace', TEAM])
+  const secrets = 'platen-operator-secrets'
+  const granted = [`--clusterrole=${secrets}`, `--serviceaccount=${NAMESPACE}:platen-operator`]
+  await kubectl(node, ['create', 'rolebinding', secrets, '--namespace', TEAM, ...granted])
+  const items = [...ofExample('brand'), ...ofExample('invoice'), ...RESOURCES]
+  await kubectl(
+    node,
+    ['apply', '--server-side', '--filename=-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+  )
   await kubectl(node, ['wait', '--for=condition=Propagated', 'platen', '--all', '--all-namespaces', '--timeout=120s'])
   const secret = await kubectl(node, [
     'get',
@@ -48,6 +82,7 @@ export async function declareTeam(node: KubeNode): Promise<Team> {
   const sample = ['get', 'template', 'invoice', '--namespace', TEAM, '--output=jsonpath={.spec.sampleData}']
   const url = await addressOf(node, 'platen-api')
   return {
+    tenant: TENANT,
     service: { url: () => url } as Service,
     key: Buffer.from(secret, 'base64').toString(),
     data: JSON.parse(await kubectl(node, sample)),

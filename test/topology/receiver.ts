@@ -1,4 +1,4 @@
-/** A webhook receiver on loopback: it answers what a test says, and writes down what it is sent. */
+/** A webhook receiver, on loopback if nothing else is said: it answers what a test says, and writes down what it is sent. */
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -9,7 +9,7 @@ export interface Received {
 }
 
 export interface Receiver extends AsyncDisposable {
-  /** `http://127.0.0.1:port`, no trailing slash. */
+  /** `http://host:port`, no trailing slash. */
   readonly url: string
   /** Everything that came in whole, in order. */
   readonly received: Received[]
@@ -23,7 +23,7 @@ export interface Receiver extends AsyncDisposable {
 export const LOOPBACK_ALLOWED = { PLATEN_WEBHOOK_ALLOW_HTTP: '1', PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }
 
 /** Begins to listen; on the same port again where one is given. */
-export async function aReceiver(port = 0): Promise<Receiver> {
+export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = []
   const waiting = new Set<() => void>()
   let listener: RequestListener = (_request, response) => response.writeHead(204).end()
@@ -37,10 +37,10 @@ export async function aReceiver(port = 0): Promise<Receiver> {
     })
   })
   await new Promise<void>((resolve) => {
-    server.listen(port, '127.0.0.1', resolve)
+    server.listen(port, host, resolve)
   })
   // A server that listens on a port has the address of one.
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://${host}:${(server.address() as AddressInfo).port}`
   return {
     url,
     received,

@@ -47,10 +47,14 @@ async function enter(inner: readonly string[]): Promise<number> {
     const script = ['-c', `${hide} && exec "$@"`, 'inside', ...inner]
     const unshare = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', ...script]
     const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, 'unshare', ...unshare], { stdio: 'inherit', env })
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => undefined)
+    // Ctrl-C reaches what runs there as well, which ends by it; SIGTERM does not.
+    process.on('SIGINT', () => undefined)
+    process.on('SIGTERM', () => child.kill('SIGKILL'))
     const [code] = await once(child, 'exit')
     return typeof code === 'number' ? code : 1
   } finally {
+    // It would go with the namespace, and that some time after its deletion.
+    if (existsSync(`/sys/class/net/${NAMESPACE}`)) ip('link', 'delete', NAMESPACE)
     ip('netns', 'delete', NAMESPACE)
     for (const hierarchy of hierarchies()) removeCgroup(join(hierarchy, CGROUP))
     rmSync(folder, { recursive: true })

@@ -1,5 +1,6 @@
 /** One real node of Kubernetes, in namespaces that `enter.ts` makes, and beside it what the product stands on. */
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '../../time/until.ts'
 import { binaryOf } from '../../topology/server/binary.ts'
@@ -9,6 +10,7 @@ import { type Recipe, startServer } from '../../topology/server/process.ts'
 import { type RedisServer, startRedis } from '../../topology/server/redis.ts'
 import { type S3Server, startS3 } from '../../topology/server/s3.ts'
 import { CLUSTER_DOMAIN, PODS } from './address.ts'
+import { passingOn, startKeda } from './keda.ts'
 import { type Containerd, makeBridge, startContainerd, startKubelet } from './runtime.ts'
 
 /** It ends with its namespaces. */
@@ -25,8 +27,9 @@ export interface KubeNode {
 /** Starts one without a pod, and with these archives of images; resolves when pods can be run. `TEST_SERVERS_HOST` has to be the bridge. */
 export async function startNode(archives: readonly string[]): Promise<KubeNode> {
   makeBridge()
+  const folder = await mkdtemp(join(tmpdir(), 'platen-passing-on-'))
   const [kube, containerd, kafka, redis, s3] = await Promise.all([
-    startKube({ hasPods: true }),
+    startKube({ hasPods: true, flags: passingOn({ folder }) }),
     startContainerd(),
     startKafka(),
     startRedis(),
@@ -35,7 +38,12 @@ export async function startNode(archives: readonly string[]): Promise<KubeNode> 
   for (const archive of archives) containerd.import(archive)
   const kubeconfig = await kube.kubeconfig('admin')
   const [key, ca] = ['key.pem', 'cert.pem'].map((name) => join(kube.folder, name))
-  const controllers = [`--service-account-private-key-file=${key}`, `--root-ca-file=${ca}`]
+  const controllers = [
+    `--service-account-private-key-file=${key}`,
+    `--root-ca-file=${ca}`,
+    // It looks every 15 seconds else.
+    '--horizontal-pod-autoscaler-sync-period=3s',
+  ]
   await startServer(controlling('kube-controller-manager', kubeconfig, controllers))
   await startServer(controlling('kube-scheduler', kubeconfig, []))
   const kubelet = await startKubelet(kube, containerd)
@@ -46,6 +54,7 @@ export async function startNode(archives: readonly string[]): Promise<KubeNode> 
     () => kube.request({ path: '/api/v1/namespaces/default/configmaps/kube-root-ca.crt' }),
     ({ status }) => status === 200,
   )
+  await startKeda(kube)
   return { kube, containerd, kubeletDir: join(kubelet.folder, 'root'), kafka, redis, s3 }
 }
 

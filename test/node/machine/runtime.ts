@@ -124,7 +124,7 @@ function kubeletConfig(folder: string, { socket }: Containerd): object {
     failCgroupV1: false,
     failSwapOn: false,
     enforceNodeAllocatable: [],
-    localStorageCapacityIsolation: false,
+    localStorageCapacityIsolation: true,
     podLogsDir: join(folder, 'logs'),
     port: KUBELET_PORT,
     clusterDNS: [BRIDGE],

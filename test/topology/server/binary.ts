@@ -44,6 +44,16 @@ export const SERVERS = {
     variable: 'PLATEN_TEST_KUBE_PROXY',
     cached: `kube-proxy-${VERSIONS.kubernetes}`,
   },
+  'keda-operator': {
+    command: 'keda-operator',
+    variable: 'PLATEN_TEST_KEDA_OPERATOR',
+    cached: `keda-operator-${VERSIONS.keda}`,
+  },
+  'keda-adapter': {
+    command: 'keda-adapter',
+    variable: 'PLATEN_TEST_KEDA_ADAPTER',
+    cached: `keda-adapter-${VERSIONS.keda}`,
+  },
   coredns: { command: 'coredns', variable: 'PLATEN_TEST_COREDNS', cached: `coredns-${VERSIONS.coredns}` },
   /** No server; what installs the chart on one. */
   helm: { command: 'helm', variable: 'PLATEN_TEST_HELM', cached: `helm-${VERSIONS.helm}` },
@@ -76,6 +86,8 @@ export const NODE_SERVERS = [
   'kube-scheduler',
   'kube-proxy',
   'coredns',
+  'keda-operator',
+  'keda-adapter',
 ] as const satisfies readonly ServerName[]
 /** What the chart is held against. */
 export const CHART_SERVERS: readonly ServerName[] = [

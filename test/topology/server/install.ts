@@ -9,6 +9,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -54,6 +55,8 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
   'kube-scheduler': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-scheduler') },
   'kube-proxy': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-proxy') },
   coredns: { tools: GO, build: buildCoreDns },
+  'keda-operator': { tools: GO, build: (folder) => buildKeda(folder, 'operator') },
+  'keda-adapter': { tools: GO, build: (folder) => buildKeda(folder, 'adapter') },
   promtool: { tools: GO, build: buildPromtool },
 }
 
@@ -258,6 +261,14 @@ function buildCoreDns(folder: string): void {
   writeFileSync(join(folder, 'main.go'), main.join('\n'))
   writeFileSync(join(folder, 'go.mod'), goModule([`require ${module} v${VERSIONS.coredns}`]))
   buildGo(folder, { name: SERVERS.coredns.command, place: '.' })
+}
+
+/** Within its module, as that has replaced some of what it requires. Its definitions lie beside the command. */
+function buildKeda(folder: string, command: 'operator' | 'adapter'): void {
+  const { Dir: unpacked } = goJson(['mod', 'download', '-json', `github.com/kedacore/keda/v2@v${VERSIONS.keda}`])
+  const flags = ['-mod=readonly', '-ldflags=-s -w', '-o', join(folder, `keda-${command}`)]
+  run('go', ['build', '-C', String(unpacked), ...flags, `./cmd/${command}`])
+  cpSync(join(String(unpacked), 'config/crd/bases'), join(folder, 'crds'), { recursive: true })
 }
 
 function goModule(lines: readonly string[]): string {

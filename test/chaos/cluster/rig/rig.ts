@@ -66,7 +66,7 @@ export interface TrialTenant {
 }
 
 /** Long enough to be killed in, short enough to be many; with a text that is none it fails. */
-const LETTER = `
+export const LETTER = `
 import { Document, Page, Text } from '@react-pdf/renderer'
 export default ({ data }) => {
   let sum = 0

@@ -9,8 +9,8 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
 import { Kafka, logLevel } from 'kafkajs'
-import { SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
-import type { Post, Rig } from '../rig/rig.ts'
+import { type Cluster, SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
+import type { Post } from '../rig/rig.ts'
 
 /** A manifest, as far as promises are made about it. */
 export interface Ending {
@@ -46,15 +46,21 @@ export interface Facts {
   readonly posts: readonly Post[]
 }
 
+/** Where it stands: what a service keeps its renders in, and the calls that its receiver got. */
+export interface Scene {
+  readonly cluster: Pick<Cluster, 'broker' | 'topicPrefix' | 'redis' | 's3'>
+  readonly posts: readonly Post[]
+}
+
 /** Reads what there is now of one tenant. */
-export async function readFacts(rig: Rig, tenant: string, signal: AbortSignal): Promise<Facts> {
-  const [manifests, events] = await Promise.all([readManifests(rig, signal), readEvents(rig)])
+export async function readFacts(scene: Scene, tenant: string, signal: AbortSignal): Promise<Facts> {
+  const [manifests, events] = await Promise.all([readManifests(scene, signal), readEvents(scene)])
   const own = [...manifests.values()].filter(({ render }) => render.tenant === tenant)
   return {
     manifests: new Map(own.map((manifest) => [manifest.render.id, manifest])),
     events: events.filter(({ manifest }) => manifest.render.tenant === tenant),
-    usage: await readUsage(rig, own, signal),
-    posts: rig.posts,
+    usage: await readUsage(scene, own, signal),
+    posts: scene.posts,
   }
 }
 
@@ -62,7 +68,7 @@ export async function readFacts(rig: Rig, tenant: string, signal: AbortSignal): 
 const read = new Map<string, { readonly tag: string; readonly manifest: Ending }>()
 const READS_AT_ONCE = 16
 
-async function readManifests({ cluster: { s3 } }: Rig, signal: AbortSignal): Promise<ReadonlyMap<string, Ending>> {
+async function readManifests({ cluster: { s3 } }: Scene, signal: AbortSignal): Promise<ReadonlyMap<string, Ending>> {
   const { endpoint, region, credentials } = s3
   const client = new S3Client({
     endpoint,
@@ -106,7 +112,7 @@ async function readOne(
 }
 
 /** Everything in the event log, from its beginning to what was its end just now. */
-async function readEvents({ cluster: { broker, topicPrefix } }: Rig): Promise<readonly TellingOf[]> {
+async function readEvents({ cluster: { broker, topicPrefix } }: Scene): Promise<readonly TellingOf[]> {
   const kafka = new Kafka({ brokers: [broker], clientId: 'oracle', logLevel: logLevel.NOTHING })
   const topic = `${topicPrefix}render.events`
   const [admin, consumer] = [kafka.admin(), kafka.consumer({ groupId: `oracle-${randomUUID()}` })]
@@ -135,13 +141,13 @@ async function readEvents({ cluster: { broker, topicPrefix } }: Rig): Promise<re
 }
 
 async function readUsage(
-  { cluster }: Rig,
+  { cluster }: Scene,
   endings: readonly Ending[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Usage>> {
   const account = endings[0]?.render.account
   if (account === undefined) return new Map()
-  const place = { kind: 'server', address: { host: '127.0.0.1', port: cluster.redis.port } } as const
+  const place = { kind: 'server', address: { host: cluster.redis.host, port: cluster.redis.port } } as const
   await using redis = await connectRedis({ place, callMsMax: 5000, clock: systemClock() }, signal)
   const limiter = redisLimiter(redis)
   const periods = [...new Set(endings.map(({ render }) => render.period))]

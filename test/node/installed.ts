@@ -1,0 +1,49 @@
+/** The node with the chart installed on it and a team's resources in force: one for all tests of a run. */
+import { tmpdir } from 'node:os'
+import type { Scene } from '../chaos/cluster/trial/oracle.ts'
+import { aReceiver, type Receiver } from '../topology/receiver.ts'
+import { BRIDGE } from './machine/address.ts'
+import { archiveOf, IMAGES, imageOf, PAUSE } from './machine/image.ts'
+import { type KubeNode, startNode } from './machine/node.ts'
+import { installProfile, installRelease } from './release.ts'
+import { declareTeam, type Team } from './resource.ts'
+
+export interface Installed {
+  readonly node: KubeNode
+  readonly team: Team
+  /** Reached by pods; it takes every webhook. */
+  readonly receiver: Receiver
+  readonly scene: Scene
+}
+
+let started: Promise<Installed> | undefined
+
+/** Starts it, the first time it is asked for. It ends with the namespaces it is in. */
+export function installed(): Promise<Installed> {
+  started ??= start()
+  return started
+}
+
+async function start(): Promise<Installed> {
+  const node = await startNodeWithImages()
+  await installRelease(node)
+  const receiver = await aReceiver(0, BRIDGE)
+  return { node, team: await declareTeam(node), receiver, scene: sceneOf(node, receiver) }
+}
+
+/** A node that has all images, and Chromium's profile. */
+export async function startNodeWithImages(): Promise<KubeNode> {
+  const deployed = IMAGES.filter((name) => name !== 'platen').map(imageOf)
+  const node = await startNode([PAUSE, ...deployed].map((name) => archiveOf(name, tmpdir())))
+  installProfile(node)
+  return node
+}
+
+function sceneOf({ kafka, redis, s3 }: KubeNode, { received }: Receiver): Scene {
+  return {
+    cluster: { broker: kafka.broker, topicPrefix: '', redis, s3 },
+    get posts() {
+      return received.map(({ headers, body }) => ({ deliveryId: String(headers['webhook-id']), body, status: 204 }))
+    },
+  }
+}
