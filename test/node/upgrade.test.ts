@@ -1,0 +1,73 @@
+/** Upgrades, rollbacks and drains under load: nobody is answered otherwise than the promises say, and nothing is lost. */
+import { beforeAll, expect, test } from 'vitest'
+import { judge } from '../chaos/cluster/trial/judge.ts'
+import { beginLoad } from '../chaos/cluster/trial/load.ts'
+import { readFacts } from '../chaos/cluster/trial/oracle.ts'
+import { CHART } from '../chart/helm.ts'
+import { until } from '../time/until.ts'
+import { type Installed, installed } from './installed.ts'
+import { NODE } from './machine/runtime.ts'
+import { kubectl, onRelease, RELEASE } from './release.ts'
+
+/** Of each of five callers: five requests a second together. */
+const PAUSE_MS = 1000
+
+let all: Installed
+beforeAll(async () => {
+  all = await installed()
+})
+
+test.for<[string, () => Promise<unknown>]>([
+  ['an upgrade that rolls all pods', () => onRelease(all.node, ['upgrade', RELEASE, CHART], { logLevel: 'debug' })],
+  ['a rollback', () => onRelease(all.node, ['rollback', RELEASE])],
+  ['a drain', drain],
+])('%s', async ([, act], { signal }) => {
+  const { team, receiver, scene } = all
+  const load = beginLoad({
+    tenant: { name: team.tenant, key: team.key },
+    url: () => team.service.url(),
+    hookUrl: receiver.url,
+    random: Math.random,
+    pauseMs: PAUSE_MS,
+  })
+  const begunAt = performance.now()
+  try {
+    await until(
+      () => load.issued().length,
+      (count) => count > 10,
+    )
+    await act()
+  } finally {
+    await load.stop()
+  }
+  // Refusals by 503 are allowed as long as it lasts; a broken connection is not.
+  const outages = [{ from: begunAt, until: performance.now() }]
+  const broken = load.exchanges.filter(({ status }) => status === 0)
+  expect(broken).toEqual([])
+  const violations = await until(
+    async () => {
+      await load.look()
+      const facts = await readFacts(scene, team.tenant, signal)
+      return judge({ exchanges: load.exchanges, issued: load.issued(), outages, facts })
+    },
+    (found) => found.length === 0,
+  ).catch(String)
+  expect(violations).toEqual([])
+  const counts = Object.entries(Object.groupBy(load.exchanges, ({ kind, status }) => `${kind} ${status}`))
+  process.stdout.write(`${JSON.stringify(Object.fromEntries(counts.map(([name, own]) => [name, own?.length])))}\n`)
+})
+
+/** Moves every pod away as the budgets allow. There is one node, so it takes them again. */
+async function drain(): Promise<void> {
+  const drained = kubectl(all.node, ['drain', NODE, '--delete-emptydir-data', '--ignore-daemonsets', '--timeout=300s'])
+  let isOver = false
+  const over = drained.finally(() => {
+    isOver = true
+  })
+  const takeBack = until(
+    () => kubectl(all.node, ['uncordon', NODE]),
+    () => isOver,
+  )
+  await Promise.all([over, takeBack])
+  await kubectl(all.node, ['uncordon', NODE])
+}
