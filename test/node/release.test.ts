@@ -1,12 +1,13 @@
 /** The chart on a real node: what is installed comes up, renders by both engines, and Chromium runs in its sandbox. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
-import { CHART } from '../chart/helm.ts'
+import { CHART, type Values } from '../chart/helm.ts'
 import { processes } from '../soak/process-tree.ts'
 import { until } from '../time/until.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, submit } from '../topology/service.ts'
 import { type Installed, installed } from './installed.ts'
+import { BRIDGE } from './machine/address.ts'
 import { imageOf } from './machine/image.ts'
 import { kubectl, NAMESPACE, onRelease, RELEASE } from './release.ts'
 
@@ -99,7 +100,50 @@ test('Chromium does not start where the profile refuses what its sandbox takes',
 test('helm test renders a PDF by the key of a Secret', async () => {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'test-key', namespace: NAMESPACE } }
   await kubectl(node, ['create', '--filename=-'], JSON.stringify({ ...secret, stringData: { key: team.key } }))
-  await onRelease(node, ['upgrade', RELEASE, CHART], { test: { secretName: 'test-key', data: team.data } })
+  await onRelease(node, ['upgrade', RELEASE, CHART, '--wait'], { test: { secretName: 'test-key', data: team.data } })
   await onRelease(node, ['test', RELEASE])
   expect(await kubectl(node, ['logs', 'platen-test', '--namespace', NAMESPACE])).toMatch(/PDF/)
+})
+
+const SECOND = 'second'
+const ofSecond = [
+  '--namespace',
+  NAMESPACE,
+  `--selector=app.kubernetes.io/instance=${SECOND},app.kubernetes.io/component=api`,
+]
+
+test.for<[string, Values, readonly string[], RegExp]>([
+  ['no Kafka', { kafka: { brokers: [`${BRIDGE}:1`] } }, ['logs', '--tail=1'], /Kafka/],
+  [
+    'no S3',
+    { s3: { bucket: 'platen', endpoint: `http://${BRIDGE}:1`, secretName: 'platen-s3' } },
+    ['logs', '--tail=1'],
+    /S3/,
+  ],
+  ['no Secret', { secretName: 'missing' }, ['describe', 'pods'], /secret "missing" not found/],
+  [
+    'no image',
+    { image: { registry: 'localhost', tag: 'missing', pullPolicy: 'Never' } },
+    ['describe', 'pods'],
+    /image "localhost\/platen-api:missing" is not present/,
+  ],
+])('a second release with %s has no pod that is ready, and says why', async ([, values, asked, says]) => {
+  const second = { crds: { enabled: false }, operator: { enabled: false }, autoscaling: { kind: 'none' } }
+  await onRelease(node, ['install', SECOND, CHART], { ...second, ...values })
+  try {
+    const said = await until(
+      () => kubectl(node, [...asked, ...ofSecond]).catch(String),
+      (text) => says.test(text),
+    )
+    process.stdout.write(
+      `${said
+        .trim()
+        .split('\n')
+        .findLast((line) => says.test(line))}\n`,
+    )
+    const ready = '--output=jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}'
+    expect(await kubectl(node, ['get', 'pods', ...ofSecond, ready])).not.toContain('True')
+  } finally {
+    await onRelease(node, ['uninstall', SECOND, '--wait'])
+  }
 })

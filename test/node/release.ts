@@ -43,16 +43,15 @@ export async function installRelease(node: KubeNode): Promise<void> {
   })
   await makeSecret(node, 'platen-redis', { url: node.redis.url })
   await makeSecret(node, 'platen-s3', { ...node.s3.credentials })
-  await onRelease(node, ['install', RELEASE, CHART])
+  await onRelease(node, ['install', RELEASE, CHART, '--wait'])
 }
 
-/** Runs a command of Helm that waits for pods, with values beside those it was installed with. Throws with Helm's words. */
+/** Runs a command of Helm, with values beside those that the release is installed with. Throws with Helm's words. */
 export async function onRelease(node: KubeNode, command: readonly string[], values: Values = {}): Promise<string> {
   const where = [`--kubeconfig=${await node.kube.kubeconfig('admin')}`, `--namespace=${NAMESPACE}`]
-  const waits = command[0] === 'test' ? [] : ['--wait']
   const takesValues = command[0] === 'install' || command[0] === 'upgrade'
   const { code, stdout, stderr } = await helm(
-    [...command, ...where, ...waits, '--timeout=5m'],
+    [...command, ...where, '--timeout=5m'],
     takesValues ? { ...valuesFor(node), ...VALUES, ...values } : undefined,
   )
   if (code !== 0) throw new Error(`${stderr}\n${await whatIsThere(node)}`)

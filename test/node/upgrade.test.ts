@@ -18,8 +18,11 @@ beforeAll(async () => {
 })
 
 test.for<[string, () => Promise<unknown>]>([
-  ['an upgrade that rolls all pods', () => onRelease(all.node, ['upgrade', RELEASE, CHART], { logLevel: 'debug' })],
-  ['a rollback', () => onRelease(all.node, ['rollback', RELEASE])],
+  [
+    'an upgrade that rolls all pods',
+    () => onRelease(all.node, ['upgrade', RELEASE, CHART, '--wait'], { logLevel: 'debug' }),
+  ],
+  ['a rollback', () => onRelease(all.node, ['rollback', RELEASE, '--wait'])],
   ['a drain', drain],
 ])('%s', async ([, act], { signal }) => {
   const { team, receiver, scene } = all

@@ -54,6 +54,11 @@ export const SERVERS = {
     variable: 'PLATEN_TEST_KEDA_ADAPTER',
     cached: `keda-adapter-${VERSIONS.keda}`,
   },
+  prometheus: {
+    command: 'prometheus',
+    variable: 'PLATEN_TEST_PROMETHEUS',
+    cached: `prometheus-${VERSIONS.prometheus}`,
+  },
   coredns: { command: 'coredns', variable: 'PLATEN_TEST_COREDNS', cached: `coredns-${VERSIONS.coredns}` },
   /** No server; what installs the chart on one. */
   helm: { command: 'helm', variable: 'PLATEN_TEST_HELM', cached: `helm-${VERSIONS.helm}` },
@@ -88,6 +93,7 @@ export const NODE_SERVERS = [
   'coredns',
   'keda-operator',
   'keda-adapter',
+  'prometheus',
 ] as const satisfies readonly ServerName[]
 /** What the chart is held against. */
 export const CHART_SERVERS: readonly ServerName[] = [

@@ -57,7 +57,8 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
   coredns: { tools: GO, build: buildCoreDns },
   'keda-operator': { tools: GO, build: (folder) => buildKeda(folder, 'operator') },
   'keda-adapter': { tools: GO, build: (folder) => buildKeda(folder, 'adapter') },
-  promtool: { tools: GO, build: buildPromtool },
+  promtool: { tools: GO, build: (folder) => buildPrometheus(folder, 'promtool') },
+  prometheus: { tools: GO, build: (folder) => buildPrometheus(folder, 'prometheus') },
 }
 
 /** They take minutes to build, and tests run meanwhile that do without. */
@@ -203,9 +204,9 @@ function copyForeignCrds(folder: string): void {
 }
 
 /** Without the clouds in which Prometheus finds what to scrape: their libraries are most of what would be built. */
-function buildPromtool(folder: string): void {
-  const command = `github.com/prometheus/prometheus/cmd/promtool@v${VERSIONS.prometheus}`
-  run('go', ['install', '-tags=remove_all_sd', command], { GOBIN: folder })
+function buildPrometheus(folder: string, command: 'promtool' | 'prometheus'): void {
+  const place = `github.com/prometheus/prometheus/cmd/${command}@v${VERSIONS.prometheus}`
+  run('go', ['install', '-tags=remove_all_sd', place], { GOBIN: folder })
 }
 
 /** A main package of its own, as the module's is not to be installed from outside: it has replaced some of what it requires. */

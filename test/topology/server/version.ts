@@ -16,6 +16,6 @@ export const VERSIONS = {
   keda: '2.21.0',
   gatewayApi: '1.6.3',
   prometheusOperator: '0.85.0',
-  /** Of promtool: Prometheus 3.16.0, as its Go module counts. */
+  /** Of Prometheus 3.16.0 and its promtool, as their Go module counts. */
   prometheus: '0.316.0',
 } as const
