@@ -6,12 +6,14 @@ import { isTimeReal, SCALED_TIME, scaledTime } from './test/time/scaled-time.ts'
 import { CHART_SERVERS, hasServers, KUBERNETES_SERVERS, SERVICE_SERVERS } from './test/topology/server/binary.ts'
 
 const SECOND_MS = 1000
+/** Ends what hangs, and judges no speed: the machine may be shared. */
+const LIMIT_SECONDS = 300
 
 interface Project {
   readonly name: string
   readonly include: readonly string[]
-  /** Ends what hangs, and judges no speed: the machine may be shared. Hooks have two minutes, as they start servers. */
-  readonly limitSeconds: number
+  /** `LIMIT_SECONDS` if absent. */
+  readonly limitSeconds?: number
   readonly topology?: 'embedded' | 'cluster'
   /** Files of another project. */
   readonly exclude?: readonly string[]
@@ -24,22 +26,21 @@ const INJECTION = 'test/hostile/injection/*.test.ts'
 
 /** Projects whose files start something: processes, threads, browsers, whole services. */
 const STARTING: readonly Project[] = [
-  { name: 'conformance', include: ['test/conformance/*.test.ts'], limitSeconds: 60 },
+  { name: 'conformance', include: ['test/conformance/*.test.ts'] },
   {
     name: 'engine',
     include: [
       'test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image,time,run,fuzz,audit}/**/*.test.ts',
     ],
-    limitSeconds: 120,
   },
-  { name: 'scenario', include: ['test/scenario/*.test.ts'], limitSeconds: 120, topology: 'embedded' },
+  { name: 'scenario', include: ['test/scenario/*.test.ts'], topology: 'embedded' },
   { name: 'chaos', include: ['test/chaos/**/*.test.ts'], limitSeconds: 600 },
 ]
 
 /** What users see is one suite, run on both topologies; beside it what only processes apart can do. */
 const ON_CLUSTER: readonly Project[] = [
-  { name: 'scenario-on-cluster', include: ['test/scenario/*.test.ts'], limitSeconds: 120, topology: 'cluster' },
-  { name: 'cluster', include: ['test/cluster/**/*.test.ts', INJECTION], limitSeconds: 120 },
+  { name: 'scenario-on-cluster', include: ['test/scenario/*.test.ts'], topology: 'cluster' },
+  { name: 'cluster', include: ['test/cluster/**/*.test.ts', INJECTION] },
 ]
 
 /** What a lease outlives is measured by it: an API server that starts again takes longer than a shortened one lasts. */
@@ -47,12 +48,12 @@ const LEASE = 'test/operator/cluster/lease.test.ts'
 
 /** What becomes of resources, on a real Kubernetes API. */
 const ON_KUBERNETES: readonly Project[] = [
-  { name: 'operator', include: ['test/operator/**/*.test.ts'], exclude: [LEASE], limitSeconds: 120 },
-  { name: 'lease', include: [LEASE], limitSeconds: 120, isInRealTime: true },
+  { name: 'operator', include: ['test/operator/**/*.test.ts'], exclude: [LEASE] },
+  { name: 'lease', include: [LEASE], isInRealTime: true },
 ]
 
 function projectOf(project: Project): TestProjectInlineConfiguration {
-  const { name, include, exclude = [], limitSeconds, topology, isInRealTime = isTimeReal } = project
+  const { name, include, exclude = [], limitSeconds = LIMIT_SECONDS, topology, isInRealTime = isTimeReal } = project
   return {
     plugins: isInRealTime ? [] : [scaledTime()],
     test: {
@@ -62,7 +63,7 @@ function projectOf(project: Project): TestProjectInlineConfiguration {
       globalSetup: ['test/run/run-servers.setup.ts'],
       setupFiles: ['test/run/leftover.setup.ts'],
       testTimeout: limitSeconds * SECOND_MS,
-      hookTimeout: 120 * SECOND_MS,
+      hookTimeout: limitSeconds * SECOND_MS,
       provide: { project: name, ...(topology && { topology }) },
       ...(isInRealTime ? {} : SCALED_TIME),
     },
@@ -70,7 +71,7 @@ function projectOf(project: Project): TestProjectInlineConfiguration {
 }
 
 /** What Helm makes of the chart. */
-const ON_HELM: Project = { name: 'chart', include: ['test/{chart,monitoring}/*.test.ts'], limitSeconds: 120 }
+const ON_HELM: Project = { name: 'chart', include: ['test/{chart,monitoring}/*.test.ts'] }
 
 /** `make test` runs these in lanes, see `test/run/main.ts`; `npx vitest run` runs them in one queue. */
 export default defineConfig({
@@ -87,9 +88,8 @@ export default defineConfig({
           // They start nothing and keep no state in modules, so a thread may run one file after the other.
           pool: 'threads',
           isolate: false,
-          // Property tests take seconds where the machine is shared: a limit is there to end what hangs, not to judge speed.
-          testTimeout: 180 * SECOND_MS,
-          hookTimeout: 180 * SECOND_MS,
+          testTimeout: LIMIT_SECONDS * SECOND_MS,
+          hookTimeout: LIMIT_SECONDS * SECOND_MS,
         },
       },
       ...STARTING.map(projectOf),

@@ -1,6 +1,6 @@
 /**
- * What `make test` runs: every test, in two lanes beside each other. Files of one lane take CPU, those of the other mostly wait; either
- * takes as many at once as the machine has room for. What needs the Kubernetes API server comes last, as that may still be built.
+ * What `make test` runs: every test, in lanes beside each other. Files of one lane take CPU, those of another mostly wait, and those of
+ * the third need the Kubernetes API server: where that is still being built, they begin when it is.
  * With `quick` it is what `make quick` runs: what a change most likely breaks, on no server.
  */
 import { spawn } from 'node:child_process'
@@ -57,10 +57,11 @@ async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<vo
   process.env[RUN_SERVERS_VARIABLE] = servers.url
   const isBuilt = [...KUBERNETES_SERVERS, ...CHART_SERVERS].every((name) => findBinary(name, process.env) !== undefined)
   const built = isBuilt ? Promise.resolve() : buildKubernetes(signal)
-  const both = [runLane(LANES.cpu, summary, signal), runLane(LANES.wait, summary, signal)]
-  // In the place of the lane that ends first.
-  await Promise.all([built, Promise.race(both)])
-  await Promise.all([...both, runLane(LANES.kubernetes, summary, signal)])
+  await Promise.all([
+    runLane(LANES.cpu, summary, signal),
+    runLane(LANES.wait, summary, signal),
+    built.then(() => runLane(LANES.kubernetes, summary, signal)),
+  ])
   for (const loss of servers.losses()) summary.fail(loss)
 }
 
