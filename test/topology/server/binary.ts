@@ -95,7 +95,7 @@ export const NODE_SERVERS = [
   'keda-adapter',
   'prometheus',
 ] as const satisfies readonly ServerName[]
-/** What the chart is held against. */
+/** What the chart is held against. They take minutes to build, and tests run meanwhile that do without. */
 export const CHART_SERVERS: readonly ServerName[] = [
   'etcd',
   'kube-apiserver',

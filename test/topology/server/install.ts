@@ -19,7 +19,15 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { cacheFolder, type Environment, findBinary, NODE_SERVERS, SERVERS, type ServerName } from './binary.ts'
+import {
+  CHART_SERVERS,
+  cacheFolder,
+  type Environment,
+  findBinary,
+  NODE_SERVERS,
+  SERVERS,
+  type ServerName,
+} from './binary.ts'
 import { VERSIONS } from './version.ts'
 
 interface Installation {
@@ -61,18 +69,6 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
   prometheus: { tools: GO, build: (folder) => buildPrometheus(folder, 'prometheus') },
 }
 
-/** They take minutes to build, and tests run meanwhile that do without. */
-const SLOW: readonly ServerName[] = [
-  'etcd',
-  'kube-apiserver',
-  'kubectl',
-  'helm',
-  'helm3',
-  'kube-score',
-  'foreign-crds',
-  'promtool',
-]
-
 /** The API server takes 4 to 8 minutes of two cores that have nothing else to do. */
 const BUILD_MS_MAX = 60 * 60_000
 const DRAFT = /^\.building-(\d+)-/
@@ -84,7 +80,9 @@ export function installServers(
 ): boolean {
   const all = Object.keys(INSTALLATIONS).filter((name): name is ServerName => name in SERVERS)
   const ofNode: readonly ServerName[] = NODE_SERVERS
-  const names = all.filter((name) => (!isQuick || !SLOW.includes(name)) && (isForNode || !ofNode.includes(name)))
+  const names = all.filter(
+    (name) => (!isQuick || !CHART_SERVERS.includes(name)) && (isForNode || !ofNode.includes(name)),
+  )
   const missing = names.filter((name) => {
     const startedAt = performance.now()
     try {
