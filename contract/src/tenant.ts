@@ -41,7 +41,10 @@ export interface Limits {
   readonly javascriptEnabled: boolean
 }
 
-/** What a plan has where it says nothing. */
+/**
+ * What holds where nobody names a limit: a plan leaves it out, or settings were published by a version that did not have it yet. The
+ * one place for defaults: a new limit has its own here, or it is optional and says at its field what holds where it is absent.
+ */
 export const DEFAULT_LIMITS: Limits = {
   htmlEngineEnabled: false,
   htmlEngineRenderMultiplier: 1,

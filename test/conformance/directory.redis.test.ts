@@ -269,7 +269,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   test.for([
     ['no JSON', '{"incarnation":'],
     ['no object', '[]'],
-    ['of another shape', '{"incarnation":"i","suspended":false,"limits":{},"storage":{"bucket":"b","prefix":"p"}}'],
+    ['of another shape', '{"incarnation":"i","suspended":false,"limits":[],"storage":{"bucket":"b","prefix":"p"}}'],
   ])('serves the last good of a value that is %s, and all others', async ([, text], { signal }) => {
     await using harness = await redis.harness((connection) => connection)
     const connection = await harness.open()

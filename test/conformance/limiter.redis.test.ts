@@ -5,7 +5,7 @@ import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-setting
 import { LIMITER_SETTINGS_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import { CHARGES_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+import { DEFAULT_LIMITS, type KeyHash, type Limits } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NOON, recordOf } from '../fixture/build.ts'
 import { describeOnRedis } from './redis-harness.ts'
@@ -50,6 +50,22 @@ describeOnRedis('the limiter in Redis', (redis) => {
     expect(left > 0 && left <= LIMITER_SETTINGS_KEPT_MS).toBe(true)
     await connection.call((client) => client.hset(key, { limits: '{"async' }), signal)
     expect(await limitAsked(1)).toBe(60)
+  })
+
+  test('takes the default of a limit that an older operator did not write', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const limiter = redisLimiter(connection, manualClock(NOON))
+    const { account, limits } = aReservation({ limits: { asyncRateLimitPerMinute: 7, asyncFairShare: 9 } })
+    for (const name of Object.keys(DEFAULT_LIMITS)) {
+      const older = Object.fromEntries(Object.entries(limits).filter(([limit]) => limit !== name))
+      // An operator that does not know the limit wrote them.
+      await writeLimits(connection, { revision: 2, limits: new Map([[account, older as unknown as Limits]]) }, signal)
+      const decision = await limiter.reserve(aReservation({ limits: LIMIT, revision: 1 }), signal)
+      const rate = { limit: name === 'asyncRateLimitPerMinute' ? DEFAULT_LIMITS.asyncRateLimitPerMinute : 7 }
+      expect([name, decision]).toMatchObject([name, { kind: 'admitted', rate }])
+      await connection.call((client) => client.flushall(), signal)
+    }
   })
 
   test('takes four times the rate of a key where the limits that are published name no rate of the tenant', async ({

@@ -1,6 +1,7 @@
 /** What was in force stays in force: over changes that may not be made, and over restarts. */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Folder, KEY, letter, letters, makeFolder, PLAN, PLATFORM, TENANT } from './followed-folder.ts'
@@ -98,6 +99,24 @@ describe('after a restart', () => {
     await folder.write('all.yaml', [PLAN, TENANT].join('---\n'))
     await using service = await folder.follow()
     expect(service.current()).toMatchObject({ templates: new Map(), keys: new Map() })
+  })
+
+  test('limits that were kept by a version that had fewer have their defaults', async () => {
+    await folder.write('all.yaml', PLATFORM)
+    const before = await (async () => {
+      await using service = await folder.follow()
+      return service.current()
+    })()
+    const path = join(folder.dataDir, 'last-good')
+    const [digest, json = ''] = (await readFile(path, 'utf8')).split('\n', 2)
+    const version = Array.from({ length: 100 }, (_, i) => i).find((i) => sha256(`${i} ${json}`) === digest)
+    const older = json.replaceAll(/"asyncFairShare":\d+,/g, '')
+    expect(older).not.toBe(json)
+    await writeFile(path, `${sha256(`${version} ${older}`)}\n${older}\n`)
+    // Its plan is gone, so that what was kept stays in force.
+    await folder.write('all.yaml', [TENANT, KEY].join('---\n'))
+    await using service = await folder.follow()
+    expect(service.current()).toEqual(before)
   })
 
   test.for([

@@ -71,7 +71,9 @@ local function limitsInForce()
   local revision, text = unpack(redis.call('HMGET', KEYS[6], 'revision', 'limits'))
   if not text or tonumber(revision) <= request.revision then return request.limits end
   local isJson, limits = pcall(cjson.decode, text)
-  return isJson and limits or request.limits
+  if not isJson then return request.limits end
+  -- An older operator may have written them, which knows fewer limits than the caller.
+  return setmetatable(limits, {__index = request.defaults})
 end
 
 -- How long until so many places are free, by the fields and values of a bucket.

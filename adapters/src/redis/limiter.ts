@@ -11,6 +11,7 @@ import type { Decision, Tally, TallyingLimiter, Usage } from '@platen/contract/p
 import { VIEW_KEPT_MS } from '@platen/contract/redis-limit.ts'
 import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from './connect.ts'
 import { limiterPrefix, settingsKey } from './limiter-settings.ts'
 import { openScript } from './script.ts'
@@ -33,7 +34,7 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): TallyingLim
       }))
       const own = [...keysOf(account, period), endedKey(account, id), settingsKey(account)]
       const keys = [...own, ...buckets.map(({ key }) => key)]
-      const render = { id, engine, mode, units, period, limits, revision, buckets }
+      const render = { id, engine, mode, units, period, limits, defaults: DEFAULT_LIMITS, revision, buckets }
       const decision = await run(keys, { operation: 'reserve', ...render, holdMs: RESERVATION_MS }, signal)
       // The script answers in the port's own words.
       return decision as Decision

@@ -1,8 +1,8 @@
 /**
- * JSON Schema 2020-12 by ajv, for our own wire shapes; `variable/variables-schema.ts` does the same for those of tenants. Nothing is
- * coerced, defaulted or removed, and a fault names the place but never the value found there: it may be someone's secret, and it may be 10 MiB.
+ * JSON Schema 2020-12 by ajv, for our own wire shapes; `variable/variables-schema.ts` does the same for those of tenants. A validator
+ * changes nothing, and a fault names the place but never the value found there: it may be someone's secret, and it may be 10 MiB.
  */
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { ErrorDetail } from '../error.ts'
 import { ERROR_DETAILS_MAX } from '../limit.ts'
@@ -16,7 +16,19 @@ const CONSIDERED_MAX = 500
 
 /** Compiles a schema of ours. Throws an `Error` whose message says what is wrong, and where, when it is no schema or refers outside itself. */
 export function compileValidator(schema: object): Validator {
-  return compileWith(ajv, schema).faultsOf
+  return compileWith((allErrors) => ajv(allErrors), schema).faultsOf
+}
+
+/** Makes a value one of this version, in its place. Answers false for a value that does not conform, which may be changed by then. */
+export type Converter = (value: object) => boolean
+
+/**
+ * Compiles a schema of values that an older or a newer version may have written. A field that is missing gets the `default` of the
+ * schema, and a field that the schema does not name is removed.
+ */
+export function compileConverter(schema: object): Converter {
+  const compiled = compileWith((allErrors) => ajv(allErrors, { useDefaults: true, removeAdditional: 'all' }), schema)
+  return (value) => compiled.fits(value)
 }
 
 export interface Compiled {
@@ -58,8 +70,8 @@ function assertSchema(schema: object): void {
   throw new Error(`schema is invalid: ${faults.join(', ')}`)
 }
 
-function ajv(allErrors: boolean): Ajv2020 {
-  return formats.default(new Ajv2020({ ...AJV_OPTIONS, allErrors }))
+function ajv(allErrors: boolean, options: Options = {}): Ajv2020 {
+  return formats.default(new Ajv2020({ ...AJV_OPTIONS, ...options, allErrors }))
 }
 
 /** The schema was looked at before. */

@@ -9,14 +9,14 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import type { ReadResource } from '@platen/contract/schema/resource.ts'
-import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
+import { type ApiKey, DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
 import { NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
 import type { CheckAnswers } from '@platen/operator/compile/template.ts'
 import { readText, writePrivately } from '../store/secrets.ts'
 import { type FolderState, folderOf } from './folder.ts'
 import type { ManifestDocument } from './parse.ts'
 
-/** Goes up with the shape of what is kept, settings included, and when a publish check asks for more. */
+/** Goes up with the shape of what is kept, settings but for their limits included, and when a publish check asks for more. */
 const VERSION = 5
 
 interface Kept {
@@ -42,20 +42,25 @@ export async function loadLastGood(dataDir: string, read: ReadResource): Promise
   if (text === undefined) return undefined
   const [digest, json = ''] = text.split('\n', 2)
   if (digest !== digestOf(json)) return 'damaged'
-  // The digest has just said that this version wrote it.
+  // The digest has just said that a version with this shape wrote it.
   const { documents, plans, tenants, templates, apiKeys, sound } = JSON.parse(json) as Kept
   const isStillGood = ({ written }: ManifestDocument) => 'written' in read(written as unknown as JsonObject)
   return {
     folder: folderOf(documents.filter(isStillGood)),
     previous: {
       ...NOTHING,
-      plans: inForce(plans),
-      tenants: inForce(tenants),
+      plans: inForce(plans.map(([uid, limits]) => [uid, complete(limits)])),
+      tenants: inForce(tenants.map(([uid, tenant]) => [uid, { ...tenant, limits: complete(tenant.limits) }])),
       templates: inForce(templates),
       apiKeys: inForce(apiKeys),
     },
     checks: new Map(sound.map((key) => [key, []])),
   }
+}
+
+/** A version that had fewer limits may have kept these. */
+function complete(limits: Limits): Limits {
+  return { ...DEFAULT_LIMITS, ...limits }
 }
 
 /** Keeps what is in force now; it is on the disk when it resolves. */

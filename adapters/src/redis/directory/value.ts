@@ -1,14 +1,27 @@
 /**
  * Settings as the values of hashes. What comes from Redis was written by us, and is held against its shape all the same: one value
  * that is damaged must not stop a process, nor be served. What repeats over thousands of tenants is kept once.
+ *
+ * During a rollout the writer is of another version than the reader, older or newer. So a field that is missing reads as its default,
+ * and a field that is not known is ignored. A publisher leaves a value alone that reads as what it would write.
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { keeper } from '@platen/contract/keeper.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
+import { type Converter, compileConverter } from '@platen/contract/schema/validator.ts'
 import { type MadeShards, ShardedMap } from '@platen/contract/sharded-map.ts'
-import type { ApiKey, KeyHash, Limits, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
+import {
+  type ApiKey,
+  DEFAULT_LIMITS,
+  type KeyHash,
+  type Limits,
+  type Template,
+  type TemplateCode,
+  type Tenant,
+  type TenantId,
+  type WebhookSecret,
+} from '@platen/contract/tenant.ts'
 
 export const KINDS = ['tenants', 'keys', 'templates'] as const
 export type Kind = (typeof KINDS)[number]
@@ -21,10 +34,15 @@ export const NO_VALUES: Values = { tenants: ShardedMap.of(), keys: ShardedMap.of
 
 /**
  * Spells snapshots as values. Equal settings have equal values. What a snapshot has in common with one before is not spelled again:
- * maps of settings, shards of tenants and keys, and single templates, of which each is large. A value that `standing` has as well is
- * that one, so that it is kept once.
+ * maps of settings, shards of tenants and keys, and single templates, of which each is large. The value in `standing` is taken where
+ * it reads as the same setting: so it is in memory once, and nothing is published that differs only by fields of another version.
  */
 export function valueWriter(standing: () => Values): (snapshot: DirectorySnapshot) => Values {
+  const convert = openConverters()
+  const spelledAnew = (kind: Kind, text: string) => {
+    const value = converted(text, convert[kind])
+    return value && canonicalJson(value)
+  }
   const textOf = memory<string>()
   const valuesOf = memory<ShardedMap<string, string>>()
   const tenantShards: MadeShards<TenantId, Tenant, string> = new WeakMap()
@@ -33,7 +51,7 @@ export function valueWriter(standing: () => Values): (snapshot: DirectorySnapsho
     <One extends object>(kind: Kind, spell: (one: One) => string) =>
     (one: One, name: string) => {
       const [text, stands] = [spell(one), standing()[kind].get(name)]
-      return stands === text ? stands : text
+      return stands !== undefined && (stands === text || spelledAnew(kind, stands) === text) ? stands : text
     }
   const tenantText = spelling('tenants', spellTenant)
   const keyText = spelling('keys', spellKey)
@@ -89,13 +107,13 @@ export interface ValueReader {
 
 /** Reads values, and keeps what many of them have in common. */
 export function valueReader(): ValueReader {
-  const fits = { tenant: shaped(TENANT), key: shaped(KEY), template: shaped(TEMPLATE) }
+  const convert = openConverters()
   const limits = keeper<Limits>(KEPT_MAX)
   const names = keeper<string>(KEPT_MAX)
   const nameOf = (text: string) => names(text, () => text)
   return {
     tenant(id, text) {
-      const value = parsed(text, fits.tenant)
+      const value = converted(text, convert.tenants)
       if (value === undefined) return undefined
       // Its shape has just been looked at, here and below.
       const tenant = value as unknown as Omit<Tenant, 'id'>
@@ -103,13 +121,13 @@ export function valueReader(): ValueReader {
       return { id: nameOf(id) as TenantId, ...tenant, limits: shared }
     },
     key(hash, text) {
-      const value = parsed(text, fits.key)
+      const value = converted(text, convert.keys)
       if (value === undefined || !/^[0-9a-f]{64}$/.test(hash)) return undefined
       const key = value as unknown as Omit<ApiKey, 'hash'>
       return { hash: hash as KeyHash, ...key, tenant: nameOf(key.tenant) as TenantId }
     },
     template(name, text) {
-      const value = parsed(text, fits.template)
+      const value = converted(text, convert.templates)
       const [, tenant, code] = /^([^/]+)\/([^/]+)$/.exec(name) ?? []
       if (value === undefined || tenant === undefined || code === undefined) return undefined
       const { variablesSchema, ...rest } = value as unknown as Omit<Template, 'tenant' | 'code' | 'variablesSchema'> & {
@@ -134,9 +152,10 @@ function withSchema(template: Omit<Template, 'variablesSchema'>, text: string): 
   }
 }
 
-function parsed(text: string, fits: (value: JsonObject) => boolean): JsonObject | undefined {
+/** A value as this version writes it; undefined where it is damaged. */
+function converted(text: string, convert: Converter): JsonObject | undefined {
   const value = objectIn(text)
-  return value !== undefined && fits(value) ? value : undefined
+  return value !== undefined && convert(value) ? value : undefined
 }
 
 function objectIn(text: string): JsonObject | undefined {
@@ -152,11 +171,15 @@ function objectIn(text: string): JsonObject | undefined {
 /** Far more than differ at a time. */
 const KEPT_MAX = 100_000
 
-function shaped(schema: object): (value: JsonObject) => boolean {
-  let faultsOf: Validator | undefined
+function openConverters(): Readonly<Record<Kind, Converter>> {
+  return { tenants: converterOf(TENANT), keys: converterOf(KEY), templates: converterOf(TEMPLATE) }
+}
+
+function converterOf(schema: object): Converter {
+  let convert: Converter | undefined
   return (value) => {
-    faultsOf ??= compileValidator(schema)
-    return faultsOf(value).length === 0
+    convert ??= compileConverter(schema)
+    return convert(value)
   }
 }
 
@@ -166,46 +189,61 @@ const NUMBER = { type: 'number' }
 const BOOLEAN = { type: 'boolean' }
 const DIGEST = { type: 'string', pattern: '^[0-9a-f]{64}$' }
 
-/** Fields beyond those are a newer publisher's, and let be. */
-function object(required: Readonly<Record<string, object>>, optional: Readonly<Record<string, object>> = {}): object {
-  return { type: 'object', required: Object.keys(required), properties: { ...required, ...optional } }
+type Schemas = Readonly<Record<string, object>>
+
+/** `founding` are the fields that every version has written: they alone are required, and there will never be another. */
+function object(founding: Schemas, later: Schemas = {}): object {
+  return { type: 'object', required: Object.keys(founding), properties: { ...founding, ...later } }
 }
 
-const LIMITS = object(
-  {
-    htmlEngineEnabled: BOOLEAN,
-    htmlEngineRenderMultiplier: NUMBER,
-    htmlRateLimitPerMinute: NUMBER,
-    syncRateLimitPerMinute: NUMBER,
-    asyncRateLimitPerMinute: NUMBER,
-    renderTimeoutSeconds: NUMBER,
-    retentionDays: NUMBER,
-    asyncFairShare: NUMBER,
-    javascriptEnabled: BOOLEAN,
-  },
-  {
-    rateLimitPerMinute: NUMBER,
-    tenantSyncRateLimitPerMinute: NUMBER,
-    tenantAsyncRateLimitPerMinute: NUMBER,
-    apiKeysMax: NUMBER,
-    renderLimitMonthly: NUMBER,
-  },
-)
+/** The schemas of all fields but `Founding`. A field that is added is missing here until it has a default, or is optional. */
+export type LaterFields<Setting, Founding extends keyof Setting = never> = {
+  readonly [Name in keyof Omit<Required<Setting>, Founding>]: Name extends OptionalOf<Setting>
+    ? object
+    : { readonly default: Setting[Name] }
+}
 
-const TENANT = object(
-  { incarnation: TEXT, limits: LIMITS, suspended: BOOLEAN, storage: object({ bucket: TEXT, prefix: TEXT }) },
-  {
-    suspendedReason: TEXT,
-    webhookAllowCidrs: TEXTS,
-    webhookSecrets: { type: 'array', items: object({ sealed: TEXT }, { until: NUMBER }) },
-  },
-)
+type OptionalOf<Setting> = {
+  [Name in keyof Setting]-?: Partial<Pick<Setting, Name>> extends Pick<Setting, Name> ? Name : never
+}[keyof Setting]
 
-const KEY = object({ tenant: TEXT, environment: { enum: ['live', 'test'] }, suspended: BOOLEAN }, { expiresAt: NUMBER })
+/** Those without a default. What holds where one is absent, its field in `Limits` says. */
+const OPTIONAL_LIMITS = {
+  rateLimitPerMinute: NUMBER,
+  tenantSyncRateLimitPerMinute: NUMBER,
+  tenantAsyncRateLimitPerMinute: NUMBER,
+  apiKeysMax: NUMBER,
+  renderLimitMonthly: NUMBER,
+} satisfies LaterFields<Pick<Limits, OptionalOf<Limits>>>
+
+const LIMITS = object({}, { ...withDefaults(DEFAULT_LIMITS), ...OPTIONAL_LIMITS })
+
+function withDefaults(defaults: object): Schemas {
+  return Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => [name, { type: typeof value, default: value }]),
+  )
+}
+
+const STORAGE = object({ bucket: TEXT, prefix: TEXT })
+
+const SECRET = object({ sealed: TEXT }, { until: NUMBER } satisfies LaterFields<WebhookSecret, 'sealed'>)
+
+const TENANT = object({ incarnation: TEXT, limits: LIMITS, suspended: BOOLEAN, storage: STORAGE }, {
+  suspendedReason: TEXT,
+  webhookAllowCidrs: TEXTS,
+  webhookSecrets: { type: 'array', items: SECRET },
+} satisfies LaterFields<Tenant, 'id' | 'incarnation' | 'limits' | 'suspended' | 'storage'>)
+
+const KEY = object({ tenant: TEXT, environment: { enum: ['live', 'test'] }, suspended: BOOLEAN }, {
+  expiresAt: NUMBER,
+} satisfies LaterFields<ApiKey, 'hash' | 'tenant' | 'environment' | 'suspended'>)
 
 const ENGINE = { enum: ['react_pdf', 'html'] }
 
 const TEMPLATE = object(
   { name: TEXT, version: NUMBER, variablesSchema: TEXT, digest: DIGEST, engines: { type: 'array', items: ENGINE } },
-  { engine: ENGINE },
+  { engine: ENGINE } satisfies LaterFields<
+    Template,
+    'tenant' | 'code' | 'name' | 'version' | 'variablesSchema' | 'digest' | 'engines'
+  >,
 )
