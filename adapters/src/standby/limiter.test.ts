@@ -8,7 +8,7 @@ import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
-import { standbyLimiter } from './limiter.ts'
+import { LIMIT_SHARES, type LimitShares, standbyLimiter } from './limiter.ts'
 
 /** Some processes that share a limiter, which a test takes away and brings back. */
 function someProcesses({ count = 1, replicas = count }: { count?: number; replicas?: number } = {}) {
@@ -91,6 +91,19 @@ describe('rates', () => {
       kinds.push((await ask(process, limits, { key: `key-${at}` as KeyHash })).kind)
     }
     expect(kinds.filter((kind) => kind === 'admitted')).toHaveLength(admitted)
+  })
+
+  test('a limit that is added does not compile before it is said what one of several processes has of it', () => {
+    type One<Name extends string> = Limits & { readonly [Added in Name]?: number }
+    // @ts-expect-error What a process has of the new limit is not said.
+    expect(LIMIT_SHARES satisfies LimitShares<One<'newRateLimitPerMinute'>>).toBe(LIMIT_SHARES)
+    // @ts-expect-error The same of one that is no rate.
+    expect(LIMIT_SHARES satisfies LimitShares<One<'newLimit'>>).toBe(LIMIT_SHARES)
+    const whole = { ...LIMIT_SHARES, newRateLimitPerMinute: 'whole' } as const
+    // @ts-expect-error A rate is divided.
+    expect(whole satisfies LimitShares<One<'newRateLimitPerMinute'>>).toBe(whole)
+    const divided = { ...LIMIT_SHARES, newRateLimitPerMinute: 'divided' } as const
+    expect(divided satisfies LimitShares<One<'newRateLimitPerMinute'>>).toBe(divided)
   })
 
   test('a limiter that comes and goes lends nobody a new minute', async () => {

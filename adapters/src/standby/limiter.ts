@@ -124,21 +124,52 @@ function onTab<T>(
   return result
 }
 
+/** Which limits hold for all processes together: each of several has a part of these. */
+export type LimitShares<All> = {
+  readonly [Name in keyof Required<All>]: Name extends `${string}PerMinute` ? 'divided' : 'divided' | 'tab' | 'whole'
+}
+
+/** Every limit stands here: one that is added does not compile until it is said what one of several processes has of it. */
+export const LIMIT_SHARES = {
+  syncRateLimitPerMinute: 'divided',
+  asyncRateLimitPerMinute: 'divided',
+  tenantSyncRateLimitPerMinute: 'divided',
+  tenantAsyncRateLimitPerMinute: 'divided',
+  rateLimitPerMinute: 'divided',
+  htmlRateLimitPerMinute: 'divided',
+  asyncFairShare: 'divided',
+  renderLimitMonthly: 'tab',
+  apiKeysMax: 'whole',
+  htmlEngineEnabled: 'whole',
+  htmlEngineRenderMultiplier: 'whole',
+  javascriptEnabled: 'whole',
+  renderTimeoutSeconds: 'whole',
+  retentionDays: 'whole',
+} as const satisfies LimitShares<Limits>
+
 /** The limits of one process of several, as far as this render meets them. A quota is judged by the tab: to the allowance it is either spent or there is none. */
 function shareOf(
   request: Reservation,
   { tab, replicas }: { readonly tab: Tab; readonly replicas: number },
 ): { readonly limit: number | undefined; readonly rates: Limits } {
-  const rateOf = (limit: number) => (limit > 0 ? Math.max(1, Math.floor(limit / replicas)) : 0)
   const { limits, units } = request
   const { renderLimitMonthly: limit, ...others } = limits
   const left = limit === undefined ? Number.POSITIVE_INFINITY : limit - tab.there.charged - tab.there.reserved
   const isSpent = tab.here + units > Math.floor(Math.max(left, 0) / replicas)
-  const rates = {
+  // A rate that follows from another is named, too: it follows from the whole of that.
+  const named: Limits = {
     ...others,
-    ...Object.fromEntries(bucketsInForce(request).map(({ field, limit }) => [field, rateOf(limit)])),
-    asyncFairShare: rateOf(limits.asyncFairShare),
-    ...(isSpent && { renderLimitMonthly: 0 }),
+    ...Object.fromEntries(bucketsInForce(request).map(({ field, limit }) => [field, limit])),
   }
-  return { limit, rates }
+  return { limit, rates: { ...named, ...dividedBy(replicas, named), ...(isSpent && { renderLimitMonthly: 0 }) } }
+}
+
+function dividedBy(replicas: number, limits: Limits): Partial<Limits> {
+  const shares: Readonly<Record<string, string>> = LIMIT_SHARES
+  const shareOf = (limit: number) => (limit > 0 ? Math.max(1, Math.floor(limit / replicas)) : 0)
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([name, limit]) =>
+      typeof limit === 'number' && shares[name] === 'divided' ? [[name, shareOf(limit)]] : [],
+    ),
+  )
 }
