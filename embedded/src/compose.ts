@@ -19,12 +19,12 @@ import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { ServiceLog } from '@platen/adapters/system/log.ts'
 import { openBodyChecks } from '@platen/api/admission/check/body-checks.ts'
 import { type ApiPorts, buildApp } from '@platen/api/app.ts'
 import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
 import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import { openCheckThreads } from '@platen/operator/publish/check-threads.ts'
 import { openCheckTurns } from '@platen/operator/publish/check-turns.ts'
@@ -56,7 +56,7 @@ export interface EmbeddedService extends AsyncDisposable {
 export interface Settled {
   readonly config: Config
   readonly clock: Clock
-  readonly log: Log
+  readonly log: ServiceLog
   readonly engines: Engines
   /** Aborts when renders in hand are to be left: async ones to the next start, and whoever waits on the line is told so. */
   readonly leaving: AbortSignal
@@ -72,7 +72,7 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   let url = config.publicUrl ?? ''
   const directory = memoryDirectory()
   const { host, metricsPort } = config
-  const meters = openMeters({ directory, isRead: metricsPort !== undefined })
+  const meters = openMeters({ directory, log, isRead: metricsPort !== undefined })
   const probes = stack.use(await openProbes({ host, port: metricsPort, metrics: meters.metrics, log }))
   const { ports, database, ledger, sealKey } = await openPorts({ ...settled, stack, directory, publicUrl: () => url })
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }

@@ -10,8 +10,9 @@ import { readConfig } from './config.ts'
 if (import.meta.main) {
   keepCompiled()
   const { runService } = await import('./service.ts')
+  const { exit } = await import('@platen/adapters/system/run.ts')
   // Everything is closed by then; but puppeteer leaves a timer of half a minute behind where its browser ends while it opens a page.
-  process.exit(await runService(process.env))
+  await exit(await runService(process.env))
 }
 
 function keepCompiled(): void {

@@ -1,5 +1,6 @@
 /** What the embedded service counts: all that each of its parts counts where it is a process of its own. */
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
+import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
@@ -15,9 +16,17 @@ export interface EmbeddedMeters {
   readonly webhooks: WebhookMeter
 }
 
-/** Everything at zero. `isRead` where somebody will ask for it. */
-export function openMeters({ directory, isRead }: { directory: Directory; isRead: boolean }): EmbeddedMeters {
+export interface MetersOptions {
+  readonly directory: Directory
+  readonly log: { readonly droppedLines: () => number }
+  /** Will somebody ask for them? */
+  readonly isRead: boolean
+}
+
+/** Everything at zero. */
+export function openMeters({ directory, log, isRead }: MetersOptions): EmbeddedMeters {
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
+  countDroppedLines(metrics, log)
   // What is published is in force at once, and nothing of it can be behind.
   const look = () => ({
     isReady: true,

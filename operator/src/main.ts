@@ -1,6 +1,7 @@
 /** The composition root of an operator: what is declared from the API server, its settings into Redis, its sources into the artifact store. */
 import { openProbes } from '@platen/adapters/http/probe-server.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
+import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { gaugeRedis } from '@platen/adapters/prometheus/deployable/redis.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
@@ -39,6 +40,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
   const starting = AbortSignal.any([stop, clock.timeout(PROCESS_START_MS_MAX)])
   const metrics = openMetrics({ isRead: true, deployable: 'operator' })
+  countDroppedLines(metrics, log)
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE })
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))

@@ -1,14 +1,18 @@
 /** How the service starts, and how it says why it does not. */
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { ACME_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { spawnService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { render } from '../topology/service.ts'
+
+/** Each of a log line of 300 bytes and more. */
+const FAULTS = 20_000
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -75,6 +79,50 @@ test('without a browser html alone is answered 503, and readiness says why', asy
   expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining('"html":"missing"')])
   expect(service.log()).toContain('no chromium')
 })
+
+test('a service whose log nobody reads starts, answers, counts the lines it drops, and stops', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'platen-unread-'))
+  try {
+    const manifestsDir = join(folder, 'manifests')
+    await mkdir(manifestsDir)
+    await writeFile(join(manifestsDir, 'all.yaml'), manifests())
+    // A line each, and far more of them than wait.
+    const faulty = 'apiVersion: platen.dev/v1\nkind: Nothing\n---\n'.repeat(FAULTS / 10)
+    for (let file = 0; file < 10; file++) await writeFile(join(manifestsDir, `${file}${'x'.repeat(200)}.yaml`), faulty)
+    const settings = { PLATEN_PORT: '0', PLATEN_METRICS_PORT: '0', PLATEN_CHROMIUM: 'none' }
+    const child = spawnService({ ...settings, PLATEN_DATA_DIR: folder, PLATEN_MANIFESTS_DIR: manifestsDir })
+    using _ = { [Symbol.dispose]: () => child.kill('SIGKILL') }
+    const exited = once(child, 'exit')
+    const probesPort = await firstMatch(child.stderr, /"port":(\d+),"msg":"probes served"/)
+    // From here on nobody reads its log.
+    const url = await firstMatch(child.stdout, /^ready (\S+)\n/)
+    const headers = { authorization: `Bearer ${ACME_LIVE}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ template: 'invoice', data: invoice(1) })
+    expect((await fetch(`${url}/api/v1/render`, { method: 'POST', headers, body })).status).toBe(200)
+    const metrics = await (await fetch(`http://127.0.0.1:${probesPort}/metrics`)).text()
+    expect(Number(/^platen_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0)
+    child.kill('SIGTERM')
+    expect(await exited).toEqual([0, null])
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+/** Reads a stream until it has said something, and then no further. */
+function firstMatch(stream: Readable, pattern: RegExp): Promise<string> {
+  let said = ''
+  return new Promise((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      said += chunk
+      const found = pattern.exec(said)?.[1]
+      if (found === undefined) return
+      stream.off('data', hear).pause()
+      resolve(found)
+    }
+    stream.on('data', hear)
+    stream.once('end', () => reject(new Error(`nothing was said of ${pattern.source}:\n${said}`)))
+  })
+}
 
 test('a data folder that was open to others is closed, and the log says so', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'platen-open-'))

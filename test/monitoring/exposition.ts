@@ -3,6 +3,7 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
+import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { gaugeRedis } from '@platen/adapters/prometheus/deployable/redis.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
@@ -34,6 +35,8 @@ export async function expositions({
   readonly withProcess: boolean
 }): Promise<Readonly<Record<Group, Metrics>>> {
   const named = (deployable: string) => openMetrics({ isRead: false, deployable })
+  const all = openMetrics({ isRead: withProcess, deployable: 'renderer' })
+  countDroppedLines(all, { droppedLines: () => 0 })
   const inCluster = named('renderer')
   gaugeRedis(inCluster, { isAway: () => false })
   gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
@@ -54,7 +57,7 @@ export async function expositions({
     ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
   )
   return {
-    all: openMetrics({ isRead: withProcess, deployable: 'renderer' }),
+    all,
     'all in a cluster': inCluster,
     api: await anApiExposition(named('api')),
     renderer,

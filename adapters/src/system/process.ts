@@ -10,6 +10,7 @@ import { connectKafka, type KafkaConnection } from '../kafka/connect.ts'
 import { webhookTopics } from '../kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '../kafka/topic.ts'
 import { gaugeCertificates } from '../prometheus/deployable/certificate.ts'
+import { countDroppedLines } from '../prometheus/deployable/dropped-lines.ts'
 import { gaugeRedis } from '../prometheus/deployable/redis.ts'
 import { type Metrics, openMetrics } from '../prometheus/metrics.ts'
 import { connectRedis, type RedisConnection } from '../redis/connect.ts'
@@ -81,6 +82,7 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
   const starting = clock.timeout(PROCESS_START_MS_MAX)
   const metrics = openMetrics({ isRead: true, deployable })
+  countDroppedLines(metrics, log)
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))
   const redis = stack.use(await connectRedis({ ...config.redis, clock, isGathering: true }, starting))

@@ -2,6 +2,10 @@
 
 import type { Log } from '@platen/contract/port/log.ts'
 import { CLOSE_MS_MAX } from '@platen/contract/worker-limit.ts'
+import { flushed } from './log-output.ts'
+
+/** How long the end of a process waits for a reader of what it has written. A SIGKILL comes a second after `CLOSE_MS_MAX`. */
+const FLUSH_MS_MAX = 500
 
 /**
  * Runs `serve` until SIGTERM or SIGINT, of which `stop` tells, and ends the process. The exit code is 0 after a clean stop, and 1
@@ -13,10 +17,17 @@ export async function runUntilStopped(serve: (stop: AbortSignal) => Promise<void
     await serve(stop)
   } catch (error) {
     process.stderr.write(`${explain(error)}\n`)
-    process.exit(1)
+    return await exit(1)
   }
   // Everything is closed by then; what libraries leave behind, such as timers, holds up nobody.
-  process.exit(stop.aborted ? 0 : 1)
+  return await exit(stop.aborted ? 0 : 1)
+}
+
+/** Ends the process when what it has said is with its readers, or they have had their time. */
+export async function exit(code: number): Promise<never> {
+  const late = new Promise((resolve) => setTimeout(resolve, FLUSH_MS_MAX))
+  await Promise.race([Promise.all([process.stdout, process.stderr].map(flushed)), late])
+  process.exit(code)
 }
 
 /** Aborts at the first SIGTERM or SIGINT. Later ones do nothing. */
@@ -40,7 +51,7 @@ export function drainEnd(stop: AbortSignal, { drainMs, log }: Drain): AbortSigna
   const over = new AbortController()
   const end = () => {
     log.warn({}, 'process ended with something open')
-    process.exit(0)
+    void exit(0)
   }
   const leave = () => {
     over.abort(new Error('the time to drain is over'))

@@ -1,0 +1,86 @@
+/** What becomes of the lines of a log whose reader stands still. With a process and a pipe: test/conformance/log.reader.test.ts. */
+import { Writable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { openLog } from './log.ts'
+import { LOG_WAITING_BYTES_MAX } from './log-output.ts'
+
+/** A reader that takes a line when it is told to. */
+function slowReader() {
+  const read: string[] = []
+  let take = () => {}
+  const stream = new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, done) {
+      take = () => {
+        read.push(line)
+        done()
+      }
+    },
+  })
+  return {
+    stream,
+    lines: () => read.map((line): { msg: string; level: string; n?: number; lines?: number } => JSON.parse(line)),
+    readOne: () => take(),
+    readAll: async () => {
+      for (; stream.writableLength > 0; await turn()) take()
+    },
+  }
+}
+
+/** Lines of 64 KiB: few of them are as much as may wait. */
+const PAD = 'x'.repeat(64 * 1024)
+const FULL = Math.ceil(LOG_WAITING_BYTES_MAX / PAD.length)
+
+test('lines wait for their reader up to a bound, those beyond are dropped, and one line in their place says how many', async () => {
+  const { stream, lines, readAll } = slowReader()
+  const log = openLog('info', stream)
+  for (let n = 0; n < FULL + 10; n++) log.info({ n, pad: PAD }, 'said')
+  const dropped = log.droppedLines()
+  expect(dropped).toBeGreaterThanOrEqual(9)
+  expect(stream.writableLength).toBeLessThan(LOG_WAITING_BYTES_MAX + 2 * PAD.length)
+  await readAll()
+  log.info({ n: -1 }, 'said')
+  await readAll()
+  const kept = FULL + 10 - dropped
+  expect(lines().map(({ n, lines }) => n ?? { lines })).toEqual([...Array(kept).keys(), { lines: dropped }, -1])
+  expect(log.droppedLines()).toBe(dropped)
+})
+
+test('a gap is one, also where its reader takes a line now and then', async () => {
+  const { stream, lines, readAll, readOne } = slowReader()
+  const log = openLog('info', stream)
+  for (let n = 0; n < FULL + 5; n++) log.info({ n, pad: PAD }, 'said')
+  for (let n = 0; n < 3; n++) {
+    readOne()
+    await turn()
+    log.info({}, 'said in the gap')
+  }
+  const dropped = log.droppedLines()
+  await readAll()
+  expect(lines().filter(({ msg }) => msg === 'said in the gap')).toEqual([])
+  expect(lines().filter(({ msg }) => msg === 'log lines dropped')).toMatchObject([{ lines: dropped, level: 'error' }])
+})
+
+test('each time a reader is away has a gap of its own, whatever the level of the log', async () => {
+  const { stream, lines, readAll } = slowReader()
+  const log = openLog('error', stream)
+  for (let times = 0; times < 2; times++) {
+    for (let n = 0; n < FULL + 5; n++) log.error({ n, pad: PAD }, 'said')
+    await readAll()
+  }
+  const gaps = lines().filter(({ msg }) => msg === 'log lines dropped')
+  expect(gaps).toHaveLength(2)
+  expect(gaps.reduce((sum, gap) => sum + (gap.lines ?? 0), 0)).toBe(log.droppedLines())
+})
+
+test('a line that is longer than what may wait is written', async () => {
+  const { stream, lines, readAll } = slowReader()
+  const log = openLog('info', stream)
+  log.info({ pad: 'x'.repeat(2 * LOG_WAITING_BYTES_MAX) }, 'long')
+  await readAll()
+  log.info({}, 'short')
+  await readAll()
+  expect(lines().map(({ msg }) => msg)).toEqual(['long', 'short'])
+  expect(log.droppedLines()).toBe(0)
+})

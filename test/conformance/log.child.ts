@@ -1,0 +1,40 @@
+/**
+ * A process with the log of the service. `serve` answers HTTP and writes as many lines as it is asked for; `fail` writes so many and
+ * fails to start.
+ */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { openLog } from '@platen/adapters/system/log.ts'
+import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
+
+const [, , deed, count = '0'] = process.argv
+const log = openLog('info')
+const PAD = 'x'.repeat(300)
+let written = 0
+
+function write(lines: number): void {
+  for (let at = 0; at < lines; at++) log.info({ n: written++, pad: PAD }, 'said')
+}
+
+async function serve(stop: AbortSignal): Promise<void> {
+  const metrics = openMetrics({ isRead: false, deployable: 'child' })
+  countDroppedLines(metrics, log)
+  const server = createServer((request, response) => {
+    write(Number(request.url?.slice(1)))
+    void metrics.text().then((text) => response.end(text))
+  }).listen(0, '127.0.0.1', () => {
+    const address = server.address()
+    assert(typeof address === 'object' && address !== null, 'it listens on a port')
+    process.stdout.write(`http://127.0.0.1:${address.port}\n`)
+  })
+  await untilAborted(stop)
+}
+
+async function fail(): Promise<void> {
+  write(Number(count))
+  throw new Error('no such server')
+}
+
+await runUntilStopped(deed === 'serve' ? serve : fail)

@@ -1,0 +1,164 @@
+/** What a process does whose log nobody reads, or cannot be written: on real pipes, as a container runtime makes them. */
+import { execFileSync, type StdioOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { LOG_WAITING_BYTES_MAX } from '@platen/adapters/system/log-output.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { until } from '../time/until.ts'
+
+const CHILD = new URL('log.child.ts', import.meta.url).pathname
+/** What a pipe of Linux holds beside what waits. */
+const PIPE_BYTES = 64 * 1024
+const LINE_BYTES_MIN = 300
+/** Twice what is kept of lines that nobody reads. */
+const MANY = Math.ceil((2 * (LOG_WAITING_BYTES_MAX + PIPE_BYTES)) / LINE_BYTES_MIN)
+const AT_A_TIME = 1000
+
+interface Line {
+  readonly msg: string
+  readonly n?: number
+  readonly lines?: number
+}
+
+let folder: string
+let fifo: string
+/** Holds the pipe open, and reads nothing. */
+let pipe: number
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platen-log-reader-'))
+  fifo = join(folder, 'log')
+  execFileSync('mkfifo', [fifo])
+  pipe = openSync(fifo, 'r+')
+})
+afterEach(async () => {
+  closeSync(pipe)
+  await rm(folder, { recursive: true })
+})
+
+/** Starts the child with this standard error. */
+function start(stderr: number | 'pipe', ...args: readonly string[]) {
+  const stdio: StdioOptions = ['ignore', 'pipe', stderr]
+  const child = spawn(process.execPath, [CHILD, ...args], { stdio })
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  return {
+    child,
+    exited,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+async function serving(stderr: number | 'pipe') {
+  const started = start(stderr, 'serve')
+  const { child } = started
+  const [url] = (await once(createInterface({ input: child.stdout ?? expect.fail('it has an output') }), 'line')) as [
+    string,
+  ]
+  /** Has it write lines; answers how many were dropped so far. */
+  const write = async (lines: number): Promise<number> => {
+    const metrics = await (await fetch(`${url}/${lines}`)).text()
+    return Number(/^platen_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1])
+  }
+  const writeMany = async () => {
+    let dropped = 0
+    for (let written = 0; written < MANY; written += AT_A_TIME) dropped = await write(AT_A_TIME)
+    return dropped
+  }
+  return { ...started, write, writeMany }
+}
+
+/** Reads the pipe until nobody holds it open any more. */
+function read() {
+  const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let read = ''
+  reader.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    read += chunk
+  })
+  return {
+    lines: () =>
+      read
+        .slice(0, read.lastIndexOf('\n') + 1)
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line): Line => JSON.parse(line)),
+    text: () => read,
+    async [Symbol.asyncDispose]() {
+      reader.kill('SIGKILL')
+      await once(reader, 'close')
+    },
+  }
+}
+
+test('a process answers while nobody reads its log, counts what it drops, and says so to the next reader', async () => {
+  await using service = await serving(pipe)
+  const dropped = await service.writeMany()
+  expect(dropped).toBeGreaterThan(MANY / 4)
+  await using reader = read()
+  await until(reader.lines, (lines) => lines.some(({ msg }) => msg === 'log lines dropped'))
+  const total = Math.ceil(MANY / AT_A_TIME) * AT_A_TIME
+  expect(await service.write(1)).toBe(dropped)
+  const lines = await until(reader.lines, (lines) => lines.at(-1)?.n === total)
+  const kept = total - dropped
+  expect(lines.map(({ n, lines }) => n ?? { lines })).toEqual([...Array(kept).keys(), { lines: dropped }, total])
+})
+
+test('a process ends when it is told to, though nobody reads its log', async () => {
+  await using service = await serving(pipe)
+  expect(await service.writeMany()).toBeGreaterThan(0)
+  service.child.kill('SIGTERM')
+  expect(await service.exited).toBe(0)
+})
+
+test('a process that fails to start has told all it had to say to who reads', async () => {
+  await using reader = read()
+  const count = 1000
+  expect(count * LINE_BYTES_MIN).toBeGreaterThan(4 * PIPE_BYTES)
+  await using failing = start(pipe, 'fail', `${count}`)
+  expect(await failing.exited).toBe(1)
+  await until(reader.text, (all) => all.endsWith('\n') && all.includes('platen cannot start: no such server'))
+  expect(reader.lines().map(({ n }) => n)).toEqual([...Array(count).keys()])
+})
+
+test('a process that is killed has told a reader who keeps up all it had to say', async () => {
+  await using reader = read()
+  await using service = await serving(pipe)
+  await service.write(10)
+  service.child.kill('SIGKILL')
+  await service.exited
+  await until(reader.lines, (lines) => lines.length === 10)
+})
+
+test('a process whose reader has gone goes on, and counts each line', async () => {
+  await using service = await serving('pipe')
+  service.child.stderr?.destroy()
+  await service.write(1)
+  const before = await until(
+    () => service.write(0),
+    (dropped) => dropped > 0,
+  )
+  await service.write(10)
+  expect(
+    await until(
+      () => service.write(0),
+      (dropped) => dropped >= before + 10,
+    ),
+  ).toBe(before + 10)
+  service.child.kill('SIGTERM')
+  expect(await service.exited).toBe(0)
+})
+
+test('a process that cannot write its log goes on, and counts each line', async () => {
+  const full = openSync('/dev/full', 'w')
+  using _ = { [Symbol.dispose]: () => closeSync(full) }
+  await using service = await serving(full)
+  await service.write(10)
+  expect(await service.write(0)).toBe(10)
+  service.child.kill('SIGTERM')
+  expect(await service.exited).toBe(0)
+})
