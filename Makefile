@@ -80,7 +80,7 @@ bench: node_modules/.package-lock.json ## measure the service beside the bare li
 soak: node_modules/.package-lock.json ## render two thousand mixed documents, some hostile, and see what is left of them (RENDERS=400: fewer)
 	@renderer/install-chromium.sh
 	@$(NODE) test/soak/main.ts
-	LONG=1 REAL_TIME=1 npm test --silent -- limiter.differential projection.test propagated.test example.test chaos/charge chaos/kill chaos/webhook chaos/cluster/guard cluster/rebalance scenario/fairness directory limiter.test render-ledger.test
+	LONG=1 REAL_TIME=1 npm test --silent -- limiter.differential offset-keeper projection.test propagated.test example.test chaos/charge chaos/kill chaos/webhook chaos/cluster/guard cluster/rebalance scenario/fairness directory limiter.test render-ledger.test
 
 chaos: node_modules/.package-lock.json ## break what a cluster stands on in every way, and see what was promised (ROUNDS=20: the long form; ONLY=stop,s3 or ONLY=operator; SEED=7)
 	@$(NODE) test/topology/server/install.ts

@@ -76,6 +76,12 @@ export const KAFKA_QUEUE_KEPT_MS = 7 * DAY_MS
 /** How often it is looked how much waits: as often as metrics are scraped. */
 export const KAFKA_BACKLOG_EVERY_MS = 15 * SECOND_MS
 
+/**
+ * How often the offsets of a line that no renderer reads are committed again. Brokers forget them after a week by default, and after a
+ * day where they are set to the default of old ones; a process that is replaced meanwhile begins anew.
+ */
+export const KAFKA_OFFSETS_RENEWED_EVERY_MS = 6 * 3600 * SECOND_MS
+
 /** The same on the sync lane, whose callers wait for seconds. */
 export const KAFKA_SYNC_KEPT_MS = 3600 * SECOND_MS
 

@@ -13,7 +13,7 @@ import { afterAll, assert, beforeAll, describe } from 'vitest'
 import { SILENT } from '../fixture/build.ts'
 import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../topology/run-server.ts'
 import { hasServer } from '../topology/server/binary.ts'
-import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
+import { type KafkaOptions, type KafkaServer, startKafka } from '../topology/server/kafka.ts'
 import type { Harness } from './harness.ts'
 
 const OPEN_MS_MAX = 60_000
@@ -71,11 +71,15 @@ export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => voi
 }
 
 /** Describes what runs on a Kafka of its own, or is skipped where there is none. */
-export function describeOnOwnKafka(name: string, body: (kafka: OwnKafkaFixture) => void): void {
+export function describeOnOwnKafka(
+  name: string,
+  body: (kafka: OwnKafkaFixture) => void,
+  options: KafkaOptions = {},
+): void {
   describe.skipIf(!hasServer('kafka'))(name, () => {
     let running: KafkaServer | undefined
     beforeAll(async () => {
-      running = await startKafka()
+      running = await startKafka(options)
     })
     afterAll(async () => await running?.[Symbol.asyncDispose]())
     const server = () => {

@@ -4,6 +4,7 @@ import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { watchBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
+import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
 import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
@@ -59,6 +60,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   )
   const backlog = stack.use(watchBacklog(kafka, topics))
   gaugeQueue(metrics, () => backlog.lines())
+  stack.use(keepOffsets(kafka, topics))
   const parts = [webhooks, retention, projection, events, deliveries]
   using _ = base.probes.serving({
     isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),

@@ -41,6 +41,23 @@ export async function commitInGroup(connection: KafkaConnection, commit: Commit,
   }
 }
 
+/**
+ * Commits again, once, what is committed of a group that has no member: brokers forget the offsets of such a group after a while. Where
+ * it has members it does nothing, as their group keeps its offsets; so it makes nobody share partitions out anew. Rejects as
+ * `commitInGroup` does.
+ */
+export async function renewOffsets(
+  connection: KafkaConnection,
+  { group, topics }: Pick<Commit, 'group' | 'topics'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const described = connection.admin().then((admin) => admin.describeGroups([group]))
+  const { groups } = await abortable(described, signal)
+  if (groups.some(({ members }) => members.length > 0)) return
+  // What was deleted meanwhile nobody waits for; a broker that forgot all the same is told of the first there is.
+  await commitAsMember(connection, { group, topics, offset: (committed = 0, low) => Math.max(committed, low) }, signal)
+}
+
 /** What brokers say of a member while others come and go, such as all processes of an installation that starts. */
 const UNREST = ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS']
 

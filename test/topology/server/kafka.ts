@@ -16,6 +16,8 @@ export interface KafkaOptions {
   readonly proxies?: readonly number[]
   /** Does its speed matter? */
   readonly isMeasured?: boolean
+  /** After how long it forgets the offsets of a group without members; a week if absent. */
+  readonly offsetsKeptMinutes?: number
 }
 
 /** Somebody it knows. */
@@ -52,11 +54,11 @@ const OWN_PORTS = 3
 
 /** Starts a Kafka without a topic; it makes none by itself. */
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
-  const { secured = false, proxies = [], isMeasured = false } = options
+  const { secured = false, proxies = [], isMeasured = false, offsetsKeptMinutes } = options
   const path = binaryOf('kafka')
   const certificate = secured ? aCertificate({ name: NAME, addresses: [HOST] }) : undefined
   const java = isMeasured ? HEAP : `${HEAP} ${BRIEF} -XX:SharedArchiveFile=${classArchiveOf(path)}`
-  const server = await startServer(recipeOf({ path, java, certificate, proxies }))
+  const server = await startServer(recipeOf({ path, java, certificate, proxies, offsetsKeptMinutes }))
   const access = certificate && { tls: { ca: certificate.cert, servername: NAME }, user: USER, stranger: STRANGER }
   return { ...server, host: HOST, broker: `${HOST}:${server.port}`, proxied: server.ports.slice(OWN_PORTS), access }
 }
@@ -67,14 +69,15 @@ interface Start {
   readonly java: string
   readonly certificate?: Certificate | undefined
   readonly proxies?: readonly number[]
+  readonly offsetsKeptMinutes?: number | undefined
 }
 
-function recipeOf({ path, java, certificate, proxies = [] }: Start): Recipe {
+function recipeOf({ path, java, certificate, proxies = [], offsetsKeptMinutes }: Start): Recipe {
   return {
     name: 'kafka',
     portsCount: OWN_PORTS + proxies.length,
     async prepare(place) {
-      const settings = settingsOf(place, { certificate, proxies })
+      const settings = settingsOf(place, { certificate, proxies, offsetsKeptMinutes })
       await writeFile(propertiesIn(place), `${settings.join('\n')}\n`, { mode: 0o600 })
       // What Kafka's own tool formats a folder with, by a JVM that takes 1.5 s of CPU.
       const ids = [`cluster.id=${randomId()}`, `directory.id=${randomId()}`]
@@ -123,7 +126,7 @@ function randomId(): string {
 
 function settingsOf(
   place: Place,
-  { certificate, proxies }: { certificate: Certificate | undefined; proxies: readonly number[] },
+  { certificate, proxies = [], offsetsKeptMinutes }: Omit<Start, 'path' | 'java'>,
 ): readonly string[] {
   const [port, controllerPort, ownPort, ...proxied] = place.ports
   const listeners = [
@@ -135,6 +138,9 @@ function settingsOf(
   const list = (entries: readonly string[]) => entries.join(',')
   return [
     ...(certificate ? securedBy(certificate) : []),
+    ...(offsetsKeptMinutes === undefined
+      ? []
+      : [`offsets.retention.minutes=${offsetsKeptMinutes}`, 'offsets.retention.check.interval.ms=1000']),
     'process.roles=broker,controller',
     'node.id=1',
     `controller.quorum.voters=1@${HOST}:${controllerPort}`,

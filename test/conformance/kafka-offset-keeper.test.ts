@@ -1,0 +1,123 @@
+/** What becomes of the offsets of a line that nobody reads. */
+import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { renewOffsets } from '@platen/adapters/kafka/group.ts'
+import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
+import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
+import { expect, test } from 'vitest'
+import { kafkaLag, triggerOf } from '../bench/cluster/scale/keda.ts'
+import { aRecord } from '../fixture/build.ts'
+import { IS_LONG } from '../run/form.ts'
+import { describeOnKafka, describeOnOwnKafka, type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
+
+/** What brokers keep by default, and the least they can be told. */
+const WEEK_MS = 7 * 24 * 3600 * 1000
+const KEPT_MS = 60_000
+const RENDERS = 3
+
+describeOnKafka('offsets that are renewed', (kafka) => {
+  test('are committed again as they are where nobody reads the line', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    const { prefix } = await aLineThatWasRead(kafka, signal)
+    await mark(connection, topicIn(prefix))
+    expect(await offsetsOf(connection, prefix)).toEqual({ committed: RENDERS, end: RENDERS, metadata: MARK })
+    await renew(connection, prefix, signal)
+    expect(await offsetsOf(connection, prefix)).toEqual({ committed: RENDERS, end: RENDERS, metadata: null })
+  })
+
+  test('are left alone where a renderer reads it, as its partitions would be shared out anew', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    const { prefix } = await aLineThatWasRead(kafka, signal)
+    await mark(connection, topicIn(prefix))
+    await using queue = kafkaRenderQueue(connection, { prefix })
+    await using _ = await queue.consume('html', signal)
+    await renew(connection, prefix, signal)
+    expect(await offsetsOf(connection, prefix)).toMatchObject({ committed: RENDERS, metadata: MARK })
+  })
+})
+
+describeOnOwnKafka(
+  'a broker that keeps the offsets of a group without members for a minute',
+  (kafka) => {
+    const patient = { timeout: 4 * KEPT_MS }
+    test.runIf(IS_LONG)(
+      'forgets those that the service does not keep, and KEDA takes the log for waiting',
+      patient,
+      async ({ signal }) => {
+        await using connection = await kafka.connect()
+        const { prefix: left } = await aLineThatWasRead(kafka, signal)
+        const { prefix: kept } = await aLineThatWasRead(kafka, signal)
+        expect([await lagOf(connection, left), await lagOf(connection, kept)]).toEqual([0, 0])
+        // Its interval is to that minute as it is to a week.
+        const sleep: KafkaConnection['clock']['sleep'] = (ms, waiting) =>
+          connection.clock.sleep((ms / WEEK_MS) * KEPT_MS, waiting)
+        {
+          await using _ = keepOffsets({ ...connection, clock: { ...connection.clock, sleep } }, { prefix: kept })
+          while ((await offsetsOf(connection, left)).committed !== undefined) await connection.clock.sleep(500, signal)
+        }
+        expect([await lagOf(connection, left), await lagOf(connection, kept)]).toEqual([RENDERS, 0])
+        // What was forgotten all the same is told again of the first there is.
+        await renew(connection, left, signal)
+        expect((await offsetsOf(connection, left)).committed).toBe(0)
+      },
+    )
+  },
+  { offsetsKeptMinutes: KEPT_MS / 60_000 },
+)
+
+const topicIn = (prefix: string) => `${prefix}render.html.bulk`
+
+const renew = (connection: KafkaConnection, prefix: string, signal: AbortSignal) =>
+  renewOffsets(connection, { group: topicIn(prefix), topics: [topicIn(prefix)] }, signal)
+
+/** An installation of its own, where the line had renders and has none. */
+async function aLineThatWasRead(kafka: KafkaFixture, signal: AbortSignal) {
+  await using connection = await kafka.connect()
+  const settings = await kafka.topics('queue', { partitions: ONE_PARTITION })
+  await using queue = kafkaRenderQueue(connection, settings)
+  for (let count = 0; count < RENDERS; count++)
+    await queue.enqueue(aRecord({ engine: 'html', mode: 'async', lane: 'bulk' }), signal)
+  await using consumer = await queue.consume('html', signal)
+  for (let read = 0; read < RENDERS; ) {
+    const arrived = consumer.arrival(signal)
+    const delivery = consumer.poll('bulk')
+    if (delivery === undefined) await arrived
+    else {
+      await delivery.done(signal)
+      read++
+    }
+  }
+  return settings
+}
+
+const MARK = 'of the test'
+
+/** Commits the offset again as it is, with a mark that a commit of the service has not. */
+async function mark(connection: KafkaConnection, topic: string): Promise<void> {
+  const consumer = connection.client(() => undefined).consumer({ groupId: topic })
+  const joined = Promise.withResolvers<void>()
+  consumer.on(consumer.events.GROUP_JOIN, () => joined.resolve())
+  try {
+    await consumer.connect()
+    await consumer.subscribe({ topics: [topic] })
+    await consumer.run({ autoCommit: false, eachBatch: async () => undefined })
+    await joined.promise
+    await consumer.commitOffsets([{ topic, partition: 0, offset: String(RENDERS), metadata: MARK }])
+  } finally {
+    await consumer.disconnect()
+  }
+}
+
+/** Of the line's one partition. */
+async function offsetsOf(connection: KafkaConnection, prefix: string) {
+  const [admin, topic] = [await connection.admin(), topicIn(prefix)]
+  const [end] = await admin.fetchTopicOffsets(topic)
+  const [group] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
+  const { offset, metadata } = group?.partitions[0] ?? {}
+  // -1 where there is none.
+  return { committed: Number(offset) < 0 ? undefined : Number(offset), end: Number(end?.high), metadata }
+}
+
+const lagOf = async (connection: KafkaConnection, prefix: string) =>
+  kafkaLag(triggerOf({ lagThreshold: '8', offsetResetPolicy: 'earliest', allowIdleConsumers: 'true' }), [
+    await offsetsOf(connection, prefix),
+  ])
