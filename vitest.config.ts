@@ -71,7 +71,7 @@ function projectOf(project: Project): TestProjectInlineConfiguration {
 }
 
 /** What Helm makes of the chart. */
-const ON_HELM: Project = { name: 'chart', include: ['test/{chart,monitoring}/*.test.ts'] }
+const ON_HELM: Project = { name: 'chart', include: ['test/{chart,monitoring}/**/*.test.ts'] }
 
 /** `make test` runs these in lanes, see `test/run/main.ts`; `npx vitest run` runs them in one queue. */
 export default defineConfig({

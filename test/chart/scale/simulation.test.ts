@@ -1,8 +1,8 @@
 /** The simulation of `make bench ONLY=scale`: that it goes by the chart's rules, decides as Kubernetes does, and loses nothing. */
 import { expect, test } from 'vitest'
-import { CHART_RULE, openAutoscaler } from '../bench/cluster/scale/autoscaler.ts'
-import { type Scenario, simulate } from '../bench/cluster/scale/simulate.ts'
-import { ofKind, rendered } from './helm.ts'
+import { CHART_RULE, openAutoscaler } from '../../bench/cluster/scale/autoscaler.ts'
+import { type Scenario, simulate } from '../../bench/cluster/scale/simulate.ts'
+import { ofKind, rendered } from '../helm.ts'
 
 const SCENARIO: Scenario = {
   seed: 1,
