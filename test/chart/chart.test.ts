@@ -270,6 +270,23 @@ test('refuses a value of another kind, and names each', async () => {
   expect(paths.filter((path) => !refusal.includes(`at '/${path.join('/')}'`))).toEqual([])
 })
 
+test('refuses a name that is no value at each level, and says where', async () => {
+  const homes = new Set(valueList().map(({ path }) => path.split('.').slice(0, -1).join('.')))
+  const levels = [...homes, 'renderers.html'].map((home) => (home === '' ? [] : home.split('.')))
+  const wrong: Record<string, unknown> = { renderers: { html: { engine: 'html' } } }
+  for (const level of levels) {
+    const home = level.reduce((at, name) => (at[name] ??= {}) as typeof wrong, wrong)
+    home['misspelt'] = 1
+  }
+  const refusal = await rendered(wrong).then(() => '', String)
+  const isRefused = (level: readonly string[]) => {
+    const place = level.map((name) => `/${name}`).join('')
+    return new RegExp(`at '${place}(/misspelt'|': .*'misspelt')`).test(refusal)
+  }
+  expect(levels.filter((level) => !isRefused(level))).toEqual([])
+  expect(levels.length).toBeGreaterThan(15)
+})
+
 test('renderers of their own for sync renders are scaled and disrupted apart', async () => {
   const objects = await rendered(MATRIX['renderers of their own for sync renders'])
   const scaled = ofKind(objects, 'ScaledObject').map(({ spec }) => [

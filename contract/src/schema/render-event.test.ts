@@ -42,6 +42,12 @@ test.for<[string, Manifest]>([
   expect(decode(version, Buffer.from(encode(event)))).toStrictEqual({ value: event })
 })
 
+test('an event is read with fields that a newer version has added', () => {
+  const { manifest, ...rest } = anEvent()
+  const event = { ...rest, manifest: { ...manifest, later: 1, render: { ...manifest.render, later: 2 } }, later: 3 }
+  expect(decode(version, Buffer.from(JSON.stringify(event)))).toStrictEqual({ value: event })
+})
+
 test.for<[string, object, string]>([
   ['without an id', { id: undefined }, '/id is required'],
   ['of a type of its own', { type: 'render.lost' }, '/type must be one of'],

@@ -1,5 +1,5 @@
 /**
- * What KEDA 2.20.2 makes of the offsets in Kafka, as its source has it: the lag of a trigger (`pkg/scalers/kafka_scaler.go`), the
+ * What KEDA 2.21 makes of the offsets in Kafka, as its source has it: the lag of a trigger (`pkg/scalers/kafka_scaler.go`), the
  * composite metric and its fallback (`pkg/scaling/modifiers`, `pkg/fallback`), and the step from and to none
  * (`pkg/scaling/executor`). From one replica on the HorizontalPodAutoscaler decides, see `autoscaler.ts`.
  */
@@ -23,8 +23,13 @@ export interface KafkaTrigger {
   readonly ensureEvenDistributionOfPartitions: boolean
 }
 
-/** Reads the metadata of a trigger, with KEDA's defaults. */
+/** What would decide as well, and is not here. */
+const NOT_HERE = ['excludePersistentLag', 'partitionLimitation']
+
+/** Reads the metadata of a trigger, with KEDA's defaults. Throws where something else decides on its numbers. */
 export function triggerOf(metadata: Readonly<Record<string, string>>): KafkaTrigger {
+  const unknown = NOT_HERE.find((name) => name in metadata)
+  if (unknown !== undefined) throw new Error(`${unknown} is not reckoned with`)
   const isOn = (name: string) => metadata[name] === 'true'
   return {
     lagThreshold: Number(metadata['lagThreshold'] ?? 10),
