@@ -33,6 +33,8 @@ export interface DeliveryHarness extends Harness<KafkaDeliveryLog> {
   fail(pattern?: RegExp): void
   /** Sends again all that was ever sent, as when nothing of it had been committed. */
   replay(): Promise<void>
+  /** How many reminders were put aside. */
+  buried(): number
   readonly connection: KafkaConnection
 }
 
@@ -61,8 +63,10 @@ export async function deliveryHarness(
     },
   }
   const ports = { ...made, artifacts: checkedStore(made.artifacts, check), ids: systemIds() }
+  let buried = 0
+  const counted = { ...settings, buried: () => void buried++ }
   const openOn = (used: KafkaConnection) =>
-    openKafkaDeliveryLog({ ...ports, connection: used }, settings, AbortSignal.timeout(OPEN_MS_MAX))
+    openKafkaDeliveryLog({ ...ports, connection: used }, counted, AbortSignal.timeout(OPEN_MS_MAX))
   let log: KafkaDeliveryLog | undefined
   const open = async () => {
     await log?.[Symbol.asyncDispose]()
@@ -79,6 +83,7 @@ export async function deliveryHarness(
     fail(pattern) {
       failing = pattern
     },
+    buried: () => buried,
     async replay() {
       for (const args of sent.slice()) await connection.send(...args)
     },

@@ -11,6 +11,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX, WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
+import { until } from '../time/until.ts'
 import {
   type DeliveryHarness,
   deliveryHarness,
@@ -231,6 +232,12 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     expect(dead.value?.toString()).toBe(value)
     expect(dead.headers['platen-reason']?.toString()).toBe(reason)
     expect(dead.headers['platen-topic']?.toString()).toBe(harness.settings.prefix + topic)
+    expect(
+      await until(
+        () => harness.buried(),
+        (count) => count > 0,
+      ),
+    ).toBe(1)
   })
 
   test('puts a reminder aside whose object nobody can read, and goes on', async ({ signal }) => {
@@ -245,6 +252,12 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     expect((await take(log, signal)).delivery.id).toBe('b')
     const dead = await deadLetter(harness, signal)
     expect(dead.headers['platen-reason']?.toString()).toMatch(/^delivery\/of\/.*\/a: it is of version 9/)
+    expect(
+      await until(
+        () => harness.buried(),
+        (count) => count > 0,
+      ),
+    ).toBe(1)
   })
 
   test('says that the store is away, and gives out all the same when it is back', async ({ signal }) => {

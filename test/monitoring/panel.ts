@@ -148,7 +148,8 @@ const AFTERWARDS: readonly Panel[] = [
   },
   {
     title: 'Deliveries given up or put off',
-    description: 'Given up after all attempts, or put off: without a secret to sign with, or without room.',
+    description:
+      'Given up after all attempts, put off for want of a secret or of room, or put aside as nobody can read it.',
     unit: 'cps',
     queries: [
       {
@@ -158,6 +159,10 @@ const AFTERWARDS: readonly Panel[] = [
       {
         expr: `sum by (reason) (rate(platen_webhook_deferrals_total{${IN}}${RATE}))`,
         legend: 'put off: {{reason}}',
+      },
+      {
+        expr: `sum by (record) (rate(platen_webhook_dead_letters_total{${IN}}${RATE}))`,
+        legend: 'put aside: {{record}}',
       },
     ],
   },

@@ -30,7 +30,7 @@ export interface DispatcherPorts {
   readonly deliveries: Pick<DeliveryLog, 'schedule' | 'consume'>
   readonly directory: Directory
   readonly sender: WebhookSender
-  readonly meter: WebhookMeter
+  readonly meter: Omit<WebhookMeter, 'buried'>
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

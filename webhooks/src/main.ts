@@ -27,9 +27,14 @@ async function serve(stop: AbortSignal): Promise<void> {
   const known = { variables: process.env, known: SETTINGS }
   const base = await openProcess({ deployable: 'webhooks', config, stack, receiversCa: ca, ...known })
   const { clock, log, kafka, redis, topics, directory, metrics, serviceBucket, starting } = base
-  const events = kafkaEventLog(kafka, topics)
+  const meter = webhookMeter(metrics)
+  const events = kafkaEventLog(kafka, { ...topics, buried: () => meter.buried('event') })
   const deliveries = stack.use(
-    await openKafkaDeliveryLog({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }, starting),
+    await openKafkaDeliveryLog(
+      { ...base, connection: kafka },
+      { ...topics, bucket: serviceBucket, buried: () => meter.buried('delivery') },
+      starting,
+    ),
   )
   const webhooks = stack.use(
     openWebhooks({
@@ -38,7 +43,7 @@ async function serve(stop: AbortSignal): Promise<void> {
         events,
         deliveries,
         sender: stack.use(webhookSender({ clock, policy, ...(ca !== undefined && { ca }) })),
-        meter: webhookMeter(metrics),
+        meter,
       },
       settings: { brand: config.brand, retriesMax },
       sealKey: config.sealKey,

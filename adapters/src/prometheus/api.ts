@@ -128,9 +128,16 @@ function gaugeDirectory(registry: Registry, look: () => DirectoryState): void {
     'How long ago the settings in force were last known to be those published.',
     ({ ageMs }) => ageMs / 1000,
   )
-  gauge(
-    'platen_directory_damaged_values',
-    'Published values met since the start that were not of their shape, and not taken.',
-    ({ damaged }) => damaged,
+  registry.registerMetric(
+    new Counter({
+      name: 'platen_directory_damaged_values_total',
+      help: 'Published values met that were not of their shape, and not taken.',
+      registers: [],
+      collect() {
+        // The reader counts them itself, from its start on.
+        this.reset()
+        this.inc(look().damaged)
+      },
+    }),
   )
 }

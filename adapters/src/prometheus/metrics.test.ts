@@ -48,7 +48,7 @@ test('what depends on the moment is looked at for each scrape, and a queue that 
   expect(await told('directory_')).toEqual([
     'platen_directory_revision 8',
     'platen_directory_age_seconds 2',
-    'platen_directory_damaged_values 2',
+    'platen_directory_damaged_values_total 2',
   ])
 })
 
@@ -193,8 +193,11 @@ test('keys that expire soon are counted, and neither those that have nor those t
 
 test('deliveries that are put off are counted by why', async () => {
   const { metrics, told } = opened()
-  webhookMeter(metrics).deferred('no_secret')
+  const meter = webhookMeter(metrics)
+  meter.deferred('no_secret')
+  meter.buried('delivery')
   expect(await told('webhook_deferrals')).toEqual(['platen_webhook_deferrals_total{reason="no_secret"} 1'])
+  expect(await told('webhook_dead')).toEqual(['platen_webhook_dead_letters_total{record="delivery"} 1'])
 })
 
 test('a CA file is told by the first of its certificates that expires, and one that is not set is not', async () => {

@@ -1,6 +1,6 @@
 /** What is counted of webhooks. */
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/delivery.ts'
-import { DEFERRAL_REASONS, type WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
+import { DEFERRAL_REASONS, WEBHOOK_DEAD_LETTERS, type WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
@@ -42,9 +42,16 @@ export function webhookMeter({ registry }: Metrics): WebhookMeter {
     labelNames: ['reason'],
     registers,
   })
+  const deadLetters = new Counter({
+    name: 'platen_webhook_dead_letters_total',
+    help: 'Events of renders and reminders of deliveries that could not be read and were put aside as dead letters.',
+    labelNames: ['record'],
+    registers,
+  })
   // Zero is told from the first scrape on: a rate over a counter that appears with its first count misses that one.
   for (const result of ATTEMPT_RESULTS) attempts.inc({ result }, 0)
   for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0)
+  for (const record of WEBHOOK_DEAD_LETTERS) deadLetters.inc({ record }, 0)
   for (const status of DELIVERY_STATUSES) if (status !== 'scheduled') ended.inc({ status }, 0)
   return {
     begun: (lagMs) => lag.observe(Math.max(lagMs, 0) / 1000),
@@ -54,5 +61,6 @@ export function webhookMeter({ registry }: Metrics): WebhookMeter {
       duration.observe(durationMs / 1000)
     },
     ended: (status) => ended.inc({ status }),
+    buried: (record) => deadLetters.inc({ record }),
   }
 }

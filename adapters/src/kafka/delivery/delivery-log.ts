@@ -38,6 +38,8 @@ export interface DeliveryLogSettings {
   readonly prefix: string
   /** The service's own. */
   readonly bucket: string
+  /** Told of each reminder that was buried as nobody can work with it, for a counter. */
+  readonly buried?: (() => void) | undefined
 }
 
 /** What can be done without being of the group: by the API. */
@@ -83,9 +85,9 @@ export async function openKafkaDeliveryLog(
   signal: AbortSignal,
 ): Promise<KafkaDeliveryLog> {
   const { connection, clock } = ports
-  const { prefix, bucket } = settings
+  const { prefix, bucket, buried } = settings
   const archive = archiveIn(ports.artifacts, bucket)
-  const timer: Timer = { connection, clock, prefix }
+  const timer: Timer = { connection, clock, prefix, buried }
   let consumer: GroupConsumer | undefined
   const poll: GroupConsumer['poll'] = (topic) => consumer?.poll(topic)
   const rungs = new Rungs(timer, poll)

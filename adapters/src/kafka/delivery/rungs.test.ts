@@ -1,5 +1,6 @@
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, onTestFinished, test } from 'vitest'
+import { SILENT } from '../../../../test/fixture/build.ts'
 import { manualClock } from '../../memory/clock.ts'
 import { Rungs, remind, rungFor, type Timer } from './rungs.ts'
 
@@ -48,7 +49,7 @@ function aTimer({ msPerLook = 0 } = {}) {
     },
   }
   // Of a connection the rungs need no more than this.
-  const timer = { connection: { send }, clock: told, prefix: '' } as unknown as Timer
+  const timer = { connection: { send, log: SILENT }, clock: told, prefix: '' } as unknown as Timer
   const rungs = new Rungs(timer, poll)
   const over = new AbortController()
   onTestFinished(() => over.abort(new Error('the test has ended')))

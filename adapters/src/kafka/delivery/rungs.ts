@@ -25,10 +25,12 @@ export interface Notice extends Omit<Reminder, 'version' | 'dueAt' | 'ripeAt'> {
 }
 
 export interface Sender {
-  readonly connection: Pick<KafkaConnection, 'send'>
+  readonly connection: Pick<KafkaConnection, 'send' | 'log'>
   readonly clock: Pick<Clock, 'now'>
   /** Before the names of topics. */
   readonly prefix: string
+  /** Told of each reminder that was buried, for a counter. */
+  readonly buried?: (() => void) | undefined
 }
 
 /** Puts reminders where they wait until they are due. Resolves when they are durable. */
@@ -50,6 +52,19 @@ export async function remind(sender: Sender, notices: readonly Notice[], signal:
     return connection.send(prefix + (rung?.topic ?? DUE_TOPIC), records, signal)
   })
   await Promise.all(sends)
+}
+
+/** Puts aside a reminder that nobody can work with, and passes its offset. Throws `Unavailable`; then it is to be done again. */
+export async function buryReminder(
+  { connection, prefix, buried }: Sender,
+  { record, reason }: { readonly record: ConsumedRecord; readonly reason: string },
+  signal: AbortSignal,
+): Promise<void> {
+  await buryRecord(connection, { record, reason, deadTopic: prefix + WEBHOOK_DEAD_TOPIC }, signal)
+  record.done()
+  buried?.()
+  const { topic, partition, offset } = record
+  connection.log.warn({ topic, partition, offset, reason }, 'record buried')
 }
 
 /** The longest rung that is not longer than the wait, but for a little; undefined for what is due. */
@@ -150,10 +165,7 @@ export class Rungs {
   }
 
   async #bury(record: ConsumedRecord, reason: string, signal: AbortSignal): Promise<void> {
-    const { connection, prefix } = this.#timer
-    const burial = { record, reason, deadTopic: prefix + WEBHOOK_DEAD_TOPIC }
-    await this.#repeat(() => buryRecord(connection, burial, signal), signal)
-    record.done()
+    await this.#repeat(() => buryReminder(this.#timer, { record, reason }, signal), signal)
   }
 
   #repeat(step: () => Promise<void>, signal: AbortSignal): Promise<void> {

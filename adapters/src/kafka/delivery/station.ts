@@ -10,12 +10,11 @@ import { abortable, bell } from '@platen/contract/bell.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { WEBHOOK_OBJECTS_AT_ONCE } from '@platen/contract/webhook-limit.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer.ts'
-import { buryRecord } from '../dead-letter.ts'
 import { type Archive, type Ask, Unreadable } from './archive.ts'
 import { afterAttempt, afterDeferral, leftOf, type Made, type Progress, verdictOn } from './progress.ts'
 import { type AskName, type Reminder, reminderReader } from './reminder.ts'
-import { type Notice, remind, type Sender } from './rungs.ts'
-import { DUE_TOPIC, WEBHOOK_DEAD_TOPIC } from './topic.ts'
+import { buryReminder, type Notice, remind, type Sender } from './rungs.ts'
+import { DUE_TOPIC } from './topic.ts'
 
 export interface StationPorts extends Sender {
   readonly archive: Archive
@@ -140,10 +139,8 @@ export class Station {
   }
 
   async #bury(record: ConsumedRecord, reason: string): Promise<undefined> {
-    const { connection, prefix } = this.#ports
     try {
-      await buryRecord(connection, { record, reason, deadTopic: prefix + WEBHOOK_DEAD_TOPIC }, never())
-      record.done()
+      await buryReminder(this.#ports, { record, reason }, never())
     } catch (cause) {
       this.#fail(record, cause)
     }
