@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { kafkaLag, triggerOf } from '../bench/cluster/scale/keda.ts'
 import { aRecord } from '../fixture/build.ts'
 import { IS_LONG } from '../run/form.ts'
+import { until } from '../time/until.ts'
 import { describeOnKafka, describeOnOwnKafka, type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 
 /** What brokers keep by default, and the least they can be told. */
@@ -32,6 +33,26 @@ describeOnKafka('offsets that are renewed', (kafka) => {
     await using _ = await queue.consume('html', signal)
     await renew(connection, prefix, signal)
     expect(await offsetsOf(connection, prefix)).toMatchObject({ committed: RENDERS, metadata: MARK })
+  })
+})
+
+describeOnKafka('an offset of what retention has deleted', (kafka) => {
+  test('is brought up to the first record there is, and KEDA sees what waits', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
+    await using queue = kafkaRenderQueue(connection, { prefix })
+    for (let count = 0; count < RENDERS; count++)
+      await queue.enqueue(aRecord({ engine: 'html', mode: 'async', lane: 'bulk' }), signal)
+    const admin = await connection.admin()
+    expect(await lagOf(connection, prefix)).toBe(RENDERS)
+    await admin.deleteTopicRecords({ topic: topicIn(prefix), partitions: [{ partition: 0, offset: String(RENDERS) }] })
+    expect(await lagOf(connection, prefix)).toBe(RENDERS)
+    await using _ = await queue.consume('html', signal)
+    const { committed } = await until(
+      () => offsetsOf(connection, prefix),
+      (offsets) => offsets.committed !== 0,
+    )
+    expect([committed, await lagOf(connection, prefix)]).toEqual([RENDERS, 0])
   })
 })
 
@@ -113,8 +134,8 @@ async function offsetsOf(connection: KafkaConnection, prefix: string) {
   const [end] = await admin.fetchTopicOffsets(topic)
   const [group] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
   const { offset, metadata } = group?.partitions[0] ?? {}
-  // -1 where there is none.
-  return { committed: Number(offset) < 0 ? undefined : Number(offset), end: Number(end?.high), metadata }
+  // -1 where there is none; nothing else stands for an offset.
+  return { committed: offset === '-1' ? undefined : Number(offset), end: Number(end?.high), metadata }
 }
 
 const lagOf = async (connection: KafkaConnection, prefix: string) =>

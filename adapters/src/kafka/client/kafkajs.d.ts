@@ -13,6 +13,36 @@ declare module 'kafkajs/src/cluster/index.js' {
   export default class Cluster {
     /** Who coordinates a group, by any of the brokers. */
     findGroupCoordinatorMetadata(request: { readonly groupId: string }): Promise<unknown>
+    /** The first offset of each partition there is, or the next one, by the configuration of the topic. */
+    fetchTopicsOffset(
+      topics: readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number }[] }[],
+    ): Promise<readonly { readonly partitions: readonly { readonly offset: string }[] }[]>
+  }
+}
+
+declare module 'kafkajs/src/consumer/offsetManager/index.js' {
+  import type Cluster from 'kafkajs/src/cluster/index.js'
+
+  interface Place {
+    readonly topic: string
+    readonly partition: number
+  }
+
+  /** What a member has committed of its partitions, and where it goes on. */
+  export default class OffsetManager {
+    readonly cluster: Cluster
+    readonly topicConfigurations: Readonly<Record<string, { readonly fromBeginning?: boolean }>>
+    /** Commits these, and no others. */
+    commitOffsets(offsets: {
+      readonly topics: readonly {
+        readonly topic: string
+        readonly partitions: readonly { readonly partition: number; readonly offset: string }[]
+      }[]
+    }): Promise<void>
+    /** Called where what is committed is no offset of the log. */
+    setDefaultOffset(place: Place): Promise<void>
+    /** Forgets where it is, and looks it up again. */
+    clearOffsets(place: Place): void
   }
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import kafkajs from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
+import OffsetManager from 'kafkajs/src/consumer/offsetManager/index.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 
 /** Mends them; again and again is fine. */
@@ -10,6 +11,7 @@ export function mendKafkajs(clock: Pick<Clock, 'now'>): void {
   quietenTimers()
   seekCoordinators()
   followClock(clock)
+  commitRealOffsets()
 }
 
 /**
@@ -54,5 +56,22 @@ function followClock(clock: Pick<Clock, 'now'>): void {
   prototype.heartbeat = function heartbeatByClock(this: ConsumerGroup, options) {
     this.lastRequest = Math.min(this.lastRequest, clock.now())
     return heartbeat.call(this, options)
+  }
+}
+
+/**
+ * Where retention has deleted what is next, kafkajs commits the number that stands for "the first" in its requests: -2. It finds its way
+ * by that; others take the lag from it, and KEDA comes to more than there ever was. Here the offset itself is committed.
+ */
+function commitRealOffsets(): void {
+  const prototype: Pick<OffsetManager, 'setDefaultOffset'> = OffsetManager.prototype
+  if (prototype.setDefaultOffset.name === 'setFirstOffset') return
+  prototype.setDefaultOffset = async function setFirstOffset(this: OffsetManager, { topic, partition }) {
+    const asked = { topic, partitions: [{ partition }], ...this.topicConfigurations[topic] }
+    const [found] = await this.cluster.fetchTopicsOffset([asked])
+    const offset = found?.partitions[0]?.offset
+    if (offset === undefined) throw new kafkajs.KafkaJSError(`no offset of ${topic}`, { retriable: true })
+    await this.commitOffsets({ topics: [{ topic, partitions: [{ partition, offset }] }] })
+    this.clearOffsets({ topic, partition })
   }
 }
