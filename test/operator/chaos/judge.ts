@@ -126,7 +126,7 @@ function wantedOf({ declared, configMaps, webhookSecrets, settings }: Held): Dir
   const resources = declared.map(({ resource }) => resource)
   const templates = resources.filter((resource) => resource.kind === 'Template')
   const faultsOf = ({ source, variablesSchema }: CheckRequest): readonly CheckFault[] => {
-    if (variablesSchema['type'] !== 'object') return [{ message: 'is no schema' }]
+    if (JSON.parse(variablesSchema).type !== 'object') return [{ message: 'is no schema' }]
     const isBroken = source.reactPdf?.includes(BROKEN) === true
     return isBroken ? [{ engine: 'react_pdf', message: 'does not compile' }] : []
   }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SealKey } from '@platen/contract/seal.ts'
 import { Redis } from 'ioredis'
 import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
-import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'
+import { OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { KubeServer } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
@@ -82,12 +82,8 @@ export async function startChaosRig(): Promise<ChaosRig> {
     operators,
     sealKey,
     async leader() {
-      const { body } = await rig.kube.request({
-        path: `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/platen-operator`,
-      })
-      const { holderIdentity = '' } = (body['spec'] ?? {}) as { readonly holderIdentity?: string }
-      const at = Number(/operator-(\d)/.exec(holderIdentity)?.[1] ?? 0)
-      return operators[at] ?? never()
+      const leader = await rig.leader()
+      return operators.find(({ process }) => process === leader) ?? never()
     },
     async ask() {
       const asked = processes.map(({ ports: [, probes] }) => fetch(`http://127.0.0.1:${probes}/readyz`))

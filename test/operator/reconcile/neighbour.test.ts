@@ -1,13 +1,15 @@
 /** What tenants and strangers do with their Templates, and that nobody else waits for it. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { anApiKey, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
+import { type Applied, anApiKey, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
 import { OTHERS, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 const TEMPLATES = 60
+/** Of each kind of resource that is made anew without end. */
+const ANEW = 10
 
 let rig: Rig
 beforeAll(async () => {
-  rig = await startRig()
+  rig = await startRig({ operators: 2 })
   await rig.apply(
     aPlan(PLAN, { htmlEngineEnabled: true }),
     aTenant('hostile', { namespaces: [OTHERS] }),
@@ -22,6 +24,9 @@ const HANGING = {
   reactPdf: { source: { inline: 'export default () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)' } },
   sampleData: {},
 }
+
+/** As large as the API server takes it, and of the smallest values. */
+const LARGE = { sampleData: { a: Array.from({ length: 300_000 }, () => []) } }
 
 function hanging(name: string, tenant: string) {
   return Array.from({ length: TEMPLATES }, (_, at) => inNamespace(aTemplate(`${name}-${at}`, tenant, HANGING), OTHERS))
@@ -50,4 +55,44 @@ test('a template that nests without end is named, and nobody else is touched', a
   const { Ready } = await rig.says('template/deep', { Ready: 'NestedTooDeep', SourceResolved: 'NestedTooDeep' })
   expect(Ready).toContain('more than 64 levels deep')
   await rig.kubectl('delete', 'template', 'deep', `--namespace=${TEAM}`)
+})
+
+/** Makes these resources in a namespace of others, removes them, and so on, until it is disposed of. */
+function madeAnew(resources: readonly Applied[]): AsyncDisposable {
+  const kinds = new Set(resources.map(({ kind }) => `${kind.toLowerCase()}s`))
+  const over = new AbortController()
+  const make = async () => {
+    while (!over.signal.aborted) {
+      for (const resource of resources) if (!over.signal.aborted) await rig.apply(inNamespace(resource, OTHERS))
+      for (const kind of kinds)
+        await rig.kube.request({ method: 'DELETE', path: `/apis/platen.dev/v1alpha1/namespaces/${OTHERS}/${kind}` })
+    }
+  }
+  const made = make()
+  return {
+    async [Symbol.asyncDispose]() {
+      over.abort()
+      await made
+    },
+  }
+}
+
+test('two tenants who make theirs anew without end while the leader is killed hold up neither keys nor templates', async () => {
+  await rig.apply(aTenant('restless', { namespaces: [OTHERS] }), anApiKey('before', 'quiet'))
+  await rig.says('apikey/before', { Ready: 'Ready', Propagated: 'Propagated' })
+  const keys = Array.from({ length: ANEW }, (_, at) => anApiKey(`anew-${at}`, 'hostile'))
+  await using _first = madeAnew([...hanging('anew', 'hostile').slice(0, ANEW), ...keys])
+  await using _second = madeAnew([
+    ...hanging('restless', 'restless').slice(0, ANEW),
+    aTemplate('large', 'restless', LARGE),
+  ])
+  const leader = await rig.leader()
+  await leader.kill()
+  await rig.apply(anApiKey('after', 'quiet'), aTemplate('after', 'quiet'))
+  await rig.says('apikey/after', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says('template/after', { Ready: 'Ready', Propagated: 'Propagated' })
+  const known = rig.published('quiet').keys.length
+  // Answered when it is out of force.
+  await rig.kubectl('delete', 'apikey', 'before', `--namespace=${TEAM}`)
+  expect(rig.published('quiet').keys).toHaveLength(known - 1)
 })

@@ -34,6 +34,8 @@ export interface Rig extends AsyncDisposable {
    * where one of them is True that has not its own name for a reason, or the other way round.
    */
   readonly says: (place: string, reasons: Reasons, namespace?: string) => Promise<Readonly<Record<string, string>>>
+  /** The operator that holds the lease; the first where nobody does. */
+  readonly leader: () => Promise<ServerProcess>
   /** Waits until an operator leads and has looked at all there is. Answers what it has counted so far. */
   readonly rested: () => Promise<Counts>
   /** What processes enforce that follow Redis. */
@@ -135,6 +137,13 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
     },
     get: (kind, name, namespace) => findIn(kube, `${kind}/${name}`, namespace),
     says: (place, reasons, namespace) => says(() => findIn(kube, place, namespace), reasons),
+    async leader() {
+      const { body } = await kube.request({ path: LEASE_PATH })
+      const { holderIdentity = '' } = (body['spec'] ?? {}) as { readonly holderIdentity?: string }
+      const leader = cluster.processes('operator')[Number(/operator-(\d)/.exec(holderIdentity)?.[1] ?? 0)]
+      if (leader === undefined) throw new Error(`there is no operator ${holderIdentity}`)
+      return leader
+    },
     async rested() {
       const declared = await Promise.all(
         KINDS.map((kind) => kube.request({ path: pathOf({ ...GROUP, plural: kind }) })),
@@ -158,6 +167,7 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
   }
 }
 
+const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/platen-operator`
 const GROUP = { group: 'platen.dev', version: 'v1alpha1' }
 const KINDS = ['plans', 'tenants', 'templates', 'apikeys']
 
