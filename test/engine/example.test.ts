@@ -32,13 +32,9 @@ const MANY = IS_LONG ? 500 : 100
 /** Past it a render hangs; the largest takes seconds. */
 const DEADLINE_MS = 100_000
 
-interface Example extends CheckRequest {
-  readonly variablesSchema: JsonObject
-}
-
 const resources = new AsyncDisposableStack()
 const engines = new Map<Engine, RenderEngine>()
-let examples: ReadonlyMap<string, Example> = new Map()
+let examples: ReadonlyMap<string, CheckRequest> = new Map()
 beforeAll(async () => {
   examples = await readExamples()
   const pool = resources.use(openThreadPool({ size: 1, clock: systemClock() }))
@@ -48,7 +44,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 /** By code: what the publish check is asked of every template there. */
-async function readExamples(): Promise<ReadonlyMap<string, Example>> {
+async function readExamples(): Promise<ReadonlyMap<string, CheckRequest>> {
   const { documents, faults } = await readFolder(join(ROOT, 'examples'), EMPTY_FOLDER, resourceReader())
   expect(faults).toEqual([])
   const { resources } = identify({ documents, known: {}, isComplete: false, now: systemClock().now() }, systemIds())
@@ -62,14 +58,7 @@ async function readExamples(): Promise<ReadonlyMap<string, Example>> {
   const found = { foundKeys: new Map(), webhookSecrets: new Map() }
   const given = { documents, resources, ...found, serviceBucket: SERVICE_BUCKET, previous: NOTHING }
   await compileFolder({ ...given, known: new Map(), checks, patienceMs: 0, clock: systemClock() }, NEVER)
-  return new Map(
-    requests.map((request) => {
-      const { code } = request.source
-      const resource = resources.find(({ kind, metadata }) => kind === 'Template' && metadata.name === code)
-      const variablesSchema = resource?.kind === 'Template' ? resource.spec.variablesSchema : undefined
-      return [code, { ...request, variablesSchema: variablesSchema ?? {} }]
-    }),
-  )
+  return new Map(requests.map((request) => [request.source.code, request]))
 }
 
 /** What a template promises of its pages. Data of `one` and `many` is made from the sample. */
@@ -193,9 +182,14 @@ interface Rendered extends PdfFacts {
 }
 
 async function render(code: string, engine: Engine, change = (data: JsonObject) => data): Promise<Rendered> {
-  const { source, assets, sampleData = {}, variablesSchema } = examples.get(code) ?? expect.fail(`there is no ${code}`)
-  const data = change(sampleData)
-  expect(compileVariablesSchema(variablesSchema)(data)).toEqual([])
+  const {
+    source,
+    assets,
+    sampleData = '{}',
+    variablesSchema,
+  } = examples.get(code) ?? expect.fail(`there is no ${code}`)
+  const data = change(JSON.parse(sampleData))
+  expect(compileVariablesSchema(JSON.parse(variablesSchema))(data)).toEqual([])
   const work = aRenderWork({ template: source, assets, data, options: source.options })
   const { pdf, warnings } = await (engines.get(engine) ?? expect.fail()).render(work, AbortSignal.timeout(DEADLINE_MS))
   expect(warnings).toEqual([])

@@ -109,7 +109,7 @@ describe('a task', () => {
     const work = aWork({ document: "<Page><View {...{ ['x'.repeat(1e7)]: 1 }} /></Page>" })
     const shown = expect.stringMatching(/^.{1000}$/)
     await expect(shared.run({ kind: 'react_pdf', work }, NEVER)).rejects.toMatchObject({ message: shown })
-    const check = { source: work.template, assets: [], sampleData: {} }
+    const check = { source: work.template, assets: [], sampleData: '{}' }
     expect(await shared.run({ kind: 'check', check }, NEVER)).toEqual([{ engine: 'react_pdf', message: shown }])
   })
 

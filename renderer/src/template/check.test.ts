@@ -17,11 +17,12 @@ export default ({ data }) => (
     <Page>{data.rows.map((row) => <Text key={row}>{row}</Text>)}</Page>
   </Document>
 )`
+const ROWS = '{"rows":["a"]}'
 const HTML = { template: '{% for row in rows %}<p>{{ row }}</p>{% endfor %}', javascript: false }
 
 test('finds nothing wrong with sound sources', async () => {
   const source = aSource({ reactPdf: REACT_PDF, html: HTML })
-  expect(await check({ source, assets: [], sampleData: { rows: ['a'] } })).toEqual([])
+  expect(await check({ source, assets: [], sampleData: ROWS })).toEqual([])
   expect(await check({ source, assets: [] })).toEqual([])
 })
 
@@ -37,7 +38,9 @@ test.for([
   ],
 ] as const)('says of a schema that it %s, and no more', async ([, variablesSchema, message]) => {
   const source = aSource({ reactPdf: 'const = 1' })
-  expect(await check({ source, assets: [], variablesSchema })).toEqual([{ message: expect.stringMatching(message) }])
+  expect(await check({ source, assets: [], variablesSchema: JSON.stringify(variablesSchema) })).toEqual([
+    { message: expect.stringMatching(message) },
+  ])
 })
 
 test.for([
@@ -90,7 +93,7 @@ test.for([
   const faults = await check({
     source: aSource(fields),
     assets: [],
-    ...(sampleData === undefined ? {} : { sampleData }),
+    ...(sampleData === undefined ? {} : { sampleData: JSON.stringify(sampleData) }),
   })
   expect(faults).toEqual([{ engine, message: expect.stringMatching(message) }])
 })
@@ -103,7 +106,7 @@ describe('the assets of a template', () => {
   test('may be images and fonts of its own', async () => {
     const source = aSource({ reactPdf: shown.replace('<Text ', '<Text style={{ fontFamily: "Brand" }} '), fonts })
     const assets = [anAsset('logo.png', aPng()), aFont('brand-regular.ttf')]
-    expect(await check({ source, assets, sampleData: { rows: ['a'] } })).toEqual([])
+    expect(await check({ source, assets, sampleData: ROWS })).toEqual([])
   })
 
   test.for([
@@ -122,7 +125,7 @@ describe('the assets of a template', () => {
       /^asset brand-regular\.ttf: the name says a TrueType font, but this is a PNG image/,
     ],
   ] as const)('are held against what a source says that %s', async ([, fields, assets, message]) => {
-    const faults = await check({ source: aSource(fields), assets, sampleData: { rows: ['a'] } })
+    const faults = await check({ source: aSource(fields), assets, sampleData: ROWS })
     expect(faults[0]).toEqual({ engine: 'react_pdf', message: expect.stringMatching(message) })
   })
 
@@ -146,11 +149,11 @@ test('takes images of listed hosts as they come, which renders fetch, and refuse
   )
   const header = '<img src="https://a.test/a.png">'
   const source = aSource({ reactPdf: shown, html: { ...HTML, header }, allowedHosts: ['a.test'] })
-  expect(await check({ source, assets: [], sampleData: { rows: ['a'] } })).toEqual([])
+  expect(await check({ source, assets: [], sampleData: ROWS })).toEqual([])
   const faults = await check({
     source: { ...source, allowedHosts: ['b.test'] },
     assets: [],
-    sampleData: { rows: ['a'] },
+    sampleData: ROWS,
   })
   const message = 'template.tsx: image of a.test: the host is not among the allowed hosts of the template'
   expect(faults).toEqual([{ engine: 'react_pdf', message }])
@@ -158,7 +161,7 @@ test('takes images of listed hosts as they come, which renders fetch, and refuse
 
 test("reports a margin of the template's own that leaves no room", async () => {
   const source = aSource({ reactPdf: REACT_PDF, options: { margin: '10cm', page_size: 'A6' } })
-  expect(await check({ source, assets: [], sampleData: { rows: [] } })).toEqual([
+  expect(await check({ source, assets: [], sampleData: '{"rows":[]}' })).toEqual([
     { engine: 'react_pdf', message: expect.stringMatching(/^template\.tsx:4.*options\.margin leaves 0 × 0 of a page/) },
   ])
 })

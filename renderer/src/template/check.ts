@@ -32,10 +32,10 @@ export interface TemplateCheck {
   readonly source: TemplateSource
   /** The assets of the source, with their bytes. */
   readonly assets: readonly Asset[]
-  /** What data has to fit; absent = any object. */
-  readonly variablesSchema?: JsonObject
-  /** Data to try the template with. Without it the component is loaded but not called, and Liquid is filled with nothing. */
-  readonly sampleData?: JsonObject
+  /** What data has to fit, as JSON; absent = any object. */
+  readonly variablesSchema?: string
+  /** Data to try the template with, an object as JSON. Without it the component is loaded but not called, and Liquid is filled with nothing. */
+  readonly sampleData?: string
 }
 
 export type CheckTemplate = (check: TemplateCheck) => Promise<readonly TemplateFault[]>
@@ -56,7 +56,9 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
   }
 }
 
-function schemaFaultOf(schema: JsonObject = { type: 'object' }): string | undefined {
+function schemaFaultOf(text = '{"type":"object"}'): string | undefined {
+  // It is JSON of an object, as it was declared.
+  const schema = JSON.parse(text) as JsonObject
   if (schema['type'] !== 'object') return 'needs type: object, as data is an object'
   try {
     compileVariablesSchema(schema)
@@ -86,8 +88,7 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   const program = transpile(source.reactPdf)
   const { options } = source
   const interruptsMax = SANDBOX_CHECK_INTERRUPTS_MAX
-  const data = sampleData && JSON.stringify(sampleData)
-  const { nodes, call } = await evaluate(program, { data, options, locale: source.locale, interruptsMax })
+  const { nodes, call } = await evaluate(program, { data: sampleData, options, locale: source.locale, interruptsMax })
   if (sampleData === undefined) return
   const families = new Map((source.fonts ?? []).map(({ family }) => [family, family]))
   // What is fetched is fetched by renders: here stand-ins do.
@@ -99,7 +100,7 @@ function checkHtml({ source, assets, sampleData }: TemplateCheck): void {
   if (source.html === undefined) return
   // Filling looks at the source, the data and the options of its work; the ids of a render there is none of are left empty.
   const ids = { render: '' as RenderId, tenant: '' as TenantId, digest: '' as TemplateDigest }
-  const data = new TextEncoder().encode(JSON.stringify(sampleData ?? {}))
+  const data = new TextEncoder().encode(sampleData ?? '{}')
   const asked = { data, options: source.options, javascriptEnabled: false, isSandbox: false }
   const work: RenderWork = { ...ids, ...asked, template: source, assets }
   fillHtml(work)

@@ -57,7 +57,7 @@ export async function openDocuments<Input>(
 async function check(engines: Engines, { template, assets, data }: RenderWork): Promise<void> {
   const deadline = AbortSignal.timeout(DEADLINE_MS)
   try {
-    const sampleData = JSON.parse(Buffer.from(data).toString())
+    const sampleData = Buffer.from(data).toString()
     for (const { message } of await engines.check({ source: template, assets, sampleData }, deadline))
       quotesNothing(message, template)
   } catch (error) {
