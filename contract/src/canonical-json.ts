@@ -3,12 +3,20 @@ import { createHash } from 'node:crypto'
 
 /** JSON with the fields of every object sorted by UTF-16 code units and without white space, as RFC 8785 has it. Its input is JSON, nested no deeper than `JSON_DEPTH_MAX`. */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== undefined)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`
+  // Joined as it goes: lists of their parts take twice the time, and sample data may have half a million.
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text === '' ? '' : ','}${canonicalJson(item ?? null)}`
+    return `[${text}]`
+  }
+  // An object of JSON.
+  const fields = value as Readonly<Record<string, unknown>>
+  for (const name of Object.keys(fields).sort()) {
+    if (fields[name] === undefined) continue
+    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${canonicalJson(fields[name])}`
+  }
+  return `{${text}}`
 }
 
 /** Lower-case hex SHA-256 of bytes, or of a text in UTF-8. */

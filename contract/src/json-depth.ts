@@ -1,13 +1,8 @@
-/** Do arrays and objects nest deeper than this? Walks without recursion, so any value may be asked about. */
+/** Do arrays and objects nest deeper than this? Goes no deeper than `levels` itself, of which there are few. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
-  let depth = 0
-  for (let level = nested([value]); level.length > 0; level = nested(level.flatMap((each) => Object.values(each)))) {
-    depth++
-    if (depth > levels) return true
-  }
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const each of Array.isArray(value) ? value : Object.values(value))
+    if (isDeeperThan(each, levels - 1)) return true
   return false
-}
-
-function nested(values: readonly unknown[]): readonly object[] {
-  return values.filter((value) => typeof value === 'object' && value !== null)
 }
