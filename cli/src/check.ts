@@ -8,7 +8,7 @@ import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render.ts'
 import type { Condition, Resource, TemplateResource } from '@platen/contract/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
-import { compileFolder, configMapsOf, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
+import { compileFolder, configMapsOf, isUnchecked, SERVICE_BUCKET } from '@platen/embedded/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/embedded/manifest/folder.ts'
 import { openOwnChecks } from '@platen/embedded/manifest/folder-checks.ts'
 import { referencedIn, secretsIn } from '@platen/embedded/manifest/webhook-secret.ts'
@@ -140,10 +140,11 @@ export interface CompiledFolder {
   readonly places: Places
 }
 
-/** What is wrong with a folder, and what is worth knowing, without rendering any of it. */
+/** What is wrong with a folder, and what is worth knowing, without rendering any of it. Of what is not checked yet nothing is said. */
 export function folderFindings({ folder, dir, compiled, answers, places }: CompiledFolder): readonly Finding[] {
   const look = { configMaps: configMapsOf(folder.documents), answers, places }
-  const told = outcomesOf(compiled).flatMap(({ resource, conditions }) => tellAll(resource, conditions, look))
+  const known = outcomesOf(compiled).filter((outcome) => !isUnchecked(outcome))
+  const told = known.flatMap(({ resource, conditions }) => tellAll(resource, conditions, look))
   return [...faultsOf(folder, places, dir), ...told]
 }
 

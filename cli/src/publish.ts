@@ -14,10 +14,12 @@ import {
   DIRECTORY_ENFORCED_MS_MAX,
   DIRECTORY_REPAIR_MS,
 } from '@platen/contract/directory-limit.ts'
+import { MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
 import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { isUnchecked } from '@platen/embedded/manifest/compile-folder.ts'
 import { type FolderWatch, isManifest, watchFolder } from '@platen/embedded/manifest/folder.ts'
 import { type FolderChecks, openOwnChecks } from '@platen/embedded/manifest/folder-checks.ts'
 import { openLoader, type Review } from '@platen/embedded/manifest/load.ts'
@@ -59,9 +61,9 @@ export async function publishFolder(
     // Checking a template renders nothing.
     const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread })
     await using threads = openCheckThreads({ open, clock })
-    // From before anything is read, so that nothing is missed.
-    using watch = options.isWatching ? followedFolder(options.dir, clock) : undefined
     using checks = openOwnChecks(threads.check, clock)
+    // From before anything is read, so that nothing is missed.
+    using watch = options.isWatching ? followedFolder(options.dir, { clock, checks }) : undefined
     const publish = await publishing(options, { ...ports, target, checks })
     const isPublished = await publish(signal)
     if (watch === undefined) return isPublished
@@ -120,7 +122,7 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
     log,
     review,
     publisher: { publish },
-    patienceMs: { first: Number.POSITIVE_INFINITY, later: Number.POSITIVE_INFINITY },
+    patienceMs: PATIENCE_MS,
   }).catch(refuse)
   let state = last
   return async (signal) => {
@@ -134,6 +136,9 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
     }
   }
 }
+
+/** The first publication has all that can be had. Whoever follows the folder then publishes what takes long to check when it is checked. */
+const PATIENCE_MS = { first: Number.POSITIVE_INFINITY, later: MANIFEST_CHECKS_LATER_MS }
 
 /** All it throws is about the data folder. */
 function refuse(cause: unknown): never {
@@ -149,6 +154,8 @@ function reviewFolder(dir: string, { folder, compiled, checks }: Review, print: 
       .map((line) => `${line}\n`)
       .join(''),
   )
+  const unchecked = [...compiled.templates.values()].filter(isUnchecked).length
+  if (unchecked > 0) print(`${count(unchecked, 'template')} still to be checked\n`)
   const faults = findings.filter(({ isWarning }) => !isWarning).length
   if (faults > 0) print(`${count(faults, 'fault')}: what is refused keeps its last good state, if it has one\n`)
   return faults
@@ -212,12 +219,15 @@ async function keepPublished(keeping: Keeping, signal: AbortSignal): Promise<voi
 }
 
 interface FollowedFolder extends Disposable {
-  /** Waits for a change; answers false where there was none for as long as it takes until Redis is to be looked at. */
+  /** Waits for a change, or the answer to a check; answers false where there was none for as long as it takes until Redis is to be looked at. */
   changed(signal: AbortSignal): Promise<boolean>
 }
 
 /** Follows a folder from now on. Throws `CalledWrongly` where there is none. */
-function followedFolder(dir: string, clock: Clock): FollowedFolder {
+function followedFolder(
+  dir: string,
+  { clock, checks }: { readonly clock: Clock; readonly checks: FolderChecks },
+): FollowedFolder {
   const begin = (): FolderWatch => watchFolder(dir, clock, { isOfInterest: isManifest, isPersistent: true })
   let watch: FolderWatch | undefined
   try {
@@ -232,9 +242,15 @@ function followedFolder(dir: string, clock: Clock): FollowedFolder {
         await watch?.settled(until)
         isChanged = true
       }
+      const answered = async (until: AbortSignal) => {
+        await checks.answered(until)
+        isChanged = true
+      }
       const due = (until: AbortSignal) => clock.sleep(DIRECTORY_REPAIR_MS, until)
-      await firstOf(watch === undefined ? [due] : [settled, due], signal)
+      await firstOf(watch === undefined ? [due] : [settled, answered, due], signal)
       if (!isChanged) return false
+      // An answer may come in the middle of a change.
+      if (watch?.isChanging()) await watch.settled(signal)
       watch?.[Symbol.dispose]()
       try {
         watch = begin()

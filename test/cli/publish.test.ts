@@ -16,6 +16,7 @@ import { type Folder, KEY, makeFolder, PLATFORM, reactPdf, SAMPLE, SCHEMA, templ
 
 const PATIENCE_MS = 60_000
 const SEAL_KEY = randomBytes(32)
+const HANGING = 'export default () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'
 const LETTER = `${templateHead('letter')}${SCHEMA}${reactPdf()}${SAMPLE}`
 
 describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
@@ -172,5 +173,17 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     await folder.write('letter.yaml', LETTER)
     await command.exited
     expect(await command.end('SIGINT')).toBe(1)
+  })
+
+  test('publishes the rest while a template that it follows hangs in its check', async () => {
+    const command = folder.follow('publish', '.', '--watch')
+    await command.printed(/^watching/)
+    await folder.write('hanging.yaml', `${templateHead('hanging')}${reactPdf(HANGING)}  sampleData: {}\n`)
+    await command.printed(/^1 template still to be checked$/)
+    await folder.write('platform.yaml', PLATFORM)
+    expect(await command.printed(/^published revision/)).toMatch(/^ApiKey .*: removed$/m)
+    await folder.write('hanging.yaml', LETTER.replace('letter', 'mended'))
+    expect(await command.printed(/^published revision/)).toContain('Template acme/mended: added')
+    expect(await command.end('SIGINT')).toBe(0)
   })
 })
