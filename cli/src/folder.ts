@@ -6,7 +6,7 @@ import type { ConditionReason, Resource } from '@platen/contract/resource.ts'
 import { resourceReader } from '@platen/contract/schema/resource.ts'
 import { EMPTY_FOLDER, type FolderState, readFolder, textsOf } from '@platen/embedded/manifest/folder.ts'
 import { identify } from '@platen/embedded/manifest/identity.ts'
-import type { ManifestDocument } from '@platen/embedded/manifest/parse.ts'
+import type { ManifestDocument } from '@platen/embedded/manifest/text/parse.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import { CalledWrongly, type Finding } from './finding/finding.ts'
 import type { Places } from './finding/place.ts'
@@ -17,7 +17,7 @@ export function folderReader(dir: string): () => Promise<FolderState> {
   let last = EMPTY_FOLDER
   return async () => {
     try {
-      last = await readFolder(dir, textsOf(last), read)
+      last = await readFolder(dir, textsOf(last), { read })
       return last
     } catch (cause) {
       if (!isErrno(cause)) throw cause

@@ -36,6 +36,7 @@ import { serveArtifacts } from './artifact-route.ts'
 import type { Config } from './config.ts'
 import { SERVICE_BUCKET } from './manifest/compile-folder.ts'
 import { type FolderChecks, openFolderChecks } from './manifest/folder-checks.ts'
+import { openReadAhead } from './manifest/text/read-ahead.ts'
 import { openManifests } from './manifests.ts'
 import { openMeters } from './meter.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
@@ -99,6 +100,7 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
     sealKey,
     checks,
     patienceMs: PATIENCE_MS,
+    readAhead: openReadAhead(ports.clock),
   }
   stack.use(await openManifests(manifests, starting))
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)

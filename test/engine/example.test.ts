@@ -45,7 +45,7 @@ afterAll(() => resources.disposeAsync())
 
 /** By code: what the publish check is asked of every template there. */
 async function readExamples(): Promise<ReadonlyMap<string, CheckRequest>> {
-  const { documents, faults } = await readFolder(join(ROOT, 'examples'), EMPTY_FOLDER, resourceReader())
+  const { documents, faults } = await readFolder(join(ROOT, 'examples'), EMPTY_FOLDER, { read: resourceReader() })
   expect(faults).toEqual([])
   const { resources } = identify({ documents, known: {}, isComplete: false, now: systemClock().now() }, systemIds())
   const requests: CheckRequest[] = []

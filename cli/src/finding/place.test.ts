@@ -1,7 +1,7 @@
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import { resourceReader } from '@platen/contract/schema/resource.ts'
 import type { FolderState } from '@platen/embedded/manifest/folder.ts'
-import { parseManifests } from '@platen/embedded/manifest/parse.ts'
+import { parseManifests } from '@platen/embedded/manifest/text/parse.ts'
 import { describe, expect, test } from 'vitest'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
 import { spell } from './finding.ts'

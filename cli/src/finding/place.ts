@@ -7,7 +7,7 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type { SourceSpec } from '@platen/contract/schema/resource.ts'
 import type { FolderState } from '@platen/embedded/manifest/folder.ts'
-import type { ManifestDocument, ManifestFault } from '@platen/embedded/manifest/parse.ts'
+import type { ManifestDocument, ManifestFault } from '@platen/embedded/manifest/text/parse.ts'
 import {
   type DocumentText,
   documentAt,
@@ -15,7 +15,7 @@ import {
   partAt,
   splitText,
   type TextPart,
-} from '@platen/embedded/manifest/yaml-text.ts'
+} from '@platen/embedded/manifest/text/yaml-text.ts'
 import { labelOf } from '@platen/operator/compile/condition.ts'
 import type { Place } from './finding.ts'
 

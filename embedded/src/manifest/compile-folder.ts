@@ -10,7 +10,7 @@ import { type CheckAnswers, checksOf } from '@platen/operator/compile/template.t
 import type { FoundSecrets } from '@platen/operator/compile/tenant.ts'
 import type { CheckAnswer } from '@platen/operator/publish/answer-check.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
-import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
+import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
 
 /** The bucket of manifests, templates and, unless a tenant says otherwise, PDFs. */
 export const SERVICE_BUCKET = 'platen'

@@ -13,7 +13,9 @@ import { MANIFEST_FILE_BYTES_MAX, MANIFEST_QUIET_MS, MANIFEST_QUIET_WAITS_MAX } 
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ReadResource } from '@platen/contract/schema/resource.ts'
 import { brokenChanges } from '@platen/contract/schema/resource-rule.ts'
-import { type ManifestDocument, type ManifestFault, type ParsedParts, parseManifests } from './parse.ts'
+import { type ManifestDocument, type ManifestFault, type ParsedParts, parseManifests } from './text/parse.ts'
+import type { ReadAhead } from './text/read-ahead.ts'
+import { splitText } from './text/yaml-text.ts'
 
 interface FileState {
   /** SHA-256 of the bytes; absent for a file that could not be read. */
@@ -55,8 +57,14 @@ export function isManifest(name: string): boolean {
   return /^[^.].*\.ya?ml$/.test(name)
 }
 
+export interface Reader {
+  readonly read: ReadResource
+  /** Reads large changes elsewhere, before they are asked for here; absent = nobody else waits for this thread. */
+  readonly readAhead?: ReadAhead | undefined
+}
+
 /** Reads the folder anew; a file with the bytes it had is not parsed again. Throws the file system's error when the folder cannot be listed. */
-export async function readFolder(dir: string, previous: FolderState, read: ReadResource): Promise<FolderState> {
+export async function readFolder(dir: string, previous: FolderState, reader: Reader): Promise<FolderState> {
   const names = (await readdir(dir)).filter(isManifest).sort()
   const files = new Map<string, FileState>()
   let bytesLeft = MANIFEST_FILE_BYTES_MAX
@@ -70,7 +78,7 @@ export async function readFolder(dir: string, previous: FolderState, read: ReadR
     }
     bytesLeft -= bytes.byteLength
     const digest = createHash('sha256').update(bytes).digest('hex')
-    files.set(name, before?.digest === digest ? before : parseFile({ name, bytes, digest, before }, read))
+    files.set(name, before?.digest === digest ? before : await parseFile({ name, bytes, digest, before }, reader))
   }
   return { files, ...merge(files, previous.documents) }
 }
@@ -99,18 +107,19 @@ interface ChangedFile {
   readonly before: FileState | undefined
 }
 
-function parseFile({ name, bytes, digest, before }: ChangedFile, read: ReadResource): FileState {
+async function parseFile(
+  { name, bytes, digest, before }: ChangedFile,
+  { read, readAhead }: Reader,
+): Promise<FileState> {
   const text = decode(bytes)
   if (text === undefined) {
     const fault = { file: name, message: 'is not UTF-8' }
     return { digest, documents: before?.documents ?? [], faults: [fault] }
   }
-  const { documents, faults, refused, hasUnknown, parts } = parseManifests({
-    text,
-    file: name,
-    read,
-    ...(before?.parts && { known: before.parts }),
-  })
+  const last: ParsedParts = before?.parts ?? new Map()
+  const unknown = new Set(splitText(text).map(({ part }) => part)).difference(last)
+  const known = new Map([...last, ...((await readAhead?.([...unknown])) ?? [])])
+  const { documents, faults, refused, hasUnknown, parts } = parseManifests({ text, file: name, read, known })
   const good = new Set(documents.map(({ place }) => place))
   const kept = (before?.documents ?? []).filter(({ place }) => !good.has(place) && (hasUnknown || refused.has(place)))
   return { digest, documents: [...documents, ...kept], faults, text, parts }

@@ -2,7 +2,7 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { resourceReader } from '@platen/contract/schema/resource.ts'
 import { describe, expect, test } from 'vitest'
 import { type Identities, identify } from './identity.ts'
-import { parseManifests } from './parse.ts'
+import { parseManifests } from './text/parse.ts'
 
 const ids = seededIds('identity')
 const read = resourceReader()

@@ -9,7 +9,7 @@ import { type Metadata, type Resource, ROTATE_ANNOTATION, type Uid } from '@plat
 import { compileValidator } from '@platen/contract/schema/validator.ts'
 import { canonicalJson, sha256 } from '@platen/operator/compile/digest.ts'
 import { readText, writePrivately } from '../store/secrets.ts'
-import { type ManifestDocument, NAMESPACE_DEFAULT } from './parse.ts'
+import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
 
 interface Identity {
   readonly uid: Uid

@@ -14,7 +14,7 @@ import { NOTHING, type Previous } from '@platen/operator/compile/compile.ts'
 import type { CheckAnswers } from '@platen/operator/compile/template.ts'
 import { readText, writePrivately } from '../store/secrets.ts'
 import { type FolderState, folderOf } from './folder.ts'
-import type { ManifestDocument } from './parse.ts'
+import type { ManifestDocument } from './text/parse.ts'
 
 /** Goes up with the shape of what is kept, settings but for their limits included, and when a publish check asks for more. */
 const VERSION = 5

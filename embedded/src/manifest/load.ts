@@ -21,6 +21,7 @@ import type { FolderChecks } from './folder-checks.ts'
 import { type Identities, identify, loadIdentities, storeIdentities } from './identity.ts'
 import { loadLastGood, storeLastGood } from './last-good.ts'
 import { report, type Told } from './report.ts'
+import type { ReadAhead } from './text/read-ahead.ts'
 import { beginRotations, putAsideSecrets, secretFinder } from './webhook-secret.ts'
 
 /** What loading a folder takes. */
@@ -43,6 +44,8 @@ export interface LoadOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
+  /** Reads large changes of the folder in a thread; absent = nobody else waits for this one. */
+  readonly readAhead?: ReadAhead
   /** Told of what is about to be published. */
   readonly review?: (look: Review) => void
 }
@@ -94,7 +97,7 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
  * it has not come to it leaves to the next.
  */
 function loader(options: LoadOptions, read: ReadResource, known: Identities): Load {
-  const { dir, dataDir, publisher, clock, ids, log, review, patienceMs: patience } = options
+  const { dir, dataDir, publisher, clock, ids, log, review, readAhead, patienceMs: patience } = options
   const findSecrets = secretFinder(options)
   // As they stand on the disk, be it by a look that failed later.
   let kept = known
@@ -103,7 +106,9 @@ function loader(options: LoadOptions, read: ReadResource, known: Identities): Lo
     kept = identities
   }
   return async (state, signal) => {
-    const folder = await readFolder(dir, state.folder, read)
+    // Before the first look is over nobody is served, and a thread would only come later.
+    const reader = { read, readAhead: state.compiled && readAhead }
+    const folder = await readFolder(dir, state.folder, reader)
     const isUnchanged = state.compiled !== undefined && isSame(folder, state.folder)
     if (isUnchanged && !state.isWaiting) return { ...state, folder }
     const { documents } = folder

@@ -8,7 +8,7 @@ import { inertFieldsOf } from '@platen/operator/compile/inert.ts'
 import type { Outcome } from '@platen/operator/compile/outcome.ts'
 import { isUnchecked } from './compile-folder.ts'
 import type { FolderState } from './folder.ts'
-import type { ManifestFault } from './parse.ts'
+import type { ManifestFault } from './text/parse.ts'
 
 interface Look {
   readonly folder: FolderState

@@ -29,7 +29,7 @@ import {
   webhookSecretPath,
 } from '../store/secrets.ts'
 import type { Identities } from './identity.ts'
-import type { ManifestDocument } from './parse.ts'
+import type { ManifestDocument } from './text/parse.ts'
 
 export interface SecretOptions {
   readonly dataDir: string

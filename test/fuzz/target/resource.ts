@@ -7,7 +7,7 @@ import { resourceReader, SPEC_SCHEMAS } from '@platen/contract/schema/resource.t
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { configMapsOf } from '@platen/embedded/manifest/compile-folder.ts'
 import { identify } from '@platen/embedded/manifest/identity.ts'
-import { type ManifestDocument, parseManifests } from '@platen/embedded/manifest/parse.ts'
+import { type ManifestDocument, parseManifests } from '@platen/embedded/manifest/text/parse.ts'
 import { type Compiled, compile, NOTHING, outcomesOf } from '@platen/operator/compile/compile.ts'
 import { checksOf } from '@platen/operator/compile/template.ts'
 import * as fc from 'fast-check'

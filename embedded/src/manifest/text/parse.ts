@@ -89,7 +89,8 @@ export function parseManifests({ text, file, read, known }: FileToParse): Parsed
   return { documents, faults: [{ file, message }], refused, hasUnknown: true, parts }
 }
 
-function readPart(part: string, read: ReadResource): readonly DocumentResult[] {
+/** What one part of a text comes to. */
+export function readPart(part: string, read: ReadResource): readonly DocumentResult[] {
   const { documents, lines } = parsePart(part)
   return documents.map((document) => readDocument(document, lines, read))
 }
