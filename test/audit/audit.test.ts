@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ROOT } from '../architecture/source-tree.ts'
+import { toActOn } from './accepted.ts'
 import { audit } from './audit.ts'
 
 // npm keeps what it has heard of an advisory.
@@ -80,4 +81,12 @@ test.for([404, 405, 503])('says that a registry could not be asked that answers 
 test('says that a registry could not be asked that is not there', async () => {
   const look = await audit({ folder: ROOT, registry: 'http://127.0.0.1:9/', timeoutMs: 60_000 })
   expect(look).toEqual({ reason: expect.any(String) })
+})
+
+test('an advisory that is accepted counts again the day after', () => {
+  const advisory = { package: 'ajv', severity: 'high', title: 'one', url: 'https://advisories.example/1' }
+  const other = { ...advisory, url: 'https://advisories.example/2' }
+  const accepted = [{ url: advisory.url, reason: 'nothing of it is reached', until: '2026-12-31' }]
+  const on = (today: string) => toActOn([advisory, other], { accepted, today })
+  expect([on('2026-12-31'), on('2027-01-01')]).toEqual([[other], [advisory, other]])
 })
