@@ -47,6 +47,9 @@ export const BODY_PIECE_BYTES_MIN = KIB
 /** How long a client may take nothing of an answer that is under way: what it does not read, this process holds. */
 export const ANSWER_STALLED_MS_MAX = 20 * SECOND_MS
 
+/** PDFs on their way to the sync callers of one tenant, as this process holds each until it is read: one of the largest, or dozens as people have them. */
+export const ANSWERS_OF_ONE_TENANT_BYTES_MAX = 128 * MIB
+
 /** Compiled `variables_schema`s each check thread of an API process keeps, and of one tenant, the least recently used going first. Each is some 100 kB of functions. */
 export const DATA_VALIDATORS_MAX = 500
 export const DATA_VALIDATORS_OF_ONE_TENANT = 50

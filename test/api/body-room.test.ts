@@ -1,7 +1,12 @@
 /** What requests that never end, and answers that nobody reads, take of an API. */
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { ANSWER_STALLED_MS_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/contract/api-limit.ts'
+import {
+  ANSWER_STALLED_MS_MAX,
+  ANSWERS_OF_ONE_TENANT_BYTES_MAX,
+  BODIES_OF_ONE_KEY_BYTES_MAX,
+} from '@platen/contract/api-limit.ts'
 import { BODY_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test } from 'vitest'
@@ -32,11 +37,10 @@ test('bodies under way have room for so many bytes of a key, and those of others
   )
 })
 
-test('an answer that nobody reads is given up, and one that is read slowly is not', async () => {
-  const api = await listening()
+/** Makes callers of sync renders who have heard that this PDF is coming. */
+async function answering(api: Awaited<ReturnType<typeof listening>>, pdf: Uint8Array) {
   const consumer = await api.ports.queue.consume('react_pdf', NEVER)
-  const pdf = Buffer.alloc(32 * 1024 * 1024)
-  const ask = async () => {
+  return async () => {
     const caller = line(api.port)
     const body = '{"template":"invoice","data":{}}'
     caller.send(...HEAD, KEY, `Content-Length: ${body.length}`, '', body)
@@ -50,6 +54,36 @@ test('an answer that nobody reads is given up, and one that is read slowly is no
     await api.ports.replies.answer(id, { kind: 'rendered', pdf, durationMs: 1 }, NEVER)
     return caller
   }
+}
+
+test('answers under way have room for so many bytes of a tenant, and those of others have theirs', async () => {
+  const api = await listening()
+  const pdf = Buffer.alloc(ANSWERS_OF_ONE_TENANT_BYTES_MAX)
+  const ask = await answering(api, pdf)
+  const statusOf = async (key: string, more = '') => {
+    const body = `{"template":"nothing","data":{}${more}}`
+    const length = `Content-Length: ${body.length}`
+    const answer = await exchange(api.port, ...HEAD, key, 'Connection: close', length, '', body)
+    return Number(answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length))
+  }
+  expect(await statusOf(KEY)).toBe(404)
+  const caller = await ask()
+  await once(caller.socket, 'data')
+  caller.socket.pause()
+  expect([await statusOf(KEY), await statusOf(KEY, ',"mode":"async"'), await statusOf(FOREIGN)]).toEqual([
+    429, 404, 404,
+  ])
+  caller.socket.resume()
+  await until(
+    () => statusOf(KEY),
+    (status) => status === 404,
+  )
+})
+
+test('an answer that nobody reads is given up, and one that is read slowly is not', async () => {
+  const api = await listening()
+  const pdf = Buffer.alloc(32 * 1024 * 1024)
+  const ask = await answering(api, pdf)
   const slow = await ask()
   const stalled = await ask()
   stalled.socket.pause()

@@ -14,7 +14,9 @@ import { renderNow, replyOf } from '../admission/await-reply.ts'
 import type { ParsedRequest } from '../admission/check/parse-request.ts'
 import { duplicateCheck, type Earlier, type KeyedAttempt } from '../admission/deduplicate.ts'
 import { laneOf, rateHeaders, reserve } from '../admission/limit.ts'
+import { modeOf } from '../admission/request.ts'
 import { enqueue, submit } from '../admission/submit.ts'
+import { type AnswerRoom, openAnswerRoom } from '../body/answer-room.ts'
 import { readBody } from '../body/body.ts'
 import { openBodyRoom } from '../body/body-room.ts'
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
@@ -26,6 +28,7 @@ import { type Throttle, Throttled } from '../traffic/throttle.ts'
 interface Exchange {
   readonly ports: ApiPorts
   readonly headers: HeaderNames
+  readonly answers: AnswerRoom
   readonly caller: Caller
   readonly request: Pick<FastifyRequest, 'render'>
   readonly reply: FastifyReply
@@ -35,6 +38,7 @@ interface Exchange {
 
 export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
   const room = openBodyRoom()
+  const answers = openAnswerRoom()
   const attempt = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 
@@ -60,7 +64,8 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
       const { body, id: requestId } = request
       const caller = callerOf(request)
       const departure = departureOf(reply)
-      const exchange = { ports, headers, caller, request, reply, departure }
+      const exchange = { ports, headers, answers, caller, request, reply, departure }
+      if (modeOf(body) === 'sync') answers.require(caller.tenant.id)
       const admission = await admit({ caller, body, requestId, signal: departure }, ports)
       const key = request.headers['idempotency-key']
       if (key === undefined || body.fingerprint === undefined) return await begin(admission, exchange)
@@ -140,7 +145,7 @@ function headerNames(brand: string): HeaderNames {
 function sendReply(
   answer: Reply,
   record: Pick<RenderRecord, 'id' | 'template' | 'options'>,
-  { headers, reply }: Exchange,
+  { headers, answers, caller, reply }: Exchange,
 ): FastifyReply {
   switch (answer.kind) {
     case 'failed':
@@ -148,7 +153,9 @@ function sendReply(
         headers: { [headers.renderId]: record.id },
         fault: FAILURES[answer.error.code].fault,
       })
-    case 'rendered':
+    case 'rendered': {
+      const held = answers.hold(caller.tenant.id, answer.pdf.byteLength)
+      for (const end of ['finish', 'close']) reply.raw.once(end, () => held[Symbol.dispose]())
       return reply
         .type('application/pdf')
         .header(headers.renderId, record.id)
@@ -156,6 +163,7 @@ function sendReply(
         .header('content-disposition', contentDisposition(fileNameOf(record)))
         .header('etag', `"${createHash('sha256').update(answer.pdf).digest('hex')}"`)
         .send(answer.pdf)
+    }
   }
 }
 
