@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { liveKey, liveOf, manifestOf, plan, template, tenant } from '../../fixture/manifests.ts'
 import type { TestedService } from '../../topology/service.ts'
 
-/** One thing it may try. Resolves when it has had its answers; what is to go on until others have been watched is left to `later`. */
+/** One thing it may try. Resolves when it has had its answers; what goes on until others have been watched does so by `endlessly`. */
 export interface Attack {
   readonly name: string
   /** Is it one by resources? Of a cluster those are the operator's, beside whom `test/operator/reconcile/neighbour.test.ts` watches. */
@@ -16,6 +16,8 @@ export interface Attack {
 export interface Attacker {
   /** Its resources beside those it has always, in place of those before. */
   readonly declare: (...documents: readonly object[]) => Promise<void>
+  /** Does this again and again until it is disposed of; resolves after the first time. */
+  readonly endlessly: (act: (time: number) => Promise<unknown>) => Promise<void>
   /** POST /render of a body, answered whatever it is; its caller leaves after `leavesMs`. */
   readonly render: (body: object, options?: { readonly leavesMs?: number; readonly key?: string }) => Promise<number>
   /** POST /render of an async one; its id is kept. */
@@ -69,6 +71,7 @@ export function openAttacker(service: Pick<TestedService, 'url' | 'manifestsDir'
   const sockets: Socket[] = []
   const ids: string[] = []
   const waiting = new Set<SyncRender>()
+  const endless: Promise<void>[] = []
   const departures = new AbortController()
   const file = join(service.manifestsDir, 'attacker.yaml')
   const ask = async (path: string, { headers, ...init }: RequestInit = {}): Promise<number> => {
@@ -115,8 +118,16 @@ export function openAttacker(service: Pick<TestedService, 'url' | 'manifestsDir'
       sockets.push(socket)
       return socket
     },
+    async endlessly(act) {
+      await act(0)
+      const go = async () => {
+        for (let time = 1; !departures.signal.aborted; time++) await act(time)
+      }
+      endless.push(go())
+    },
     async [Symbol.asyncDispose]() {
       departures.abort()
+      await Promise.all(endless)
       for (const socket of sockets) socket.destroy()
       await writeFile(file, '')
     },

@@ -183,4 +183,15 @@ export const SOURCE_ATTACKS: readonly Attack[] = [
         await declare(...times(count, (at) => template('attacker', `r${at}`, inComponent('while (true);'))))
     },
   },
+  {
+    name: 'resources that are made anew without end',
+    isByResources: true,
+    begin: ({ declare, endlessly }) =>
+      endlessly((time) =>
+        declare(
+          ...times(20, (at) => template('attacker', `n${at}-${time}`, inComponent('while (true);'))),
+          ...times(20, (at) => liveKey('attacker', `n${at}-${time}`, `n${at}`)),
+        ),
+      ),
+  },
 ]

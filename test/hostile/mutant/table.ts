@@ -1,0 +1,142 @@
+/**
+ * Defences that a unit test holds, each with what is there without it. What a neighbour feels of those that are missing here
+ * `neighbour/mutant.test.ts` sees; engines, receivers and links are shown bare beside their own corpus.
+ */
+import type { Mutant } from '../../chaos/cluster/rig/mutant.ts'
+
+export interface UnitMutant extends Mutant {
+  /** The test that has to fail, and its file. */
+  readonly test: string
+  readonly in: string
+}
+
+export const UNIT_MUTANTS: readonly UnitMutant[] = [
+  {
+    name: 'gives one tenant all slots for its sync renders',
+    file: '/renderer/src/worker/sync-line.ts',
+    find: 'if (isLastSlot && inHand.has(tenant)) continue',
+    replace: '',
+    in: 'renderer/src/worker/sync-line.test.ts',
+    test: 'the last slot is for a tenant that has none in hand',
+  },
+  {
+    name: 'gives one tenant all threads for its bodies',
+    file: '/contract/src/turns.ts',
+    find: ' || line.taken >= ofOneTenant',
+    replace: '',
+    in: 'contract/src/turns.test.ts',
+    test: 'as many as may begin at once, and as many of one tenant',
+  },
+  {
+    name: 'gives one tenant all threads for its checks',
+    file: '/operator/src/publish/check-turns.ts',
+    find: 'ofOneTenant: 1',
+    replace: 'ofOneTenant: CHECKS_AT_ONCE',
+    in: 'operator/src/publish/check-turns.test.ts',
+    test: 'a tenant whose templates hang has one thread, and others are checked meanwhile',
+  },
+  {
+    name: 'checks templates of no tenant',
+    file: '/operator/src/station/template-source.ts',
+    find: '!isSound(resource, status) && !this.#options.isAccepted(resource)',
+    replace: 'false',
+    in: 'operator/src/station/template-source.test.ts',
+    test: 'nothing is done for a template of no tenant, until it has one',
+  },
+  {
+    name: 'takes a template of any depth',
+    file: '/operator/src/compile/source.ts',
+    find: 'isDeeperThan(resource.spec, JSON_DEPTH_MAX)',
+    replace: 'false',
+    in: 'operator/src/compile/template.test.ts',
+    test: 'whose spec nests without end is refused by name, and costs no other anything',
+  },
+  {
+    name: 'compiles no template where it has a defect in one',
+    file: '/operator/src/compile/template.ts',
+    find: "const message = `it could not be compiled: ${cause instanceof Error ? cause.message : 'it failed'}`",
+    replace: 'throw cause',
+    in: 'operator/src/compile/template.test.ts',
+    test: 'in which the compiler has a defect is told of it, and costs no other anything',
+  },
+  {
+    name: 'has a place for any number of keys',
+    file: '/operator/src/compile/api-key.ts',
+    find: 'if (places.size === max) break',
+    replace: 'void max',
+    in: 'operator/src/compile/api-key.test.ts',
+    test: 'the oldest are in force, as many as apiKeysMax says, and of the same age those that come first by name',
+  },
+  {
+    name: 'takes resources from namespaces that a tenant does not list',
+    file: '/operator/src/compile/tenant.ts',
+    find: 'outcome === undefined || !listsNamespaceOf(outcome, { metadata })',
+    replace: 'outcome === undefined',
+    in: 'operator/src/compile/compile.test.ts',
+    test: 'of a tenant that is not there opens nothing, nor does one whose namespace is not listed; nothing tells them apart',
+  },
+  {
+    name: 'compiles a schema of any weight',
+    file: '/contract/src/schema/variable/budget.ts',
+    find: 'this.#sum > SCHEMA_WEIGHT_MAX',
+    replace: 'false',
+    in: 'test/fuzz/schema/costly.test.ts',
+    test: 'properties up to the limit, and no further',
+  },
+  {
+    name: 'refuses an address nothing, however often it was refused',
+    file: '/api/src/traffic/throttle.ts',
+    find: 'addresses.waitMs(name, 1) === 0',
+    replace: 'true',
+    in: 'api/src/traffic/throttle.test.ts',
+    test: 'hears after so many refusals nothing but that, and its connection is closed',
+  },
+  {
+    name: 'has room for the bodies of any number of keys',
+    file: '/api/src/body/body-room.ts',
+    find: 'if (all + more > BODIES_BYTES_MAX) throw full()',
+    replace: '',
+    in: 'api/src/body/body-room.test.ts',
+    test: 'all keys together have no more than the process has',
+  },
+  {
+    name: 'takes the id of a render for that of any tenant',
+    file: '/contract/src/render-id.ts',
+    find: 'timingSafeEqual(tag, tagOf(bytes, scope, key))',
+    replace: 'timingSafeEqual(tag, tag) || key',
+    in: 'contract/src/render-id.test.ts',
+    test: 'is unknown to another tenant, to the other environment and to another key',
+  },
+  {
+    name: 'repeats what a font has for each of its families',
+    file: '/renderer/src/template/html/coverage.ts',
+    find: 'own.length <= room ? own : EVERY_CHARACTER',
+    replace: 'own',
+    in: 'renderer/src/template/html/coverage.test.ts',
+    test: 'says of a font what it has once for all its families, and says no more than there is room for',
+  },
+  {
+    name: 'gives a tenant the page of another',
+    file: '/renderer/src/browser/pool.ts',
+    find: 'uses.get(page)?.tenant === tenant && fleet.isFit(page)',
+    replace: 'fleet.isFit(page) || tenant',
+    in: 'renderer/src/browser/pool.test.ts',
+    test: 'never gives a tenant the page of another',
+  },
+  {
+    name: 'keeps a browser in which pages do not close',
+    file: '/renderer/src/browser/pool.ts',
+    find: "if (!(await page.close())) await retirement.distrust(page.browser, 'a page did not close')",
+    replace: 'await page.close()',
+    in: 'renderer/src/browser/pool.test.ts',
+    test: 'retires a browser in which a page does not close in time, and leaves it to those who are at work in it',
+  },
+  {
+    name: 'calls the receivers of one tenant as often at once as it likes',
+    file: '/webhooks/src/fair-queue.ts',
+    find: ' && tenant.calls < WEBHOOK_CALLS_PER_TENANT_MAX',
+    replace: '',
+    in: 'webhooks/src/fair-queue.test.ts',
+    test: 'are begun by one tenant so often at once, which leaves room for others',
+  },
+]
