@@ -38,7 +38,7 @@ TAG ?= $(shell sed -n 's/^appVersion: //p' charts/platen/Chart.yaml)
 
 images: ## build the images by docker, podman or buildah (REGISTRY=example.com/team, TAG=1.0, FLAGS='--build-arg BASE=…')
 	@[ -n "$(BUILDER)" ] || { echo 'there is no docker, podman or buildah here that works; to install one: apt-get install buildah' >&2; exit 1; }
-	@for name in api renderer webhooks operator embedded; do \
+	@for name in api renderer events operator embedded; do \
 	  image=platen-$$name; [ $$name = embedded ] && image=platen; \
 	  $(BUILDER) build $(FLAGS) --file $$name/Dockerfile --tag $(REGISTRY:%=%/)$$image:$(TAG) . || exit 1; \
 	done

@@ -28,10 +28,10 @@ import {
   TEMPLATE_SOURCE_BYTES_MAX,
 } from '@platen/contract/limit.ts'
 import { SETTINGS } from '@platen/embedded/config.ts'
+import { SETTINGS as EVENTS_SETTINGS } from '@platen/events/config.ts'
 import { SETTINGS as OPERATOR_SETTINGS } from '@platen/operator/config.ts'
 import { SETTINGS as RENDERER_SETTINGS } from '@platen/renderer/config.ts'
 import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
-import { SETTINGS as WEBHOOKS_SETTINGS } from '@platen/webhooks/config.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
 import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'
@@ -54,7 +54,7 @@ test('docs/cluster.md lists every setting of every process', async () => {
     'process-settings': settingsTable(PROCESS_SETTINGS),
     'api-settings': own(API_SETTINGS),
     'renderer-settings': own(RENDERER_SETTINGS),
-    'webhooks-settings': own(WEBHOOKS_SETTINGS),
+    'events-settings': own(EVENTS_SETTINGS),
     'operator-settings': own(OPERATOR_SETTINGS),
     connections: settingsTable(CONNECTION_SETTINGS),
   }

@@ -68,11 +68,11 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'renderer/src/worker/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'renderer/src', mayImport: [CONTRACT] },
 
-  { from: 'webhooks/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
-  { from: 'webhooks/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
-  { from: 'webhooks/src/sign.ts', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'webhooks/src/schedule.ts', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'webhooks/src', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'events/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'events/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
+  { from: 'events/src/webhook/sign.ts', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'events/src/webhook/schedule.ts', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'events/src', mayImport: [CONTRACT], builtins: PURE },
 
   // Composes the others, through the doors they offer.
   {
@@ -87,8 +87,8 @@ export const IMPORT_TABLE: readonly Row[] = [
       'renderer/src/service.ts',
       'renderer/src/engine',
       'renderer/src/template',
-      'webhooks/src/service.ts',
-      'webhooks/src/retention',
+      'events/src/service.ts',
+      'events/src/retention',
     ],
   },
 
@@ -111,7 +111,7 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   {
     from: 'test',
-    mayImport: [CONTRACT, ADAPTERS, 'operator', 'api', 'renderer', 'webhooks', 'embedded', 'cli', 'client'],
+    mayImport: [CONTRACT, ADAPTERS, 'operator', 'api', 'renderer', 'events', 'embedded', 'cli', 'client'],
   },
 ]
 

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unknownSettings, type Variables } from '@platen/adapters/setting/setting.ts'
 import * as api from '@platen/api/config.ts'
+import * as events from '@platen/events/config.ts'
 import * as operator from '@platen/operator/config.ts'
 import * as renderer from '@platen/renderer/config.ts'
-import * as webhooks from '@platen/webhooks/config.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
@@ -26,7 +26,7 @@ import {
 import { valueList } from './value-list.ts'
 import { MATRIX, REFUSED } from './values.ts'
 
-const CONFIGS = { api, operator, renderer, webhooks } as const
+const CONFIGS = { api, operator, renderer, events } as const
 type Deployable = keyof typeof CONFIGS
 
 /** What stands in the Secrets that values name, by the key. */

@@ -18,25 +18,25 @@ const BASES: readonly Values[] = [
 ]
 
 const RENDERERS = ['html', 'react_pdf']
-const ALL = ['api', 'operator', 'webhooks', ...RENDERERS].toSorted()
+const ALL = ['api', 'operator', 'events', ...RENDERERS].toSorted()
 const ON_KAFKA = ALL.filter((name) => name !== 'operator')
 
 /** Whose pods read a value, by its path; the first that fits. All other values are read by none. */
 const READERS: readonly (readonly [path: RegExp, readers: readonly string[]])[] = [
   [/^(image|redis|s3)\.|^(logLevel|installation|secretName)$/, ALL],
   [/^kafka\./, ON_KAFKA],
-  [/^brand$/, ['api', 'operator', 'webhooks']],
+  [/^brand$/, ['api', 'operator', 'events']],
   [/^egress\./, RENDERERS],
   [/^chromium\.profileInstaller\./, []],
   [/^chromium\./, ['html']],
   [/^monitoring\.tenants$/, RENDERERS],
-  [/^webhooks\.allow/, ['api', 'webhooks']],
+  [/^webhooks\.allow/, ['api', 'events']],
   // How many share the limits while Redis is away.
   [/^api\.(replicas|autoscaling\.enabled)$/, ['api']],
   [/\.((min|max)?[rR]eplicas|serviceAccountAnnotations)$/, []],
   [/^api\.(trustedProxies|resources|terminationGrace|env|pod|node|tolerations)/, ['api']],
   [/^rendererDefaults\./, RENDERERS],
-  [/^webhooks\./, ['webhooks']],
+  [/^(webhooks|events)\./, ['events']],
   [/^operator\.(resources|env|pod|node|tolerations)/, ['operator']],
 ]
 
@@ -133,7 +133,7 @@ describe('pods have longer to go than their processes take', () => {
         api: SYNC_TAKE_MS_MAX + deadlineMs + SYNC_ANSWER_MARGIN_MS,
         renderer: Number(drainSeconds) * 1000,
         // What the receiver has answered is written down.
-        webhooks: WEBHOOK_ATTEMPT_MS_MAX + WEBHOOK_EXCERPT_MS_MAX + PORT_CALL_MS_MAX,
+        events: WEBHOOK_ATTEMPT_MS_MAX + WEBHOOK_EXCERPT_MS_MAX + PORT_CALL_MS_MAX,
         operator: RECONCILE_DRAIN_MS + LEASE_RELEASE_MS_MAX,
       }
       // Only what a Service sends requests to goes on for a while: the API closes its port at SIGTERM, and is still called then.

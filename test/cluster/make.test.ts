@@ -38,7 +38,7 @@ test('says where everything is, renders by each API process, and leaves no proce
     const body = Buffer.from(await answer.arrayBuffer())
     expect([answer.status, body.subarray(0, 5).toString()]).toEqual([200, '%PDF-'])
   }
-  // Three servers, publish, two API processes, a renderer and webhooks, at the least.
+  // Three servers, publish, two API processes, a renderer and events, at the least.
   expect((await left()).length).toBeGreaterThanOrEqual(8)
   child.kill('SIGTERM')
   expect(await exited).toBe(0)

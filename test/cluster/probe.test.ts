@@ -47,7 +47,7 @@ const DIRECTORY = expect.objectContaining({ isReady: true, isConnected: true, re
 test.for<[Deployable, object, string]>([
   ['api', { directory: DIRECTORY, apis: 1 }, 'platen_directory_connected 1'],
   ['renderer', { directory: DIRECTORY, engines: { react_pdf: 'running' } }, 'platen_slots{engine="react_pdf"} 3'],
-  ['webhooks', { directory: DIRECTORY }, 'platen_webhook_deliveries_ended_total{status="delivered"} 0'],
+  ['events', { directory: DIRECTORY }, 'platen_webhook_deliveries_ended_total{status="delivered"} 0'],
 ])('%s says that it is alive and ready, and what it counts', async ([name, detail, line]) => {
   expect(await ask(name, '/livez')).toEqual({ status: 200, body: '{"alive":true}' })
   expect(await readiness(name)).toEqual({ status: 200, detail })
@@ -57,19 +57,19 @@ test.for<[Deployable, object, string]>([
   expect(metrics.body).toContain(`deployable="${name}"`)
 })
 
-test.for<Deployable>(['api', 'renderer', 'webhooks'])('%s counts what is documented of it', async (name) => {
+test.for<Deployable>(['api', 'renderer', 'events'])('%s counts what is documented of it', async (name) => {
   expectDocumented(name, (await ask(name, '/metrics')).body)
 })
 
-test('webhooks tell what waits in the queue', async () => {
-  const tells = async () => (await ask('webhooks', '/metrics')).body.split('\n')
+test('events tell what waits in the queue', async () => {
+  const tells = async () => (await ask('events', '/metrics')).body.split('\n')
   const isTold = (lines: readonly string[]) =>
     lines.includes('platen_queue_lag_renders{engine="react_pdf",lane="async"} 0') &&
     lines.includes('platen_queue_oldest_seconds{engine="html",lane="sync"} 0')
   await until(tells, isTold)
 })
 
-test.for<Deployable>(['api', 'renderer', 'webhooks'])('%s tells for how long its event loop was held', async (name) => {
+test.for<Deployable>(['api', 'renderer', 'events'])('%s tells for how long its event loop was held', async (name) => {
   const process = processOf(name)
   await expectHeldLoopTold(process, async () => (await ask(name, '/metrics')).body)
 })
@@ -119,7 +119,7 @@ test('each process that drains is alive and not ready, and ends with 0 when what
   const answerCall = await called.promise
   const waiting = render(service, LIVE, ENDLESS)
   await until(async () => (await ask('renderer', '/metrics')).body, busy)
-  const names = ['api', 'renderer', 'webhooks'] as const
+  const names = ['api', 'renderer', 'events'] as const
   const stopping = names.map((name) => processOf(name).stop())
   for (const name of names) {
     expect(

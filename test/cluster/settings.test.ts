@@ -16,21 +16,21 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-test('a delivery waits for the settings that webhooks have not yet', async ({ signal }) => {
+test('a delivery waits for the settings that events have not yet', async ({ signal }) => {
   await using receiver = await aReceiver()
   const service = cluster.at(0)
-  const [webhooks] = cluster.processes('webhooks')
+  const [events] = cluster.processes('events')
   const [publish] = cluster.processes('publish')
-  await webhooks?.stop()
+  await events?.stop()
   await publish?.stop()
   const id = await submit(service, LIVE, { template: 'letter', data: {}, webhook_url: `${receiver.url}/hook` })
   expect((await ended(service, LIVE, id)).status).toBe('succeeded')
   await using redis = await connectRedis(settingsOf(cluster.redis), signal)
   await redis.call((client) => client.flushall(), signal)
-  const starting = webhooks?.start()
+  const starting = events?.start()
   await until(
-    async () => webhooks?.log() ?? '',
-    (log) => log.includes('webhooks serve'),
+    async () => events?.log() ?? '',
+    (log) => log.includes('events serve'),
   )
   expect(receiver.received).toEqual([])
   await publish?.start()

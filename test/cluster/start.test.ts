@@ -14,8 +14,8 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openProcess } from '@platen/adapters/system/process.ts'
 import { explain } from '@platen/adapters/system/run.ts'
 import * as api from '@platen/api/config.ts'
+import * as events from '@platen/events/config.ts'
 import * as renderer from '@platen/renderer/config.ts'
-import * as webhooks from '@platen/webhooks/config.ts'
 import { ConfigResourceTypes } from 'kafkajs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Deployable } from '../topology/cluster/cluster.ts'
@@ -30,8 +30,8 @@ type Name = Exclude<Deployable, 'publish' | 'operator'>
 type Settings = Readonly<Record<string, string>>
 
 const ROOT = new URL('../..', import.meta.url).pathname
-const CONFIGS = { api, renderer, webhooks }
-const EACH: readonly Name[] = ['api', 'renderer', 'webhooks']
+const CONFIGS = { api, renderer, events }
+const EACH: readonly Name[] = ['api', 'renderer', 'events']
 const KEY = Buffer.alloc(32, 1)
 /** Nobody listens there. */
 const NOWHERE = '127.0.0.1:1'
@@ -174,7 +174,7 @@ const FAULTS: readonly Fault[] = [
   ],
   [
     'a port of probes that somebody has',
-    ['webhooks'],
+    ['events'],
     ({ redis }) => ({ PLATEN_METRICS_PORT: `${redis.port}` }),
     /EADDRINUSE/,
   ],
@@ -201,7 +201,7 @@ test.concurrent.for(CASES)('$name ends with $fault', async ({ name, change, said
 })
 
 /** The secret that each needs of its own. */
-const OWN = { api: 'PLATEN_ID_KEYS', renderer: 'PLATEN_EVENT_KEY', webhooks: 'PLATEN_SEAL_KEY' }
+const OWN = { api: 'PLATEN_ID_KEYS', renderer: 'PLATEN_EVENT_KEY', events: 'PLATEN_SEAL_KEY' }
 
 test.for(EACH)('%s ends with a key that is missing', async (name) => {
   const said = await refusal(name, { ...settingsOn(world), [OWN[name]]: '' })
@@ -228,7 +228,7 @@ test.for(EACH)(
       output.setEncoding('utf8').on('data', (text: string) => {
         log += text
         // It is sent once more with every line after that, which changes nothing.
-        if (/"msg":"(api|renderer|webhooks) serves?"/.test(log)) child.kill('SIGTERM')
+        if (/"msg":"(api|renderer|events) serves?"/.test(log)) child.kill('SIGTERM')
       })
     }
     expect({ code: await ended.then(([code]) => code as number | null), log: told(log) }).toEqual({ code: 0, log: '' })

@@ -17,7 +17,7 @@ import {
   type RenderRecord,
   renderPrefix,
 } from '@platen/contract/render.ts'
-import { removeRender } from '@platen/webhooks/retention/removal.ts'
+import { removeRender } from '@platen/events/retention/removal.ts'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { aDelivery, aManifest, anEvent, aRecord, aRenderId, NOON } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'

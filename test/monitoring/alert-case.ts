@@ -52,7 +52,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'platen_queue_lag_renders{namespace="pdf",engine="html",lane="bulk"}': '0x20',
     },
     labels: { namespace: 'pdf' },
-    says: '1 API processes are there, and no webhooks process has told of the queue for 10 minutes.',
+    says: '1 API processes are there, and no events process has told of the queue for 10 minutes.',
   },
   {
     alert: 'PlatenRequestsFail',

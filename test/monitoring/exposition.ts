@@ -24,8 +24,8 @@ export type Group =
   | 'api'
   | 'renderer'
   | 'renderer in a cluster'
-  | 'webhooks'
-  | 'webhooks in a cluster'
+  | 'events'
+  | 'events in a cluster'
   | 'operator'
 
 /** What is counted, by who counts it. What Node tells of each process by itself is among it on demand. */
@@ -49,11 +49,11 @@ export async function expositions({
   // What Object.keys gives of a catalog are its codes.
   for (const code of Object.keys(FAILURES) as FailureCode[])
     ended(aRecord(), aFailure({ error: { code, message: '' } }))
-  const webhooks = named('webhooks')
-  webhookMeter(webhooks)
-  const webhooksInCluster = named('webhooks')
-  projectionMeter(webhooksInCluster, { lag: () => 0 })
-  gaugeQueue(webhooksInCluster, () =>
+  const events = named('events')
+  webhookMeter(events)
+  const eventsInCluster = named('events')
+  projectionMeter(eventsInCluster, { lag: () => 0 })
+  gaugeQueue(eventsInCluster, () =>
     ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
   )
   return {
@@ -62,8 +62,8 @@ export async function expositions({
     api: await anApiExposition(named('api')),
     renderer,
     'renderer in a cluster': tenants,
-    webhooks,
-    'webhooks in a cluster': webhooksInCluster,
+    events,
+    'events in a cluster': eventsInCluster,
     operator: anOperatorExposition(named('operator')),
   }
 }

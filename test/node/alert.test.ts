@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 test('while Redis and Kafka are away, three alerts fire, and none a while before', async () => {
   const { node, team, receiver } = all
-  const selector = 'app.kubernetes.io/component in (api,webhooks,operator,renderer-html-sync,renderer-react-pdf-sync)'
+  const selector = 'app.kubernetes.io/component in (api,events,operator,renderer-html-sync,renderer-react-pdf-sync)'
   const path = 'jsonpath={range .items[*]}{.status.podIP}:9090{"\\n"}{end}'
   const pods = await kubectl(node, ['get', 'pods', '--namespace', NAMESPACE, '--selector', selector, '--output', path])
   await using prometheus = await startPrometheus(pods.trim().split('\n'), NAMESPACE)

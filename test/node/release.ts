@@ -28,7 +28,8 @@ export const VALUES = {
       ]),
     ),
   },
-  webhooks: { ...small('50m'), replicas: 2, allowHttp: true, allowCidrs: [PODS] },
+  webhooks: { allowHttp: true, allowCidrs: [PODS] },
+  events: { ...small('50m'), replicas: 2 },
   operator: small('50m'),
 } as const satisfies Values
 

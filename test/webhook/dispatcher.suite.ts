@@ -18,7 +18,7 @@ import {
   WEBHOOK_RETRY_MS,
   WEBHOOK_WAITING_PER_HOST_MAX,
 } from '@platen/contract/webhook-limit.ts'
-import { type DispatcherSettings, runDispatcher } from '@platen/webhooks/dispatcher.ts'
+import { type DispatcherSettings, runDispatcher } from '@platen/events/webhook/dispatcher.ts'
 import { afterEach, assert, beforeEach, expect, test } from 'vitest'
 import type { Harness } from '../conformance/harness.ts'
 import { aFailure, aManifest, anEvent, aRecord, aTenant, NEVER, NOON } from '../fixture/build.ts'

@@ -22,8 +22,8 @@ import {
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/render.ts'
-import { keepExpiryIndex } from '@platen/webhooks/retention/expiry-index.ts'
-import type { RetentionPorts } from '@platen/webhooks/retention/retention.ts'
+import { keepExpiryIndex } from '@platen/events/retention/expiry-index.ts'
+import type { RetentionPorts } from '@platen/events/retention/retention.ts'
 import { aDelivery, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 
 /** A day. */

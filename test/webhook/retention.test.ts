@@ -13,9 +13,9 @@ import {
   REMOVE_EVERY_MS,
   RENDERS_REMOVED_AT_ONCE,
 } from '@platen/contract/retention-limit.ts'
-import { removeExpired } from '@platen/webhooks/retention/expired.ts'
-import { keepExpiryIndex } from '@platen/webhooks/retention/expiry-index.ts'
-import { runRetention } from '@platen/webhooks/retention/retention.ts'
+import { removeExpired } from '@platen/events/retention/expired.ts'
+import { keepExpiryIndex } from '@platen/events/retention/expiry-index.ts'
+import { runRetention } from '@platen/events/retention/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 import {

@@ -1,5 +1,5 @@
 /** What the service signs is what the golden vectors say, which others have signed as well. */
-import { signatureHeaders } from '@platen/webhooks/sign.ts'
+import { signatureHeaders } from '@platen/events/webhook/sign.ts'
 import { expect, test } from 'vitest'
 import { readVectors } from './vector.ts'
 

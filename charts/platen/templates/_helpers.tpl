@@ -316,7 +316,7 @@ spec:
 {{ include "platen.secretVariable" (list "PLATEN_ID_KEYS" .Values.secretName "idKeys") }}
 {{- end -}}
 
-{{- define "platen.webhooksVariables" -}}
+{{- define "platen.eventsVariables" -}}
 {{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
 {{- include "platen.webhookPolicyVariables" . }}
 {{- include "platen.variable" (list "PLATEN_WEBHOOK_RETRIES" .Values.webhooks.retries) }}

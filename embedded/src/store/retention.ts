@@ -7,14 +7,14 @@ import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/rend
 import type { Instant } from '@platen/contract/brand.ts'
 import { FACTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
-import { removeExpired } from '@platen/webhooks/retention/expired.ts'
+import { removeExpired } from '@platen/events/retention/expired.ts'
 import {
   openTally,
   type RemovalPorts,
   removeClaims,
   removeRegularly,
   removeRender,
-} from '@platen/webhooks/retention/removal.ts'
+} from '@platen/events/retention/removal.ts'
 
 export interface Retention extends RemovalPorts {
   readonly ledger: Pick<SqliteRenderLedger, 'due' | 'forget'>

@@ -57,7 +57,7 @@ const GUARDS: readonly Guard[] = [
   },
   {
     promise: 'I3',
-    deployables: ['renderer', 'webhooks'],
+    deployables: ['renderer', 'events'],
     mutant: {
       name: 'charges renders that failed',
       file: '/adapters/src/redis/limiter.ts',
@@ -127,7 +127,7 @@ const GUARDS: readonly Guard[] = [
   },
   {
     promise: 'I7',
-    deployables: ['webhooks'],
+    deployables: ['events'],
     mutant: {
       name: 'sets no alarm for the attempt that follows one that failed',
       file: '/adapters/src/kafka/delivery/station.ts',
@@ -136,7 +136,7 @@ const GUARDS: readonly Guard[] = [
     },
     // Who has the answer to a sync render is told once.
     async run({ rig, trial }) {
-      await trial.strike(stepNamed('after the answer of a receiver, before its record'), 'webhooks')
+      await trial.strike(stepNamed('after the answer of a receiver, before its record'), 'events')
       const before = rig.posts.length
       const isRefused = ({ kind, render }: Exchange) =>
         kind === 'async' &&
@@ -176,7 +176,7 @@ function tellAgain(step: string): Guard['run'] {
     await lookUntil(load, hasEnded, signal)
     await trial.at(COMMITS_ASYNC, async () => {
       await load.look()
-      await killed(rig, 'webhooks', async () => {
+      await killed(rig, 'events', async () => {
         const ids = new Set(load.exchanges.filter(hasEnded).map(({ render }) => render))
         const { actor, server, point } = stepNamed(step)
         const request = new RegExp(`${point.request.source}.*(?:${[...ids].join('|')})`, 's')

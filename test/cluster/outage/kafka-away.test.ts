@@ -125,7 +125,7 @@ function isSucceeded({ outcome: { status } }: Awaited<ReturnType<typeof manifest
 
 /** What an orchestrator asks of every process, to end those that say no. */
 async function livezOfAll(): Promise<readonly number[]> {
-  const processes = (['api', 'renderer', 'webhooks'] as const).flatMap((name) => cluster.processes(name))
+  const processes = (['api', 'renderer', 'events'] as const).flatMap((name) => cluster.processes(name))
   return await Promise.all(
     processes.map(async ({ ports: [, probes] }) => (await fetch(`http://127.0.0.1:${probes}/livez`)).status),
   )

@@ -195,7 +195,7 @@ async function tell({ host, port }: RedisServer, name: string, ...words: readonl
 }
 
 function allProcesses(): readonly ServerProcess[] {
-  return (['api', 'renderer', 'webhooks'] as const).flatMap((name) => world.cluster.processes(name))
+  return (['api', 'renderer', 'events'] as const).flatMap((name) => world.cluster.processes(name))
 }
 
 async function ask({ ports: [, probes] }: ServerProcess, path: string): Promise<string> {

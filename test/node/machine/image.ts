@@ -11,7 +11,7 @@ import { stagesOf } from '../../image/dockerfile.ts'
 
 export const TAG = 'test'
 /** As `make images` names them. */
-export const IMAGES = ['platen-api', 'platen-renderer', 'platen-webhooks', 'platen-operator', 'platen'] as const
+export const IMAGES = ['platen-api', 'platen-renderer', 'platen-events', 'platen-operator', 'platen'] as const
 export type ImageName = (typeof IMAGES)[number]
 /** Holds the namespaces of a pod. */
 export const PAUSE = 'localhost/pause:1'

@@ -49,7 +49,7 @@ describe.skipIf(!hasServer('kafka'))('make kube', () => {
       const answer = await fetch(`http://127.0.0.1:${at}/api/v1/templates`)
       expect(answer.status).toBe(401)
     }
-    // etcd, the API server, three servers, two operators, two API processes, a renderer and webhooks, at the least.
+    // etcd, the API server, three servers, two operators, two API processes, a renderer and events, at the least.
     expect((await left()).length).toBeGreaterThanOrEqual(11)
   })
 

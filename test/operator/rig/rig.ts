@@ -102,7 +102,7 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
     await startTestCluster({
       apis: 0,
       engines: [],
-      webhooks: 0,
+      events: 0,
       // Nobody asks for one.
       kafka: { broker: '127.0.0.1:1' },
       ...options,

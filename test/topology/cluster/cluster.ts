@@ -28,7 +28,7 @@ export interface ClusterOptions {
   /** Renderers of each engine; one if absent. */
   readonly renderers?: number
   /** Processes that deliver webhooks; one if absent. */
-  readonly webhooks?: number
+  readonly events?: number
   /** Buckets besides the service's own. */
   readonly buckets?: readonly string[]
   /** Servers that stay their owner's; absent = of its own. On a Kafka of others its topics begin with the prefix. */
@@ -61,7 +61,7 @@ export interface Cluster extends AsyncDisposable {
   readonly start: () => Promise<void>
 }
 
-export type Deployable = 'publish' | 'operator' | 'api' | 'renderer' | 'webhooks'
+export type Deployable = 'publish' | 'operator' | 'api' | 'renderer' | 'events'
 
 /** Starts a cluster; resolves when its manifests are published and every process is ready. Throws with the log of what does not start. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -82,14 +82,14 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   // First the settings: a renderer that knew none would render for tenants that are suspended.
   const publish = await start(recipes.publish)
   const operator = await start(recipes.operator)
-  const [api, renderer, webhooks] = await Promise.all([
+  const [api, renderer, events] = await Promise.all([
     start(recipes.api),
     start(recipes.renderer),
-    start(recipes.webhooks),
+    start(recipes.events),
   ])
-  const groups: Readonly<Record<Deployable, readonly ServerProcess[]>> = { publish, operator, api, renderer, webhooks }
+  const groups: Readonly<Record<Deployable, readonly ServerProcess[]>> = { publish, operator, api, renderer, events }
   const all = Object.values(groups).flat()
-  const rest = [...api, ...renderer, ...webhooks]
+  const rest = [...api, ...renderer, ...events]
   const whole = stack.move()
   return {
     urls: api.map(({ port }) => `http://127.0.0.1:${port}`),
@@ -166,11 +166,11 @@ interface Recipes {
   readonly operator: readonly Recipe[]
   readonly api: readonly Recipe[]
   readonly renderer: readonly Recipe[]
-  readonly webhooks: readonly Recipe[]
+  readonly events: readonly Recipe[]
 }
 
 function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>>): Recipes {
-  const { apiPorts, engines, renderers = 1, webhooks = 1, manifestsDir, dataDir, kube } = options
+  const { apiPorts, engines, renderers = 1, events = 1, manifestsDir, dataDir, kube } = options
   const { settingsOf = () => ({}) } = options
   const counts = new Map<Deployable, number>()
   const deployable = (name: Deployable, own: Readonly<Record<string, string>>): Recipe => {
@@ -201,7 +201,7 @@ function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>
     renderer: engines.flatMap((engine) =>
       Array.from({ length: renderers }, () => deployable('renderer', { ...env, PLATEN_ENGINES: engine })),
     ),
-    webhooks: Array.from({ length: webhooks }, () => deployable('webhooks', env)),
+    events: Array.from({ length: events }, () => deployable('events', env)),
   }
 }
 

@@ -1,4 +1,4 @@
-/** The cluster topology as the scenarios have it: one API process, a renderer of each engine there is a browser for, webhooks. */
+/** The cluster topology as the scenarios have it: one API process, a renderer of each engine there is a browser for, events. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ENGINES } from '@platen/contract/render.ts'

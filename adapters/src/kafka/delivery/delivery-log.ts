@@ -1,5 +1,5 @@
 /**
- * Deliveries of several webhooks processes. The artifact store remembers them and Kafka reminds of them: what is due stands in one
+ * Deliveries of several events processes. The artifact store remembers them and Kafka reminds of them: what is due stands in one
  * topic, of which each process is given its partitions, and a delivery is always in the same one. So whatever reminds of it, and
  * however often, it comes to one process, and that has it in one hand; see `station.ts`.
  *
@@ -78,7 +78,7 @@ function deskOn(archive: Archive, ports: DeliveryLogPorts, settings: DeliveryLog
   }
 }
 
-/** Joins the group of webhooks processes. One a process. Throws `Unavailable`, or rejects with the signal's reason. */
+/** Joins the group of events processes. One a process. Throws `Unavailable`, or rejects with the signal's reason. */
 export async function openKafkaDeliveryLog(
   ports: DeliveryLogPorts,
   settings: DeliveryLogSettings,

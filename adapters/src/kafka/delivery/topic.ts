@@ -8,7 +8,7 @@ import { deletedAfter, type Topic, type TopicSettings } from '../topic.ts'
 export const DUE_TOPIC = 'webhook.due'
 /** What nobody could make sense of, with the reason. */
 export const WEBHOOK_DEAD_TOPIC = 'webhook.dead'
-/** The group of all webhooks processes. */
+/** The group of all events processes. */
 export const WEBHOOK_GROUP = 'webhook'
 
 /** No more processes than that can share the work. */

@@ -43,7 +43,7 @@ export const KAFKA_SETTINGS = {
   },
   PLATEN_KAFKA_EVENT_PARTITIONS: {
     default: '12',
-    description: 'Partitions of `render.events`, when it is made: at most so many `webhooks` processes share it.',
+    description: 'Partitions of `render.events`, when it is made: at most so many `events` processes share it.',
   },
   PLATEN_KAFKA_EVENT_DAYS: {
     default: '45',

@@ -21,7 +21,7 @@ import { startS3 } from '../../../topology/server/s3.ts'
 import { openClocks } from './clock.ts'
 import { type Mutant, mutantOptions } from './mutant.ts'
 
-export const DEPLOYABLES = ['api', 'renderer', 'webhooks'] as const
+export const DEPLOYABLES = ['api', 'renderer', 'events'] as const
 export const SERVERS = ['kafka', 'redis', 's3'] as const
 export const VICTIMS = [...DEPLOYABLES, ...SERVERS] as const
 export type Victim = (typeof VICTIMS)[number]
@@ -124,7 +124,7 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
       manifests: manifestOf(documentsOf(tenants)),
       apis: copies,
       renderers: copies,
-      webhooks: copies,
+      events: copies,
       kafka: { broker: kafka.broker },
       redis,
       s3,

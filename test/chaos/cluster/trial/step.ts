@@ -36,12 +36,12 @@ export const STEPS: readonly Step[] = [
   renderer('after manifest, before event', 'kafka', before(new RegExp(`^${PRODUCE}.*render\\.events`, 's'))),
   renderer('after event, before commit', 'kafka', before(new RegExp(`^${OFFSET_COMMIT}`))),
   // What is created when it is scheduled has the condition; what is written after an attempt has none.
-  webhooks(
+  events(
     'after the answer of a receiver, before its record',
     's3',
     before(/^PUT \/platen\/delivery\/of\/(?!.*if-none-match)/is),
   ),
-  webhooks(
+  events(
     'after a failed attempt, before the next rung',
     'kafka',
     before(new RegExp(`^${PRODUCE}.*webhook\\.wait`, 's')),
@@ -56,8 +56,8 @@ function renderer(name: string, server: Protocol, point: Point): Step {
   return { name, actor: 'renderer', server, point }
 }
 
-function webhooks(name: string, server: Protocol, point: Point): Step {
-  return { name, actor: 'webhooks', server, point }
+function events(name: string, server: Protocol, point: Point): Step {
+  return { name, actor: 'events', server, point }
 }
 
 function before(request: RegExp): Point {

@@ -1,4 +1,4 @@
-/** The environment → what a webhooks process is to know, once, at start. */
+/** The environment → what an events process is to know, once, at start. */
 import {
   CONNECTION_SETTINGS,
   type ConnectionSettings,
@@ -16,7 +16,7 @@ import {
 import { readWebhookSettings, WEBHOOK_SETTINGS, type WebhookSettings } from '@platen/adapters/setting/webhook.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 
-/** The settings of a webhooks process. docs/operations.md is made from it. */
+/** The settings of an events process. docs/operations.md is made from it. */
 export const SETTINGS = {
   PLATEN_BRAND: { default: 'service', description: 'The word in header names (`X-Service-Signature`).' },
   ...WEBHOOK_SETTINGS,

@@ -1,4 +1,4 @@
-/** The composition root of a webhooks process: events from Kafka, calls to receivers, what is past its time out of the stores, and views into Redis. */
+/** The composition root of an events process: events from Kafka, calls to receivers, what is past its time out of the stores, and views into Redis. */
 
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
@@ -13,8 +13,8 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openProcess, settingsThere } from '@platen/adapters/system/process.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
+import { PROJECTION_READER } from './charge/projection.ts'
 import { readConfig, SETTINGS } from './config.ts'
-import { PROJECTION_READER } from './projection.ts'
 import { openProjection, openRetention, openWebhooks } from './service.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
@@ -25,7 +25,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const { policy, ca, retriesMax } = config.webhooks
   const known = { variables: process.env, known: SETTINGS }
-  const base = await openProcess({ deployable: 'webhooks', config, stack, receiversCa: ca, ...known })
+  const base = await openProcess({ deployable: 'events', config, stack, receiversCa: ca, ...known })
   const { clock, log, kafka, redis, topics, directory, metrics, serviceBucket, starting } = base
   const meter = webhookMeter(metrics)
   const events = kafkaEventLog(kafka, { ...topics, buried: () => meter.buried('event') })
@@ -71,7 +71,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),
     isAlive: () => parts.every((part) => part.isAlive()),
   })
-  log.info({}, 'webhooks serve')
+  log.info({}, 'events serve')
   await untilAborted(stop)
-  log.info({}, 'webhooks draining')
+  log.info({}, 'events draining')
 }

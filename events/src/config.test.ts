@@ -8,7 +8,7 @@ const NEEDED = {
   PLATEN_SEAL_KEY: Buffer.alloc(32, 1).toString('base64'),
 }
 
-describe('the settings of a webhooks process', () => {
+describe('the settings of an events process', () => {
   test('have defaults but for where everything is, and the key', () => {
     expect(readConfig(NEEDED)).toMatchObject({
       brand: 'service',

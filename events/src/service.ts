@@ -4,9 +4,9 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type SigningSecrets, secretsOf } from '@platen/contract/webhook-secret.ts'
-import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './dispatcher.ts'
-import { type ProjectionPorts, runProjection } from './projection.ts'
+import { type ProjectionPorts, runProjection } from './charge/projection.ts'
 import { type RetentionPorts, runRetention } from './retention/retention.ts'
+import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './webhook/dispatcher.ts'
 
 export interface WebhooksOptions {
   readonly ports: DispatcherPorts
