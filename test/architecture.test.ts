@@ -61,7 +61,7 @@ describe('the verdict on one arrow', () => {
     ['api/src/app.ts', 'puppeteer', 'its package.json does not declare puppeteer'],
     ['contract/src/render.ts', 'node:fs', 'it does no I/O'],
     ['contract/src/render.ts', '@platen/adapters/system/clock.ts', 'has no arrow to adapters/src/system/clock.ts'],
-    ['operator/src/compile/tenant.ts', 'node:fs/promises', 'it does no I/O'],
+    ['settings/src/compile/tenant.ts', 'node:fs/promises', 'it does no I/O'],
     [
       'adapters/src/sqlite/event-log.ts',
       '../fs/artifact-store.ts',

@@ -15,9 +15,9 @@ import type { Engine, Failure } from '@platen/contract/render.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
 import type { Asset, Limits, TemplateCode, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
-import { digestOf } from '@platen/operator/compile/digest.ts'
 import type { RenderEngine, Rendering, RenderWork } from '@platen/renderer/engine/engine.ts'
 import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
+import { digestOf } from '@platen/settings/compile/digest.ts'
 import { CalledWrongly } from './finding/finding.ts'
 
 export interface RendererPorts {

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { type FolderWatch, isManifest, watchFolder } from '@platen/embedded/manifest/folder.ts'
+import { type FolderWatch, isManifest, watchFolder } from '@platen/settings/manifest/folder.ts'
 import { CalledWrongly } from './finding/finding.ts'
 import type { Previewer, PreviewOptions } from './preview.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Plan, Tenant, Template and ApiKey as people write them (`platen.dev/v1alpha1`), and what is answered to them in conditions.
- * `tenant.ts` has what the data plane sees of them; `operator/src/compile` makes the one out of the other.
+ * `tenant.ts` has what the data plane sees of them; `settings/src/compile` makes the one out of the other.
  */
 import type { Brand, Instant } from './brand.ts'
 import type { ApiKeySpec, PlanSpec, TemplateSpec, TenantSpec } from './schema/resource.ts'

@@ -7,8 +7,8 @@
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { firstOf } from '@platen/contract/bell.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
-import { type FolderWatch, watchFolder } from './manifest/folder.ts'
-import { type Load, type LoadOptions, openLoader, type State } from './manifest/load.ts'
+import { type FolderWatch, watchFolder } from '@platen/settings/manifest/folder.ts'
+import { type Load, type LoadOptions, openLoader, type State } from '@platen/settings/manifest/load.ts'
 
 /**
  * Publishes what the folder says, then follows its changes until `signal` aborts or the result is disposed. Resolves after the

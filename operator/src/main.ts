@@ -19,11 +19,11 @@ import { PROCESS_START_MS_MAX } from '@platen/contract/limit.ts'
 import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
+import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { loadAccess } from './cluster/access.ts'
 import { openClusterClient } from './cluster/client.ts'
 import { readConfig, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
-import { openCheckThreads } from './publish/check-threads.ts'
 import { FOLLOWED_KINDS, keyEnds } from './reconcile/inventory.ts'
 
 if (import.meta.main) {

@@ -17,7 +17,7 @@ export interface Row {
 
 const CONTRACT = 'contract/src'
 const ADAPTERS = 'adapters/src'
-const PUBLISH_CHECK = 'renderer/src/template/check.ts'
+const SETTINGS = ['settings/src/compile', 'settings/src/publish']
 /** Pure computation; everything else in Node touches the world. */
 const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
 
@@ -51,13 +51,20 @@ export const IMPORT_TABLE: readonly Row[] = [
     packages: [],
   },
 
-  { from: 'operator/src/main.ts', mayImport: [CONTRACT, ADAPTERS, 'renderer/src/engine/thread-pool.ts'] },
+  // Resources in, settings and conditions out; from a folder of manifests as well.
+  { from: 'settings/src/compile', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'settings/src/publish', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'settings/src', mayImport: [CONTRACT, 'adapters/src/fs'] },
+
+  {
+    from: 'operator/src/main.ts',
+    mayImport: [CONTRACT, ADAPTERS, 'settings/src/publish', 'renderer/src/engine/thread-pool.ts'],
+  },
   { from: 'operator/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
-  { from: 'operator/src/leader/recovery.ts', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'operator/src/reconcile/status.ts', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'operator/src/compilation', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'operator/src/compile', mayImport: [CONTRACT, PUBLISH_CHECK], builtins: PURE },
-  { from: 'operator/src', mayImport: [CONTRACT, PUBLISH_CHECK] },
+  { from: 'operator/src/leader/recovery.ts', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },
+  { from: 'operator/src/reconcile/status.ts', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },
+  { from: 'operator/src/compilation', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },
+  { from: 'operator/src', mayImport: [CONTRACT, ...SETTINGS] },
 
   { from: 'api/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
   { from: 'api/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
@@ -82,8 +89,7 @@ export const IMPORT_TABLE: readonly Row[] = [
       ADAPTERS,
       'api/src/app.ts',
       'api/src/admission/check',
-      'operator/src/compile',
-      'operator/src/publish',
+      'settings/src',
       'renderer/src/service.ts',
       'renderer/src/engine',
       'renderer/src/template',
@@ -95,15 +101,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   // Does what the service does with a folder of manifests, by the same code, and starts no service.
   {
     from: 'cli/src',
-    mayImport: [
-      CONTRACT,
-      ADAPTERS,
-      'operator/src/compile',
-      'operator/src/publish',
-      'renderer/src/engine',
-      'renderer/src/template',
-      'embedded/src/manifest',
-    ],
+    mayImport: [CONTRACT, ADAPTERS, 'settings/src', 'renderer/src/engine', 'renderer/src/template'],
   },
 
   // Runs where there is no Node, and knows of us what the wire says.
@@ -111,7 +109,7 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   {
     from: 'test',
-    mayImport: [CONTRACT, ADAPTERS, 'operator', 'api', 'renderer', 'events', 'embedded', 'cli', 'client'],
+    mayImport: [CONTRACT, ADAPTERS, 'settings', 'operator', 'api', 'renderer', 'events', 'embedded', 'cli', 'client'],
   },
 ]
 

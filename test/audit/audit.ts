@@ -23,7 +23,18 @@ export interface AuditOptions {
 }
 
 /** What is deployed; the tests have dependencies of their own. */
-const WORKSPACES = ['contract', 'adapters', 'operator', 'api', 'renderer', 'events', 'embedded', 'cli', 'client']
+const WORKSPACES = [
+  'contract',
+  'adapters',
+  'settings',
+  'operator',
+  'api',
+  'renderer',
+  'events',
+  'embedded',
+  'cli',
+  'client',
+]
 const SEVERE = ['high', 'critical']
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 

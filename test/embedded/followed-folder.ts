@@ -10,13 +10,13 @@ import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/cont
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { openFolderChecks } from '@platen/embedded/manifest/folder-checks.ts'
 import { openManifests } from '@platen/embedded/manifests.ts'
-import { loadOrCreateKeyFile } from '@platen/embedded/store/secrets.ts'
-import type { PublishCheck } from '@platen/operator/publish/answer-check.ts'
-import { openCheckTurns } from '@platen/operator/publish/check-turns.ts'
 import { openTemplateCheck } from '@platen/renderer/template/check.ts'
 import { openSandbox } from '@platen/renderer/template/evaluate.ts'
+import { openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
+import type { PublishCheck } from '@platen/settings/publish/answer-check.ts'
+import { openCheckTurns } from '@platen/settings/publish/check-turns.ts'
+import { loadOrCreateKeyFile } from '@platen/settings/secrets.ts'
 
 const signal = new AbortController().signal
 

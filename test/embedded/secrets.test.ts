@@ -14,7 +14,7 @@ import {
   removeUnfinished,
   replaceWebhookSecret,
   webhookSecretPath,
-} from '@platen/embedded/store/secrets.ts'
+} from '@platen/settings/secrets.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const ids = systemIds()

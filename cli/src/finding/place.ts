@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type { SourceSpec } from '@platen/contract/schema/resource.ts'
-import type { FolderState } from '@platen/embedded/manifest/folder.ts'
-import type { ManifestDocument, ManifestFault } from '@platen/embedded/manifest/text/parse.ts'
+import { labelOf } from '@platen/settings/compile/condition.ts'
+import type { FolderState } from '@platen/settings/manifest/folder.ts'
+import type { ManifestDocument, ManifestFault } from '@platen/settings/manifest/text/parse.ts'
 import {
   type DocumentText,
   documentAt,
@@ -15,8 +16,7 @@ import {
   partAt,
   splitText,
   type TextPart,
-} from '@platen/embedded/manifest/text/yaml-text.ts'
-import { labelOf } from '@platen/operator/compile/condition.ts'
+} from '@platen/settings/manifest/text/yaml-text.ts'
 import type { Place } from './finding.ts'
 
 export interface Places {

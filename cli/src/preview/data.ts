@@ -6,7 +6,7 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import { isDeeperThan } from '@platen/contract/json-depth.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
-import { documentAt, splitText } from '@platen/embedded/manifest/text/yaml-text.ts'
+import { documentAt, splitText } from '@platen/settings/manifest/text/yaml-text.ts'
 import { CalledWrongly, type Finding, type Place } from '../finding/finding.ts'
 import { misfitsOf } from '../template.ts'
 

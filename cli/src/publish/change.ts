@@ -1,8 +1,8 @@
 /** What is published, in words. Pure. */
 import type { Difference } from '@platen/adapters/redis/directory/publish/difference.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
-import { type Compiled, outcomesOf } from '@platen/operator/compile/compile.ts'
-import { labelOf } from '@platen/operator/compile/condition.ts'
+import { type Compiled, outcomesOf } from '@platen/settings/compile/compile.ts'
+import { labelOf } from '@platen/settings/compile/condition.ts'
 import { count } from '../finding/finding.ts'
 
 /** Lines for differences; of more there is their number. */

@@ -1,6 +1,11 @@
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import { API_KEYS_MAX, DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
+import type { FoundKey } from '@platen/settings/compile/api-key.ts'
+import { type Compiled, compile, NOTHING, outcomesOf } from '@platen/settings/compile/compile.ts'
+import type { Outcome } from '@platen/settings/compile/outcome.ts'
+import { type CheckFault, checksOf } from '@platen/settings/compile/template.ts'
+import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import { array, assert, constantFrom, nat, property, record } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -10,11 +15,6 @@ import {
   aTemplateResource,
   aTenantResource,
 } from '../../../test/fixture/resource.ts'
-import type { FoundKey } from '../compile/api-key.ts'
-import { type Compiled, compile, NOTHING, outcomesOf } from '../compile/compile.ts'
-import type { Outcome } from '../compile/outcome.ts'
-import { type CheckFault, checksOf } from '../compile/template.ts'
-import type { FoundSecret } from '../compile/tenant.ts'
 import { openCompilation } from './compilation.ts'
 
 /** Overlaps last for a few of them. */

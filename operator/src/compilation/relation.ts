@@ -1,6 +1,6 @@
 /** All resources there are, and who names whom. */
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
-import { byAge } from '../compile/outcome.ts'
+import { byAge } from '@platen/settings/compile/outcome.ts'
 import { openMultimap } from './claim-index.ts'
 
 export interface Relations {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { keeper } from '@platen/contract/keeper.ts'
 import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
-import type { InForce, Outcome } from '../compile/outcome.ts'
+import type { InForce, Outcome } from '@platen/settings/compile/outcome.ts'
 import { type ClaimIndex, openClaimIndex, type WholesOf } from './claim-index.ts'
 import type { Replacement } from './content.ts'
 

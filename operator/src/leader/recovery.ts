@@ -9,9 +9,9 @@ import {
   type Tenant,
   type TenantId,
 } from '@platen/contract/tenant.ts'
+import { settingsOf } from '@platen/settings/compile/template.ts'
+import { storageOf } from '@platen/settings/compile/tenant.ts'
 import type { CompilationOptions } from '../compilation/state.ts'
-import { settingsOf } from '../compile/template.ts'
-import { storageOf } from '../compile/tenant.ts'
 import type { Declared } from '../reconcile/declared.ts'
 import { unpackStatus } from '../reconcile/packed-status.ts'
 import { holdsOf, type Status } from '../reconcile/status.ts'

@@ -7,9 +7,9 @@ import {
   type Uid,
 } from '@platen/contract/resource.ts'
 import type { ApiKeySpec, Kind, PlanSpec, TemplateSpec, TenantSpec } from '@platen/contract/schema/resource.ts'
+import { labelOf } from '@platen/settings/compile/condition.ts'
 import { isRecord, type KubeObject } from '../cluster/object.ts'
 import { pathOf } from '../cluster/path.ts'
-import { labelOf } from '../compile/condition.ts'
 import { type PackedStatus, packStatus } from './packed-status.ts'
 
 const GROUP = 'platen.dev'

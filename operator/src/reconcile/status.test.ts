@@ -1,11 +1,11 @@
 import type { Condition, Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import { conditionsOf, fails, holds } from '@platen/settings/compile/condition.ts'
+import type { Outcome } from '@platen/settings/compile/outcome.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { isRecord } from '../cluster/object.ts'
-import { conditionsOf, fails, holds } from '../compile/condition.ts'
-import type { Outcome } from '../compile/outcome.ts'
 import type { Enforced } from './propagation.ts'
 import { type Progress, patchOf, type Status, statusOf } from './status.ts'
 

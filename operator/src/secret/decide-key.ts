@@ -12,9 +12,9 @@ import { readInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource, ROTATE_KEY_ANNOTATION } from '@platen/contract/resource.ts'
 import { KEY_OVERLAP_HOURS_DEFAULT } from '@platen/contract/secret-limit.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
-import type { FoundKey, ReplacedKey } from '../compile/api-key.ts'
-import { labelOf } from '../compile/condition.ts'
-import type { SecretFault } from '../compile/tenant.ts'
+import type { FoundKey, ReplacedKey } from '@platen/settings/compile/api-key.ts'
+import { labelOf } from '@platen/settings/compile/condition.ts'
+import type { SecretFault } from '@platen/settings/compile/tenant.ts'
 import { differencesBetween, type HeldSecret, labelsOf, standingOf, type WantedSecret } from './held-secret.ts'
 import {
   type Asked,

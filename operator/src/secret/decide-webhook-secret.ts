@@ -8,8 +8,8 @@ import { readInstant } from '@platen/contract/instant.ts'
 import { ROTATE_ANNOTATION, type TenantResource } from '@platen/contract/resource.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { isWebhookSecret, WEBHOOK_SECRET_FORM } from '@platen/contract/webhook-secret.ts'
-import { labelOf } from '../compile/condition.ts'
-import type { SecretFault } from '../compile/tenant.ts'
+import { labelOf } from '@platen/settings/compile/condition.ts'
+import type { SecretFault } from '@platen/settings/compile/tenant.ts'
 import {
   differencesBetween,
   type HeldSecret,

@@ -11,8 +11,8 @@ import {
   sealWebhookSecret,
   type WebhookSecretReference,
 } from '@platen/contract/webhook-secret.ts'
+import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import type { KubeObject } from '../cluster/object.ts'
-import type { FoundSecret } from '../compile/tenant.ts'
 import {
   decideWebhookSecret,
   type PlainSecret,

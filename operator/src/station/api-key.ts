@@ -2,7 +2,7 @@
 import { keyIdOf, readHash } from '@platen/contract/api-key.ts'
 import { readInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource, ROTATE_KEY_ANNOTATION, type Uid } from '@platen/contract/resource.ts'
-import type { FoundKey } from '../compile/api-key.ts'
+import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import type { Declared } from '../reconcile/declared.ts'
 import type { Status } from '../reconcile/status.ts'
 import { type SecretPorts, settleKey } from '../secret/settle-key.ts'

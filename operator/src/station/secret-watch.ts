@@ -1,7 +1,7 @@
 /** In which state every Secret was when it was last seen to, for the audit to find those that somebody changed. */
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
-import { labelOf } from '../compile/condition.ts'
+import { labelOf } from '@platen/settings/compile/condition.ts'
 import { type Declared, FINALIZER } from '../reconcile/declared.ts'
 import { holdsOf, type Status } from '../reconcile/status.ts'
 import type { Unread } from '../secret/audit.ts'

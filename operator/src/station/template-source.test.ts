@@ -3,10 +3,10 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { CHECK_AGAIN_MS, CHECK_HANG_BACK_OFF } from '@platen/contract/operator-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { TemplateResource, Uid } from '@platen/contract/resource.ts'
+import type { PublishCheck } from '@platen/settings/publish/answer-check.ts'
+import { openCheckTurns } from '@platen/settings/publish/check-turns.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import type { PublishCheck } from '../publish/answer-check.ts'
-import { openCheckTurns } from '../publish/check-turns.ts'
 import { TemplateSources } from './template-source.ts'
 
 function aTemplate(html = '<h1>{{ number }}</h1>'): TemplateResource {

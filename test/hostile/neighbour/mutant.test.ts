@@ -38,7 +38,7 @@ const CASES: readonly Case[] = [
   {
     mutant: {
       name: 'takes a key that another tenant has',
-      file: '/operator/src/compile/api-key.ts',
+      file: '/settings/src/compile/api-key.ts',
       find: 'const owner = hash === undefined ? undefined : claims.get(hash)',
       replace: 'const owner = undefined',
     },

@@ -6,8 +6,8 @@ import { abortable, type Bell, bell, firstOf } from '@platen/contract/bell.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { openTurns } from '@platen/contract/turns.ts'
-import type { CheckRequest } from '@platen/operator/compile/template.ts'
-import { answerCheck, type CheckAnswer, type PublishCheck } from '@platen/operator/publish/answer-check.ts'
+import type { CheckRequest } from '../compile/template.ts'
+import { answerCheck, type CheckAnswer, type PublishCheck } from '../publish/answer-check.ts'
 
 export interface WantedCheck {
   /** The name of the tenant the template belongs to. */

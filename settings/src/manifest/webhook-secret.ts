@@ -20,14 +20,9 @@ import {
   sealWebhookSecret,
   type WebhookSecretReference,
 } from '@platen/contract/webhook-secret.ts'
-import { labelOf } from '@platen/operator/compile/condition.ts'
-import type { FoundSecret, FoundSecrets } from '@platen/operator/compile/tenant.ts'
-import {
-  loadOrCreateWebhookSecret,
-  readWebhookSecret,
-  replaceWebhookSecret,
-  webhookSecretPath,
-} from '../store/secrets.ts'
+import { labelOf } from '../compile/condition.ts'
+import type { FoundSecret, FoundSecrets } from '../compile/tenant.ts'
+import { loadOrCreateWebhookSecret, readWebhookSecret, replaceWebhookSecret, webhookSecretPath } from '../secrets.ts'
 import type { Identities } from './identity.ts'
 import type { ManifestDocument } from './text/parse.ts'
 

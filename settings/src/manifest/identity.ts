@@ -7,8 +7,8 @@ import type { Instant } from '@platen/contract/brand.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { type Metadata, type Resource, ROTATE_ANNOTATION, type Uid } from '@platen/contract/resource.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
-import { canonicalJson, sha256 } from '@platen/operator/compile/digest.ts'
-import { readText, writePrivately } from '../store/secrets.ts'
+import { canonicalJson, sha256 } from '../compile/digest.ts'
+import { readText, writePrivately } from '../secrets.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
 
 interface Identity {
