@@ -1,23 +1,12 @@
 /** The composition root of an operator: what is declared from the API server, its settings into Redis, its sources into the artifact store. */
-import { openProbes } from '@platen/adapters/http/probe-server.ts'
-import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
-import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/deployable/redis.ts'
-import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
-import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
-import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
-import { unknownSettings } from '@platen/adapters/setting/setting.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { keepHeapSmall } from '@platen/adapters/system/heap.ts'
-import { systemIds } from '@platen/adapters/system/ids.ts'
-import { openLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped } from '@platen/adapters/system/run.ts'
-import { PROCESS_START_MS_MAX } from '@platen/contract/limit.ts'
 import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { openBase } from '@platen/process/base.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { loadAccess } from './cluster/access.ts'
@@ -35,20 +24,16 @@ if (import.meta.main) {
 async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()
-  const [clock, ids, log] = [systemClock(), systemIds(), openLog(config.logLevel)]
-  const unknown = unknownSettings(process.env, SETTINGS)
-  if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
-  const starting = AbortSignal.any([stop, clock.timeout(PROCESS_START_MS_MAX)])
-  const metrics = openMetrics({ isRead: true, deployable: 'operator' })
-  countDroppedLines(metrics, log)
+  const { clock, ids, log, metrics, probes, artifacts, redis } = await openBase({
+    deployable: 'operator',
+    config,
+    redis: { ...config.redis, callMsMax: REDIS_SETTINGS_CALL_MS_MAX },
+    variables: process.env,
+    known: SETTINGS,
+    stop,
+    stack,
+  })
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE })
-  const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
-  const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))
-  const redis = stack.use(
-    await connectRedis({ ...config.redis, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, starting),
-  )
-  gaugeRedis(metrics, redis.pulse)
-  gaugeCertificates(metrics, { redis: config.redis.tls?.ca })
   const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
   const threads = stack.use(
     openCheckThreads({ open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }), clock }),

@@ -17,6 +17,7 @@ export interface Row {
 
 const CONTRACT = 'contract/src'
 const ADAPTERS = 'adapters/src'
+const PROCESS = 'process/src'
 const SETTINGS = ['settings/src/compile', 'settings/src/publish']
 /** Pure computation; everything else in Node touches the world. */
 const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
@@ -26,8 +27,6 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   // One folder per dependency, and none knows another.
   { from: 'adapters/src/memory', mayImport: [CONTRACT], packages: [], builtins: PURE },
-  // Opens what all processes of a cluster stand on.
-  { from: 'adapters/src/system/process.ts', mayImport: [CONTRACT, ADAPTERS], packages: [] },
   { from: 'adapters/src/system', mayImport: [CONTRACT], packages: ['pino'] },
   { from: 'adapters/src/fs', mayImport: [CONTRACT], packages: [] },
   { from: 'adapters/src/sqlite', mayImport: [CONTRACT], packages: [] },
@@ -51,6 +50,9 @@ export const IMPORT_TABLE: readonly Row[] = [
     packages: [],
   },
 
+  // Opens what the processes of a cluster stand on.
+  { from: 'process/src', mayImport: [CONTRACT, ADAPTERS], packages: [] },
+
   // Resources in, settings and conditions out; from a folder of manifests as well.
   { from: 'settings/src/compile', mayImport: [CONTRACT], builtins: PURE },
   { from: 'settings/src/publish', mayImport: [CONTRACT], builtins: PURE },
@@ -58,7 +60,7 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   {
     from: 'operator/src/main.ts',
-    mayImport: [CONTRACT, ADAPTERS, 'settings/src/publish', 'renderer/src/engine/thread-pool.ts'],
+    mayImport: [CONTRACT, ADAPTERS, PROCESS, 'settings/src/publish', 'renderer/src/engine/thread-pool.ts'],
   },
   { from: 'operator/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'operator/src/leader/recovery.ts', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },
@@ -66,16 +68,16 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'operator/src/compilation', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },
   { from: 'operator/src', mayImport: [CONTRACT, ...SETTINGS] },
 
-  { from: 'api/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'api/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },
   { from: 'api/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'api/src', mayImport: [CONTRACT] },
 
-  { from: 'renderer/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'renderer/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },
   { from: 'renderer/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'renderer/src/worker/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'renderer/src', mayImport: [CONTRACT] },
 
-  { from: 'events/src/main.ts', mayImport: [CONTRACT, ADAPTERS] },
+  { from: 'events/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },
   { from: 'events/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'events/src/webhook/sign.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'events/src/webhook/schedule.ts', mayImport: [CONTRACT], builtins: PURE },
@@ -109,7 +111,19 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   {
     from: 'test',
-    mayImport: [CONTRACT, ADAPTERS, 'settings', 'operator', 'api', 'renderer', 'events', 'embedded', 'cli', 'client'],
+    mayImport: [
+      CONTRACT,
+      ADAPTERS,
+      PROCESS,
+      'settings',
+      'operator',
+      'api',
+      'renderer',
+      'events',
+      'embedded',
+      'cli',
+      'client',
+    ],
   },
 ]
 

@@ -26,6 +26,7 @@ export interface AuditOptions {
 const WORKSPACES = [
   'contract',
   'adapters',
+  'process',
   'settings',
   'operator',
   'api',

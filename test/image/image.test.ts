@@ -99,7 +99,7 @@ test('nothing of the tests, of receivers or a folder of data reaches the builder
   const kept = files.filter((file) => !isIgnored(file))
   const outside = kept.filter(
     (file) =>
-      !/^((contract|adapters|settings|api|operator|renderer|events|embedded|examples)\/|(package(-lock)?\.json|\.npmrc)$)/.test(
+      !/^((contract|adapters|process|settings|api|operator|renderer|events|embedded|examples)\/|(package(-lock)?\.json|\.npmrc)$)/.test(
         file,
       ),
   )

@@ -1,0 +1,90 @@
+/** What every process of the data plane stands on, opened in the order in which it is needed and closed in the reverse. */
+import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
+import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
+import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
+import type { ConnectionSettings } from '@platen/adapters/setting/connection.ts'
+import type { ProcessSettings } from '@platen/adapters/setting/process.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { type Base, type BaseOptions, openBase } from './base.ts'
+
+/** Under which names the event log is read: by the dispatcher, who keeps the expiry index, and who makes the views in Redis. */
+const EVENT_READERS = ['webhooks', 'retention', 'projection']
+
+export interface ProcessOptions extends Omit<BaseOptions, 'redis' | 'certificates' | 'stop'> {
+  readonly config: ProcessSettings & ConnectionSettings
+  /** Whether it tells which settings it enforces, under a name of its own; else it only follows them. */
+  readonly reader?: string
+  /** Certificates that vouch for receivers of webhooks, as PEM, where it calls any. */
+  readonly receiversCa?: string | undefined
+}
+
+export interface ClusterProcess extends Base {
+  readonly kafka: KafkaConnection
+  readonly topics: TopicSettings
+  readonly directory: RedisDirectory
+  /** Where manifests and templates stand. */
+  readonly serviceBucket: string
+}
+
+const SETTINGS_ASKED_EVERY_MS = 100
+const DAY_MS = 24 * 3600 * 1000
+
+/**
+ * Resolves when there are settings, or `stop` has aborted. Without any, every tenant would look like one that is no more: what was
+ * suspended would be rendered, and what is to be delivered be given up.
+ */
+export async function settingsThere(
+  { directory, clock }: Pick<ClusterProcess, 'directory' | 'clock'>,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted && !directory.state().isReady) {
+    await clock.sleep(SETTINGS_ASKED_EVERY_MS, stop).catch(() => undefined)
+  }
+}
+
+/** Opens it all. Throws what the first of them threw that could not be had: why, in words for the operator. */
+export async function openProcess(options: ProcessOptions): Promise<ClusterProcess> {
+  const { deployable, config, stack, reader } = options
+  const base = await openBase({
+    ...options,
+    redis: { ...config.redis, isGathering: true },
+    certificates: { kafka: config.kafka.tls?.ca, receivers: options.receiversCa },
+  })
+  const { clock, log, redis, starting } = base
+  stack.use(
+    redis.pulse.watch((err) => {
+      if (err === undefined) log.info({}, 'redis back')
+      else log.warn({ err }, 'redis away')
+    }),
+  )
+  const { topics, connection } = kafkaOf(config.kafka)
+  const kafka = stack.use(
+    await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
+  )
+  const settingsLine = stack.use(await redis.line(REDIS_SETTINGS_CALL_MS_MAX, starting))
+  const directory = stack.use(
+    await openRedisDirectory({ redis: settingsLine, clock, log, ...(reader !== undefined && { reader }) }, starting),
+  )
+  await prepareTopics(kafka, [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)], {
+    settings: topics,
+    signal: starting,
+  })
+  return { ...base, kafka, topics, directory, serviceBucket: config.s3.home.bucket }
+}
+
+/** The settings of Kafka, as those of a connection and of the topics. */
+function kafkaOf(settings: ConnectionSettings['kafka']) {
+  const { topicPrefix: prefix, partitions, replicas, inSyncMin, eventPartitions, eventDays, ...connection } = settings
+  const topics: TopicSettings = {
+    prefix,
+    replicas,
+    inSyncMin,
+    eventsKeptMs: eventDays && eventDays * DAY_MS,
+    partitions: {
+      ...(partitions && { sync: partitions, async: partitions, bulk: partitions }),
+      ...(eventPartitions && { events: eventPartitions }),
+    },
+  }
+  return { topics, connection }
+}
