@@ -1,6 +1,6 @@
 /** The definitions of the four kinds hold together, and what the contract has of them is made from them. */
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
-import { ENGINES } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import { renderOptionsSchema, TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'

@@ -16,8 +16,8 @@ import {
 import { readTrafficLimits, TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { readWebhookPolicy, WEBHOOK_POLICY_SETTINGS } from '@platen/adapters/setting/webhook.ts'
 import type { TrafficLimits } from '@platen/contract/api-limit.ts'
-import { ENGINES, type Engine } from '@platen/contract/render.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
 
 /** The settings of an API process. docs/operations.md is made from it. */

@@ -10,8 +10,8 @@ import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openProcess } from '@platen/process/process.ts'
-import { openBodyChecks } from './admission/check/body-checks.ts'
 import { buildApp } from './app.ts'
+import { openBodyChecks } from './body/check/body-checks.ts'
 import { readConfig, SETTINGS } from './config.ts'
 
 if (import.meta.main) await runUntilStopped(serve)

@@ -11,10 +11,10 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import type { Engine } from '@platen/contract/render.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
-import type { BodyChecks } from './admission/check/body-checks.ts'
+import type { BodyChecks } from './body/check/body-checks.ts'
 
 export interface ApiPorts {
   readonly directory: Directory

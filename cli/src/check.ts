@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
-import type { Engine } from '@platen/contract/render.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, Resource, TemplateResource } from '@platen/contract/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKeys } from '@platen/settings/compile/api-key.ts'

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
-import type { Engine } from '@platen/contract/render.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
 import { DEFAULT_LIMITS, type TenantId } from '@platen/contract/tenant.ts'

@@ -6,9 +6,10 @@ import type { Instant } from './brand.ts'
 import { LEDGER_SETTLED_MAX, QUEUE_AGE_MS_MAX, RATE_BUCKETS_SWEPT_EVERY, RESERVATION_MS } from './limit.ts'
 import type { Decision, Reservation, Usage } from './port/limiter.ts'
 import { afterCounting, countIn, isIdle, lookAt, type RateLook, type RateWindow, uncountIn } from './rate-window.ts'
-import type { Engine, Lane, Manifest, Mode, RenderRecord } from './render.ts'
+import type { Lane, Manifest, Mode, RenderRecord } from './render.ts'
 import { isAbandoned } from './render.ts'
 import type { RenderId } from './render-id.ts'
+import type { Engine } from './render-options.ts'
 import { type Limits, TENANT_RATE_TIMES } from './tenant.ts'
 
 export interface Allowance {

@@ -2,16 +2,15 @@
  * A render and its life. `queued → running → succeeded | failed`, monotonic by rank; `running` may be taken over by another
  * renderer with a higher attempt, a terminal state never changes. Accepted = the queue record; outcome = the manifest.
  */
+
 import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode, WarningCode } from './error.ts'
 import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
 import type { RenderId } from './render-id.ts'
+import type { Engine, RenderOptions } from './render-options.ts'
 import type { AssetDigest, Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-
-export const ENGINES = ['react_pdf', 'html'] as const
-export type Engine = (typeof ENGINES)[number]
 
 export const MODES = ['sync', 'async'] as const
 export type Mode = (typeof MODES)[number]
@@ -19,26 +18,6 @@ export type Mode = (typeof MODES)[number]
 /** `sync` is served first, then `async` and `bulk` 4:1. */
 export const LANES = ['sync', 'async', 'bulk'] as const
 export type Lane = (typeof LANES)[number]
-
-export const PAGE_SIZES = ['A3', 'A4', 'A5', 'A6', 'LETTER', 'LEGAL', 'TABLOID'] as const
-export type PageSize = (typeof PAGE_SIZES)[number] | { readonly width: number; readonly height: number }
-export type Orientation = 'portrait' | 'landscape'
-/** A number is points; a string is a CSS length such as `12mm`. */
-export type Length = number | string
-export interface Sides {
-  readonly top?: Length | undefined
-  readonly right?: Length | undefined
-  readonly bottom?: Length | undefined
-  readonly left?: Length | undefined
-}
-
-/** Run-time overrides of one request, or a template's own defaults. Spelled as on the wire. */
-export interface RenderOptions {
-  readonly page_size?: PageSize | undefined
-  readonly orientation?: Orientation | undefined
-  readonly margin?: Length | Sides | undefined
-  readonly filename?: string | undefined
-}
 
 /** A place in an artifact store. `key` has no leading slash. */
 export interface ArtifactAddress {

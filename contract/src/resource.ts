@@ -21,13 +21,6 @@ export interface NamespacedMetadata extends Metadata {
   readonly namespace: string
 }
 
-/** The annotation of a Tenant by which a new webhook secret is asked for: any time that was not asked for before, in RFC 3339. */
-export const ROTATE_ANNOTATION = 'platen.dev/rotate-webhook-secret'
-/** Where it stands in a manifest, as a JSON pointer. */
-export const ROTATE_POINTER = `/metadata/annotations/${ROTATE_ANNOTATION.replace('/', '~1')}`
-/** The annotation of an ApiKey by which a new key is asked for, likewise; in a cluster only. */
-export const ROTATE_KEY_ANNOTATION = 'platen.dev/rotate'
-
 export interface TenantMetadata extends Metadata {
   /** The time by which a new webhook secret is asked for, in an annotation; absent = never. */
   readonly rotateWebhookSecretAt?: Instant

@@ -1,6 +1,6 @@
 /** Tenant, plan, API key and template as the data plane sees them: compiled, every default applied. See `resource.ts` for what people write. */
 import type { Brand, Instant, JsonObject } from './brand.ts'
-import type { Engine, RenderOptions } from './render.ts'
+import type { Engine, RenderOptions } from './render-options.ts'
 
 export type TenantId = Brand<'TenantId'>
 export type TemplateCode = Brand<'TemplateCode'>

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { ENGINES, type Engine } from '@platen/contract/render.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { isMap, parseDocument } from 'yaml'
 
 const MAIN = join(import.meta.dirname, 'main.ts')

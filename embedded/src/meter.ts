@@ -26,7 +26,7 @@ export interface MetersOptions {
 /** Everything at zero. */
 export function openMeters({ directory, log, isRead }: MetersOptions): EmbeddedMeters {
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
-  countDroppedLines(metrics, log)
+  countDroppedLines(metrics.registry, log)
   // What is published is in force at once, and nothing of it can be behind.
   const look = () => ({
     isReady: true,

@@ -1,9 +1,9 @@
 /** What every process of a cluster stands on, opened in the order in which it is needed and closed in the reverse. */
 import { openProbes, type Probes } from '@platen/adapters/http/probe-server.ts'
-import { type Certificates, gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
+import { type Certificates, gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/deployable/redis.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
 import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import type { ConnectionSettings } from '@platen/adapters/setting/connection.ts'
@@ -55,7 +55,7 @@ export async function openBase(options: BaseOptions): Promise<Base> {
   const limit = clock.timeout(PROCESS_START_MS_MAX)
   const starting = stop === undefined ? limit : AbortSignal.any([stop, limit])
   const metrics = openMetrics({ isRead: true, deployable })
-  countDroppedLines(metrics, log)
+  countDroppedLines(metrics.registry, log)
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))
   const redis = stack.use(await connectRedis({ ...options.redis, clock }, starting))

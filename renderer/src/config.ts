@@ -21,7 +21,8 @@ import {
   type Variables,
 } from '@platen/adapters/setting/setting.ts'
 import type { EventKey } from '@platen/contract/event.ts'
-import { ENGINES, type Engine, LANES, type Lane } from '@platen/contract/render.ts'
+import { LANES, type Lane } from '@platen/contract/render.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 
 /** The settings of a renderer process. docs/operations.md is made from it. */
 export const SETTINGS = {

@@ -1,8 +1,8 @@
 /** The renderer of one process: the threads and the browser its engines share, and a worker for each engine. */
-import { ENGINES, type Engine } from '@platen/contract/render.ts'
-import type { RenderEngine } from './engine/engine.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Engines } from './engine/open-engines.ts'
-import type { PresenceState } from './engine/presence.ts'
+import type { RenderEngine } from './port/engine.ts'
+import type { PresenceState } from './port/presence.ts'
 import { runWorker, type WorkerPorts, type WorkerSettings } from './worker.ts'
 
 export interface RendererOptions {

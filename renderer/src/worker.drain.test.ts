@@ -7,7 +7,7 @@ import { HELD_LOOK_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
-import type { RenderWork } from './engine/engine.ts'
+import type { RenderWork } from './port/engine.ts'
 import { runWorker } from './worker.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')

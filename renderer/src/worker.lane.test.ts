@@ -2,7 +2,7 @@ import { LANES, type Lane } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
-import type { RenderWork } from './engine/engine.ts'
+import type { RenderWork } from './port/engine.ts'
 import { runWorker } from './worker.ts'
 
 /** Which renders are under way at once in an engine of three slots, with three waiting in each lane, while none of them ends. */

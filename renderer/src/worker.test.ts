@@ -14,7 +14,7 @@ import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
-import type { RenderEngine, RenderWork } from './engine/engine.ts'
+import type { RenderEngine, RenderWork } from './port/engine.ts'
 import { runWorker } from './worker.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')

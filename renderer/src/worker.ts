@@ -19,7 +19,7 @@ import {
   type RenderRecord,
   UnreadableManifest,
 } from '@platen/contract/render.ts'
-import type { RenderEngine } from './engine/engine.ts'
+import type { RenderEngine } from './port/engine.ts'
 import { type Aside, openAside } from './worker/aside.ts'
 import { answer } from './worker/conclude.ts'
 import { DEFECT } from './worker/outcome.ts'

@@ -1,6 +1,6 @@
 /** Large bodies are parsed, and data is held against schemas, in threads: what one tenant's cost, no other waits for. */
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { type BodyChecks, openBodyChecks } from '@platen/api/admission/check/body-checks.ts'
+import { type BodyChecks, openBodyChecks } from '@platen/api/body/check/body-checks.ts'
 import { BODY_PARSED_AT_ONCE_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'

@@ -90,7 +90,7 @@ export const IMPORT_TABLE: readonly Row[] = [
       CONTRACT,
       ADAPTERS,
       'api/src/app.ts',
-      'api/src/admission/check',
+      'api/src/body/check',
       'settings/src',
       'renderer/src/service.ts',
       'renderer/src/engine',
@@ -103,7 +103,14 @@ export const IMPORT_TABLE: readonly Row[] = [
   // Does what the service does with a folder of manifests, by the same code, and starts no service.
   {
     from: 'cli/src',
-    mayImport: [CONTRACT, ADAPTERS, 'settings/src', 'renderer/src/engine', 'renderer/src/template'],
+    mayImport: [
+      CONTRACT,
+      ADAPTERS,
+      'settings/src',
+      'renderer/src/port',
+      'renderer/src/engine',
+      'renderer/src/template',
+    ],
   },
 
   // Runs where there is no Node, and knows of us what the wire says.

@@ -3,7 +3,7 @@ import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Engine } from '@platen/contract/render.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import { schema } from '../fuzz/schema/case.ts'
 import { timing } from '../hostile/timing/case.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
@@ -20,17 +20,9 @@ import { projection } from './cluster/projection.ts'
 import { redisAway } from './cluster/redis-away.ts'
 import { scale } from './cluster/scale/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
-import { type Contender, quantile, type Result, race, timed } from './measure.ts'
+import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
 import { webhooks } from './webhook/case.ts'
-
-export interface Figure {
-  readonly name: string
-  /** What both sides came to, in the unit of the name, for people. */
-  readonly detail: string
-  readonly value: number
-  readonly target: { readonly atLeast: number } | { readonly atMost: number }
-}
 
 type Case = (scale: number) => AsyncGenerator<Figure>
 

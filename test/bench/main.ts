@@ -1,5 +1,6 @@
 /** `make bench`: what the service costs beside the bare libraries under it, as ratios. ONLY=html,cluster runs some of it, SCALE=0.2 a fifth. */
-import { CASES, type Figure } from './case.ts'
+import { CASES } from './case.ts'
+import { type Figure } from './measure.ts'
 
 const { ONLY, SCALE = '1' } = process.env
 const wanted = Object.entries(CASES).filter(

@@ -1,6 +1,15 @@
 /** How the benchmark measures: side by side in turns, so that whatever else the machine does falls on both, and in ratios. */
 import { readdirSync, readFileSync } from 'node:fs'
 
+/** What a case found out. */
+export interface Figure {
+  readonly name: string
+  /** What both sides came to, in the unit of the name, for people. */
+  readonly detail: string
+  readonly value: number
+  readonly target: { readonly atLeast: number } | { readonly atMost: number }
+}
+
 /** So many documents of one kind, with so many under way at any time. */
 export interface Batch {
   readonly rows: number

@@ -4,7 +4,7 @@
  */
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ENGINES } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import { makeFolder, ROOT } from '../cli/command.ts'
 
 const SAVES = 20

@@ -2,7 +2,7 @@
 import { watch } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ROTATE_ANNOTATION } from '@platen/contract/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRETS_MAX } from '@platen/contract/webhook-limit.ts'
 import { secretsOf } from '@platen/contract/webhook-secret.ts'

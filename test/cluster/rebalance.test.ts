@@ -1,5 +1,5 @@
 /** Partitions that are shared out anew all the time: what a renderer has in hand it goes on with, and nothing is done twice or lost. */
-import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { IS_LONG } from '../run/form.ts'
 import { until } from '../time/until.ts'

@@ -1,7 +1,7 @@
 /** What a member of a consumer group promises on a real Kafka, beyond the ports that are made of it. */
 
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
-import { type ConsumedRecord, type GroupConsumer, openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { type ConsumedRecord, type GroupConsumer, openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { type Bell, bell } from '@platen/contract/bell.ts'
 import { expect, test } from 'vitest'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'

@@ -1,7 +1,7 @@
 /** What becomes of records on Kafka that nobody can work with. */
 
 import type { KafkaConnection, OutgoingRecord } from '@platen/adapters/kafka/connect.ts'
-import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import type { StoredRecord } from '@platen/adapters/kafka/partition/partition.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'

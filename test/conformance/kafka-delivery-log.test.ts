@@ -1,6 +1,6 @@
 /** What becomes of deliveries on Kafka where a process, a broker or a record fails: nothing is lost, and nothing is called twice without need. */
 
-import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { KafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'

@@ -1,6 +1,6 @@
 /** A Kafka that goes away and comes back: writers are told, and readers go on without a restart. */
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
-import { openConsumer } from '@platen/adapters/kafka/consumer.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { deletedAfter, prepareTopics, renderTopics } from '@platen/adapters/kafka/topic.ts'

@@ -1,6 +1,7 @@
 /** What every render queue promises; see the doc comments of the port. */
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { ENGINES, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
+import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aRecord } from '../fixture/build.ts'
 import type { Harness } from './harness.ts'

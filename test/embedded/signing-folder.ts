@@ -1,7 +1,7 @@
 /** A followed folder with one tenant, and what tests look at of its webhook secret. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ROTATE_ANNOTATION } from '@platen/contract/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
 import { secretsOf } from '@platen/contract/webhook-secret.ts'
 import { type Folder, KEY, makeFolder, PLAN, TENANT } from './followed-folder.ts'

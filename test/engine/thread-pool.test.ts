@@ -1,7 +1,7 @@
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import { type RenderTask } from '@platen/renderer/engine/thread-message.ts'
 import {
   openThreadPool,
-  type RenderTask,
   spawnCheckThread,
   type ThreadPool,
   type ThreadPoolOptions,

@@ -2,17 +2,18 @@
 
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
-import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/deployable/redis.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
 import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
 import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { FAILURES, type FailureCode } from '@platen/contract/error.ts'
-import { ENGINES, LANES } from '@platen/contract/render.ts'
+import { LANES } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { FOLLOWED_KINDS } from '@platen/operator/reconcile/inventory.ts'
 import { anApi } from '../fixture/api.ts'
@@ -36,7 +37,7 @@ export async function expositions({
 }): Promise<Readonly<Record<Group, Metrics>>> {
   const named = (deployable: string) => openMetrics({ isRead: false, deployable })
   const all = openMetrics({ isRead: withProcess, deployable: 'renderer' })
-  countDroppedLines(all, { droppedLines: () => 0 })
+  countDroppedLines(all.registry, { droppedLines: () => 0 })
   const inCluster = named('renderer')
   gaugeRedis(inCluster, { isAway: () => false })
   gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })

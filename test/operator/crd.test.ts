@@ -1,8 +1,9 @@
 /** The definitions of the four kinds on a real API server: what it takes and refuses, which our own reader takes and refuses too. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
-import { type Kind, resourceReader, type Written } from '@platen/contract/schema/resource.ts'
-import { brokenChanges } from '@platen/contract/schema/resource-rule.ts'
+import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
+import { brokenChanges } from '@platen/contract/schema/resource/rule.ts'
+import { type Kind, type Written } from '@platen/contract/schema/resource.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldsOf, readDefinition } from '../crd/definition.ts'
 import { borrowKube } from '../topology/run-server.ts'

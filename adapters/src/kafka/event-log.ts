@@ -3,18 +3,18 @@
  * happened to a render is in one partition; order is kept in each partition.
  */
 import { bell } from '@platen/contract/bell.ts'
-import type { Codec } from '@platen/contract/codec.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { KAFKA_JOIN_MS_MAX } from '@platen/contract/kafka-limit.ts'
 import type { EventDelivery, EventLog, EventSpan, ReplayableLog, ReplayBegin } from '@platen/contract/port/event-log.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
+import type { Codec } from '@platen/contract/schema/codec.ts'
 import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
 import { type KafkaConnection, unavailable } from './connect.ts'
-import { type ConsumedRecord, type ConsumerSettings, type GroupConsumer, openConsumer } from './consumer.ts'
+import { type ConsumedRecord, type ConsumerSettings, type GroupConsumer, openConsumer } from './consumer/consumer.ts'
+import { spansOf } from './consumer/span.ts'
 import { buryRecord } from './dead-letter.ts'
 import { commitInGroup } from './group.ts'
 import type { Lag } from './partition/partition.ts'
-import { spansOf } from './partition/span.ts'
 import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
 
 export interface EventLogSettings {

@@ -5,8 +5,9 @@
 import { type Bell, bell } from '@platen/contract/bell.ts'
 import { DEAD_LETTERS_KEPT_MAX } from '@platen/contract/limit.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { type Engine, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
+import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { type Engine } from '@platen/contract/render-options.ts'
 
 /** First in, first out, by id: a Map keeps the order of insertion. */
 type Line = Map<RenderId, RenderRecord>

@@ -2,7 +2,8 @@
 import { HTTP_ERRORS } from '@platen/contract/error.ts'
 import type { ApiMeter, Route } from '@platen/contract/port/api-meter.ts'
 import type { DirectoryState } from '@platen/contract/port/directory.ts'
-import { ENGINES, LANES, type Lane, type Mode } from '@platen/contract/render.ts'
+import { LANES, type Lane, type Mode } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 

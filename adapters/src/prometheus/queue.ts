@@ -1,5 +1,6 @@
 /** What is seen of the render queue, whether or not there are renderers. */
-import type { Engine, Lane } from '@platen/contract/render.ts'
+import type { Lane } from '@platen/contract/render.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import { Gauge } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 

@@ -1,7 +1,8 @@
 /** What is counted of renderers. */
 import { FAILURES } from '@platen/contract/error.ts'
 import { DEAD_LETTER_REASONS, type RendererMeter } from '@platen/contract/port/renderer-meter.ts'
-import { ENGINES, LANES, type Outcome } from '@platen/contract/render.ts'
+import { LANES, type Outcome } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 

@@ -1,7 +1,7 @@
 /** What a renderer is told of its engines, as settings, wherever it runs. */
 import { resolve } from 'node:path'
 import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
-import { ENGINES, type Engine } from '@platen/contract/render.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { NETWORKS, parseInteger, parseList } from './parse.ts'
 import type { SettingReader, SettingTable } from './setting.ts'
 

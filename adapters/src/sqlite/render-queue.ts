@@ -5,8 +5,9 @@
 import { abortable, type Bell, bell } from '@platen/contract/bell.ts'
 import { CONSUMER_PREFETCH, DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
 import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { ENGINES, type Engine, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
+import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 
 const ENQUEUE = `INSERT INTO queue (id, engine, lane, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sequence`

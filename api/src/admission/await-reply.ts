@@ -9,7 +9,8 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable, unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
-import { abandon, readManifest, submit } from './submit.ts'
+import { readManifest } from './manifest.ts'
+import { abandon, submit } from './submit.ts'
 
 /**
  * Queues a sync render and waits for what comes of it. `departure` aborts when the caller has gone; the renderer is told, and a

@@ -34,7 +34,8 @@ import type { ApiPorts } from '../ports.ts'
 import { isUnavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
-import { abandon, readManifest, release } from './submit.ts'
+import { readManifest } from './manifest.ts'
+import { abandon, release } from './submit.ts'
 
 export interface KeyedRequest {
   readonly key: string

@@ -1,20 +1,12 @@
 /** Last station: into the queue, or into nothing. From here on a render exists, and every way out says what became of it. */
+
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
 import { PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import {
-  type ArtifactAddress,
-  decodeManifest,
-  encodeManifest,
-  expiryOf,
-  type Manifest,
-  manifestKey,
-  manifestOf,
-  type RenderRecord,
-} from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { encodeManifest, expiryOf, type Manifest, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
 import type { ApiPorts } from '../ports.ts'
 import { logMissed, unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
+import { manifestAddress, readManifest } from './manifest.ts'
 
 /**
  * Queues an admitted render; resolves when it is durable. Throws `RENDER_UNAVAILABLE` when that failed or cannot be known, having
@@ -108,15 +100,4 @@ function abandoned(record: RenderRecord, { clock }: ApiPorts): Manifest {
 
 function namesOf({ tenant, id, requestId }: RenderRecord): object {
   return { tenant, render: id, requestId }
-}
-
-/** The outcome of a render, once there is one. Throws `Unavailable`. */
-export async function readManifest(id: RenderId, ports: ApiPorts): Promise<Manifest | undefined> {
-  const { artifacts, clock, settings } = ports
-  const bytes = await artifacts.get(manifestAddress(id, settings.serviceBucket), clock.timeout(PORT_CALL_MS_MAX))
-  return bytes && decodeManifest(bytes)
-}
-
-function manifestAddress(id: RenderId, bucket: string): ArtifactAddress {
-  return { bucket, key: manifestKey(id) }
 }

@@ -1,7 +1,7 @@
 /** Third station: which template, and which engine renders it. */
 import { ServiceError } from '@platen/contract/error.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Engine } from '@platen/contract/render.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import type { Limits, Template, TemplateCode, Tenant } from '@platen/contract/tenant.ts'
 import { unavailable } from '../problem.ts'
 

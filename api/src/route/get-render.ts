@@ -12,7 +12,7 @@ import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/answer.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf, scopeOf } from '../admission/authenticate.ts'
-import { readManifest } from '../admission/submit.ts'
+import { readManifest } from '../admission/manifest.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable, logMissed } from '../problem.ts'

@@ -1,5 +1,5 @@
 import type { TemplateResource } from '@platen/contract/resource.ts'
-import { resourceReader } from '@platen/contract/schema/resource.ts'
+import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
 import { parseManifests } from '@platen/settings/manifest/text/parse.ts'
 import { describe, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 import type { Instant } from '../brand.ts'
-import type { Engine, Lane, Manifest, Mode, RenderRecord } from '../render.ts'
+import type { Lane, Manifest, Mode, RenderRecord } from '../render.ts'
 import type { RenderId } from '../render-id.ts'
+import type { Engine } from '../render-options.ts'
 import type { Environment, KeyHash, Limits } from '../tenant.ts'
 
 /**

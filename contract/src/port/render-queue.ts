@@ -1,4 +1,5 @@
-import type { Engine, Lane, RenderRecord } from '../render.ts'
+import type { Lane, RenderRecord } from '../render.ts'
+import type { Engine } from '../render-options.ts'
 
 /**
  * Accepted renders on their way to a renderer, by engine and lane. A lane is one first-in-first-out line, or several beside each

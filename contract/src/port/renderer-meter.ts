@@ -1,4 +1,5 @@
-import type { Engine, Outcome, RenderRecord } from '../render.ts'
+import type { Outcome, RenderRecord } from '../render.ts'
+import type { Engine } from '../render-options.ts'
 
 /**
  * Why a record was put aside. `crashed`: each of its attempts brought a renderer down. `unreadable`: it is no record, or of a version

@@ -1,7 +1,7 @@
 /** How the event of a render travels in a log that other processes read. */
 
-import { type Codec, codecOf } from '../codec.ts'
 import { EVENT_TYPES, type RenderEvent } from '../event.ts'
+import { type Codec, codecOf } from './codec.ts'
 import { renderRecordSchema } from './render-record.ts'
 
 const {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { aRecord } from '../../../test/fixture/build.ts'
-import { ENGINES, LANES, MODES, type RenderRecord } from '../render.ts'
+import { LANES, MODES, type RenderRecord } from '../render.ts'
+import { ENGINES } from '../render-options.ts'
 import { renderRecordCodec, renderRecordSchema } from './render-record.ts'
 
 /** Which fields there are, and which of them there may be: compiles only while it says what the type says. */

@@ -1,9 +1,10 @@
 /** How an accepted render travels in a queue that other processes read. */
 
-import { type Codec, codecOf } from '../codec.ts'
 import { FILENAME_CHARS_MAX } from '../limit.ts'
-import { ENGINES, LANES, MODES, type RenderRecord } from '../render.ts'
+import { LANES, MODES, type RenderRecord } from '../render.ts'
+import { ENGINES } from '../render-options.ts'
 import { WEBHOOK_URL_CHARS_MAX } from '../webhook-limit.ts'
+import { type Codec, codecOf } from './codec.ts'
 import { renderOptionsSchema } from './render-request.ts'
 
 const text = { type: 'string', minLength: 1, maxLength: 1024 } as const

@@ -1,7 +1,8 @@
 /** The body of POST /render (interface §2.1). One schema: it validates, it is the type, and it stands in the OpenAPI document. */
 import type { FromSchema } from 'json-schema-to-ts'
 import { FILENAME_CHARS_MAX, PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN, TEMPLATE_CODE_CHARS_MAX } from '../limit.ts'
-import { ENGINES, MODES, PAGE_SIZES } from '../render.ts'
+import { MODES } from '../render.ts'
+import { ENGINES, PAGE_SIZES } from '../render-options.ts'
 import { WEBHOOK_URL_CHARS_MAX } from '../webhook-limit.ts'
 import { LENGTH_PATTERN } from './length.ts'
 

@@ -4,28 +4,14 @@
  * nobody has. Limits carry no defaults: `compile` applies those of `tenant.ts`.
  */
 import type { FromSchema } from 'json-schema-to-ts'
-import type { JsonObject } from '../brand.ts'
 import { type ApiKeySpec, apiKeySpecSchema } from '../crd/api-key.ts'
 import { type PlanSpec, planSpecSchema } from '../crd/plan.ts'
 import { type TemplateSpec as DefinedTemplateSpec, templateSpecSchema } from '../crd/template.ts'
 import { type TenantSpec, tenantSpecSchema } from '../crd/tenant.ts'
-import type { ErrorDetail } from '../error.ts'
 import { renderOptionsSchema } from './render-request.ts'
-import { brokenRules } from './resource-rule.ts'
-import { compileValidator } from './validator.ts'
 
-const API_VERSION = 'platen.dev/v1alpha1'
-
-/** The kinds of `API_VERSION`. */
+/** The kinds of `platen.dev/v1alpha1`. */
 export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
-
-/** Names of Kubernetes' stricter kind, as tenants and namespaces have, and of the other. It checks those of resources by itself. */
-const labelName = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const
-const subdomainName = {
-  type: 'string',
-  maxLength: 253,
-  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
-} as const
 
 const { filename: _filename, ...templateOptions } = renderOptionsSchema.properties
 
@@ -54,56 +40,6 @@ export type TemplateSpec = Omit<DefinedTemplateSpec, 'options'> & {
 }
 /** A text, or where it stands; exactly one. */
 export type SourceSpec = NonNullable<TemplateSpec['reactPdf']>['source']
-
-const strings = { type: 'object', additionalProperties: { type: 'string' } } as const
-
-const clusterMetadata = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name'],
-  properties: { name: labelName, labels: strings, annotations: strings },
-} as const
-
-const namespacedMetadata = {
-  ...clusterMetadata,
-  properties: { ...clusterMetadata.properties, name: subdomainName, namespace: labelName },
-} as const
-
-const SHAPES = {
-  Plan: resourceShape(
-    'Plan',
-    { ...clusterMetadata, properties: { ...clusterMetadata.properties, name: subdomainName } },
-    planSpecSchema,
-  ),
-  Tenant: resourceShape('Tenant', clusterMetadata, tenantSpecSchema),
-  Template: resourceShape('Template', namespacedMetadata, templateSpec),
-  ApiKey: resourceShape('ApiKey', namespacedMetadata, apiKeySpecSchema),
-  ConfigMap: coreShape('ConfigMap', { data: strings, binaryData: strings, immutable: { type: 'boolean' } }),
-  Secret: coreShape('Secret', {
-    data: strings,
-    stringData: strings,
-    type: { type: 'string' },
-    immutable: { type: 'boolean' },
-  }),
-} as const satisfies Record<Kind | 'ConfigMap' | 'Secret', object>
-
-function resourceShape(kind: Kind, metadata: object, spec: object): object {
-  return {
-    type: 'object',
-    additionalProperties: false,
-    required: ['apiVersion', 'kind', 'metadata', 'spec'],
-    properties: { apiVersion: { enum: [API_VERSION] }, kind: { enum: [kind] }, metadata, spec },
-  }
-}
-
-function coreShape(kind: 'ConfigMap' | 'Secret', fields: object): object {
-  return {
-    type: 'object',
-    additionalProperties: false,
-    required: ['apiVersion', 'kind', 'metadata'],
-    properties: { apiVersion: { enum: ['v1'] }, kind: { enum: [kind] }, metadata: namespacedMetadata, ...fields },
-  }
-}
 
 interface WrittenMetadata {
   readonly name: string
@@ -135,23 +71,9 @@ export type Written =
 
 export type WrittenKind = Written['kind']
 
-export type ReadResource = (
-  value: JsonObject,
-) => { readonly written: Written } | { readonly faults: readonly ErrorDetail[] }
-
-/** Makes the reader of manifests; the schemas are compiled once, here. Faults carry JSON pointers and never a value. */
-export function resourceReader(): ReadResource {
-  const validators = new Map(Object.entries(SHAPES).map(([kind, shape]) => [kind, compileValidator(shape)]))
-  return (value) => {
-    const kind = value['kind']
-    const validate = typeof kind === 'string' ? validators.get(kind) : undefined
-    if (validate === undefined)
-      return { faults: [{ path: '/kind', message: `must be one of ${[...validators.keys()].join(', ')}` }] }
-    const faults = validate(value)
-    if (faults.length > 0) return { faults }
-    // Its kind's schema has just said so.
-    const written = value as unknown as Written
-    const broken = brokenRules(written)
-    return broken.length > 0 ? { faults: broken } : { written }
-  }
-}
+/** The annotation of a Tenant by which a new webhook secret is asked for: any time that was not asked for before, in RFC 3339. */
+export const ROTATE_ANNOTATION = 'platen.dev/rotate-webhook-secret'
+/** Where it stands in a manifest, as a JSON pointer. */
+export const ROTATE_POINTER = `/metadata/annotations/${ROTATE_ANNOTATION.replace('/', '~1')}`
+/** The annotation of an ApiKey by which a new key is asked for, likewise; in a cluster only. */
+export const ROTATE_KEY_ANNOTATION = 'platen.dev/rotate'

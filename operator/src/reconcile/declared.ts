@@ -1,12 +1,7 @@
 /** The four kinds as the API server has them: what was declared, and what was last said of it. */
-import {
-  type NamespacedMetadata,
-  type Resource,
-  ROTATE_ANNOTATION,
-  ROTATE_KEY_ANNOTATION,
-  type Uid,
-} from '@platen/contract/resource.ts'
+import { type NamespacedMetadata, type Resource, type Uid } from '@platen/contract/resource.ts'
 import type { ApiKeySpec, Kind, PlanSpec, TemplateSpec, TenantSpec } from '@platen/contract/schema/resource.ts'
+import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { isRecord, type KubeObject } from '../cluster/object.ts'
 import { pathOf } from '../cluster/path.ts'

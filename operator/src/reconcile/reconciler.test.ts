@@ -9,14 +9,14 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
-import type { Station } from '../station/station.ts'
+import { WorkQueue } from '../queue/work-queue.ts'
 import { type Declared, FINALIZER, isSameDeclaration, keyOfResource } from './declared.ts'
 import { packStatus } from './packed-status.ts'
 import { Propagation } from './propagation.ts'
 import { Publication } from './publication.ts'
 import { Reconciler } from './reconciler.ts'
+import type { Station } from './station.ts'
 import type { Status } from './status.ts'
-import { WorkQueue } from './work-queue.ts'
 
 const ACME = 'acme' as TenantId
 const HASH = 'a'.repeat(64) as KeyHash

@@ -21,15 +21,15 @@ import type { Kind } from '@platen/contract/schema/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
-import type { Known, Station } from '../station/station.ts'
+import type { WorkQueue } from '../queue/work-queue.ts'
 import { API_VERSION, counterOf, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
 import type { Events } from './event.ts'
 import type { DeclaredChange, Inventory } from './inventory.ts'
 import { type PackedStatus, unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
 import type { Publication } from './publication.ts'
+import type { Known, Station } from './station.ts'
 import { type Progress, patchOf, type Status, statusOf } from './status.ts'
-import type { WorkQueue } from './work-queue.ts'
 
 export interface ReconcilerOptions {
   readonly inventory: Pick<Inventory, 'get' | 'all'>

@@ -5,7 +5,8 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { readInstant } from '@platen/contract/instant.ts'
-import { ROTATE_ANNOTATION, type TenantResource } from '@platen/contract/resource.ts'
+import { type TenantResource } from '@platen/contract/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { isWebhookSecret, WEBHOOK_SECRET_FORM } from '@platen/contract/webhook-secret.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'

@@ -2,7 +2,8 @@
  * Station of a Tenant on its way to be published: the secret that its webhooks are signed with, read where `webhookSecretRef`
  * leads, or made and rotated in a Secret of the operator's namespace. What holds of `settle-key.ts` holds here; what is answered is sealed.
  */
-import { ROTATE_ANNOTATION, type TenantResource, type Uid } from '@platen/contract/resource.ts'
+import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import { SECRETS_GRANT_AWAITED_MS } from '@platen/contract/secret-limit.ts'
 import {

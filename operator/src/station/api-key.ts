@@ -1,13 +1,14 @@
 /** What an ApiKey needs before it is compiled: its key, behind `secretName` or brought along. */
 import { keyIdOf, readHash } from '@platen/contract/api-key.ts'
 import { readInstant } from '@platen/contract/instant.ts'
-import { type ApiKeyResource, ROTATE_KEY_ANNOTATION, type Uid } from '@platen/contract/resource.ts'
+import { type ApiKeyResource, type Uid } from '@platen/contract/resource.ts'
+import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import type { Declared } from '../reconcile/declared.ts'
+import type { Known, Station } from '../reconcile/station.ts'
 import type { Status } from '../reconcile/status.ts'
 import { type SecretPorts, settleKey } from '../secret/settle-key.ts'
 import { annotationsOf, isAsTold, type SecretWatch } from './secret-watch.ts'
-import type { Known, Station } from './station.ts'
 
 export interface ApiKeyStationOptions {
   readonly ports: SecretPorts

@@ -3,10 +3,10 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { type Declared, FINALIZER } from '../reconcile/declared.ts'
+import type { Prepared } from '../reconcile/station.ts'
 import { holdsOf, type Status } from '../reconcile/status.ts'
 import type { Unread } from '../secret/audit.ts'
 import type { SeenSecret } from '../secret/write-secret.ts'
-import type { Prepared } from './station.ts'
 
 export interface SettledSecret {
   readonly seen: SeenSecret

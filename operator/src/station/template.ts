@@ -1,7 +1,7 @@
 /** What a Template needs before it is compiled; see `template-source.ts`. */
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type { Declared } from '../reconcile/declared.ts'
-import type { Station } from './station.ts'
+import type { Station } from '../reconcile/station.ts'
 import type { TemplateSources } from './template-source.ts'
 
 export function templateStation(sources: TemplateSources): Station {

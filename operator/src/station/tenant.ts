@@ -1,11 +1,12 @@
 /** What a Tenant needs before it is compiled: what its webhooks are signed with. */
-import { ROTATE_ANNOTATION, type TenantResource, type Uid } from '@platen/contract/resource.ts'
+import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import type { Declared } from '../reconcile/declared.ts'
+import type { Station } from '../reconcile/station.ts'
 import { settleWebhookSecret, type WebhookSecretPorts } from '../secret/settle-webhook-secret.ts'
 import { annotationsOf, isAsTold, type SecretWatch } from './secret-watch.ts'
-import type { Station } from './station.ts'
 
 export interface TenantStationOptions {
   readonly ports: WebhookSecretPorts

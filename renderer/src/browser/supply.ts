@@ -8,7 +8,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { BROWSER_ANSWER_MS_MAX, BROWSER_ASKED_EVERY_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { keepPresence, type Presence } from '../engine/presence.ts'
+import { keepPresence, type Presence } from '../port/presence.ts'
 import type { RunningBrowser } from './launch.ts'
 
 /** Its presence is that of a browser for new pages. */

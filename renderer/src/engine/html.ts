@@ -20,9 +20,9 @@ import { openPage, type PrintedDocument } from '../browser/page.ts'
 import { openPagePool } from '../browser/pool.ts'
 import { openBrowserSupply } from '../browser/supply.ts'
 import { finishPdf, type Metadata } from '../pdf/finish.ts'
+import type { RenderEngine, Rendering, RenderWork } from '../port/engine.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
-import type { RenderEngine, Rendering, RenderWork } from './engine.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote.ts'
 
 export interface HtmlEngineSettings {

@@ -1,5 +1,5 @@
 /** The react_pdf engine: TSX templates, laid out in render threads. */
-import type { RenderEngine } from './engine.ts'
+import type { RenderEngine } from '../port/engine.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote.ts'
 import type { ThreadPool } from './thread-pool.ts'
 

@@ -3,23 +3,19 @@
  * are given bytes, fetched here, in the process that runs none of a tenant's code. A file is kept for one version of one template of
  * one tenant, and is never another's, be it the same address.
  */
+
 import { createHash } from 'node:crypto'
 import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { EGRESS_AT_ONCE_MAX, EGRESS_KEPT_BYTES_MAX, EGRESS_KEPT_MS, EGRESS_ROUNDS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
-import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
+import type { AssetDigest } from '@platen/contract/tenant.ts'
+import type { RenderWork } from '../port/engine.ts'
+import { shared } from '../port/shared-bytes.ts'
 import { recentlyUsed } from '../recently-used.ts'
+import type { RemoteFile } from '../template/remote.ts'
 import { FilesWanted } from '../template/remote.ts'
-import { shared } from '../worker/work-source.ts'
-import type { RenderWork } from './engine.ts'
-
-/** A file that was fetched; its name is its URL. */
-export interface RemoteFile extends Asset {
-  /** The media type its host gave it. */
-  readonly type: string
-}
 
 export interface RemoteFiles {
   /** One file. Rejects with the signal's reason, and throws `asset_unavailable` as `Egress.get` does. */

@@ -8,13 +8,13 @@ import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
+import type { RenderWork } from '../port/engine.ts'
 import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
 import { type Evaluate, openSandbox } from '../template/evaluate.ts'
 import { openHtmlFiller } from '../template/html/fill.ts'
 import { FilesWanted } from '../template/remote.ts'
 import type { RenderDocument } from './document.ts'
-import type { RenderWork } from './engine.ts'
-import type { RenderTask, TaskResults, ThreadMessage, ThreadReply } from './thread-pool.ts'
+import type { RenderTask, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
 
 async function serve(port: MessagePort, { isForChecks }: { isForChecks: boolean }): Promise<void> {
   // react-pdf warns on the console, quoting the document.

@@ -3,14 +3,9 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { ENGINE_START_MS_MAX, RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_KEPT_MIB_MAX } from '@platen/contract/limit.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import type { RenderWork } from './engine.ts'
-import {
-  openThreadPool,
-  type PoolWorker,
-  type RenderTask,
-  type ThreadMessage,
-  type ThreadReply,
-} from './thread-pool.ts'
+import type { RenderWork } from '../port/engine.ts'
+import { type RenderTask, type ThreadMessage, type ThreadReply } from './thread-message.ts'
+import { openThreadPool, type PoolWorker } from './thread-pool.ts'
 
 const MIB = 1024 * 1024
 // Nobody here looks into the work.

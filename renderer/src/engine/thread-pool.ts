@@ -4,10 +4,11 @@
  * they are needed: while all that are there are busy, one more comes up. A thread that is worn, by its renders, its memory or its age,
  * goes between two tasks when the next one is ready, one thread at a time.
  */
+
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type FailureCode, ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/error.ts'
 import {
   RENDER_THREAD_AGE_MS_MAX,
   RENDER_THREAD_HEAP_MIB_MAX,
@@ -15,37 +16,9 @@ import {
   RENDER_THREAD_RENDERS_MAX,
 } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { TemplateCheck, TemplateFault } from '../template/check.ts'
-import type { ScannedHtml } from '../template/html/fill.ts'
+import { type KeptPresence, keepPresence, type Presence } from '../port/presence.ts'
 import { FilesWanted } from '../template/remote.ts'
-import type { Rendering, RenderWork } from './engine.ts'
-import { type KeptPresence, keepPresence, type Presence } from './presence.ts'
-
-export type RenderTask =
-  | { readonly kind: 'react_pdf'; readonly work: RenderWork }
-  | { readonly kind: 'fill'; readonly work: RenderWork }
-  | { readonly kind: 'check'; readonly check: TemplateCheck }
-
-type TaskKind = RenderTask['kind']
-
-export interface TaskResults {
-  readonly react_pdf: Rendering<Uint8Array<ArrayBuffer>>
-  readonly fill: ScannedHtml
-  readonly check: readonly TemplateFault[]
-}
-
-/** What a thread is sent: a task, or to warm up, as the first render of a thread takes ten times as long as the hundredth. */
-export type ThreadMessage = RenderTask | { readonly kind: 'warm_up' }
-
-/** What a thread says: once that it is loaded, then one answer to each message. */
-export type ThreadReply =
-  | { readonly kind: 'loaded' }
-  | { readonly kind: 'warm' }
-  | { readonly kind: 'done'; readonly value: TaskResults[TaskKind] }
-  /** It is to be asked again with these files. */
-  | { readonly kind: 'wanting'; readonly urls: readonly string[] }
-  /** Without a code it is a defect of the service. */
-  | { readonly kind: 'failed'; readonly code?: FailureCode; readonly message: string; readonly stack?: string }
+import type { RenderTask, TaskKind, TaskResults, ThreadReply } from './thread-message.ts'
 
 /** Its presence is that of a thread that is ready, busy or not. */
 export interface ThreadPool extends AsyncDisposable, Presence {

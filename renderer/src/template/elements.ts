@@ -5,10 +5,11 @@
  * or an address to react-pdf: no prototype, no path or URL to read from, no event. On the way the render's options are laid over
  * every page, fonts get their fallback, and fixed elements are put where the fast pagination wants them.
  */
+
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
-import type { RenderOptions } from '@platen/contract/render.ts'
+import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
@@ -26,6 +27,7 @@ import {
 } from './element/frame.ts'
 import type { ReadImage } from './element/image.ts'
 import { lineHeightOf } from './element/line-height.ts'
+import type { Node } from './element/node.ts'
 import { documentProps, pageProps } from './element/page.ts'
 import {
   type Place,
@@ -71,15 +73,6 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
   const family = withFallback([DEFAULT_FAMILY], translation.families)
   const spot: Spot = { place: 'root', depth: 0, faults, family, isDrawing: false, isWithinText: false }
   return elementOf(root, spot, { ...translation, budget: { left: ELEMENTS_MAX }, flow: { isMoved: false } })
-}
-
-/** A node of the tree after a look at its frame; its props and children are looked at on the way down. */
-export interface Node {
-  readonly type: string
-  readonly props: JsonObject
-  readonly children: readonly (Node | string)[]
-  readonly line?: number
-  readonly render?: number
 }
 
 interface Context extends Translation {

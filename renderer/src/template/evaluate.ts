@@ -17,7 +17,7 @@ import {
   SANDBOX_STACK_BYTES_MAX,
   SANDBOX_TREE_CHARS_MAX,
 } from '@platen/contract/limit.ts'
-import type { RenderOptions } from '@platen/contract/render.ts'
+import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 import { suggestion } from './element/primitive.ts'
 import { LONG_QUESTION, openFormatter, QUESTION_CHARS_MAX } from './sandbox/intl.ts'

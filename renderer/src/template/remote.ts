@@ -3,7 +3,7 @@
  * for them, and say what else they want. Then somebody fetches that, and they begin anew.
  */
 import type { Asset } from '@platen/contract/tenant.ts'
-import type { RenderWork } from '../engine/engine.ts'
+import type { RenderWork } from '../port/engine.ts'
 
 export interface RemoteImages {
   readonly allowedHosts: readonly string[]
@@ -11,6 +11,12 @@ export interface RemoteImages {
   readonly fetched: readonly Asset[]
   /** The URLs of those that are not among the fetched. Another stands in for each, in a document that is made to learn of them all. */
   readonly wanted: Set<string>
+}
+
+/** A file that was fetched; its name is its URL. */
+export interface RemoteFile extends Asset {
+  /** The media type its host gave it. */
+  readonly type: string
 }
 
 /** Thrown out of a task that needs these files, called by their URLs. */

@@ -1,6 +1,6 @@
 /** Whether a page has room for anything between its margins. Pure. */
 import { PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
-import type { Sides } from '@platen/contract/render.ts'
+import type { Sides } from '@platen/contract/render-options.ts'
 
 /** A page and its margins in points, those left out being none. */
 interface Page {

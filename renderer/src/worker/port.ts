@@ -13,7 +13,7 @@ import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { Lane } from '@platen/contract/render.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
-import type { RenderEngine } from '../engine/engine.ts'
+import type { RenderEngine } from '../port/engine.ts'
 import type { WorkSource } from './work-source.ts'
 
 export interface WorkerPorts {

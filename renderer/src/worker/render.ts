@@ -3,7 +3,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Claim } from '@platen/contract/port/render-ledger.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
-import type { Rendering, RenderWork } from '../engine/engine.ts'
+import type { Rendering, RenderWork } from '../port/engine.ts'
 import { judge, STORE_AWAY, type Verdict } from './outcome.ts'
 import { insist, tryFor, type Worker } from './port.ts'
 

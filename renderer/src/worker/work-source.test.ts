@@ -1,6 +1,7 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
-import { type ArtifactAddress, assetKey, type RenderOptions, templateKey } from '@platen/contract/render.ts'
+import { type ArtifactAddress, assetKey, templateKey } from '@platen/contract/render.ts'
+import { type RenderOptions } from '@platen/contract/render-options.ts'
 import type { AssetDigest, TemplateCode, TemplateDigest } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../../../test/fixture/build.ts'

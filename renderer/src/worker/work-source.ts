@@ -2,13 +2,15 @@
  * What a queue record points to, brought together for an engine: the template by its digest, its assets, and data too large to travel
  * in the record. Whatever has a digest is held against it when it comes from the store: what was damaged there is rendered for nobody.
  */
+
 import assert from 'node:assert/strict'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
 import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
-import type { RenderWork } from '../engine/engine.ts'
+import type { RenderWork } from '../port/engine.ts'
+import { shared } from '../port/shared-bytes.ts'
 import { recentlyUsed } from '../recently-used.ts'
 
 export interface WorkSource {
@@ -67,13 +69,6 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
       if ('stored' in record.data) await artifacts.delete(record.data.stored, signal)
     },
   }
-}
-
-/** A copy in memory that render threads read without a copy of their own. */
-export function shared(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.byteLength))
-  copy.set(bytes)
-  return copy
 }
 
 /** An object that this service wrote itself, before the record that names it: it is what was written, or damaged. */

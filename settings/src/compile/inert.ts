@@ -1,5 +1,6 @@
 /** Fields that are checked and kept, and change nothing: better said than found out. A field leaves this file when it has an effect. */
-import { type ApiKeyResource, type Resource, ROTATE_POINTER, type TenantResource } from '@platen/contract/resource.ts'
+import { type ApiKeyResource, type Resource, type TenantResource } from '@platen/contract/resource.ts'
+import { ROTATE_POINTER } from '@platen/contract/schema/resource.ts'
 
 export interface InertField {
   /** JSON pointer into the manifest. */

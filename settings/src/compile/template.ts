@@ -1,6 +1,6 @@
 /** Templates in, what is listed and rendered of them out. */
 import type { JsonObject } from '@platen/contract/brand.ts'
-import type { Engine } from '@platen/contract/render.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type {
   Asset,

@@ -1,5 +1,5 @@
 import { seededIds } from '@platen/adapters/memory/ids.ts'
-import { resourceReader } from '@platen/contract/schema/resource.ts'
+import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { describe, expect, test } from 'vitest'
 import { type Identities, identify } from './identity.ts'
 import { parseManifests } from './text/parse.ts'

@@ -8,7 +8,7 @@ import { until } from '../../time/until.ts'
 import { startEmbedded } from '../../topology/embedded.ts'
 import { freePorts } from '../../topology/server/free-port.ts'
 import { render } from '../../topology/service.ts'
-import type { Figure } from '../case.ts'
+import type { Figure } from '../measure.ts'
 import { quantile } from '../measure.ts'
 import { publishMeasured, settingsFor, syncRenders } from '../service.ts'
 

@@ -14,7 +14,7 @@ import { PROJECTION_READER, runProjection } from '@platen/events/charge/projecti
 import { aManifest, anEvent, aRecord } from '../../fixture/build.ts'
 import { startKafka } from '../../topology/server/kafka.ts'
 import { startRedis } from '../../topology/server/redis.ts'
-import type { Figure } from '../case.ts'
+import type { Figure } from '../measure.ts'
 import { quantile } from '../measure.ts'
 
 const EVENTS = 100_000

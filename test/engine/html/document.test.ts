@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import type { RenderOptions } from '@platen/contract/render.ts'
+import type { RenderOptions } from '@platen/contract/render-options.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { anEngine, aWork, colourAt, infoOf, inspect, placesOf, sizeOf, textOf, type WorkParts } from './html-fixture.ts'
 

@@ -1,5 +1,5 @@
 /** Work for the react_pdf engine: a whole template from the part a test is about. */
-import type { RenderWork } from '@platen/renderer/engine/engine.ts'
+import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts'
 
 export interface WorkFields extends RenderWorkFields {

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { SCHEMA_BYTES_MAX } from '@platen/contract/limit.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
-import type { Figure } from '../../bench/case.ts'
+import type { Figure } from '../../bench/measure.ts'
 import { COSTLY } from './costly.ts'
 
 const COMPILE_MS_MAX = 250

@@ -1,7 +1,7 @@
 /** Fonts and images that are no longer what they were, as assets of a template in either engine. */
 import { readFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import type { Engine } from '@platen/contract/render.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { anAsset, RED_GIF, RED_JPEG, RED_WEBP } from '../../fixture/asset.ts'

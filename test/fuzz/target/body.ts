@@ -1,8 +1,8 @@
 /** Bodies of render requests: bytes, JSON and what a request may say. */
 import assert from 'node:assert/strict'
-import { parseRequest } from '@platen/api/admission/check/parse-request.ts'
 import { modeOf, webhookUrlOf } from '@platen/api/admission/request.ts'
 import { parseBody } from '@platen/api/body/body.ts'
+import { parseRequest } from '@platen/api/body/check/parse-request.ts'
 import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/tenant.ts'

@@ -1,7 +1,7 @@
 /** Schemas and data: compiled and checked in the threads of the API, and beside that by ajv as it comes. */
 import assert from 'node:assert/strict'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openBodyChecks } from '@platen/api/admission/check/body-checks.ts'
+import { openBodyChecks } from '@platen/api/body/check/body-checks.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { resourceReader } from '@platen/contract/schema/resource.ts'
+import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aCluster, aTenant, redisOf } from '../../cluster/harness.ts'

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { resolveUrl, signUrl } from '@platen/adapters/fs/signed-url.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES, verifyRenderId } from '@platen/contract/render-id.ts'
 import { verifyWebhook } from '../../../client/src/index.ts'
-import type { Figure } from '../../bench/case.ts'
+import type { Figure } from '../../bench/measure.ts'
 import { quantile } from '../../bench/measure.ts'
 import { NOON } from '../../fixture/build.ts'
 

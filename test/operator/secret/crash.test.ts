@@ -4,7 +4,7 @@
  * the writes.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { ROTATE_KEY_ANNOTATION } from '@platen/contract/resource.ts'
+import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { KeyStatus } from '@platen/operator/secret/decide-key.ts'
 import { type SecretPorts, type SettledKey, settleKey } from '@platen/operator/secret/settle-key.ts'

@@ -1,5 +1,6 @@
-import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION, type Uid } from '@platen/contract/resource.ts'
+import { type Uid } from '@platen/contract/resource.ts'
 import type { TenantSpec } from '@platen/contract/schema/resource.ts'
+import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { auditSecrets } from '@platen/operator/secret/audit.ts'
 import type { KeyStatus } from '@platen/operator/secret/decide-key.ts'

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Engine } from '@platen/contract/render.ts'
+import type { Engine } from '@platen/contract/render-options.ts'
 import { startKafka } from '../server/kafka.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from '../server/process.ts'
 import { type RedisServer, startRedis } from '../server/redis.ts'

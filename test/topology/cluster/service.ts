@@ -1,7 +1,7 @@
 /** The cluster topology as the scenarios have it: one API process, a renderer of each engine there is a browser for, events. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ENGINES } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import { manifests as fixtureManifests } from '../../fixture/manifests.ts'
 import { kafkaOfRun } from '../run-server.ts'
 import type { TestedService } from '../service.ts'

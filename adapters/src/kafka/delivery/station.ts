@@ -9,7 +9,7 @@
 import { abortable, bell } from '@platen/contract/bell.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { WEBHOOK_OBJECTS_AT_ONCE } from '@platen/contract/webhook-limit.ts'
-import type { ConsumedRecord, GroupConsumer } from '../consumer.ts'
+import type { ConsumedRecord, GroupConsumer } from '../consumer/consumer.ts'
 import { type Archive, type Ask, Unreadable } from './archive.ts'
 import { afterAttempt, afterDeferral, leftOf, type Made, type Progress, verdictOn } from './progress.ts'
 import { type AskName, type Reminder, reminderReader } from './reminder.ts'

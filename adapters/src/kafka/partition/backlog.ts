@@ -4,7 +4,8 @@
  */
 import { abortable } from '@platen/contract/bell.ts'
 import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
-import { ENGINES, type Engine, LANES, type Lane } from '@platen/contract/render.ts'
+import { LANES, type Lane } from '@platen/contract/render.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin } from 'kafkajs'
 import type { KafkaConnection } from '../connect.ts'
 import { lineTopic } from '../topic.ts'

@@ -3,7 +3,8 @@
  * lag would then take the whole log for waiting: a lane that was quiet for a week would get all the renderers it may have.
  */
 import { KAFKA_OFFSETS_RENEWED_EVERY_MS, KAFKA_PREPARE_MS_MAX } from '@platen/contract/kafka-limit.ts'
-import { ENGINES, LANES } from '@platen/contract/render.ts'
+import { LANES } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { renewOffsets } from '../group.ts'
 import { lineTopic } from '../topic.ts'

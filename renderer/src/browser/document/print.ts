@@ -4,7 +4,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
 import type { CDPSession } from 'puppeteer'
 import type { FilledHtml } from '../../template/html/fill.ts'
-import { PAPER_DEFAULT } from '../paper.ts'
+import { PAPER_DEFAULT } from '../../template/html/paper.ts'
 import { countPages, fixDates } from '../pdf.ts'
 import type { LoadedDocument } from './load.ts'
 

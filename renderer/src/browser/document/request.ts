@@ -9,10 +9,10 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
 import type { CDPSession, Protocol } from 'puppeteer'
-import type { RemoteFile } from '../../engine/remote.ts'
 import { glanceAtImage } from '../../template/asset/image.ts'
 import { ASSET_KINDS, type ImageKind, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
 import { assetNamed, FONT_ORIGIN, unusable } from '../../template/html/reference.ts'
+import type { RemoteFile } from '../../template/remote.ts'
 import type { PrintDocument, RemoteSource } from './load.ts'
 
 type Source = Pick<PrintDocument, 'assets' | 'remote'>

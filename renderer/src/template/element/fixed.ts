@@ -1,7 +1,7 @@
 /** Which children of a page repeat on every page, and how. Pure. */
 import type { Json } from '@platen/contract/brand.ts'
-import type { Node } from '../elements.ts'
 import type { ImageSource } from './image.ts'
+import type { Node } from './node.ts'
 import type { Props } from './prop.ts'
 
 type Child = Node | string

@@ -1,6 +1,6 @@
 /** What the service lays over a template's own document and pages: options, metadata, defaults. Pure. */
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
-import type { RenderOptions, Sides } from '@platen/contract/render.ts'
+import type { RenderOptions, Sides } from '@platen/contract/render-options.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { roomFault } from '../room.ts'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { FONT_COVERAGE_CHARS_MAX, FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
 import type { Asset, TenantId } from '@platen/contract/tenant.ts'
 import * as fontkit from 'fontkit'
-import type { RenderWork } from '../../engine/engine.ts'
+import type { RenderWork } from '../../port/engine.ts'
 import { ownPart, recentlyUsed } from '../../recently-used.ts'
 import { fontFolder } from '../asset/fonts.ts'
 

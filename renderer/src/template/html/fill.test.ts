@@ -3,7 +3,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { aRenderWork, type RenderWorkFields } from '../../../../test/fixture/render-work.ts'
-import type { RenderWork } from '../../engine/engine.ts'
+import type { RenderWork } from '../../port/engine.ts'
 import { fillHtml } from './fill.ts'
 
 interface Source extends RenderWorkFields {

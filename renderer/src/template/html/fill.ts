@@ -13,12 +13,12 @@ import {
   TEMPLATE_SOURCE_BYTES_MAX,
 } from '@platen/contract/limit.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
-import { roomFaultOf } from '../../browser/paper.ts'
-import type { RenderWork } from '../../engine/engine.ts'
+import type { RenderWork } from '../../port/engine.ts'
 import { suggestion } from '../element/primitive.ts'
 import { demandWanted, type RemoteImages, remoteImagesOf } from '../remote.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
+import { roomFaultOf } from './paper.ts'
 import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
 
 /** What goes to the browser. Header and footer are Chromium's print templates: `class="pageNumber"` and the like are filled by it. */

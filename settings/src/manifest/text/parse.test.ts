@@ -1,5 +1,5 @@
 import { JSON_DEPTH_MAX, MANIFEST_DOCUMENTS_MAX } from '@platen/contract/limit.ts'
-import { resourceReader } from '@platen/contract/schema/resource.ts'
+import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { describe, expect, test } from 'vitest'
 import { parseManifests } from './parse.ts'
 

@@ -9,7 +9,8 @@ import {
   MANIFEST_DOCUMENTS_MAX,
   MANIFEST_NODES_MAX,
 } from '@platen/contract/limit.ts'
-import type { ReadResource, Written } from '@platen/contract/schema/resource.ts'
+import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
+import type { Written } from '@platen/contract/schema/resource.ts'
 import type { Document, LineCounter } from 'yaml'
 import { type Position, parsePart, positionAt, positionOf, splitText } from './yaml-text.ts'
 

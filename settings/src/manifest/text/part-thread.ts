@@ -1,6 +1,6 @@
 /** What runs in a thread of its own: it reads parts of a manifest file, and ends. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { resourceReader } from '@platen/contract/schema/resource.ts'
+import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { readPart } from './parse.ts'
 
 // What starts it gives it these.

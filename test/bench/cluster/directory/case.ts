@@ -6,7 +6,7 @@ import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.t
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { startRedis } from '../../../topology/server/redis.ts'
-import type { Figure } from '../../case.ts'
+import type { Figure } from '../../measure.ts'
 import { quantile } from '../../measure.ts'
 import type { Reading } from './reader.ts'
 import { manySettings } from './settings.ts'

@@ -1,6 +1,6 @@
 /** What an operator takes that looks after ten thousand tenants, beside what the API server and Redis take for the same by themselves. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Figure } from '../../case.ts'
+import type { Figure } from '../../measure.ts'
 import { quantile } from '../../measure.ts'
 import { type Estate, estateOf } from './estate.ts'
 import {

@@ -1,6 +1,6 @@
 /** How long renders wait when there are ten times as many for a minute, on paper: see `simulate.ts`, and docs/sizing.md for the table. */
 import { SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
-import type { Figure } from '../../case.ts'
+import type { Figure } from '../../measure.ts'
 import { quantile } from '../../measure.ts'
 import { CHART_RULE } from './autoscaler.ts'
 import { type Scenario, simulate } from './simulate.ts'

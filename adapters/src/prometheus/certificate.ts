@@ -1,7 +1,7 @@
 /** When the certificates run out that a process trusts instead of, or beside, the public authorities. */
 import { X509Certificate } from 'node:crypto'
 import { Gauge } from 'prom-client'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from './metrics.ts'
 
 /** Whom they vouch for. */
 const PARTIES = ['kafka', 'redis', 'receivers'] as const

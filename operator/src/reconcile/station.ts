@@ -1,8 +1,8 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Resource } from '@platen/contract/resource.ts'
-import type { Declared } from '../reconcile/declared.ts'
-import type { Warning } from '../reconcile/event.ts'
-import type { Status } from '../reconcile/status.ts'
+import type { Declared } from './declared.ts'
+import type { Warning } from './event.ts'
+import type { Status } from './status.ts'
 
 /** What one kind needs before its resources are compiled. */
 export interface Station {

@@ -1,11 +1,11 @@
 /** What one field of a manifest demands of another, and of what it was before. A cluster says the same in CEL; said here in words an author can act on. */
-import { parseCidr } from '../address.ts'
-import type { ErrorDetail } from '../error.ts'
-import { INSTANT_FORM, readInstant } from '../instant.ts'
-import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../limit.ts'
+import { parseCidr } from '../../address.ts'
+import type { ErrorDetail } from '../../error.ts'
+import { INSTANT_FORM, readInstant } from '../../instant.ts'
+import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../../limit.ts'
+import { TEMPLATE_CODE_PATTERN } from '../render-request.ts'
+import type { ApiKeySpec, TemplateSpec, TenantSpec, Written } from '../resource.ts'
 import { ROTATE_ANNOTATION, ROTATE_POINTER } from '../resource.ts'
-import { TEMPLATE_CODE_PATTERN } from './render-request.ts'
-import type { ApiKeySpec, TemplateSpec, TenantSpec, Written } from './resource.ts'
 
 /** The rules a manifest breaks that has passed the schema of its kind. */
 export function brokenRules(written: Written): readonly ErrorDetail[] {

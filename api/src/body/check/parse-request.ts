@@ -4,8 +4,8 @@ import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
-import { parseBody } from '../../body/body.ts'
 import { malformed } from '../../problem.ts'
+import { parseBody } from '../body.ts'
 
 /** Conforms to `renderRequestSchema`. All of it but `data` is small, as its schema bounds it. */
 export interface ParsedRequest extends Omit<RenderRequest, 'data'> {

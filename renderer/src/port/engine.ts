@@ -1,6 +1,7 @@
 /** What a rendering engine is. `react-pdf.ts` and `html.ts` implement it; `worker.ts` drives it. */
-import type { Engine, RenderOptions, Warning } from '@platen/contract/render.ts'
+import type { Warning } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import type { Engine, RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { Presence } from './presence.ts'
 

@@ -3,8 +3,8 @@
  * writer so that no mistake of ours gets in, the reader because it cannot know who wrote.
  */
 import assert from 'node:assert/strict'
-import type { ErrorDetail } from './error.ts'
-import { compileValidator } from './schema/validator.ts'
+import type { ErrorDetail } from '../error.ts'
+import { compileValidator } from './validator.ts'
 
 export interface Codec<T> {
   /** Goes up when what is written is misread by those who know only the version before. Stands beside the record. */

@@ -1,6 +1,6 @@
 /** What is seen of Redis by each process that uses it. */
 import { Gauge } from 'prom-client'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from './metrics.ts'
 
 /** Adds the gauge to what is scraped. `isAway` is asked at each scrape. Once for each `metrics`. */
 export function gaugeRedis({ registry }: Metrics, { isAway }: { isAway: () => boolean }): void {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../brand.ts'
-import { type Kind, resourceReader, SPEC_SCHEMAS } from './resource.ts'
+import type { Json, JsonObject } from '../../brand.ts'
+import { type Kind, SPEC_SCHEMAS } from '../resource.ts'
+import { resourceReader } from './reader.ts'
 
 const read = resourceReader()
 
@@ -104,7 +105,7 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     [
       'storage.prefix',
       ['a/', 'a/B_1.x/', `${'a'.repeat(255)}/`],
-      ['', '/', 'a', '/a/', 'a//b/', '../', 'a/../', './', '.hidden/', 'a b/', `${'a'.repeat(256)}/`],
+      ['', '/', 'a', '/a/', 'a//b/', '../../', 'a/../', '../', '.hidden/', 'a b/', `${'a'.repeat(256)}/`],
     ],
     ['webhooks', [{}], [{ retries: 1 }, null]],
     [

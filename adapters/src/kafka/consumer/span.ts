@@ -1,12 +1,12 @@
 /** Reading the event log from where its reader says: what is at hand of each partition, in one piece with its offsets. */
 import { type Bell, firstOf } from '@platen/contract/bell.ts'
-import type { Codec } from '@platen/contract/codec.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { REPLAY_IDLE_MS } from '@platen/contract/kafka-limit.ts'
 import type { EventSpan, ReplayBegin } from '@platen/contract/port/event-log.ts'
 import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
+import type { Codec } from '@platen/contract/schema/codec.ts'
 import { type KafkaConnection, unavailable } from '../connect.ts'
-import type { ConsumedRecord, GroupConsumer } from '../consumer.ts'
+import type { ConsumedRecord, GroupConsumer } from './consumer.ts'
 
 interface Replay {
   readonly connection: KafkaConnection

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../brand.ts'
-import { type Kind, resourceReader, type Written } from './resource.ts'
-import { brokenChanges } from './resource-rule.ts'
+import type { JsonObject } from '../../brand.ts'
+import { type Kind, type Written } from '../resource.ts'
+import { resourceReader } from './reader.ts'
+import { brokenChanges } from './rule.ts'
 
 const read = resourceReader()
 

@@ -1,7 +1,7 @@
 /** The page a document is printed on: what the options say, as CSS that beats the source's own `@page`. Pure. */
-import type { Orientation, PageSize, RenderOptions, Sides } from '@platen/contract/render.ts'
+import type { Orientation, PageSize, RenderOptions, Sides } from '@platen/contract/render-options.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
-import { roomFault } from '../template/room.ts'
+import { roomFault } from '../room.ts'
 
 interface Size {
   /** Points. */

@@ -1,4 +1,4 @@
-import type { RenderOptions } from '@platen/contract/render.ts'
+import type { RenderOptions } from '@platen/contract/render-options.ts'
 import { describe, expect, test } from 'vitest'
 import { needsSourcePage, pageRules, roomFaultOf, sideMargins } from './paper.ts'
 

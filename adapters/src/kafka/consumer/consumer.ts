@@ -17,10 +17,10 @@ import {
 } from '@platen/contract/kafka-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
-import { groupMember } from './client/member.ts'
-import { type KafkaConnection, unavailable } from './connect.ts'
-import { type Lag, nameOf, type Partition, partitionOf, type StoredRecord } from './partition/partition.ts'
-import { type Watermark, watermark } from './partition/watermark.ts'
+import { groupMember } from '../client/member.ts'
+import { type KafkaConnection, unavailable } from '../connect.ts'
+import { type Lag, nameOf, type Partition, partitionOf, type StoredRecord } from '../partition/partition.ts'
+import { type Watermark, watermark } from '../partition/watermark.ts'
 
 export interface ConsumerSettings {
   /** Full names, prefix and all. Every member of a group has to consume the same topics. */

@@ -1,0 +1,87 @@
+/** Reads the manifests of the four kinds, and of the ConfigMaps and Secrets that may stand beside them. */
+import type { JsonObject } from '../../brand.ts'
+import type { ErrorDetail } from '../../error.ts'
+import { type Kind, SPEC_SCHEMAS, type Written } from '../resource.ts'
+import { compileValidator } from '../validator.ts'
+import { brokenRules } from './rule.ts'
+
+const API_VERSION = 'platen.dev/v1alpha1'
+
+/** Names of Kubernetes' stricter kind, as tenants and namespaces have, and of the other. It checks those of resources by itself. */
+const labelName = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const
+const subdomainName = {
+  type: 'string',
+  maxLength: 253,
+  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+} as const
+
+const strings = { type: 'object', additionalProperties: { type: 'string' } } as const
+
+const clusterMetadata = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name'],
+  properties: { name: labelName, labels: strings, annotations: strings },
+} as const
+
+const namespacedMetadata = {
+  ...clusterMetadata,
+  properties: { ...clusterMetadata.properties, name: subdomainName, namespace: labelName },
+} as const
+
+const SHAPES = {
+  Plan: resourceShape(
+    'Plan',
+    { ...clusterMetadata, properties: { ...clusterMetadata.properties, name: subdomainName } },
+    SPEC_SCHEMAS.Plan,
+  ),
+  Tenant: resourceShape('Tenant', clusterMetadata, SPEC_SCHEMAS.Tenant),
+  Template: resourceShape('Template', namespacedMetadata, SPEC_SCHEMAS.Template),
+  ApiKey: resourceShape('ApiKey', namespacedMetadata, SPEC_SCHEMAS.ApiKey),
+  ConfigMap: coreShape('ConfigMap', { data: strings, binaryData: strings, immutable: { type: 'boolean' } }),
+  Secret: coreShape('Secret', {
+    data: strings,
+    stringData: strings,
+    type: { type: 'string' },
+    immutable: { type: 'boolean' },
+  }),
+} as const satisfies Record<Kind | 'ConfigMap' | 'Secret', object>
+
+function resourceShape(kind: Kind, metadata: object, spec: object): object {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['apiVersion', 'kind', 'metadata', 'spec'],
+    properties: { apiVersion: { enum: [API_VERSION] }, kind: { enum: [kind] }, metadata, spec },
+  }
+}
+
+function coreShape(kind: 'ConfigMap' | 'Secret', fields: object): object {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['apiVersion', 'kind', 'metadata'],
+    properties: { apiVersion: { enum: ['v1'] }, kind: { enum: [kind] }, metadata: namespacedMetadata, ...fields },
+  }
+}
+
+export type ReadResource = (
+  value: JsonObject,
+) => { readonly written: Written } | { readonly faults: readonly ErrorDetail[] }
+
+/** Makes the reader of manifests; the schemas are compiled once, here. Faults carry JSON pointers and never a value. */
+export function resourceReader(): ReadResource {
+  const validators = new Map(Object.entries(SHAPES).map(([kind, shape]) => [kind, compileValidator(shape)]))
+  return (value) => {
+    const kind = value['kind']
+    const validate = typeof kind === 'string' ? validators.get(kind) : undefined
+    if (validate === undefined)
+      return { faults: [{ path: '/kind', message: `must be one of ${[...validators.keys()].join(', ')}` }] }
+    const faults = validate(value)
+    if (faults.length > 0) return { faults }
+    // Its kind's schema has just said so.
+    const written = value as unknown as Written
+    const broken = brokenRules(written)
+    return broken.length > 0 ? { faults: broken } : { written }
+  }
+}
