@@ -1,7 +1,16 @@
 /** The import table, enforced: which module may know which. `shape.test.ts` beside the table judges the files themselves. */
 import { describe, expect, test } from 'vitest'
 import { type Declared, IMPORT_TABLE, judge } from './architecture/import-table.ts'
-import { type Arrow, arrowsOf, findCycle, listFiles, readText, targetOf } from './architecture/source-tree.ts'
+import { entryOf, LAYERS, layerOf } from './architecture/layer.ts'
+import {
+  type Arrow,
+  arrowsOf,
+  entryGraphs,
+  findCycle,
+  listFiles,
+  readText,
+  targetOf,
+} from './architecture/source-tree.ts'
 
 const files = listFiles()
 const workspaces = files.filter((file) => /^[^/]+\/package\.json$/.test(file)).map((file) => file.split('/')[0] ?? '')
@@ -20,13 +29,9 @@ describe('the modules', () => {
     expect(lost.map(({ from, specifier }) => `${from} imports ${specifier}`)).toEqual([])
   })
 
-  test('form no cycle', () => {
-    // Types may refer to each other, as nouns do, and a thread runs on its own; only an import must be evaluated first.
-    const imports = Map.groupBy(
-      arrows.filter(({ kind }) => kind === 'import'),
-      ({ from }) => from,
-    )
-    const targets = (module: string) => (imports.get(module) ?? []).flatMap((arrow) => targetOf(arrow) ?? [])
+  test('form no circle, by types or threads neither', () => {
+    const known = Map.groupBy(arrows, ({ from }) => from)
+    const targets = (module: string) => (known.get(module) ?? []).flatMap((arrow) => targetOf(arrow) ?? [])
     expect(findCycle(new Map(modules.map((module) => [module, targets(module)])))).toBeUndefined()
   })
 
@@ -35,6 +40,47 @@ describe('the modules', () => {
       ({ from }) => !from.endsWith('main.ts') && !modules.some((file) => file.startsWith(from)),
     )
     expect(empty).toEqual([])
+  })
+})
+
+describe('the folders of a package', () => {
+  // Tests stand beside what they test and use what they need of the whole package.
+  const within = arrows.flatMap(({ from, specifier, kind }) => {
+    const to = targetOf({ from, specifier, kind }) ?? ''
+    const isWithin = from.split('/')[0] === to.split('/')[0]
+    return isWithin && from.includes('/src/') && !from.endsWith('.test.ts') ? [{ from, to }] : []
+  })
+
+  test('and the modules beside them know each other in one direction only, on every level', () => {
+    const circles = [...entryGraphs(within).values()].map(findCycle)
+    expect(circles.filter((circle) => circle !== undefined)).toEqual([])
+  })
+
+  test('have no arrow up nor sideways between the layers of the package', () => {
+    const up = within.filter(({ from, to }) => {
+      const [name = ''] = from.split('/')
+      const [entry, known] = [entryOf(from), entryOf(to)]
+      if (entry === known || LAYERS[name] === undefined) return false
+      return (layerOf(name, entry) ?? Number.NaN) >= (layerOf(name, known) ?? Number.NaN)
+    })
+    expect(up).toEqual([])
+  })
+
+  test('are each in one layer, where the package has layers, and no layer has what is not there', () => {
+    for (const [name, rows] of Object.entries(LAYERS)) {
+      const sources = modules.filter((file) => file.startsWith(`${name}/src/`) && !file.endsWith('.test.ts'))
+      expect(rows.flat().toSorted()).toEqual([...new Set(sources.map(entryOf))].toSorted())
+    }
+  })
+
+  test('that know each other are found, a module beside a folder of its name as well', () => {
+    const graphs = entryGraphs([
+      { from: 'a/src/one/b.ts', to: 'a/src/two/c.ts' },
+      { from: 'a/src/two/d.ts', to: 'a/src/one/deep/e.ts' },
+      { from: 'a/src/two/c.ts', to: 'a/src/two.ts' },
+    ])
+    expect([...graphs.values()].map(findCycle)).toEqual([['a/src/one', 'a/src/two', 'a/src/one']])
+    expect(graphs.get('a/src')?.get('a/src/two')).toEqual(['a/src/one', 'a/src/two.ts'])
   })
 })
 

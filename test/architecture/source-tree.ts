@@ -69,7 +69,25 @@ export function targetOf({ from, specifier }: Arrow): string | undefined {
   return scope === '@platen' ? `${workspace}/src/${path.join('/')}` : undefined
 }
 
-/** The first cycle among the modules, as the path that leads back to its start; undefined when there is none. */
+/** What the entries of each folder know of each other, its modules and the folders in it; by the path of the folder. */
+export function entryGraphs(
+  arrows: readonly { readonly from: string; readonly to: string }[],
+): ReadonlyMap<string, ReadonlyMap<string, readonly string[]>> {
+  const graphs = new Map<string, Map<string, string[]>>()
+  for (const { from, to } of arrows) {
+    const [source, target] = [from.split('/'), to.split('/')]
+    const depth = source.findIndex((name, at) => name !== target[at])
+    if (depth < 0) continue
+    const folder = source.slice(0, depth).join('/')
+    const graph = graphs.get(folder) ?? new Map<string, string[]>()
+    graphs.set(folder, graph)
+    const [entry, known] = [source, target].map((path) => path.slice(0, depth + 1).join('/')) as [string, string]
+    graph.set(entry, [...(graph.get(entry) ?? []), known])
+  }
+  return graphs
+}
+
+/** The first cycle in a graph, as the path that leads back to its start; undefined when there is none. */
 export function findCycle(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
   const done = new Set<string>()
   const follow = (module: string, path: readonly string[]): readonly string[] | undefined => {
