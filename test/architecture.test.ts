@@ -84,6 +84,22 @@ describe('the folders of a package', () => {
   })
 })
 
+test('the drawing of the packages has the arrows of their package.json, those to the ground aside', () => {
+  const drawn = [...readText('docs/architecture.md').matchAll(/^  (\w+) --> (\w+)$/gm)].map(
+    ([, from, to]) => `${from} → ${to}`,
+  )
+  const ground = ['contract', 'adapters']
+  const declared = workspaces
+    .filter((name) => name !== 'test')
+    .flatMap((name) =>
+      declaredBy(name).dependencies.flatMap((dependency) => {
+        const target = dependency.replace('@platen/', '')
+        return target === dependency || ground.includes(target) ? [] : [`${name} → ${target}`]
+      }),
+    )
+  expect(drawn.toSorted()).toEqual(declared.toSorted())
+})
+
 describe('the verdict on one arrow', () => {
   const declared: Declared = { dependencies: ['@platen/contract', '@platen/adapters', 'pino', 'fastify'] }
   const rows: readonly [from: string, specifier: string, verdict: string | undefined][] = [
