@@ -4,10 +4,14 @@ import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
+import { EMPTY_FOLDER, type Reader, readFolder } from '@platen/settings/manifest/folder.ts'
+import { openReadAhead, READ_AT_ONCE_CHARS_MAX } from '@platen/settings/manifest/text/read-ahead.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { template as aTemplate, html, manifestOf, plan } from '../fixture/manifests.ts'
 import { until } from '../time/until.ts'
 import { type Folder, letter, letters, makeFolder, PLAN, PLATFORM, TENANT } from './followed-folder.ts'
 
@@ -265,5 +269,50 @@ describe('a tenant', () => {
     ])
     await writeFile(path, '{"Tenant acme": {}}')
     await expect(follow()).rejects.toThrow(`${path} is damaged: restore it from a backup`)
+  })
+})
+
+const LARGE = aTemplate('acme', 'large', {
+  ...html('<p>'),
+  sampleData: { rows: Array.from({ length: READ_AT_ONCE_CHARS_MAX / 4 }, () => ['x']) },
+})
+const BROKEN = aTemplate('acme', 'broken', { html: 'no object' })
+
+/** Counts what is read on this thread. */
+function counted(readAhead?: Reader['readAhead']) {
+  const counts = { here: 0 }
+  const read = resourceReader()
+  const reader: Reader = {
+    read(json) {
+      counts.here++
+      return read(json)
+    },
+    readAhead,
+  }
+  return { counts, reader }
+}
+
+describe('a large change of a file', () => {
+  test('is read in a thread, comes to the same, and is not read again', async () => {
+    await write('all.yaml', manifestOf([LARGE, BROKEN, plan('small', {})]))
+    const plain = await readFolder(dir, EMPTY_FOLDER, counted().reader)
+    const { counts, reader } = counted(openReadAhead(systemClock()))
+    const folder = await readFolder(dir, EMPTY_FOLDER, reader)
+    expect(folder).toEqual(plain)
+    expect([folder.documents.length, folder.faults.length, counts.here]).toEqual([2, 1, 0])
+    await write('all.yaml', manifestOf([LARGE, BROKEN, plan('other', {}), plan('small', {})]))
+    const { documents } = await readFolder(dir, folder, reader)
+    expect([documents.length, counts.here]).toEqual([3, 1])
+  })
+
+  test('that cannot be read in time is a fault of its file, which keeps what it had', async () => {
+    await write('all.yaml', manifestOf([plan('small', {})]))
+    const { reader } = counted(openReadAhead({ timeout: () => AbortSignal.abort() }))
+    const before = await readFolder(dir, EMPTY_FOLDER, reader)
+    await write('all.yaml', manifestOf([LARGE]))
+    await write('other.yaml', manifestOf([plan('other', {})]))
+    const { documents, faults } = await readFolder(dir, before, reader)
+    expect(documents.map(({ place }) => place)).toEqual(['Plan small', 'Plan other'])
+    expect(faults).toEqual([{ file: 'all.yaml', line: 1, column: 1, message: 'cannot be read: it takes too long' }])
   })
 })
