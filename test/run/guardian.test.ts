@@ -11,14 +11,17 @@ import { processesWith } from '../soak/process-tree.ts'
 import { until } from '../time/until.ts'
 import { endRun, RUN_VARIABLE } from './guardian.ts'
 
-/** A run that starts a process in a group of its own, says so, and waits. */
+/** A run that starts two processes in groups of their own, says so, and waits. */
 const RUN = `
   import { spawn } from 'node:child_process'
   import { startGuardian } from ${JSON.stringify(join(import.meta.dirname, 'guardian.ts'))}
   const [run, folder] = process.argv.slice(1)
   startGuardian(run, folder)
   process.env[${JSON.stringify(RUN_VARIABLE)}] = run
-  spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).once('spawn', () => console.log('started'))
+  const apart = { detached: true, stdio: 'ignore' }
+  spawn('sleep', ['600'], apart)
+  // As a browser, which inherits nothing.
+  spawn('sleep', ['601'], { ...apart, env: { HOME: folder + '/profile' } }).once('spawn', () => console.log('started'))
   setInterval(() => undefined, 1000)`
 
 test.for(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
@@ -32,13 +35,11 @@ test.for(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
     })
     const exited = once(child, 'exit')
     await once(createInterface(child.stdout), 'line')
-    expect(processesWith(`${RUN_VARIABLE}=${run}`).map(({ command }) => command.trim())).toEqual(['sleep 600'])
+    const running = () => processesWith(`${RUN_VARIABLE}=${run}`, `=${folder}/`)
+    expect(running().map(({ command }) => command.trim())).toEqual(['sleep 600', 'sleep 601'])
     child.kill(signal)
     await exited
-    const left = async () => ({
-      processes: processesWith(`${RUN_VARIABLE}=${run}`).length,
-      hasFolder: existsSync(folder),
-    })
+    const left = async () => ({ processes: running().length, hasFolder: existsSync(folder) })
     const isGone = ({ processes, hasFolder }: Awaited<ReturnType<typeof left>>) => processes === 0 && !hasFolder
     expect(await until(left, isGone)).toEqual({ processes: 0, hasFolder: false })
   },
@@ -51,6 +52,6 @@ test('what a run has left when it ends is named', async () => {
     async () => processesWith(`${RUN_VARIABLE}=${run}`).length,
     (count) => count === 1,
   )
-  expect((await endRun(run)).map((command) => command.trim())).toEqual(['sleep 600'])
+  expect((await endRun(run, join(tmpdir(), run))).map((command) => command.trim())).toEqual(['sleep 600'])
   expect(processesWith(`${RUN_VARIABLE}=${run}`)).toEqual([])
 })

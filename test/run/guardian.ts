@@ -27,10 +27,12 @@ export function startGuardian(run: string, folder: string): void {
 }
 
 /** Kills the processes of a run until none is left. Resolves to the commands of those it found first. */
-export async function endRun(run: string): Promise<readonly string[]> {
-  const found = processesWith(`${RUN_VARIABLE}=${run}`)
+export async function endRun(run: string, folder: string): Promise<readonly string[]> {
+  // Browsers inherit no variable of ours, but have their home below the folder.
+  const processesOfRun = () => processesWith(`${RUN_VARIABLE}=${run}`, `=${folder}/`)
+  const found = processesOfRun()
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
-    const left = processesWith(`${RUN_VARIABLE}=${run}`)
+    const left = processesOfRun()
     if (left.length === 0) break
     for (const { pid } of left) kill(pid)
     await sleep(LOOK_EVERY_MS)
@@ -50,6 +52,6 @@ if (import.meta.main) {
   const [, , run = '', folder = ''] = process.argv
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)
   for await (const _ of process.stdin);
-  await endRun(run)
+  await endRun(run, folder)
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 }

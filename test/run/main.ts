@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,6 +20,8 @@ import { SummaryReporter } from './summary-reporter.ts'
 
 const INSTALL = join(import.meta.dirname, '../topology/server/install.ts')
 const INTERRUPTED = 130
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const LOSS_LOOK_MS = 1000
 
 // A failed test sets the code by itself.
 process.exitCode ||= await main(process.argv.includes('quick') ? runQuick : runAll)
@@ -28,26 +30,28 @@ type Run = (summary: SummaryReporter, signal: AbortSignal) => Promise<void>
 
 async function main(runTests: Run): Promise<number> {
   const summary = new SummaryReporter({ tellsFiles: true })
-  // Its records have to outlive the folder of the run.
-  summary.onInit()
   const run = randomUUID()
   const folder = mkdtempSync(join(tmpdir(), 'platen-run-'))
   startGuardian(run, folder)
   process.env[RUN_VARIABLE] = run
   process.env['SEED'] = `${SEED}`
   process.stdout.write(`the seed of this run is ${SEED}; SEED=${SEED} makes its choices again\n`)
+  // Its records outlive the files of the tests, and go with the folder.
   process.env['TMPDIR'] = folder
+  summary.onInit()
+  const files = join(folder, 'files')
+  mkdirSync(files)
+  process.env['TMPDIR'] = files
   const stop = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort())
+  for (const name of SIGNALS) process.on(name, () => stop.abort())
+  stop.signal.addEventListener('abort', () => summary.stop('the run was interrupted'))
   try {
     await runTests(summary, stop.signal)
-    for (const command of await endRun(run)) summary.fail(`the run has left a process: ${command}`)
-  } catch (error) {
-    if (!stop.signal.aborted) throw error
-    summary.fail('the run was interrupted')
+    if (!stop.signal.aborted)
+      for (const command of await endRun(run, folder)) summary.fail(`the run has left a process: ${command}`)
   } finally {
-    await endRun(run)
-    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+    await endRun(run, folder)
+    await rm(files, { recursive: true, force: true, maxRetries: 10 })
   }
   return stop.signal.aborted ? INTERRUPTED : 0
 }
@@ -55,6 +59,21 @@ async function main(runTests: Run): Promise<number> {
 async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
   await using servers = await openRunServers()
   process.env[RUN_SERVERS_VARIABLE] = servers.url
+  // Else each test would wait for a server that is gone until its own limit.
+  const lost = new AbortController()
+  const watch = setInterval(() => {
+    if (lost.signal.aborted) return
+    for (const loss of servers.losses()) summary.stop(loss)
+    if (servers.losses().length > 0) lost.abort()
+  }, LOSS_LOOK_MS)
+  try {
+    await runLanes(summary, AbortSignal.any([signal, lost.signal]))
+  } finally {
+    clearInterval(watch)
+  }
+}
+
+async function runLanes(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
   const isBuilt = [...KUBERNETES_SERVERS, ...CHART_SERVERS].every((name) => findBinary(name, process.env) !== undefined)
   const built = isBuilt ? Promise.resolve() : buildKubernetes(signal)
   await Promise.all([
@@ -62,7 +81,6 @@ async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<vo
     runLane(LANES.wait, summary, signal),
     built.then(() => runLane(LANES.kubernetes, summary, signal)),
   ])
-  for (const loss of servers.losses()) summary.fail(loss)
 }
 
 async function runQuick(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
@@ -73,6 +91,7 @@ async function runQuick(summary: SummaryReporter, signal: AbortSignal): Promise<
 /** Runs the files of a lane; resolves when the last has ended, or those under way were ended by the signal. */
 async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal): Promise<void> {
   const { projects, share, files, names, changed } = lane
+  const others = SIGNALS.map((name) => [name, process.listeners(name)] as const)
   const vitest = await createVitest({
     project: [...projects],
     watch: false,
@@ -82,11 +101,14 @@ async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal
     ...(names !== undefined && { testNamePattern: names }),
     ...(changed !== undefined && { changed }),
   })
+  // Vitest's own listeners would end this process before it has told what it knows.
+  for (const [name, before] of others)
+    for (const listener of process.listeners(name)) if (!before.includes(listener)) process.off(name, listener)
   const cancel = () => void vitest.cancelCurrentRun('keyboard-input')
   signal.addEventListener('abort', cancel, { once: true })
   try {
-    signal.throwIfAborted()
-    await vitest.runTestSpecifications(await vitest.getRelevantTestSpecifications(files && [...files]))
+    const specifications = await vitest.getRelevantTestSpecifications(files && [...files])
+    if (!signal.aborted) await vitest.runTestSpecifications(specifications)
   } finally {
     signal.removeEventListener('abort', cancel)
     await vitest.close()

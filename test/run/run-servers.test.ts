@@ -1,5 +1,10 @@
-/** The servers that the tests of a run share, and what the run is told when one of them dies. */
+/** The servers that the tests of a run share, and what the run is told when one of them dies, or is not there. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ROOT } from '../architecture/source-tree.ts'
 import { processes } from '../soak/process-tree.ts'
 import { until } from '../time/until.ts'
 import { hasServer } from '../topology/server/binary.ts'
@@ -23,4 +28,25 @@ test.skipIf(!hasServer('kafka'))('one that dies is told of, with the end of its 
   expect(losses).toEqual([
     expect.stringMatching(/^a shared server ended by itself; the end of its log:\n[^]*Kafka Server started/),
   ])
+})
+
+test.for([
+  ['says so once, and skips what needs them', {}, 0, '0 passed, 0 failed, 6 skipped'],
+  ['fails in CI', { CI: 'true' }, 1, '0 passed, 6 failed'],
+] as const)('a run without servers %s', ([, env, code, sentence]) => {
+  const folder = mkdtempSync(join(tmpdir(), 'platen-bare-'))
+  try {
+    const bin = join(ROOT, 'node_modules/.bin')
+    const { status, stdout, stderr } = spawnSync(join(bin, 'vitest'), ['run', 'conformance/redis-pulse'], {
+      cwd: ROOT,
+      // Nothing is found on this path and in this cache.
+      env: { PATH: bin, XDG_CACHE_HOME: folder, TMPDIR: folder, ...env },
+      encoding: 'utf8',
+    })
+    expect([status, stdout.trimEnd().split('\n').at(-1)]).toEqual([code, sentence])
+    const told = stderr.split('\n').filter((line) => line.startsWith('SKIPPED: there is no redis-server here'))
+    expect(told.length).toBe(code === 0 ? 1 : 0)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

@@ -3,12 +3,17 @@
  * tools that read one line. One reporter may serve several runs of Vitest that are one run to people.
  */
 import { writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { stripVTControlCharacters } from 'node:util'
-import type { Reporter, SerializedError, TestCase, TestModule, TestState, TestSuite } from 'vitest/node'
+import type { Reporter, SerializedError, TestCase, TestModule, TestSuite } from 'vitest/node'
 import { closeRecords, type FileSpan, openRecords, timeReport } from './time-report.ts'
 
 const STDOUT = 1
-const WHY_CHARS = 4000
+const PIPE_POLL_MS = 10
+/** More than the end of the log of a server that died. */
+const WHY_CHARS = 5000
+/** With these, the sentence and what `make` adds, the last fifty lines of a run have what failed and why. */
+const LAST_FAILURES_MAX = 40
 
 export class SummaryReporter implements Reporter {
   readonly #modules: TestModule[] = []
@@ -16,7 +21,11 @@ export class SummaryReporter implements Reporter {
   readonly #spans: FileSpan[] = []
   readonly #faults: string[] = []
   #isInstalled = false
+  /** Was the run ended before it had come to all tests? */
+  #isStopped = false
   readonly #tellsFiles: boolean
+  /** As the runner was told it; `make test` makes a folder below it. */
+  readonly #tmp = tmpdir()
 
   /** `tellsFiles` writes a line for each file that has ended, where no other reporter does. */
   constructor({ tellsFiles = false }: { tellsFiles?: boolean } = {}) {
@@ -39,7 +48,7 @@ export class SummaryReporter implements Reporter {
     const endedAt = performance.now()
     const startedAt = this.#startedAt.get(keyOf(module)) ?? endedAt
     this.#spans.push({ project: module.project.name, file: module.relativeModuleId, startedAt, endedAt })
-    if (this.#tellsFiles) writeSync(STDOUT, `${lineOf(module, endedAt - startedAt)}\n`)
+    if (this.#tellsFiles && !this.#isStopped) print(lineOf(module, endedAt - startedAt))
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
@@ -52,22 +61,60 @@ export class SummaryReporter implements Reporter {
     this.#faults.push(why)
   }
 
+  /** Fails the run for what ends it now: tests that it has not come to count as skipped. */
+  stop(why: string): void {
+    this.fail(why)
+    this.#isStopped = true
+  }
+
   #write(): void {
     const modules = this.#modules
+    const pending = this.#isStopped ? [] : pendingIn(modules)
     const faults = [...this.#faults, ...unequalScenarios(modules).map((name) => `on one topology alone: ${name}`)]
-    const count = countOf(modules, faults.length)
+    const count = countOf(modules, { faults: faults.length, pending: pending.length })
     if (count.failed > 0) process.exitCode ||= 1
-    const failures = [...failuresOf(modules), ...faults.map((fault) => `FAILED: ${inOneLine(fault)}`)]
-    const lines = [...timeReport(this.#spans, closeRecords()), ...failures, sentenceOf(count)]
-    writeSync(STDOUT, `${lines.join('\n')}\n`)
+    // What is no test comes first, as it may be why tests failed.
+    const failures = [...faults.map((fault) => `FAILED: ${inOneLine(fault)}`), ...failuresOf(modules, pending)]
+    const earlier = failures.slice(LAST_FAILURES_MAX)
+    const lines = [
+      ...earlier,
+      ...timeReport(this.#spans, closeRecords()),
+      ...failures.slice(0, LAST_FAILURES_MAX),
+      ...(earlier.length > 0 ? [`and ${earlier.length} more, which stand above the times`] : []),
+      ...(count.failed > 0 ? hintsOf(failures, this.#tmp) : []),
+      sentenceOf(count),
+    ]
+    print(lines.join('\n'))
   }
 }
 
+/** Writes all of it before it returns, as the process may be about to exit: a pipe takes a part where its reader is slow, or nothing yet. */
+function print(lines: string): void {
+  let rest = Buffer.from(`${lines}\n`)
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(STDOUT, rest))
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_POLL_MS)
+    }
+  }
+}
+
+/** What helps to find out why a run failed. */
+function hintsOf(failures: readonly string[], tmp: string): readonly string[] {
+  const seed = process.env['SEED']
+  return [
+    ...(failures.some((failure) => failure.includes('ENOSPC'))
+      ? [`a disk was full; temporary files were below ${tmp}, and TMPDIR names another folder`]
+      : []),
+    ...(seed === undefined ? [] : [`SEED=${seed} makes the choices of this run again`]),
+  ]
+}
+
 /** Each test that failed, and with what: the details stand far above where many failed, and whoever is shown the end alone sees these. */
-function failuresOf(modules: readonly TestModule[]): readonly string[] {
+function failuresOf(modules: readonly TestModule[], pending: readonly TestCase[]): readonly string[] {
   const failed = modules.flatMap((module) => [...module.children.allTests('failed')])
-  const all = modules.flatMap((module) => [...module.children.allTests('pending')])
-  const pending = all.filter((test) => stateOf(test) === 'pending')
   return [
     ...pending.map((test) => `FAILED: ${nameOf(test)}: it never reported back`),
     ...failed.map((test) => `FAILED: ${nameOf(test)}: ${inOneLine(reasonOf(test.result().errors?.[0]))}`),
@@ -139,12 +186,15 @@ function nameOf({ module, fullName }: TestCase): string {
   return `${module.relativeModuleId} > ${fullName}`
 }
 
-/** Vitest leaves a test pending that is in a skipped suite of a skipped suite. */
-function stateOf(test: TestCase): TestState {
-  const { state } = test.result()
+/** Tests that ought to have ended. Vitest leaves a test pending, too, that is in a skipped suite of a skipped suite. */
+function pendingIn(modules: readonly TestModule[]): readonly TestCase[] {
+  return modules.flatMap((module) => [...module.children.allTests('pending')]).filter((test) => !isSkipped(test))
+}
+
+function isSkipped(test: TestCase): boolean {
   for (let each: TestCase | TestSuite = test; ; each = each.parent) {
-    if (state === 'pending' && each.options.mode === 'skip') return 'skipped'
-    if (each.parent.type === 'module') return state
+    if (each.options.mode === 'skip') return true
+    if (each.parent.type === 'module') return false
   }
 }
 
@@ -158,14 +208,17 @@ interface Count {
  * What failed without being a test counts as failed too: a file that did not load, a hook that threw, a test that never reported back,
  * an error nobody caught. Otherwise a suite could vanish and the sentence would still look well.
  */
-function countOf(modules: readonly TestModule[], faults: number): Count {
-  const count = { passed: 0, failed: faults, skipped: 0, pending: 0 }
+function countOf(
+  modules: readonly TestModule[],
+  { faults, pending }: { readonly faults: number; readonly pending: number },
+): Count {
+  const count = { passed: 0, failed: faults + pending, skipped: 0, pending: 0 }
   for (const module of modules) {
-    for (const test of module.children.allTests()) count[stateOf(test)] += 1
+    for (const test of module.children.allTests()) count[test.result().state] += 1
     count.failed += module.errors().length
     for (const suite of module.children.allSuites()) count.failed += suite.errors().length
   }
-  return { ...count, failed: count.failed + count.pending }
+  return { ...count, skipped: count.skipped + count.pending - pending }
 }
 
 /** `12 passed, 0 failed`, and `, 3 skipped` where some were. */

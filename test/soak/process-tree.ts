@@ -29,11 +29,14 @@ export function membersOf(groups: ReadonlySet<number>): readonly TreeProcess[] {
 }
 
 /**
- * Everything that was started with this text in its environment, wherever it hangs in the tree, but for this process itself. By the name
- * of a folder that is all that works in it, browsers included: they have no variable of ours, but a home.
+ * Everything that was started with one of these texts in its environment, wherever it hangs in the tree, but for this process itself. By
+ * the name of a folder that is all that works in it, browsers included: they have no variable of ours, but a home.
  */
-export function processesWith(text: string): readonly TreeProcess[] {
-  return processes().filter(({ pid }) => pid !== process.pid && read(`/proc/${pid}/environ`).includes(text))
+export function processesWith(...texts: readonly string[]): readonly TreeProcess[] {
+  return processes().filter(({ pid }) => {
+    const environment = pid === process.pid ? '' : read(`/proc/${pid}/environ`)
+    return texts.some((text) => environment.includes(text))
+  })
 }
 
 /** Proportional share of the memory of processes, in bytes: what is shared among them counts once. */
