@@ -1,15 +1,30 @@
 /** The client as it is published: compiled, and run by the Node that a caller may have. */
 import { execFile } from 'node:child_process'
-import { access, constants } from 'node:fs/promises'
+import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from '../architecture/source-tree.ts'
 
 const run = promisify(execFile)
 
-/** Compiles the client, as `npm pack` would. It takes less than a second, so nobody need ask whether what is there is old. */
+/**
+ * Compiles the client, as `npm pack` would. It takes less than a second, so nobody need ask whether what is there is old. Each file is
+ * replaced at once, as another test, of this run or of one beside it, may be reading it.
+ */
 export async function buildClient(): Promise<void> {
-  await run('npm', ['run', '--silent', 'build', '--workspace', '@platen/client'], { cwd: ROOT })
+  const dist = join(ROOT, 'client/dist')
+  await mkdir(join(ROOT, 'out'), { recursive: true })
+  const folder = await mkdtemp(join(ROOT, 'out/client-'))
+  try {
+    const build = ['run', '--silent', 'build', '--workspace', '@platen/client', '--', '--outDir', folder]
+    await run('npm', build, { cwd: ROOT })
+    const made = await readdir(folder)
+    await mkdir(dist, { recursive: true })
+    for (const name of made) await rename(join(folder, name), join(dist, name))
+    for (const name of await readdir(dist)) if (!made.includes(name)) await rm(join(dist, name), { recursive: true })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
 /** The Node of this machine, with which it runs npm; the service brings its own. */

@@ -220,7 +220,10 @@ test.for(EACH)('%s without any setting names all that it needs', async (name, { 
 test.for(EACH)(
   '%s starts on a Redis with a password and a Kafka with TLS, and ends with 0',
   async (name, { signal }) => {
-    const child = spawnService({ ...settingsOn(world), ...securedSettings(world) }, [join(ROOT, name, 'src/main.ts')])
+    const child = spawnService(
+      { ...settingsOn(world), ...securedSettings(world) },
+      { program: [join(ROOT, name, 'src/main.ts')] },
+    )
     signal.addEventListener('abort', () => child.kill('SIGKILL'))
     const ended = once(child, 'exit')
     let log = ''
@@ -260,7 +263,7 @@ test('makes its topics as its settings say', async ({ signal }) => {
 })
 
 async function ends(name: Name, settings: Settings, signal: AbortSignal) {
-  const child = spawnService(settings, [join(ROOT, name, 'src/main.ts')])
+  const child = spawnService(settings, { program: [join(ROOT, name, 'src/main.ts')] })
   signal.addEventListener('abort', () => child.kill('SIGKILL'))
   const [err, [code]] = await Promise.all([
     Array.fromAsync(child.stderr),

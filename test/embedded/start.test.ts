@@ -1,6 +1,6 @@
 /** How the service starts, and how it says why it does not. */
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -139,6 +139,8 @@ test('a data folder that was open to others is closed, and the log says so', asy
 test('the first run makes both invoices from the examples and stops cleanly, and so does the second', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'platen-first-run-'))
   try {
+    // It writes to where it is run.
+    await symlink(join(ROOT, 'examples'), join(folder, 'examples'))
     const first = await firstRun(folder)
     const second = await firstRun(folder)
     const key = (await readFile(join(folder, 'keys/team-acme.live-key'), 'utf8')).trim()
@@ -149,7 +151,7 @@ test('the first run makes both invoices from the examples and stops cleanly, and
       expect(out).toContain('curl')
     }
     for (const engine of ['react_pdf', 'html']) {
-      const pdf = await inspectPdf(await readFile(join(ROOT, `out/invoice-${engine}.pdf`)))
+      const pdf = await inspectPdf(await readFile(join(folder, `out/invoice-${engine}.pdf`)))
       expect(pdf.text).toContain('Invoice')
       expect(pdf.fonts.every((font) => font.isEmbedded)).toBe(true)
     }
@@ -158,9 +160,10 @@ test('the first run makes both invoices from the examples and stops cleanly, and
   }
 })
 
-async function firstRun(dataDir: string): Promise<{ code: number; out: string }> {
-  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir }
-  const child = spawnService(settings, [join(ROOT, 'embedded/src/first-run.ts'), '--once', '--data', dataDir])
+async function firstRun(folder: string): Promise<{ code: number; out: string }> {
+  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: folder }
+  const program = [join(ROOT, 'embedded/src/first-run.ts'), '--once', '--data', folder]
+  const child = spawnService(settings, { program, cwd: folder })
   const [out, [code]] = await Promise.all([Array.fromAsync(child.stdout), once(child, 'exit')])
   return { code: Number(code), out: Buffer.concat(out).toString() }
 }

@@ -119,13 +119,16 @@ async function launch(settings: Record<string, string>): Promise<Running> {
 }
 
 /** Starts the service's process and nothing more; for tests of how it refuses to start. */
-export function spawnService(settings: Record<string, string>, program: readonly string[] = [MAIN]) {
+export function spawnService(
+  settings: Record<string, string>,
+  { program = [MAIN], cwd = ROOT }: { readonly program?: readonly string[]; readonly cwd?: string } = {},
+) {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('PLATEN_') && name !== 'NODE_OPTIONS',
   )
   const chromium = process.env['PLATEN_CHROMIUM']
   return spawn(process.execPath, program, {
-    cwd: ROOT,
+    cwd,
     env: {
       ...Object.fromEntries(inherited),
       NODE_OPTIONS: scaledTimeOptions(),

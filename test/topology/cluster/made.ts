@@ -39,7 +39,7 @@ export async function startMade({ what, folder, env = {} }: MadeOptions, signal:
       TMPDIR: folder,
       ...env,
     },
-    [join(ROOT, 'test/topology/cluster/main.ts'), what],
+    { program: [join(ROOT, 'test/topology/cluster/main.ts'), what] },
   )
   const exited = once(child, 'exit').then(([code]) => code as number | null)
   await using stack = new AsyncDisposableStack()

@@ -146,13 +146,19 @@ export function hasServers(names: readonly ServerName[]): boolean {
   return names.filter((name) => !hasServer(name)).length === 0
 }
 
+/** Has the names of servers that are missing as far as a run was told so: processes inherit it, so that each is told of once. */
+const TOLD = 'PLATEN_TEST_TOLD_MISSING'
+
 /**
  * Can the tests of a server run? Where it is missing they are to be skipped, `describe.skipIf(!hasServer('redis'))`, and this says so
- * loudly. In CI it is true whatever is there: starting the server then fails, and with it the run.
+ * loudly, once a run. In CI it is true whatever is there: starting the server then fails, and with it the run.
  */
 export function hasServer(name: ServerName): boolean {
   if (process.env[WITHOUT_SERVERS] !== undefined) return false
   if (findBinary(name, process.env) !== undefined || process.env['CI'] === 'true') return true
+  const told = (process.env[TOLD] ?? '').split(' ')
+  if (told.includes(name)) return false
+  process.env[TOLD] = [...told, name].join(' ')
   const { command } = SERVERS[name]
   process.stderr.write(`SKIPPED: there is no ${command} here, and so no test of ${name}; to get it: make servers\n`)
   return false
