@@ -1,5 +1,5 @@
 /** ApiKeys that are taken, and ApiKeys that are refused. */
-import { CONSTANT, type Row, refused, taken } from './row.ts'
+import { CONSTANT, type Row, refused, refusedFor, taken } from './row.ts'
 
 const tenantRef = { name: 'acme' }
 const key = { tenantRef, secretName: 'ci-key' }
@@ -27,52 +27,6 @@ export const API_KEY_ROWS: readonly Row[] = [
     { field: 'spec', says: 'needs secretName (a key is generated) or sha256 (you bring one), and not both' },
   ),
   refused('without a tenant', { secretName: 'ci-key' }, { field: 'spec.tenantRef', says: 'Required value' }),
-  refused(
-    'of another environment',
-    { ...key, environment: 'prod' },
-    { field: 'spec.environment', says: 'Unsupported value' },
-  ),
-  refused(
-    'with a hash in capitals',
-    { tenantRef, sha256: sha256.toUpperCase() },
-    { field: 'spec.sha256', says: 'should match' },
-  ),
-  refused(
-    'with a hash that is too long',
-    { tenantRef, sha256: `${sha256}0` },
-    { field: 'spec.sha256', says: 'should match' },
-  ),
-  refused(
-    'with a key for a hash',
-    { tenantRef, sha256: `service_live_${'a'.repeat(33)}` },
-    { field: 'spec.sha256', says: 'should match' },
-  ),
-  refused(
-    'with a Secret by no name',
-    { tenantRef, secretName: 'CI key' },
-    { field: 'spec.secretName', says: 'should match' },
-  ),
-  refused('that expires some day', { ...key, expiresAt: 'soon' }, { field: 'spec.expiresAt', says: 'date-time' }),
-  refused(
-    'that expires on a day',
-    { ...key, expiresAt: '2027-01-31' },
-    { field: 'spec.expiresAt', says: 'should match' },
-  ),
-  refused(
-    'that expires on no day',
-    { ...key, expiresAt: '2027-02-30T00:00:00Z' },
-    { field: 'spec.expiresAt', says: 'date-time' },
-  ),
-  refused(
-    'that expires in a leap second',
-    { ...key, expiresAt: '2026-12-31T23:59:60Z' },
-    { field: 'spec.expiresAt', says: 'should match' },
-  ),
-  refused(
-    'that lives on for a month and an hour',
-    { ...key, overlapHours: 721 },
-    { field: 'spec.overlapHours', says: 'less than or equal to 720' },
-  ),
   refused(
     'that goes to another tenant',
     { ...key, tenantRef: { name: 'globex' } },
@@ -111,4 +65,18 @@ export const API_KEY_ROWS: readonly Row[] = [
     before: { tenantRef, sha256 },
   }),
   taken('that is suspended', { ...key, suspended: true, description: 'x', overlapHours: 1 }, { before: key }),
+  ...refusedFor(key, [
+    ['of another environment', 'environment', 'prod', 'Unsupported value'],
+    ['that expires some day', 'expiresAt', 'soon', 'date-time'],
+    ['that expires on a day', 'expiresAt', '2027-01-31', 'should match'],
+    ['that expires on no day', 'expiresAt', '2027-02-30T00:00:00Z', 'date-time'],
+    ['that expires in a leap second', 'expiresAt', '2026-12-31T23:59:60Z', 'should match'],
+    ['that lives on for a month and an hour', 'overlapHours', 721, 'less than or equal to 720'],
+  ]),
+  ...refusedFor({ tenantRef }, [
+    ['with a hash in capitals', 'sha256', sha256.toUpperCase(), 'should match'],
+    ['with a hash that is too long', 'sha256', `${sha256}0`, 'should match'],
+    ['with a key for a hash', 'sha256', `service_live_${'a'.repeat(33)}`, 'should match'],
+    ['with a Secret by no name', 'secretName', 'CI key', 'should match'],
+  ]),
 ]

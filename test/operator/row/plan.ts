@@ -1,5 +1,5 @@
 /** Plans that are taken, and Plans that are refused. */
-import { type Row, refused, taken } from './row.ts'
+import { type Row, refused, refusedFor, taken } from './row.ts'
 
 export const PLAN_ROWS: readonly Row[] = [
   taken('that says nothing', {}),
@@ -22,98 +22,41 @@ export const PLAN_ROWS: readonly Row[] = [
   }),
   taken('with an html rate of nothing and no html', { htmlRateLimitPerMinute: 0 }),
   refused(
-    'with an html rate and no html',
-    { htmlRateLimitPerMinute: 1 },
-    { field: 'spec.htmlRateLimitPerMinute', says: 'needs htmlEngineEnabled: true' },
-  ),
-  refused(
     'with an html rate and html switched off',
     { htmlEngineEnabled: false, htmlRateLimitPerMinute: 1 },
     { field: 'spec.htmlRateLimitPerMinute', says: 'needs htmlEngineEnabled: true' },
   ),
   refused(
-    'with a misspelt limit',
-    { htmlEngineEnable: true },
-    { field: 'spec.htmlEngineEnable', says: 'unknown field' },
-  ),
-  refused(
-    'with a limit in quotes',
-    { retentionDays: '30' },
-    { field: 'spec.retentionDays', says: 'must be of type integer' },
-  ),
-  refused('with half a day', { retentionDays: 0.5 }, { field: 'spec.retentionDays', says: 'must be of type integer' }),
-  refused(
     'with a limit of null',
     { retentionDays: null },
     { field: 'spec.retentionDays', says: 'must be integer', unsaid: 'it takes null for nothing said' },
   ),
-  refused(
-    'with no retention',
-    { retentionDays: 0 },
-    { field: 'spec.retentionDays', says: 'greater than or equal to 1' },
-  ),
-  refused(
-    'with too long a retention',
-    { retentionDays: 3651 },
-    { field: 'spec.retentionDays', says: 'less than or equal to 3650' },
-  ),
-  refused(
-    'with a negative rate',
-    { rateLimitPerMinute: -1 },
-    { field: 'spec.rateLimitPerMinute', says: 'greater than or equal to 0' },
-  ),
-  refused(
-    'with a rate over a million',
-    { syncRateLimitPerMinute: 1_000_001 },
-    { field: 'spec.syncRateLimitPerMinute', says: 'less than or equal to 1000000' },
-  ),
-  refused(
-    'with an async rate over a million',
-    { asyncRateLimitPerMinute: 1_000_001 },
-    { field: 'spec.asyncRateLimitPerMinute', says: 'less than or equal to 1000000' },
-  ),
-  refused(
-    'with a rate of the tenant over a million',
-    { tenantSyncRateLimitPerMinute: 1_000_001 },
-    { field: 'spec.tenantSyncRateLimitPerMinute', says: 'less than or equal to 1000000' },
-  ),
-  refused(
-    'with a negative async rate of the tenant',
-    { tenantAsyncRateLimitPerMinute: -1 },
-    { field: 'spec.tenantAsyncRateLimitPerMinute', says: 'greater than or equal to 0' },
-  ),
-  refused('with no keys', { apiKeysMax: 0 }, { field: 'spec.apiKeysMax', says: 'greater than or equal to 1' }),
-  refused('with too many keys', { apiKeysMax: 1001 }, { field: 'spec.apiKeysMax', says: 'less than or equal to 1000' }),
-  refused(
-    'with free html',
-    { htmlEngineRenderMultiplier: 0 },
-    { field: 'spec.htmlEngineRenderMultiplier', says: 'greater than or equal to 1' },
-  ),
-  refused(
-    'with html too dear',
-    { htmlEngineRenderMultiplier: 1001 },
-    { field: 'spec.htmlEngineRenderMultiplier', says: 'less than or equal to 1000' },
-  ),
-  refused(
-    'with a negative quota',
-    { renderLimitMonthly: -1 },
-    { field: 'spec.renderLimitMonthly', says: 'greater than or equal to 0' },
-  ),
-  refused(
-    'with too long a deadline',
-    { renderTimeoutSeconds: 121 },
-    { field: 'spec.renderTimeoutSeconds', says: 'less than or equal to 120' },
-  ),
-  refused(
-    'with no fair share',
-    { asyncFairShare: 0 },
-    { field: 'spec.asyncFairShare', says: 'greater than or equal to 1' },
-  ),
-  refused(
-    'with html for yes',
-    { htmlEngineEnabled: 'yes' },
-    { field: 'spec.htmlEngineEnabled', says: 'must be of type boolean' },
-  ),
-  refused('with too long a display name', { displayName: 'a'.repeat(501) }, { field: 'spec.displayName', says: '500' }),
   refused('with a name that is none', {}, { field: 'metadata.name', says: 'RFC 1123', metadata: { name: 'A_b' } }),
+  ...refusedFor({}, [
+    ['with an html rate and no html', 'htmlRateLimitPerMinute', 1, 'needs htmlEngineEnabled: true'],
+    ['with a misspelt limit', 'htmlEngineEnable', true, 'unknown field'],
+    ['with a limit in quotes', 'retentionDays', '30', 'must be of type integer'],
+    ['with half a day', 'retentionDays', 0.5, 'must be of type integer'],
+    ['with no retention', 'retentionDays', 0, 'greater than or equal to 1'],
+    ['with too long a retention', 'retentionDays', 3651, 'less than or equal to 3650'],
+    ['with a negative rate', 'rateLimitPerMinute', -1, 'greater than or equal to 0'],
+    ['with a rate over a million', 'syncRateLimitPerMinute', 1_000_001, 'less than or equal to 1000000'],
+    ['with an async rate over a million', 'asyncRateLimitPerMinute', 1_000_001, 'less than or equal to 1000000'],
+    [
+      'with a rate of the tenant over a million',
+      'tenantSyncRateLimitPerMinute',
+      1_000_001,
+      'less than or equal to 1000000',
+    ],
+    ['with a negative async rate of the tenant', 'tenantAsyncRateLimitPerMinute', -1, 'greater than or equal to 0'],
+    ['with no keys', 'apiKeysMax', 0, 'greater than or equal to 1'],
+    ['with too many keys', 'apiKeysMax', 1001, 'less than or equal to 1000'],
+    ['with free html', 'htmlEngineRenderMultiplier', 0, 'greater than or equal to 1'],
+    ['with html too dear', 'htmlEngineRenderMultiplier', 1001, 'less than or equal to 1000'],
+    ['with a negative quota', 'renderLimitMonthly', -1, 'greater than or equal to 0'],
+    ['with too long a deadline', 'renderTimeoutSeconds', 121, 'less than or equal to 120'],
+    ['with no fair share', 'asyncFairShare', 0, 'greater than or equal to 1'],
+    ['with html for yes', 'htmlEngineEnabled', 'yes', 'must be of type boolean'],
+    ['with too long a display name', 'displayName', 'a'.repeat(501), '500'],
+  ]),
 ]

@@ -2,7 +2,7 @@
  * One line of the tables of manifests: what it is about, the spec, and where it is refused by the real API server and by the reader of
  * embedded mode.
  */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
 
 export interface Row {
   readonly about: string
@@ -36,6 +36,17 @@ export function taken(about: string, spec: JsonObject, more: More = {}): Row {
 export function refused(about: string, spec: JsonObject, more: More & Refusal): Row {
   const { before, metadata, ...refusal } = more
   return { about, spec, refused: refusal, ...(before && { before }), ...(metadata && { metadata }) }
+}
+
+/** A field below `spec` that is wrong, as Kubernetes names it, what the first part of it is, what is said, and the field that ours names. */
+type Fault = readonly [about: string, field: string, given: Json, says: string, ours?: string]
+
+/** A spec that is taken, but for one field each. */
+export function refusedFor(spec: JsonObject, faults: readonly Fault[]): readonly Row[] {
+  return faults.map(([about, field, given, says, ours]) => {
+    const refusal = { field: `spec.${field}`, says, ...(ours !== undefined && { ours: `spec.${ours}` }) }
+    return refused(about, { ...spec, [field.replace(/[.[].*/, '')]: given }, refusal)
+  })
 }
 
 export function many<Item>(count: number, item: (at: number) => Item): Item[] {

@@ -1,6 +1,6 @@
 /** Templates that are taken, and Templates that are refused. */
 import type { JsonObject } from '@platen/contract/brand.ts'
-import { CONSTANT, many, type Row, refused, taken } from './row.ts'
+import { CONSTANT, many, type Row, refused, refusedFor, taken } from './row.ts'
 
 const tenantRef = { name: 'acme' }
 const reactPdf = { source: { inline: 'x' } }
@@ -33,53 +33,11 @@ export const TEMPLATE_ROWS: readonly Row[] = [
   refused('without a source', { tenantRef }, { field: 'spec', says: 'needs reactPdf, html or both' }),
   refused('without a tenant', { reactPdf }, { field: 'spec.tenantRef', says: 'Required value' }),
   refused(
-    'of an engine that it has no source for',
-    { ...template, engine: 'html' },
-    { field: 'spec.engine', says: 'names an engine the template has no source for' },
-  ),
-  refused(
     'of the other engine that it has no source for',
     { tenantRef, html, engine: 'react_pdf' },
     { field: 'spec.engine', says: 'names an engine the template has no source for' },
   ),
-  refused(
-    'of an engine that there is not',
-    { ...template, engine: 'latex' },
-    { field: 'spec.engine', says: 'Unsupported value' },
-  ),
-  refused(
-    'with a source that is nowhere',
-    { tenantRef, reactPdf: { source: {} } },
-    { field: 'spec.reactPdf.source', says: 'at least 1 properties' },
-  ),
-  refused(
-    'with a source in two places',
-    { tenantRef, html: { template: { inline: 'x', configMapKeyRef: { name: 'a', key: 'b' } } } },
-    { field: 'spec.html.template', says: 'at most 1' },
-  ),
   taken('with a source of 128 KiB', { tenantRef, reactPdf: { source: { inline: 'a'.repeat(131_072) } } }),
-  refused(
-    'with a source over 128 KiB',
-    { tenantRef, reactPdf: { source: { inline: 'a'.repeat(131_073) } } },
-    { field: 'spec.reactPdf.source.inline', says: '131072' },
-  ),
-  refused(
-    'with an empty source',
-    { tenantRef, reactPdf: { source: { inline: '' } } },
-    { field: 'spec.reactPdf.source.inline', says: 'at least 1 chars' },
-  ),
-  refused(
-    'with a header and no document',
-    { tenantRef, html: { header: { inline: 'x' } } },
-    { field: 'spec.html.template', says: 'Required value' },
-  ),
-  refused(
-    'with a source of an URL',
-    { tenantRef, reactPdf: { source: { url: 'https://a.example' } } },
-    { field: 'spec.reactPdf.source.url', says: 'unknown field' },
-  ),
-  refused('with a code that is none', { ...template, code: 'Invoice' }, { field: 'spec.code', says: 'should match' }),
-  refused('with too long a code', { ...template, code: 'a'.repeat(129) }, { field: 'spec.code', says: '128' }),
   refused('with a name that is no code, and no code', template, {
     field: 'spec.code',
     says: 'is required, as the metadata.name is no template code',
@@ -91,132 +49,14 @@ export const TEMPLATE_ROWS: readonly Row[] = [
     metadata: { name: 'a'.repeat(129) },
   }),
   taken('with a name that is no code, and a code', { ...template, code: 'a' }, { metadata: { name: 'a.b' } }),
-  refused('of no version', { ...template, version: 0 }, { field: 'spec.version', says: 'greater than or equal to 1' }),
-  refused(
-    'with a schema that is no mapping',
-    { ...template, variablesSchema: true },
-    { field: 'spec.variablesSchema', says: 'must be of type object' },
-  ),
-  refused(
-    'with a sample that is no mapping',
-    { ...template, sampleData: [] },
-    { field: 'spec.sampleData', says: 'must be of type object' },
-  ),
   taken('with a page of its own', options({ page_size: { width: 28, height: 14_400 } })),
-  refused('with a page of no such size', options({ page_size: 'A7' }), {
-    field: 'spec.options.page_size',
-    says: 'Unsupported value',
-  }),
-  refused('with a page of one side', options({ page_size: { width: 100 } }), {
-    field: 'spec.options.page_size',
-    says: 'Unsupported value',
-    ours: 'spec.options.page_size.height',
-  }),
-  refused('with a page of three sides', options({ page_size: { width: 100, height: 100, depth: 1 } }), {
-    field: 'spec.options.page_size',
-    says: 'Unsupported value',
-    ours: 'spec.options.page_size.depth',
-  }),
-  refused('with too small a page', options({ page_size: { width: 27, height: 100 } }), {
-    field: 'spec.options.page_size.width',
-    says: 'greater than or equal to 28',
-  }),
-  refused('with a page of a number', options({ page_size: 595 }), {
-    field: 'spec.options.page_size',
-    says: 'Unsupported value',
-  }),
-  refused('with a page that is true', options({ page_size: true }), {
-    field: 'spec.options.page_size',
-    says: 'Unsupported value',
-  }),
-  refused('with a page of a list', options({ page_size: ['A4'] }), {
-    field: 'spec.options.page_size',
-    says: 'Unsupported value',
-  }),
   taken('with a margin of points', options({ margin: 36.5 })),
   taken('with margins at two sides', options({ margin: { top: 0, left: '1.5in' } })),
   taken('with margins at no side', options({ margin: {} })),
-  refused('with a margin without a unit', options({ margin: '12' }), {
-    field: 'spec.options.margin',
-    says: 'should match',
-  }),
-  refused('with a negative margin', options({ margin: -1 }), {
-    field: 'spec.options.margin',
-    says: 'greater than or equal to 0',
-  }),
-  refused('with too large a margin', options({ margin: { top: 14_401 } }), {
-    field: 'spec.options.margin.top',
-    says: 'less than or equal to 14400',
-  }),
-  refused('with a margin at no side there is', options({ margin: { top: 1, inner: 1 } }), {
-    field: 'spec.options.margin',
-    says: 'must validate at least one schema',
-    ours: 'spec.options.margin.inner',
-  }),
-  refused('with a margin that is true', options({ margin: true }), {
-    field: 'spec.options.margin',
-    says: 'must not validate the schema',
-  }),
-  refused('with a margin that is a list', options({ margin: { top: [1] } }), {
-    field: 'spec.options.margin.top',
-    says: 'at most 0 items',
-  }),
-  refused('with a margin in a margin', options({ margin: { top: { top: 1 } } }), {
-    field: 'spec.options.margin.top',
-    says: 'at most 0 items',
-  }),
-  refused('with a file name', options({ filename: 'a.pdf' }), {
-    field: 'spec.options.filename',
-    says: 'unknown field',
-  }),
-  refused('on its side', options({ orientation: 'upright' }), {
-    field: 'spec.options.orientation',
-    says: 'Unsupported value',
-  }),
-  refused(
-    'of a language with an underscore',
-    { ...template, locale: 'pl_PL' },
-    { field: 'spec.locale', says: 'should match' },
-  ),
-  refused(
-    'of a language that there cannot be',
-    { ...template, locale: 'a-b' },
-    { field: 'spec.locale', says: 'should match' },
-  ),
   refused(
     'of a language with the same variant twice',
     { ...template, locale: 'de-1996-1996' },
     { field: 'spec.locale', says: 'is no language tag', unsaid: 'a pattern compares nothing' },
-  ),
-  refused(
-    'with an asset twice',
-    { ...template, assets: [logo, logo] },
-    { field: 'spec.assets[1]', says: 'Duplicate value', ours: 'spec.assets[1].name' },
-  ),
-  refused(
-    'with an asset that is nowhere',
-    { ...template, assets: [{ name: 'a' }] },
-    { field: 'spec.assets[0]', says: 'needs inline or configMapKeyRef, and not both' },
-  ),
-  refused(
-    'with an asset in two places',
-    { ...template, assets: [{ ...logo, configMapKeyRef: { name: 'a', key: 'b' } }] },
-    { field: 'spec.assets[0]', says: 'needs inline or configMapKeyRef, and not both' },
-  ),
-  refused(
-    'with an asset that is no base64',
-    { ...template, assets: [{ name: 'a', inline: 'QU-_' }] },
-    { field: 'spec.assets[0].inline', says: 'should match' },
-  ),
-  refused(
-    'with an asset without a name',
-    { ...template, assets: [{ inline: 'QUJD' }] },
-    { field: 'spec.assets[0].name', says: 'Required value' },
-  ),
-  refused(
-    'with an asset of a path',
-    { ...template, assets: [{ ...logo, name: 'a/b.png' }] },
-    { field: 'spec.assets[0].name', says: 'should match' },
   ),
   taken('with 128 KiB of assets', {
     ...template,
@@ -225,27 +65,6 @@ export const TEMPLATE_ROWS: readonly Row[] = [
       { name: 'b', inline: 'QUJD' },
     ],
   }),
-  refused(
-    'with assets over 128 KiB in all',
-    {
-      ...template,
-      assets: [
-        { name: 'a', inline: 'A'.repeat(131_072) },
-        { name: 'b', inline: 'QUJD' },
-      ],
-    },
-    { field: 'spec.assets', says: 'may have 131072 bytes inline in all: keep them in a ConfigMap' },
-  ),
-  refused(
-    'with 65 assets',
-    { ...template, assets: many(65, (at) => ({ ...logo, name: `a${at}` })) },
-    { field: 'spec.assets', says: 'at most 64 items' },
-  ),
-  refused(
-    'with a font of no asset',
-    { ...template, fonts: [inter] },
-    { field: 'spec.fonts', says: 'names none of the assets', ours: 'spec.fonts[0].asset' },
-  ),
   refused(
     'with a font twice',
     { ...template, assets: [logo], fonts: [inter, { ...inter, weight: 400, style: 'normal' }] },
@@ -260,21 +79,6 @@ export const TEMPLATE_ROWS: readonly Row[] = [
     'with a slanted font',
     { ...template, assets: [logo], fonts: [{ ...inter, style: 'oblique' }] },
     { field: 'spec.fonts[0].style', says: 'Unsupported value' },
-  ),
-  refused(
-    'that fetches of an URL',
-    { ...template, egress: { allowedHosts: ['https://a.example'] } },
-    { field: 'spec.egress.allowedHosts[0]', says: 'should match' },
-  ),
-  refused(
-    'that fetches of a host twice',
-    { ...template, egress: { allowedHosts: ['a.example', 'a.example'] } },
-    { field: 'spec.egress.allowedHosts[1]', says: 'Duplicate value', ours: 'spec.egress.allowedHosts' },
-  ),
-  refused(
-    'that fetches of 33 hosts',
-    { ...template, egress: { allowedHosts: many(33, (at) => `h${at}.example`) } },
-    { field: 'spec.egress.allowedHosts', says: 'at most 32 items' },
   ),
   refused(
     'that goes to another tenant',
@@ -293,4 +97,103 @@ export const TEMPLATE_ROWS: readonly Row[] = [
     says: 'may not go down',
     before: { ...template, version: 2 },
   }),
+  ...refusedFor(template, [
+    ['of an engine that it has no source for', 'engine', 'html', 'names an engine the template has no source for'],
+    ['of an engine that there is not', 'engine', 'latex', 'Unsupported value'],
+    ['with a code that is none', 'code', 'Invoice', 'should match'],
+    ['with too long a code', 'code', 'a'.repeat(129), '128'],
+    ['of no version', 'version', 0, 'greater than or equal to 1'],
+    ['with a schema that is no mapping', 'variablesSchema', true, 'must be of type object'],
+    ['with a sample that is no mapping', 'sampleData', [], 'must be of type object'],
+    ['with a page of no such size', 'options.page_size', { page_size: 'A7' }, 'Unsupported value'],
+    [
+      'with a page of one side',
+      'options.page_size',
+      { page_size: { width: 100 } },
+      'Unsupported value',
+      'options.page_size.height',
+    ],
+    [
+      'with a page of three sides',
+      'options.page_size',
+      { page_size: { width: 100, height: 100, depth: 1 } },
+      'Unsupported value',
+      'options.page_size.depth',
+    ],
+    [
+      'with too small a page',
+      'options.page_size.width',
+      { page_size: { width: 27, height: 100 } },
+      'greater than or equal to 28',
+    ],
+    ['with a page of a number', 'options.page_size', { page_size: 595 }, 'Unsupported value'],
+    ['with a page that is true', 'options.page_size', { page_size: true }, 'Unsupported value'],
+    ['with a page of a list', 'options.page_size', { page_size: ['A4'] }, 'Unsupported value'],
+    ['with a margin without a unit', 'options.margin', { margin: '12' }, 'should match'],
+    ['with a negative margin', 'options.margin', { margin: -1 }, 'greater than or equal to 0'],
+    ['with too large a margin', 'options.margin.top', { margin: { top: 14_401 } }, 'less than or equal to 14400'],
+    [
+      'with a margin at no side there is',
+      'options.margin',
+      { margin: { top: 1, inner: 1 } },
+      'must validate at least one schema',
+      'options.margin.inner',
+    ],
+    ['with a margin that is true', 'options.margin', { margin: true }, 'must not validate the schema'],
+    ['with a margin that is a list', 'options.margin.top', { margin: { top: [1] } }, 'at most 0 items'],
+    ['with a margin in a margin', 'options.margin.top', { margin: { top: { top: 1 } } }, 'at most 0 items'],
+    ['with a file name', 'options.filename', { filename: 'a.pdf' }, 'unknown field'],
+    ['on its side', 'options.orientation', { orientation: 'upright' }, 'Unsupported value'],
+    ['of a language with an underscore', 'locale', 'pl_PL', 'should match'],
+    ['of a language that there cannot be', 'locale', 'a-b', 'should match'],
+    ['with an asset twice', 'assets[1]', [logo, logo], 'Duplicate value', 'assets[1].name'],
+    ['with an asset that is nowhere', 'assets[0]', [{ name: 'a' }], 'needs inline or configMapKeyRef, and not both'],
+    [
+      'with an asset in two places',
+      'assets[0]',
+      [{ ...logo, configMapKeyRef: { name: 'a', key: 'b' } }],
+      'needs inline or configMapKeyRef, and not both',
+    ],
+    ['with an asset that is no base64', 'assets[0].inline', [{ name: 'a', inline: 'QU-_' }], 'should match'],
+    ['with an asset without a name', 'assets[0].name', [{ inline: 'QUJD' }], 'Required value'],
+    ['with an asset of a path', 'assets[0].name', [{ ...logo, name: 'a/b.png' }], 'should match'],
+    [
+      'with assets over 128 KiB in all',
+      'assets',
+      [
+        { name: 'a', inline: 'A'.repeat(131_072) },
+        { name: 'b', inline: 'QUJD' },
+      ],
+      'may have 131072 bytes inline in all: keep them in a ConfigMap',
+    ],
+    ['with 65 assets', 'assets', many(65, (at) => ({ ...logo, name: `a${at}` })), 'at most 64 items'],
+    ['with a font of no asset', 'fonts', [inter], 'names none of the assets', 'fonts[0].asset'],
+    ['that fetches of an URL', 'egress.allowedHosts[0]', { allowedHosts: ['https://a.example'] }, 'should match'],
+    [
+      'that fetches of a host twice',
+      'egress.allowedHosts[1]',
+      { allowedHosts: ['a.example', 'a.example'] },
+      'Duplicate value',
+      'egress.allowedHosts',
+    ],
+    [
+      'that fetches of 33 hosts',
+      'egress.allowedHosts',
+      { allowedHosts: many(33, (at) => `h${at}.example`) },
+      'at most 32 items',
+    ],
+  ]),
+  ...refusedFor({ tenantRef }, [
+    ['with a source that is nowhere', 'reactPdf.source', { source: {} }, 'at least 1 properties'],
+    [
+      'with a source in two places',
+      'html.template',
+      { template: { inline: 'x', configMapKeyRef: { name: 'a', key: 'b' } } },
+      'at most 1',
+    ],
+    ['with a source over 128 KiB', 'reactPdf.source.inline', { source: { inline: 'a'.repeat(131_073) } }, '131072'],
+    ['with an empty source', 'reactPdf.source.inline', { source: { inline: '' } }, 'at least 1 chars'],
+    ['with a header and no document', 'html.template', { header: { inline: 'x' } }, 'Required value'],
+    ['with a source of an URL', 'reactPdf.source.url', { source: { url: 'https://a.example' } }, 'unknown field'],
+  ]),
 ]

@@ -1,5 +1,5 @@
 /** Tenants that are taken, and Tenants that are refused. */
-import { many, type Row, refused, taken } from './row.ts'
+import { many, type Row, refused, refusedFor, taken } from './row.ts'
 
 const planRef = { name: 'starter' }
 const CIDR = 'must be the first address of a block and its prefix length, as 10.0.0.0/8 or fd00::/8'
@@ -34,112 +34,7 @@ export const TENANT_ROWS: readonly Row[] = [
     { planRef: { name: 'starter', namespace: 'a' } },
     { field: 'spec.planRef.namespace', says: 'unknown field' },
   ),
-  refused(
-    'that overrides nothing',
-    { planRef, overrides: {} },
-    { field: 'spec.overrides', says: 'at least 1 properties' },
-  ),
-  refused(
-    'that overrides what is no limit',
-    { planRef, overrides: { displayName: 'a' } },
-    { field: 'spec.overrides.displayName', says: 'unknown field' },
-  ),
-  refused(
-    'that overrides a limit by too much',
-    { planRef, overrides: { renderTimeoutSeconds: 121 } },
-    { field: 'spec.overrides.renderTimeoutSeconds', says: 'less than or equal to 120' },
-  ),
   taken('with 64 namespaces', { planRef, namespaces: many(64, (at) => `n${at}`) }),
-  refused(
-    'with 65 namespaces',
-    { planRef, namespaces: many(65, (at) => `n${at}`) },
-    { field: 'spec.namespaces', says: 'at most 64 items' },
-  ),
-  refused(
-    'with a namespace twice',
-    { planRef, namespaces: ['a', 'b', 'a'] },
-    { field: 'spec.namespaces[2]', says: 'Duplicate value', ours: 'spec.namespaces' },
-  ),
-  refused(
-    'with a namespace that is none',
-    { planRef, namespaces: ['a', 'a.b'] },
-    { field: 'spec.namespaces[1]', says: 'should match' },
-  ),
-  refused(
-    'with too long a namespace',
-    { planRef, namespaces: ['a'.repeat(64)] },
-    { field: 'spec.namespaces[0]', says: '63' },
-  ),
-  refused(
-    'with a bucket too short',
-    { planRef, storage: { bucket: 'ab' } },
-    { field: 'spec.storage.bucket', says: 'should match' },
-  ),
-  refused(
-    'with a prefix that ends in no slash',
-    { planRef, storage: { prefix: 'acme' } },
-    { field: 'spec.storage.prefix', says: 'should match' },
-  ),
-  refused(
-    'with a prefix that climbs',
-    { planRef, storage: { prefix: 'a/../' } },
-    { field: 'spec.storage.prefix', says: 'should match' },
-  ),
-  refused(
-    'with a prefix at the root',
-    { planRef, storage: { prefix: '/' } },
-    { field: 'spec.storage.prefix', says: 'should match' },
-  ),
-  refused(
-    'with too long a prefix',
-    { planRef, storage: { prefix: `${'a'.repeat(256)}/` } },
-    { field: 'spec.storage.prefix', says: '256' },
-  ),
-  refused(
-    'with a receiver that is no block',
-    { planRef, webhooks: { allowCidrs: ['10.0.0.0/8', 'all'] } },
-    { field: 'spec.webhooks.allowCidrs[1]', says: CIDR },
-  ),
-  refused(
-    'with a block that begins in its middle',
-    { planRef, webhooks: { allowCidrs: ['10.0.0.1/8'] } },
-    { field: 'spec.webhooks.allowCidrs[0]', says: CIDR },
-  ),
-  refused(
-    'with a block of IPv6 that begins in its middle',
-    { planRef, webhooks: { allowCidrs: ['fd00::1/64'] } },
-    { field: 'spec.webhooks.allowCidrs[0]', says: CIDR },
-  ),
-  refused(
-    'with an address without a length',
-    { planRef, webhooks: { allowCidrs: ['10.0.0.0'] } },
-    { field: 'spec.webhooks.allowCidrs[0]', says: CIDR },
-  ),
-  refused(
-    'with a length of too many bits',
-    { planRef, webhooks: { allowCidrs: ['10.0.0.0/33'] } },
-    { field: 'spec.webhooks.allowCidrs[0]', says: CIDR },
-  ),
-  refused(
-    'with IPv4 spelt as IPv6',
-    { planRef, webhooks: { allowCidrs: ['::ffff:10.0.0.1/128'] } },
-    { field: 'spec.webhooks.allowCidrs[0]', says: CIDR },
-  ),
-  refused(
-    'with 33 blocks',
-    { planRef, webhooks: { allowCidrs: many(33, (at) => `10.0.${at}.0/24`) } },
-    { field: 'spec.webhooks.allowCidrs', says: 'at most 32 items' },
-  ),
-  refused(
-    'with half a reference to its secret',
-    { planRef, webhookSecretRef: { namespace: 'a', name: 'hook' } },
-    { field: 'spec.webhookSecretRef.key', says: 'Required value' },
-  ),
-  refused(
-    'with another policy',
-    { planRef, deletionPolicy: 'Keep' },
-    { field: 'spec.deletionPolicy', says: 'Unsupported value' },
-  ),
   taken('with a name of 63 characters', { planRef }, { metadata: { name: 'a'.repeat(63) } }),
   refused(
     'with a name of 64 characters',
@@ -167,4 +62,32 @@ export const TENANT_ROWS: readonly Row[] = [
     },
   ),
   taken('that goes to another plan', { planRef: { name: 'other' } }, { before: { planRef } }),
+  ...refusedFor({ planRef }, [
+    ['that overrides nothing', 'overrides', {}, 'at least 1 properties'],
+    ['that overrides what is no limit', 'overrides.displayName', { displayName: 'a' }, 'unknown field'],
+    [
+      'that overrides a limit by too much',
+      'overrides.renderTimeoutSeconds',
+      { renderTimeoutSeconds: 121 },
+      'less than or equal to 120',
+    ],
+    ['with 65 namespaces', 'namespaces', many(65, (at) => `n${at}`), 'at most 64 items'],
+    ['with a namespace twice', 'namespaces[2]', ['a', 'b', 'a'], 'Duplicate value', 'namespaces'],
+    ['with a namespace that is none', 'namespaces[1]', ['a', 'a.b'], 'should match'],
+    ['with too long a namespace', 'namespaces[0]', ['a'.repeat(64)], '63'],
+    ['with a bucket too short', 'storage.bucket', { bucket: 'ab' }, 'should match'],
+    ['with a prefix that ends in no slash', 'storage.prefix', { prefix: 'acme' }, 'should match'],
+    ['with a prefix that climbs', 'storage.prefix', { prefix: 'a/../' }, 'should match'],
+    ['with a prefix at the root', 'storage.prefix', { prefix: '/' }, 'should match'],
+    ['with too long a prefix', 'storage.prefix', { prefix: `${'a'.repeat(256)}/` }, '256'],
+    ['with a receiver that is no block', 'webhooks.allowCidrs[1]', { allowCidrs: ['10.0.0.0/8', 'all'] }, CIDR],
+    ['with a block that begins in its middle', 'webhooks.allowCidrs[0]', { allowCidrs: ['10.0.0.1/8'] }, CIDR],
+    ['with a block of IPv6 that begins in its middle', 'webhooks.allowCidrs[0]', { allowCidrs: ['fd00::1/64'] }, CIDR],
+    ['with an address without a length', 'webhooks.allowCidrs[0]', { allowCidrs: ['10.0.0.0'] }, CIDR],
+    ['with a length of too many bits', 'webhooks.allowCidrs[0]', { allowCidrs: ['10.0.0.0/33'] }, CIDR],
+    ['with IPv4 spelt as IPv6', 'webhooks.allowCidrs[0]', { allowCidrs: ['::ffff:10.0.0.1/128'] }, CIDR],
+    ['with 33 blocks', 'webhooks.allowCidrs', { allowCidrs: many(33, (at) => `10.0.${at}.0/24`) }, 'at most 32 items'],
+    ['with half a reference to its secret', 'webhookSecretRef.key', { namespace: 'a', name: 'hook' }, 'Required value'],
+    ['with another policy', 'deletionPolicy', 'Keep', 'Unsupported value'],
+  ]),
 ]
