@@ -13,6 +13,14 @@ export interface Attack {
   readonly begin: (attacker: Attacker) => Promise<void>
 }
 
+/** Attacks by their names. */
+export function attacksOf(
+  begins: Readonly<Record<string, Attack['begin']>>,
+  { isByResources = false } = {},
+): readonly Attack[] {
+  return Object.entries(begins).map(([name, begin]) => ({ name, begin, ...(isByResources && { isByResources }) }))
+}
+
 export interface Attacker {
   /** Its resources beside those it has always, in place of those before. */
   readonly declare: (...documents: readonly object[]) => Promise<void>

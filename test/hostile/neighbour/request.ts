@@ -1,6 +1,6 @@
 /** Attacks by requests: their bodies, their number, their pace, and what becomes of their answers. */
 import { randomBytes } from 'node:crypto'
-import { ATTACKER_KEYS, type Attack, type Attacker } from './attacker.ts'
+import { ATTACKER_KEYS, type Attack, type Attacker, attacksOf } from './attacker.ts'
 
 const MIB = 1024 * 1024
 /** A body that is just small enough, of so many pieces. */
@@ -37,140 +37,79 @@ function bodies(name: string, make: () => string | Buffer): readonly Attack[] {
   const send = async ({ ask }: Attacker, count: number, headers = {}) => {
     const body = make()
     const init = { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: new Blob([body]) }
-    await Promise.all(Array.from({ length: count }, () => ask('/api/v1/render', init)))
+    await many(count, () => ask('/api/v1/render', init))
   }
-  return [
-    { name: `bodies of ${name}`, begin: (attacker) => send(attacker, 4) },
-    {
-      name: `bodies of ${name}, with an Idempotency-Key`,
-      begin: (attacker) => send(attacker, 2, { 'idempotency-key': 'a' }),
-    },
-  ]
+  return attacksOf({
+    [`bodies of ${name}`]: (attacker) => send(attacker, 4),
+    [`bodies of ${name}, with an Idempotency-Key`]: (attacker) => send(attacker, 2, { 'idempotency-key': 'a' }),
+  })
 }
 
-const many = (count: number, act: (at: number) => Promise<unknown>) =>
-  Promise.all(Array.from({ length: count }, (_, at) => act(at)))
+const many = async (count: number, act: (at: number) => Promise<unknown>) =>
+  void (await Promise.all(Array.from({ length: count }, (_, at) => act(at))))
 
 export const REQUEST_ATTACKS: readonly Attack[] = [
   ...Object.entries(BODIES).flatMap(([name, make]) => bodies(name, make)),
-  {
-    name: 'a thousand requests that are refused',
-    begin: async ({ render }) => void (await many(1000, () => render({ template: 'nothing' }))),
-  },
-  {
-    name: 'a thousand questions for a render',
-    begin: async ({ ask }) => void (await many(1000, () => ask('/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R'))),
-  },
-  {
-    name: 'a thousand lists of templates',
-    begin: async ({ ask }) => void (await many(1000, () => ask('/api/v1/templates?limit=100'))),
-  },
-  {
-    name: 'a thousand wrong keys',
-    begin: async ({ ask }) =>
-      void (await many(1000, (at) =>
-        ask('/api/v1/templates', { headers: { authorization: `Bearer service_live_${at}` } }),
-      )),
-  },
-  {
-    name: 'a thousand paths of nobody',
-    begin: async ({ ask }) => void (await many(1000, (at) => ask(`/nothing/${at}`))),
-  },
-  {
-    name: 'two hundred async renders',
-    begin: async ({ submit }) => void (await many(200, () => submit({ template: 'plain' }))),
-  },
-  {
-    name: 'two hundred renders by as many keys as it has',
-    begin: async ({ render }) =>
-      void (await many(200, (at) =>
+  ...attacksOf({
+    'a thousand requests that are refused': ({ render }) => many(1000, () => render({ template: 'nothing' })),
+    'a thousand questions for a render': ({ ask }) =>
+      many(1000, () => ask('/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R')),
+    'a thousand lists of templates': ({ ask }) => many(1000, () => ask('/api/v1/templates?limit=100')),
+    'a thousand wrong keys': ({ ask }) =>
+      many(1000, (at) => ask('/api/v1/templates', { headers: { authorization: `Bearer service_live_${at}` } })),
+    'a thousand paths of nobody': ({ ask }) => many(1000, (at) => ask(`/nothing/${at}`)),
+    'two hundred async renders': ({ submit }) => many(200, () => submit({ template: 'plain' })),
+    'two hundred renders by as many keys as it has': ({ render }) =>
+      many(200, (at) =>
         render({ template: 'plain', mode: 'async' }, { key: ATTACKER_KEYS[at % ATTACKER_KEYS.length] ?? '' }),
-      )),
-  },
-  {
-    name: 'forty sync renders',
-    begin: async ({ render }) => void (await many(40, () => render({ template: 'plain' }))),
-  },
-  {
-    name: 'forty html renders',
-    begin: async ({ render }) => void (await many(40, () => render({ template: 'page', engine: 'html' }))),
-  },
-  {
-    name: 'long documents',
-    begin: async ({ render }) =>
-      void (await many(4, () =>
-        render({ template: 'rows', data: { rows: Array.from({ length: 5000 }, (_, at) => `row ${at}`) } }),
-      )),
-  },
-  {
-    name: 'the same request, again and again',
-    async begin({ ask }) {
-      const init = { method: 'POST', headers: { ...JSON_TYPE, 'idempotency-key': 'again' }, body: requestOf('{}') }
-      await many(300, () => ask('/api/v1/render', init))
+      ),
+    'forty sync renders': ({ render }) => many(40, () => render({ template: 'plain' })),
+    'forty html renders': ({ render }) => many(40, () => render({ template: 'page', engine: 'html' })),
+    'long documents': ({ render }) => {
+      const rows = Array.from({ length: 5000 }, (_, at) => `row ${at}`)
+      return many(4, () => render({ template: 'rows', data: { rows } }))
     },
-  },
-  {
-    name: 'webhooks to somebody who never answers',
-    begin: async ({ submit }) =>
-      void (await many(30, () => submit({ template: 'plain', webhook_url: 'https://192.0.2.1/never' }))),
-  },
-  {
-    name: 'webhooks to somebody who is not there',
-    begin: async ({ submit }) =>
-      void (await many(30, (at) => submit({ template: 'plain', webhook_url: `https://nobody-${at}.invalid/` }))),
-  },
+    'the same request, again and again': ({ ask }) => {
+      const init = { method: 'POST', headers: { ...JSON_TYPE, 'idempotency-key': 'again' }, body: requestOf('{}') }
+      return many(300, () => ask('/api/v1/render', init))
+    },
+    'webhooks to somebody who never answers': ({ submit }) =>
+      many(30, () => submit({ template: 'plain', webhook_url: 'https://192.0.2.1/never' })),
+    'webhooks to somebody who is not there': ({ submit }) =>
+      many(30, (at) => submit({ template: 'plain', webhook_url: `https://nobody-${at}.invalid/` })),
+  }),
 ]
 
-export const CONNECTION_ATTACKS: readonly Attack[] = [
-  {
-    name: 'requests that never end',
-    async begin({ open, head }) {
-      // What room is left beside the large ones is for the small ones.
-      for (const bytes of [10 * MIB, MIB, 2 ** 15, 2 ** 10, 100])
-        for (let count = 0; count < 40; count++)
-          open(`${head('Content-Type: application/json', `Content-Length: ${bytes}`)}\r\n{"template":"`)
-    },
+/** The head of a request for a render, of a body of so many bytes. */
+const headOf = ({ head }: Attacker, bytes: number) => head('Content-Type: application/json', `Content-Length: ${bytes}`)
+
+export const CONNECTION_ATTACKS: readonly Attack[] = attacksOf({
+  async 'requests that never end'(attacker) {
+    // What room is left beside the large ones is for the small ones.
+    for (const bytes of [10 * MIB, MIB, 2 ** 15, 2 ** 10, 100])
+      for (let count = 0; count < 40; count++) attacker.open(`${headOf(attacker, bytes)}\r\n{"template":"`)
   },
-  {
-    name: 'headers that never end',
-    async begin({ open, head }) {
-      for (let count = 0; count < 300; count++) open(head('X-A: b'))
-    },
+  async 'headers that never end'({ open, head }) {
+    for (let count = 0; count < 300; count++) open(head('X-A: b'))
   },
-  {
-    name: 'connections that say nothing',
-    async begin({ open }) {
-      for (let count = 0; count < 500; count++) open('')
-    },
+  async 'connections that say nothing'({ open }) {
+    for (let count = 0; count < 500; count++) open('')
   },
-  {
-    name: 'bodies in pieces of a byte',
-    async begin({ open, head }) {
-      const pieces = '1\r\nx\r\n'.repeat(200_000)
-      for (let count = 0; count < 4; count++)
-        open(`${head('Content-Type: application/json', 'Transfer-Encoding: chunked')}\r\n${pieces}`)
-    },
+  async 'bodies in pieces of a byte'({ open, head }) {
+    const pieces = '1\r\nx\r\n'.repeat(200_000)
+    for (let count = 0; count < 4; count++)
+      open(`${head('Content-Type: application/json', 'Transfer-Encoding: chunked')}\r\n${pieces}`)
   },
-  {
-    name: 'answers that nobody reads',
-    async begin({ open, head }) {
-      const body = requestOf('{}').replace('"async"', '"sync"')
-      for (let count = 0; count < 30; count++)
-        open(`${head('Content-Type: application/json', `Content-Length: ${body.length}`)}\r\n${body}`).pause()
-    },
+  async 'answers that nobody reads'(attacker) {
+    const body = requestOf('{}').replace('"async"', '"sync"')
+    for (let count = 0; count < 30; count++) attacker.open(`${headOf(attacker, body.length)}\r\n${body}`).pause()
   },
-  {
-    name: 'requests one after the other without a look at the answers',
-    async begin({ open, head }) {
-      const body = '{"template":"nothing","data":{}}'
-      const one = `${head('Content-Type: application/json', `Content-Length: ${body.length}`)}\r\n${body}`
-      for (let count = 0; count < 5; count++) open(one.repeat(500)).pause()
-    },
+  async 'requests one after the other without a look at the answers'(attacker) {
+    const body = '{"template":"nothing","data":{}}'
+    const one = `${headOf(attacker, body.length)}\r\n${body}`
+    for (let count = 0; count < 5; count++) attacker.open(one.repeat(500)).pause()
   },
-  {
-    name: 'bytes that are no HTTP',
-    async begin({ open }) {
-      for (let count = 0; count < 500; count++) open(randomBytes(1000))
-    },
+  async 'bytes that are no HTTP'({ open }) {
+    for (let count = 0; count < 500; count++) open(randomBytes(1000))
   },
-]
+})

@@ -1,6 +1,6 @@
 /** Attacks by templates, schemas and other resources: what they cost where they are checked, and where they are rendered. */
 import { html, liveKey, template, tenant, tsx } from '../../fixture/manifests.ts'
-import { type Attack, NEIGHBOUR_LIVE } from './attacker.ts'
+import { type Attack, attacksOf, NEIGHBOUR_LIVE } from './attacker.ts'
 
 /** Statements that do not end by themselves, or not soon. */
 const LOOPS: Readonly<Record<string, string>> = {
@@ -80,17 +80,11 @@ export const TEMPLATES: Readonly<Record<string, object>> = {
 /** Renders of one template: some that wait, some that are left, some that nobody waits for. */
 function renders(name: string, code: string, engine?: 'html'): readonly Attack[] {
   const body = { template: code, data: { isOn: true }, ...(engine && { engine }) }
-  return [
-    {
-      name: `renders of ${name}`,
-      begin: async ({ render }) => void (await Promise.all([1, 2].map(() => render(body)))),
-    },
-    {
-      name: `renders of ${name}, left`,
-      begin: async ({ render }) =>
-        void (await Promise.all([100, 400, 700].map((leavesMs) => render(body, { leavesMs })))),
-    },
-  ]
+  return attacksOf({
+    [`renders of ${name}`]: async ({ render }) => void (await Promise.all([1, 2].map(() => render(body)))),
+    [`renders of ${name}, left`]: async ({ render }) =>
+      void (await Promise.all([100, 400, 700].map((leavesMs) => render(body, { leavesMs })))),
+  })
 }
 
 const published = (name: string, spec: object, count = 5): Attack => ({
@@ -156,42 +150,27 @@ export const SOURCE_ATTACKS: readonly Attack[] = [
   published('sample data of a megabyte', { ...html('a'), sampleData: { a: times(100_000, () => 'x') } }),
   published('templates without a source', {}),
   published('hundreds of fonts', { ...html('a'), fonts: times(64, (at) => ({ family: `f${at}`, asset: 'none' })) }),
-  {
-    name: 'keys by the hundred',
-    isByResources: true,
-    begin: ({ declare }) => declare(...times(300, (at) => liveKey('attacker', `k${at}`, `k${at}`))),
-  },
-  {
-    name: "somebody else's key, declared as its own",
-    isByResources: true,
-    begin: ({ declare }) => declare(liveKey('attacker', NEIGHBOUR_LIVE, 'taken')),
-  },
-  {
-    name: 'resources of nobody',
-    isByResources: true,
-    begin: ({ declare }) =>
-      declare(
-        ...times(50, (at) => template('nobody', `t${at}`, inComponent('while (true);'))),
-        tenant('nowhere', 'none'),
-      ),
-  },
-  {
-    name: 'resources that come and go',
-    isByResources: true,
-    async begin({ declare }) {
-      for (const count of [10, 0, 20, 0, 30])
-        await declare(...times(count, (at) => template('attacker', `r${at}`, inComponent('while (true);'))))
-    },
-  },
-  {
-    name: 'resources that are made anew without end',
-    isByResources: true,
-    begin: ({ declare, endlessly }) =>
-      endlessly((time) =>
-        declare(
-          ...times(20, (at) => template('attacker', `n${at}-${time}`, inComponent('while (true);'))),
-          ...times(20, (at) => liveKey('attacker', `n${at}-${time}`, `n${at}`)),
+  ...attacksOf(
+    {
+      'keys by the hundred': ({ declare }) => declare(...times(300, (at) => liveKey('attacker', `k${at}`, `k${at}`))),
+      "somebody else's key, declared as its own": ({ declare }) =>
+        declare(liveKey('attacker', NEIGHBOUR_LIVE, 'taken')),
+      'resources of nobody': ({ declare }) => {
+        const templates = times(50, (at) => template('nobody', `t${at}`, inComponent('while (true);')))
+        return declare(...templates, tenant('nowhere', 'none'))
+      },
+      async 'resources that come and go'({ declare }) {
+        for (const count of [10, 0, 20, 0, 30])
+          await declare(...times(count, (at) => template('attacker', `r${at}`, inComponent('while (true);'))))
+      },
+      'resources that are made anew without end': ({ declare, endlessly }) =>
+        endlessly((time) =>
+          declare(
+            ...times(20, (at) => template('attacker', `n${at}-${time}`, inComponent('while (true);'))),
+            ...times(20, (at) => liveKey('attacker', `n${at}-${time}`, `n${at}`)),
+          ),
         ),
-      ),
-  },
+    },
+    { isByResources: true },
+  ),
 ]
