@@ -59,7 +59,7 @@ function panelOf({ title, description, unit, queries }: Panel, index: number): u
     gridPos: { x: (index % 2) * WIDTH, y: Math.floor(index / 2) * HEIGHT, w: WIDTH, h: HEIGHT },
     fieldConfig: { defaults: { unit, min: 0, custom: { fillOpacity: 8, showPoints: 'never' } }, overrides: [] },
     options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
-    targets: queries.map(({ expr, legend }, number) => ({
+    targets: Object.entries(queries).map(([legend, expr], number) => ({
       refId: `q${number + 1}`,
       datasource: SOURCE,
       expr,
@@ -83,7 +83,7 @@ function asked(expr: string): string {
 
 const queries = Object.values(DASHBOARDS).flatMap(({ panels }) =>
   panels.flatMap((panel) =>
-    panel.queries.map(({ expr }, index) => [`${panel.title}, ${index + 1}`, asked(expr)] as const),
+    Object.values(panel.queries).map((expr, index) => [`${panel.title}, ${index + 1}`, asked(expr)] as const),
   ),
 )
 

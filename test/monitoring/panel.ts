@@ -5,7 +5,8 @@ export interface Panel {
   readonly description: string
   /** Of Grafana: https://github.com/grafana/grafana/blob/main/packages/grafana-data/src/valueFormats/categories.ts lists them. */
   readonly unit: 'reqps' | 'percentunit' | 's' | 'short' | 'cps' | 'dateTimeFromNow'
-  readonly queries: readonly { readonly expr: string; readonly legend: string }[]
+  /** By their legends. */
+  readonly queries: Readonly<Record<string, string>>
 }
 
 export interface Dashboard {
@@ -27,44 +28,32 @@ const CALLERS: readonly Panel[] = [
     title: 'Requests',
     description: 'Answers of the API by their class, without probes. 5xx has failing templates in it, too.',
     unit: 'reqps',
-    queries: [
-      {
-        expr: `sum by (status) (rate(platen_http_requests_total{${IN},route=~"/api/.+"}${RATE}))`,
-        legend: '{{status}}',
-      },
-    ],
+    queries: { '{{status}}': `sum by (status) (rate(platen_http_requests_total{${IN},route=~"/api/.+"}${RATE}))` },
   },
   {
     title: 'Requests that fail by the service',
     description:
       'The share of requests that is answered 500 or 503 by a fault of ours: what callers may reproach us with.',
     unit: 'percentunit',
-    queries: [
-      {
-        expr: `sum(rate(platen_requests_refused_total{${IN},fault="operator"}${RATE})) / sum(rate(platen_http_requests_total{${IN},route=~"/api/.+"}${RATE}))`,
-        legend: 'of all',
-      },
-    ],
+    queries: {
+      'of all': `sum(rate(platen_requests_refused_total{${IN},fault="operator"}${RATE})) / sum(rate(platen_http_requests_total{${IN},route=~"/api/.+"}${RATE}))`,
+    },
   },
   {
     title: 'Refusals by code',
     description: 'Answers that were refusals. docs/errors.md says what each code means and who can mend it.',
     unit: 'reqps',
-    queries: [
-      {
-        expr: `sum by (code, fault) (rate(platen_requests_refused_total{${IN}}${RATE})) > 0 or sum by (code, fault) (rate(platen_requests_refused_total{${IN},code="RENDER_UNAVAILABLE"}${RATE}))`,
-        legend: '{{code}} ({{fault}})',
-      },
-    ],
+    queries: {
+      '{{code}} ({{fault}})': `sum by (code, fault) (rate(platen_requests_refused_total{${IN}}${RATE})) > 0 or sum by (code, fault) (rate(platen_requests_refused_total{${IN},code="RENDER_UNAVAILABLE"}${RATE}))`,
+    },
   },
   {
     title: 'Wait of sync callers',
     description: 'From the queue to the answer. After ten seconds without a renderer the answer is 503.',
     unit: 's',
-    queries: ['0.5', '0.95', '0.99'].map((of) => ({
-      expr: quantile(of, 'platen_sync_wait_seconds'),
-      legend: `quantile ${of}`,
-    })),
+    queries: Object.fromEntries(
+      ['0.5', '0.95', '0.99'].map((of) => [`quantile ${of}`, quantile(of, 'platen_sync_wait_seconds')]),
+    ),
   },
 ]
 
@@ -74,68 +63,52 @@ const QUEUE: readonly Panel[] = [
     description:
       'How long ago the oldest render was accepted that is not done. It rises by a second each second where nothing is done.',
     unit: 's',
-    queries: [
-      {
-        expr: `max by (engine, lane) (platen_queue_oldest_seconds{${IN}})`,
-        legend: '{{engine}} {{lane}}',
-      },
-    ],
+    queries: { '{{engine}} {{lane}}': `max by (engine, lane) (platen_queue_oldest_seconds{${IN}})` },
   },
   {
     title: 'Renders that wait',
     description: 'Accepted and not done, by line: what renderers are scaled by.',
     unit: 'short',
-    queries: [{ expr: `max by (engine, lane) (platen_queue_lag_renders{${IN}})`, legend: '{{engine}} {{lane}}' }],
+    queries: { '{{engine}} {{lane}}': `max by (engine, lane) (platen_queue_lag_renders{${IN}})` },
   },
   {
     title: 'Slots busy',
     description:
       'Of the slots of all renderers. One of each renderer is for sync renders alone, so async load leaves it free.',
     unit: 'short',
-    queries: [
-      { expr: `sum by (engine) (platen_slots_busy{${IN}})`, legend: '{{engine}} busy' },
-      { expr: `sum by (engine) (platen_slots{${IN}})`, legend: '{{engine}} there' },
-    ],
+    queries: {
+      '{{engine}} busy': `sum by (engine) (platen_slots_busy{${IN}})`,
+      '{{engine}} there': `sum by (engine) (platen_slots{${IN}})`,
+    },
   },
   {
     title: 'Renders ended by outcome',
     description: '`internal` and `expired` are faults of ours; the others are of templates, data or callers.',
     unit: 'cps',
-    queries: [
-      {
-        expr: `sum by (outcome) (rate(platen_renders_ended_total{${IN}}${RATE}))`,
-        legend: '{{outcome}}',
-      },
-    ],
+    queries: { '{{outcome}}': `sum by (outcome) (rate(platen_renders_ended_total{${IN}}${RATE}))` },
   },
   {
     title: 'Time of a render',
     description: 'The 95th percentile of the last attempt, without waiting.',
     unit: 's',
-    queries: [{ expr: quantile('0.95', 'platen_render_duration_seconds', ', engine'), legend: '{{engine}}' }],
+    queries: { '{{engine}}': quantile('0.95', 'platen_render_duration_seconds', ', engine') },
   },
   {
     title: 'Memory of renderers',
     description:
       'The share of its limit that a container uses and cannot give back, browsers included. At 100 % it is killed.',
     unit: 'percentunit',
-    queries: [
-      {
-        expr: `platen_memory_used_bytes{${IN}} / platen_memory_limit_bytes{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN},deployable="renderer"}`,
-        legend: '{{instance}}',
-      },
-    ],
+    queries: {
+      '{{instance}}': `platen_memory_used_bytes{${IN}} / platen_memory_limit_bytes{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN},deployable="renderer"}`,
+    },
   },
   {
     title: 'Event loop held',
     description: 'The longest time in the last minutes for which a process answered nobody.',
     unit: 's',
-    queries: [
-      {
-        expr: `platen_event_loop_delay_max_seconds{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN}}`,
-        legend: '{{deployable}} {{instance}}',
-      },
-    ],
+    queries: {
+      '{{deployable}} {{instance}}': `platen_event_loop_delay_max_seconds{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN}}`,
+    },
   },
 ]
 
@@ -144,33 +117,24 @@ const AFTERWARDS: readonly Panel[] = [
     title: 'Webhook calls by result',
     description: '`ok` is a receiver that took it. All others are tried again by the schedule.',
     unit: 'cps',
-    queries: [{ expr: `sum by (result) (rate(platen_webhook_attempts_total{${IN}}${RATE}))`, legend: '{{result}}' }],
+    queries: { '{{result}}': `sum by (result) (rate(platen_webhook_attempts_total{${IN}}${RATE}))` },
   },
   {
     title: 'Deliveries given up or put off',
     description:
       'Given up after all attempts, put off for want of a secret or of room, or put aside as nobody can read it.',
     unit: 'cps',
-    queries: [
-      {
-        expr: `sum by (status) (rate(platen_webhook_deliveries_ended_total{${IN},status=~"exhausted|gone|blocked"}${RATE}))`,
-        legend: '{{status}}',
-      },
-      {
-        expr: `sum by (reason) (rate(platen_webhook_deferrals_total{${IN}}${RATE}))`,
-        legend: 'put off: {{reason}}',
-      },
-      {
-        expr: `sum by (record) (rate(platen_webhook_dead_letters_total{${IN}}${RATE}))`,
-        legend: 'put aside: {{record}}',
-      },
-    ],
+    queries: {
+      '{{status}}': `sum by (status) (rate(platen_webhook_deliveries_ended_total{${IN},status=~"exhausted|gone|blocked"}${RATE}))`,
+      'put off: {{reason}}': `sum by (reason) (rate(platen_webhook_deferrals_total{${IN}}${RATE}))`,
+      'put aside: {{record}}': `sum by (record) (rate(platen_webhook_dead_letters_total{${IN}}${RATE}))`,
+    },
   },
   {
     title: 'Events not in Redis yet',
     description: 'Until they are, quotas are looked at without what was charged last.',
     unit: 'short',
-    queries: [{ expr: `sum(platen_projection_lag_events{${IN}})`, legend: 'events' }],
+    queries: { events: `sum(platen_projection_lag_events{${IN}})` },
   },
 ]
 
@@ -179,52 +143,43 @@ const SETTINGS: readonly Panel[] = [
     title: 'Operators that lead',
     description: 'One. At 0 nothing that is declared comes into force.',
     unit: 'short',
-    queries: [{ expr: `sum by (namespace) (leader_election_master_status{${IN}})`, legend: '{{namespace}}' }],
+    queries: { '{{namespace}}': `sum by (namespace) (leader_election_master_status{${IN}})` },
   },
   {
     title: 'Age of settings',
     description: 'How long ago each API process last knew its settings to be those published.',
     unit: 's',
-    queries: [{ expr: `platen_directory_age_seconds{${IN}}`, legend: '{{instance}}' }],
+    queries: { '{{instance}}': `platen_directory_age_seconds{${IN}}` },
   },
   {
     title: 'Reconciles that fail',
     description: 'By controller, and what somebody else had changed and was put right.',
     unit: 'cps',
-    queries: [
-      {
-        expr: `sum by (controller) (rate(controller_runtime_reconcile_errors_total{${IN}}${RATE}))`,
-        legend: '{{controller}}',
-      },
-      { expr: `sum by (kind) (rate(platen_operator_repairs_total{${IN}}${RATE}))`, legend: 'put right: {{kind}}' },
-    ],
+    queries: {
+      '{{controller}}': `sum by (controller) (rate(controller_runtime_reconcile_errors_total{${IN}}${RATE}))`,
+      'put right: {{kind}}': `sum by (kind) (rate(platen_operator_repairs_total{${IN}}${RATE}))`,
+    },
   },
   {
     title: 'Resources that wait',
     description: 'Keys that wait for a worker of the operator; it should come down to 0.',
     unit: 'short',
-    queries: [{ expr: `sum by (name) (workqueue_depth{${IN}})`, legend: '{{name}}' }],
+    queries: { '{{name}}': `sum by (name) (workqueue_depth{${IN}})` },
   },
   {
     title: 'Redis',
     description: 'Processes that reach Redis, of those that use it.',
     unit: 'short',
-    queries: [
-      { expr: `sum(platen_redis_up{${IN}})`, legend: 'reach it' },
-      { expr: `count(platen_redis_up{${IN}})`, legend: 'use it' },
-    ],
+    queries: { 'reach it': `sum(platen_redis_up{${IN}})`, 'use it': `count(platen_redis_up{${IN}})` },
   },
   {
     title: 'What expires',
     description: 'How long the certificates of CA files have, and how many ApiKeys expire within a week.',
     unit: 'short',
-    queries: [
-      {
-        expr: `(min by (vouches_for) (platen_certificate_expiry_timestamp_seconds{${IN}}) - time()) / 86400`,
-        legend: 'days of the CA file for {{vouches_for}}',
-      },
-      { expr: `max(platen_api_keys_expiring{${IN}})`, legend: 'ApiKeys' },
-    ],
+    queries: {
+      'days of the CA file for {{vouches_for}}': `(min by (vouches_for) (platen_certificate_expiry_timestamp_seconds{${IN}}) - time()) / 86400`,
+      ApiKeys: `max(platen_api_keys_expiring{${IN}})`,
+    },
   },
 ]
 
@@ -238,43 +193,35 @@ const TENANTS: readonly Panel[] = [
     title: 'Renders by tenant',
     description: 'Live renders that came to their end, whatever end.',
     unit: 'cps',
-    queries: [{ expr: `sum by (tenant) (rate(${RENDERS}{${LIVE}}${RATE}))`, legend: '{{tenant}}' }],
+    queries: { '{{tenant}}': `sum by (tenant) (rate(${RENDERS}{${LIVE}}${RATE}))` },
   },
   {
     title: 'Share that fails by template',
     description: 'Of the live renders of a template, those that fail by its source, its data or its files.',
     unit: 'percentunit',
-    queries: [
-      {
-        expr: `sum by (tenant, template) (rate(${RENDERS}{${LIVE},outcome=~"${BY_TEMPLATE}"}${RATE})) / sum by (tenant, template) (rate(${RENDERS}{${LIVE}}${RATE}))`,
-        legend: '{{tenant}} {{template}}',
-      },
-    ],
+    queries: {
+      '{{tenant}} {{template}}': `sum by (tenant, template) (rate(${RENDERS}{${LIVE},outcome=~"${BY_TEMPLATE}"}${RATE})) / sum by (tenant, template) (rate(${RENDERS}{${LIVE}}${RATE}))`,
+    },
   },
   {
     title: 'Failures by outcome',
     description: 'Live renders that did not succeed. docs/errors.md says what each outcome means.',
     unit: 'cps',
-    queries: [
-      { expr: `sum by (outcome) (rate(${RENDERS}{${LIVE},outcome!="succeeded"}${RATE}))`, legend: '{{outcome}}' },
-    ],
+    queries: { '{{outcome}}': `sum by (outcome) (rate(${RENDERS}{${LIVE},outcome!="succeeded"}${RATE}))` },
   },
   {
     title: 'Templates that are used most',
     description: 'The ten with the most live renders in the time that is shown.',
     unit: 'short',
-    queries: [
-      {
-        expr: `topk(10, sum by (tenant, template) (increase(${RENDERS}{${LIVE}}[$__range])))`,
-        legend: '{{tenant}} {{template}}',
-      },
-    ],
+    queries: {
+      '{{tenant}} {{template}}': `topk(10, sum by (tenant, template) (increase(${RENDERS}{${LIVE}}[$__range])))`,
+    },
   },
   {
     title: 'Live and sandbox',
     description: 'Renders by the environment of the key they were asked for with.',
     unit: 'cps',
-    queries: [{ expr: `sum by (environment) (rate(${RENDERS}{${OF_TENANT}}${RATE}))`, legend: '{{environment}}' }],
+    queries: { '{{environment}}': `sum by (environment) (rate(${RENDERS}{${OF_TENANT}}${RATE}))` },
   },
 ]
 

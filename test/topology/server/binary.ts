@@ -13,72 +13,51 @@ interface Server {
   /** What is searched before `PATH`. */
   readonly variable: string
   /** Its folder in the cache; absent where the system's package manager installs it. */
-  readonly cached?: string
+  readonly cached?: string | undefined
 }
 
-/** The servers; a Kafka is started by the script with which its distribution runs any class of it. */
-export const SERVERS = {
-  redis: { command: 'redis-server', variable: 'PLATEN_TEST_REDIS' },
-  kafka: { command: 'kafka-run-class.sh', variable: 'PLATEN_TEST_KAFKA', cached: `kafka-${VERSIONS.kafka}` },
-  s3: { command: 'versitygw', variable: 'PLATEN_TEST_S3', cached: `versitygw-${VERSIONS.versitygw}` },
-  etcd: { command: 'etcd', variable: 'PLATEN_TEST_ETCD', cached: `etcd-${VERSIONS.etcd}` },
-  'kube-apiserver': {
-    command: 'kube-apiserver',
-    variable: 'PLATEN_TEST_KUBE_APISERVER',
-    cached: `kube-apiserver-${VERSIONS.kubernetes}`,
-  },
-  kubectl: { command: 'kubectl', variable: 'PLATEN_TEST_KUBECTL', cached: `kubectl-${VERSIONS.kubernetes}` },
-  kubelet: { command: 'kubelet', variable: 'PLATEN_TEST_KUBELET', cached: `kubelet-${VERSIONS.kubernetes}` },
-  'kube-controller-manager': {
-    command: 'kube-controller-manager',
-    variable: 'PLATEN_TEST_KUBE_CONTROLLER_MANAGER',
-    cached: `kube-controller-manager-${VERSIONS.kubernetes}`,
-  },
-  'kube-scheduler': {
-    command: 'kube-scheduler',
-    variable: 'PLATEN_TEST_KUBE_SCHEDULER',
-    cached: `kube-scheduler-${VERSIONS.kubernetes}`,
-  },
-  'kube-proxy': {
-    command: 'kube-proxy',
-    variable: 'PLATEN_TEST_KUBE_PROXY',
-    cached: `kube-proxy-${VERSIONS.kubernetes}`,
-  },
-  'keda-operator': {
-    command: 'keda-operator',
-    variable: 'PLATEN_TEST_KEDA_OPERATOR',
-    cached: `keda-operator-${VERSIONS.keda}`,
-  },
-  'keda-adapter': {
-    command: 'keda-adapter',
-    variable: 'PLATEN_TEST_KEDA_ADAPTER',
-    cached: `keda-adapter-${VERSIONS.keda}`,
-  },
-  prometheus: {
-    command: 'prometheus',
-    variable: 'PLATEN_TEST_PROMETHEUS',
-    cached: `prometheus-${VERSIONS.prometheus}`,
-  },
-  coredns: { command: 'coredns', variable: 'PLATEN_TEST_COREDNS', cached: `coredns-${VERSIONS.coredns}` },
+/**
+ * Each server's command, and its folder in the cache where one is built; a Kafka is started by the script with which its distribution
+ * runs any class of it.
+ */
+const COMMANDS = {
+  redis: ['redis-server'],
+  kafka: ['kafka-run-class.sh', `kafka-${VERSIONS.kafka}`],
+  s3: ['versitygw', `versitygw-${VERSIONS.versitygw}`],
+  etcd: ['etcd', `etcd-${VERSIONS.etcd}`],
+  'kube-apiserver': ['kube-apiserver', `kube-apiserver-${VERSIONS.kubernetes}`],
+  kubectl: ['kubectl', `kubectl-${VERSIONS.kubernetes}`],
+  kubelet: ['kubelet', `kubelet-${VERSIONS.kubernetes}`],
+  'kube-controller-manager': ['kube-controller-manager', `kube-controller-manager-${VERSIONS.kubernetes}`],
+  'kube-scheduler': ['kube-scheduler', `kube-scheduler-${VERSIONS.kubernetes}`],
+  'kube-proxy': ['kube-proxy', `kube-proxy-${VERSIONS.kubernetes}`],
+  'keda-operator': ['keda-operator', `keda-operator-${VERSIONS.keda}`],
+  'keda-adapter': ['keda-adapter', `keda-adapter-${VERSIONS.keda}`],
+  prometheus: ['prometheus', `prometheus-${VERSIONS.prometheus}`],
+  coredns: ['coredns', `coredns-${VERSIONS.coredns}`],
   /** No server; what installs the chart on one. */
-  helm: { command: 'helm', variable: 'PLATEN_TEST_HELM', cached: `helm-${VERSIONS.helm}` },
-  helm3: { command: 'helm3', variable: 'PLATEN_TEST_HELM3', cached: `helm-${VERSIONS.helm3}` },
-  'kube-score': {
-    command: 'kube-score',
-    variable: 'PLATEN_TEST_KUBE_SCORE',
-    cached: `kube-score-${VERSIONS.kubeScore}`,
-  },
+  helm: ['helm', `helm-${VERSIONS.helm}`],
+  helm3: ['helm3', `helm-${VERSIONS.helm3}`],
+  'kube-score': ['kube-score', `kube-score-${VERSIONS.kubeScore}`],
   /** No command, but a folder: the CustomResourceDefinitions of others whose kinds the chart has. */
-  'foreign-crds': {
-    command: 'foreign-crds',
-    variable: 'PLATEN_TEST_FOREIGN_CRDS',
-    cached: `crds-keda-${VERSIONS.keda}-gateway-${VERSIONS.gatewayApi}-prometheus-${VERSIONS.prometheusOperator}`,
-  },
+  'foreign-crds': [
+    'foreign-crds',
+    `crds-keda-${VERSIONS.keda}-gateway-${VERSIONS.gatewayApi}-prometheus-${VERSIONS.prometheusOperator}`,
+  ],
   /** No server either; what tries out the alerts. */
-  promtool: { command: 'promtool', variable: 'PLATEN_TEST_PROMTOOL', cached: `promtool-${VERSIONS.prometheus}` },
-} as const satisfies Readonly<Record<string, Server>>
+  promtool: ['promtool', `promtool-${VERSIONS.prometheus}`],
+} as const satisfies Readonly<Record<string, readonly [command: string, cached?: string]>>
 
-export type ServerName = keyof typeof SERVERS
+export type ServerName = keyof typeof COMMANDS
+
+/** The servers by their names. */
+export const SERVERS = Object.fromEntries(
+  Object.entries(COMMANDS).map(([name, [command, cached]]) => {
+    const variable = `PLATEN_TEST_${name.toUpperCase().replaceAll('-', '_')}`
+    return [name, { command, variable, cached } satisfies Server]
+  }),
+  // One was made of each command.
+) as { readonly [Name in ServerName]: Server & { readonly cached: (typeof COMMANDS)[Name][1] } }
 
 /** What the processes of a service stand on. */
 export const SERVICE_SERVERS: readonly ServerName[] = ['redis', 'kafka', 's3']

@@ -18,7 +18,7 @@ afterEach(() => rm(folder, { recursive: true }))
 test('a server is taken by its variable, else from PATH, else from the cache', async () => {
   const { command, variable, cached } = SERVERS.s3
   const environment = { PATH: join(folder, 'path'), XDG_CACHE_HOME: join(folder, 'cache') }
-  const chosen = { ...environment, [variable]: join(folder, 'chosen') }
+  const chosen: Readonly<Record<string, string>> = { ...environment, [variable]: join(folder, 'chosen') }
   expect(findBinary('s3', environment)).toBeUndefined()
   const inCache = await aCommand(join('cache', 'platen', 'servers', cached, command))
   expect(findBinary('s3', environment)).toStrictEqual({ path: inCache, from: 'cache' })

@@ -20,12 +20,12 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  CHART_SERVERS,
   cacheFolder,
   type Environment,
   findBinary,
   NODE_SERVERS,
   SERVERS,
+  SERVICE_SERVERS,
   type ServerName,
 } from './binary.ts'
 import { VERSIONS } from './version.ts'
@@ -81,7 +81,7 @@ export function installServers(
   const all = Object.keys(INSTALLATIONS).filter((name): name is ServerName => name in SERVERS)
   const ofNode: readonly ServerName[] = NODE_SERVERS
   const names = all.filter(
-    (name) => (!isQuick || !CHART_SERVERS.includes(name)) && (isForNode || !ofNode.includes(name)),
+    (name) => (!isQuick || SERVICE_SERVERS.includes(name)) && (isForNode || !ofNode.includes(name)),
   )
   const missing = names.filter((name) => {
     const startedAt = performance.now()
@@ -110,8 +110,7 @@ function install(name: ServerName, environment: Environment): void {
 }
 
 function buildInCache(name: ServerName, build: (folder: string) => void, cache: string): void {
-  const server = SERVERS[name]
-  const home = 'cached' in server ? server.cached : raise(`${name} has no place in the cache`)
+  const home = SERVERS[name].cached ?? raise(`${name} has no place in the cache`)
   mkdirSync(cache, { recursive: true })
   sweep(cache)
   const draft = mkdtempSync(join(cache, `.building-${process.pid}-`))
