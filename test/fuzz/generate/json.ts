@@ -3,6 +3,9 @@ import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import * as fc from 'fast-check'
 import { SECRET } from '../target.ts'
 
+/** One of the words of a text. */
+export const words = (text: string) => fc.constantFrom(...text.split(' '))
+
 /** Few, so that schemas, sources and data meet at them. */
 export const name = fc.constantFrom(
   'a',

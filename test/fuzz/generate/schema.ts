@@ -1,7 +1,7 @@
 /** JSON Schemas, most of them good ones. */
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import * as fc from 'fast-check'
-import { json, name, number, object } from './json.ts'
+import { json, name, number, object, words } from './json.ts'
 
 const count = fc.integer({ min: 0, max: 4 })
 const type = fc.constantFrom('string', 'number', 'integer', 'boolean', 'null', 'array', 'object')
@@ -21,40 +21,11 @@ export const pattern = fc.oneof(
   ),
   fc.string({ unit: fc.constantFrom(...'ab^$.*+?()[]{}|\\dpL12,-:=!<>'.split('')), maxLength: 10 }),
 )
-const format = fc.constantFrom(
-  'date',
-  'date-time',
-  'time',
-  'email',
-  'uri',
-  'uuid',
-  'ipv6',
-  'regex',
-  'duration',
-  'byte',
-  'int32',
-  'hostname',
-  'json-pointer',
-  'nothing',
-)
-const reference = fc.constantFrom(
-  '#',
-  '#/$defs/a',
-  '#/$defs/b',
-  '#/properties/a',
-  '#/properties/rows/items',
-  '#a',
-  '#/$defs/nothing',
-  'https://json-schema.org/draft/2020-12/schema',
-  'other.json',
-  'toString',
-  '__proto__',
-  'constructor#',
-  '#toString',
-  '#/constructor',
-  '#/__proto__/a',
-  '#/properties/toString',
-  '#/$defs/constructor',
+const format = words('date date-time time email uri uuid ipv6 regex duration byte int32 hostname json-pointer nothing')
+const reference = words(
+  '# #/$defs/a #/$defs/b #/properties/a #/properties/rows/items #a #/$defs/nothing' +
+    ' https://json-schema.org/draft/2020-12/schema other.json toString __proto__ constructor# #toString' +
+    ' #/constructor #/__proto__/a #/properties/toString #/$defs/constructor',
 )
 
 type Schema = JsonObject | boolean

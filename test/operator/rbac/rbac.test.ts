@@ -31,8 +31,10 @@ afterAll(() => stack.disposeAsync())
 
 function cases(table: typeof MAY): readonly (readonly [PersonaName, string])[] {
   // Its keys are personas.
-  return Object.entries(table).flatMap(([persona, actions]) =>
-    actions.map((action) => [persona as PersonaName, action] as const),
+  return Object.entries(table).flatMap(([persona, rights]) =>
+    Object.entries(rights).flatMap(([resource, verbs]) =>
+      verbs.split(' ').map((verb) => [persona as PersonaName, `${verb} ${resource}`] as const),
+    ),
   )
 }
 
