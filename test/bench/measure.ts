@@ -1,5 +1,5 @@
 /** How the benchmark measures: side by side in turns, so that whatever else the machine does falls on both, and in ratios. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { treeOf } from '../soak/process-tree.ts'
 
 /** What a case found out. */
 export interface Figure {
@@ -97,28 +97,5 @@ export function quantile(values: readonly number[], share: number): number {
 
 /** CPU time that processes and all their descendants have used, in milliseconds; those that ended count where they were waited for. */
 export function cpuMsOf(roots: readonly number[]): number {
-  const processes = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => statOf(Number(name)) ?? [])
-  const wanted = new Set(roots)
-  // Parents are listed before their children only mostly: walk until nobody is found.
-  for (let found = -1; found !== wanted.size; ) {
-    found = wanted.size
-    for (const { pid, parent } of processes) if (wanted.has(parent)) wanted.add(pid)
-  }
-  return processes.filter(({ pid }) => wanted.has(pid)).reduce((sum, { cpuMs }) => sum + cpuMs, 0)
-}
-
-/** Clock ticks of Linux are hundredths of a second to all programs. */
-const TICK_MS = 10
-
-function statOf(pid: number): { pid: number; parent: number; cpuMs: number } | undefined {
-  try {
-    // The name, in parentheses, may hold anything; the rest is numbers.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ').map(Number) ?? []
-    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + field, 0)
-    return { pid, parent: fields[1] ?? 0, cpuMs: ticks * TICK_MS }
-  } catch {
-    return undefined
-  }
+  return roots.flatMap(treeOf).reduce((sum, { spent }) => sum + spent * 1000, 0)
 }

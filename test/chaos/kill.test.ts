@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, invoice, manifestOf, PATIENT_LIVE } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'
 import { HOSTILE, RESOURCES } from '../soak/document.ts'
-import { membersOf, treeOf } from '../soak/process-tree.ts'
+import { membersOf, processes, treeOf } from '../soak/process-tree.ts'
 import { until } from '../time/until.ts'
 import { type EmbeddedService, spawnService, startEmbedded } from '../topology/embedded.ts'
 import { ended, reaches, render, request, submit } from '../topology/service.ts'
@@ -120,17 +120,18 @@ describe('of one service', () => {
   test('no process stays behind after kill -9', async () => {
     const body = { template: 'invoice', data: invoice(1), engine: 'html' }
     expect((await render(service, ACME_LIVE, body)).status).toBe(200)
-    expect((await processesNaming(service.dataDir)).length).toBeGreaterThan(0)
+    expect(processesNaming(service.dataDir).length).toBeGreaterThan(0)
     await service.kill()
-    while ((await processesNaming(service.dataDir)).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    await until(
+      async () => processesNaming(service.dataDir),
+      (left) => left.length === 0,
+    )
   })
 })
 
-/** Process ids whose command line names a path: the browser's has its profile below the data folder. */
-async function processesNaming(path: string): Promise<string[]> {
-  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')))
-  return ids.filter((_, index) => lines[index]?.includes(path))
+/** Processes whose command line names a path: the browser's has its profile below the data folder. */
+function processesNaming(path: string) {
+  return processes().filter(({ command }) => command.includes(path))
 }
 
 describe('SIGTERM', () => {
@@ -144,7 +145,7 @@ describe('SIGTERM', () => {
     expect([status, headers.get('connection')]).toEqual([200, 'close'])
     service.signal('SIGTERM')
     expect(await service.exited()).toBe(0)
-    expect(await processesNaming(service.dataDir)).toEqual([])
+    expect(processesNaming(service.dataDir)).toEqual([])
   })
 
   test('leaves no process behind in the middle of renders that do not end, in a browser that hangs', async () => {
@@ -166,8 +167,8 @@ describe('SIGTERM', () => {
     service.signal('SIGTERM')
     expect(await service.exited()).toBe(0)
     expect(browser).toBeDefined()
-    expect(membersOf(new Set([browser?.group ?? 0]))).toEqual([])
-    expect(await processesNaming(service.dataDir)).toEqual([])
+    expect(membersOf(browser?.group ?? 0)).toEqual([])
+    expect(processesNaming(service.dataDir)).toEqual([])
   })
 })
 

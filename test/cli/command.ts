@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { runCommand } from '@platen/cli/command.ts'
 import { NEVER } from '../fixture/build.ts'
+import { processOf } from '../soak/process-tree.ts'
+import { until } from '../time/until.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 export const MAIN = join(ROOT, 'cli/src/main.ts')
@@ -179,42 +181,11 @@ function follow(cwd: string, args: readonly string[], env: Readonly<Record<strin
   }
 }
 
-/** The processes whose parents, or parents' parents, are the given one. */
-export async function descendantsOf(pid: number): Promise<readonly number[]> {
-  const parents = new Map<number, number>()
-  for (const name of await readdir('/proc')) {
-    // It may have ended meanwhile. The command may hold blanks, but no more brackets follow it.
-    const stat = /^\d+$/.test(name) ? await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '') : ''
-    const parent = /\) \S (\d+) /.exec(stat)?.[1]
-    if (parent !== undefined) parents.set(Number(name), Number(parent))
-  }
-  const found = new Set([pid])
-  for (let size = 0; size < found.size; ) {
-    size = found.size
-    for (const [child, parent] of parents) if (found.has(parent)) found.add(child)
-  }
-  found.delete(pid)
-  return [...found]
-}
-
-/** Is there still such a process, and alive? */
-export async function isRunning(pid: number): Promise<boolean> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  return /\) [^ZX] /.test(stat)
-}
-
 /** Resolves when a process has computed for longer than any small document takes. */
 export async function works(pid: number): Promise<void> {
-  const begun = await ticksOf(pid)
-  while ((await ticksOf(pid)) - begun < TICKS_OF_WORK) await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  const busy = async () => processOf(pid)?.busy ?? Number.NaN
+  const begun = await busy()
+  await until(busy, (now) => now - begun >= WORK_SECONDS)
 }
 
-/** A hundred of them are a second. */
-const TICKS_OF_WORK = 100
-const POLL_MS = 50
-
-async function ticksOf(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // After the command in brackets: the state, then ten numbers, then the ticks in user mode.
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[11])
-}
+const WORK_SECONDS = 1

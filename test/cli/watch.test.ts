@@ -1,12 +1,11 @@
 /** `platen preview --watch` as people run it: in a process of its own, with the real engines, until they have enough. */
 import { rename } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { processOf, treeOf } from '../soak/process-tree.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import {
-  descendantsOf,
   type Folder,
   html,
-  isRunning,
   LETTER,
   makeFolder,
   PLATFORM,
@@ -54,10 +53,10 @@ describe('a watched preview', () => {
       await write('Salut')
       await command.printed(/^letter\.pdf: /)
       expect(await textOf('letter.pdf')).toContain('Salut Ada')
-      const started = await descendantsOf(command.pid)
+      const started = treeOf(command.pid).filter(({ pid }) => pid !== command.pid)
       expect(started.length > 0).toBe(engine === 'html')
       expect(await command.end('SIGINT')).toBe(0)
-      expect(await Promise.all(started.map(isRunning))).toEqual(started.map(() => false))
+      expect(started.map(({ pid }) => processOf(pid))).toEqual(started.map(() => undefined))
       expect(await folder.names()).toEqual(['letter.pdf', 'letter.yaml', 'platform.yaml'])
     },
   )

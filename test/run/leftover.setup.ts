@@ -2,13 +2,13 @@
  * What a test file leaves behind fails it: temporary files, processes, and topics on the Kafka of the run. Each file has a folder of its
  * own for temporary files, which is removed at its end in any case.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, inject } from 'vitest'
 import { ROOT } from '../architecture/source-tree.ts'
-import { processesWith } from '../soak/process-tree.ts'
+import { processesWith, processOf } from '../soak/process-tree.ts'
 import { leftOnRunServers } from '../topology/run-server.ts'
 import { recordTime } from './time-report.ts'
 
@@ -28,7 +28,8 @@ process.env['TMPDIR'] = folder
 // Hooks end in the opposite order of their beginning, so this one comes after all of the file.
 afterAll(async () => {
   const processes = await leftProcesses()
-  recordTime({ kind: 'cpu', project: inject('project'), file: relative(ROOT, fileOfTests()), cpuMs: usedCpuMs() })
+  const cpuMs = (processOf(process.pid)?.spent ?? 0) * 1000
+  recordTime({ kind: 'cpu', project: inject('project'), file: relative(ROOT, fileOfTests()), cpuMs })
   const files = readdirSync(folder)
   for (const { pid } of processes) process.kill(pid, 'SIGKILL')
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
@@ -38,17 +39,6 @@ afterAll(async () => {
 
 function fileOfTests(): string {
   return expect.getState().testPath ?? ''
-}
-
-/** Clock ticks a second, as Linux has it on all common machines. */
-const TICKS = 100
-
-/** Of this process and of all below it that have ended. */
-function usedCpuMs(): number {
-  // After the name, which may hold anything: user and system time are fields 14 and 15, those of children 16 and 17.
-  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? []
-  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
-  return (ticks / TICKS) * 1000
 }
 
 async function leftProcesses() {

@@ -8,6 +8,8 @@ export interface TreeProcess {
   readonly group: number
   /** Processor time it has had, in seconds. */
   readonly busy: number
+  /** The same with that of its children that have ended. */
+  readonly spent: number
   readonly command: string
 }
 
@@ -24,8 +26,8 @@ export function treeOf(root: number): readonly TreeProcess[] {
 }
 
 /** Everything that runs in one of these process groups, wherever it hangs in the tree. */
-export function membersOf(groups: ReadonlySet<number>): readonly TreeProcess[] {
-  return processes().filter(({ group }) => groups.has(group))
+export function membersOf(...groups: readonly number[]): readonly TreeProcess[] {
+  return processes().filter(({ group }) => groups.includes(group))
 }
 
 /**
@@ -34,20 +36,20 @@ export function membersOf(groups: ReadonlySet<number>): readonly TreeProcess[] {
  */
 export function processesWith(...texts: readonly string[]): readonly TreeProcess[] {
   return processes().filter(({ pid }) => {
-    const environment = pid === process.pid ? '' : read(`/proc/${pid}/environ`)
+    const environment = pid === process.pid ? '' : readIfThere(`/proc/${pid}/environ`)
     return texts.some((text) => environment.includes(text))
   })
 }
 
 /** Proportional share of the memory of processes, in bytes: what is shared among them counts once. */
 export function pssOf(tree: readonly TreeProcess[]): number {
-  const kibs = tree.map(({ pid }) => Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0))
+  const kibs = tree.map(({ pid }) => Number(/^Pss:\s+(\d+)/m.exec(readIfThere(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0))
   return kibs.reduce((sum, kib) => sum + kib, 0) * 1024
 }
 
 /** Memory of processes, in bytes: what is shared among them counts for each. Cheap, where `pssOf` stops them for a moment. */
 export function rssOf(tree: readonly TreeProcess[]): number {
-  const pages = tree.map(({ pid }) => Number(read(`/proc/${pid}/statm`).split(' ')[1] ?? 0))
+  const pages = tree.map(({ pid }) => Number(readIfThere(`/proc/${pid}/statm`).split(' ')[1] ?? 0))
   return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES
 }
 
@@ -60,21 +62,25 @@ const TICKS = 100
 /** Everything that runs, the dead who await burial apart. */
 export function processes(): readonly TreeProcess[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return pids.flatMap((pid) => {
-    // The name, in parentheses, may hold anything.
-    const fields = read(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
-    const [state, parent, group] = fields
-    // The dead who await burial have neither memory nor anything to hold on to.
-    if (state === undefined || parent === undefined || group === undefined || state === 'Z') return []
-    const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')
-    // Fields 14 and 15: user and system time.
-    const busy = (Number(fields[11]) + Number(fields[12])) / TICKS
-    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), busy, command }]
-  })
+  return pids.flatMap((pid) => processOf(Number(pid)) ?? [])
 }
 
-/** Of a process that ends meanwhile, nothing. */
-function read(file: string): string {
+/** Undefined where it has ended, buried or not. */
+export function processOf(pid: number): TreeProcess | undefined {
+  // The name, in parentheses, may hold anything.
+  const [state, ...fields] = readIfThere(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
+  const [parent, group] = fields.map(Number)
+  // The dead who await burial have neither memory nor anything to hold on to.
+  if (parent === undefined || group === undefined || state === 'Z' || state === 'X') return undefined
+  const command = readIfThere(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')
+  // Fields 14 and 15 are user and system time, 16 and 17 those of children.
+  const [user = 0, system = 0, ...ofChildren] = fields.slice(10, 14).map((ticks) => Number(ticks) / TICKS)
+  const busy = user + system
+  return { pid, parent, group, busy, spent: ofChildren.reduce((sum, time) => sum + time, busy), command }
+}
+
+/** A file of a process or thread; nothing of one that has ended. */
+export function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {

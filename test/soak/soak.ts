@@ -164,7 +164,7 @@ async function straysOf(
   { dataDir }: EmbeddedService,
   { groups, temporary }: { groups: ReadonlySet<number>; temporary: string },
 ): Promise<readonly string[]> {
-  const processes = membersOf(groups).map(({ pid, command }) => `process ${pid}: ${command.slice(0, 100)}`)
+  const processes = membersOf(...groups).map(({ pid, command }) => `process ${pid}: ${command.slice(0, 100)}`)
   const profiles = (await readdir(join(dataDir, 'chromium'))).filter((name) => name.startsWith('browser-'))
   const drafts = await readdir(join(dataDir, 'artifacts', '.tmp'))
   const files = await readdir(temporary)

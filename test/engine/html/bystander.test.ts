@@ -12,7 +12,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { aPng, RED } from '../../fixture/asset.ts'
 import { aRecord, NEVER, SILENT } from '../../fixture/build.ts'
 import { queueUp, WORKER_SETTINGS, workerPorts } from '../../fixture/render-work.ts'
-import { anEngine, aWork, browsersOf, membersOf, textOf } from './html-fixture.ts'
+import { membersOf } from '../../soak/process-tree.ts'
+import { anEngine, aWork, browsersOf, textOf } from './html-fixture.ts'
 
 const HOST = 'files.test'
 /** A safety net: what is waited for are processes, which say nothing when they have come or gone. */

@@ -10,7 +10,8 @@ import { launchBrowser } from '@platen/renderer/browser/launch.ts'
 import puppeteer from 'puppeteer'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
-import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, membersOf, textOf } from './html-fixture.ts'
+import { membersOf } from '../../soak/process-tree.ts'
+import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, textOf } from './html-fixture.ts'
 
 const MIB = 1024 * 1024
 /** A safety net: what is waited for are processes, which say nothing when they have come or gone. */

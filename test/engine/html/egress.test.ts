@@ -8,9 +8,10 @@ import { openRemoteFiles } from '@platen/renderer/engine/remote.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aDejaVuFont, anSvg, aPng, BLUE, RED, RED_GIF, RED_WEBP } from '../../fixture/asset.ts'
 import { aPng as aLargePng } from '../../fixture/image.ts'
+import { membersOf } from '../../soak/process-tree.ts'
 import { aHost, giving, HOST, type TestHost } from '../../topology/host.ts'
 import { imagesOf } from '../../topology/oracle.ts'
-import { anEngine, aWork, browsersOf, colourAt, fontsOf, membersOf, textOf, type WorkParts } from './html-fixture.ts'
+import { anEngine, aWork, browsersOf, colourAt, fontsOf, textOf, type WorkParts } from './html-fixture.ts'
 
 let host: TestHost
 /** Time that has passed without being waited for. */

@@ -96,10 +96,6 @@ export function browsersOf(profileDir: string): readonly TreeProcess[] {
   )
 }
 
-export function membersOf(group: number): readonly TreeProcess[] {
-  return processes().filter((process) => process.group === group)
-}
-
 /** Seconds of a processor that no document takes but one that goes on. */
 export const BUSY = 0.5
 

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SILENT } from '../../fixture/build.ts'
-import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, membersOf, textOf } from './html-fixture.ts'
+import { membersOf } from '../../soak/process-tree.ts'
+import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, textOf } from './html-fixture.ts'
 
 /** Processes and folders go in their own time, which says nothing of how they go. */
 const PATIENCE = { timeout: 20_000, interval: 50 }

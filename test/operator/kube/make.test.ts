@@ -25,7 +25,7 @@ test('leaves nothing behind when it is killed', { timeout: 300_000 }, async () =
     const exited = once(child, 'exit')
     await once(createInterface(child.stdout), 'line')
     const groups = new Set(treeOf(child.pid ?? 0).flatMap(({ pid, group }) => (pid === child.pid ? [] : [group])))
-    const left = async () => membersOf(groups).map(({ command }) => command)
+    const left = async () => membersOf(...groups).map(({ command }) => command)
     const names = ['etcd', 'kube-apiserver']
     const [before, folders] = [await left(), await readdir(folder)]
     for (const name of names) {

@@ -70,7 +70,7 @@ export async function startMade({ what, folder, env = {} }: MadeOptions, signal:
     port,
     lines,
     exited,
-    left: async () => membersOf(groups).map(({ command }) => command),
+    left: async () => membersOf(...groups).map(({ command }) => command),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
