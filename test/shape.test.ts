@@ -103,7 +103,9 @@ describe('the code', () => {
     'contract/src/limit.ts',
     'contract/src/webhook-limit.ts',
     'contract/src/directory-limit.ts',
-    'contract/src/operator-limit.ts',
+    'operator/src/limit.ts',
+    'operator/src/secret/limit.ts',
+    'settings/src/publish/limit.ts',
   ])('%s', (place) => {
     test('says of every limit why it has its value', () => {
       const lines = readText(place).split('\n')

@@ -15,7 +15,6 @@ import {
   DIRECTORY_REPAIR_MS,
 } from '@platen/contract/directory-limit.ts'
 import { MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
-import { CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -25,6 +24,7 @@ import { type FolderWatch, isManifest, watchFolder } from '@platen/settings/mani
 import { type FolderChecks, openOwnChecks } from '@platen/settings/manifest/folder-checks.ts'
 import { openLoader, type Review } from '@platen/settings/manifest/load.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
+import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
 import { folderFindings } from './check.ts'
 import { byPlace, CalledWrongly, count, spell, withoutControls } from './finding/finding.ts'
 import { placesIn } from './finding/place.ts'

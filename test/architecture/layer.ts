@@ -29,6 +29,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['station/'],
     ['reconcile/', 'secret/'],
     ['compilation/', 'queue/', 'cluster/'],
+    ['limit.ts'],
   ],
   settings: [['manifest/'], ['publish/', 'secrets.ts'], ['compile/']],
   process: [['process.ts'], ['base.ts']],

@@ -1,9 +1,9 @@
 /** What a change of each value does: something in any case, and a roll-out of the pods that read it and of no others. */
 import { isDeepStrictEqual } from 'node:util'
 import { PORT_CALL_MS_MAX, SYNC_ANSWER_MARGIN_MS, SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
-import { LEASE_RELEASE_MS_MAX, RECONCILE_DRAIN_MS } from '@platen/contract/operator-limit.ts'
 import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
 import { CLOSE_MS_MAX } from '@platen/contract/worker-limit.ts'
+import { LEASE_RELEASE_MS_MAX, RECONCILE_DRAIN_MS } from '@platen/operator/limit.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { CHART, type KubeObject, ofKind, rendered, type Values } from './helm.ts'
 import { type Value, valueList } from './value-list.ts'

@@ -20,7 +20,7 @@ const LEASES: Group = {
   constants: {
     '/contract/src/limit.ts': ['CLAIM_LEASE_MS'],
     '/contract/src/kafka-limit.ts': ['KAFKA_SESSION_MS'],
-    '/contract/src/operator-limit.ts': ['LEASE_MS', 'LEASE_HELD_MS_MAX', 'LEASE_RETRY_MS'],
+    '/operator/src/limit.ts': ['LEASE_MS', 'LEASE_HELD_MS_MAX', 'LEASE_RETRY_MS'],
   },
 }
 
@@ -28,7 +28,7 @@ const LEASES: Group = {
 const AUDITS: Group = {
   divisor: 6,
   constants: {
-    '/contract/src/operator-limit.ts': ['DIRECTORY_AUDIT_MS', 'CHECK_AGAIN_MS'],
+    '/operator/src/limit.ts': ['DIRECTORY_AUDIT_MS', 'CHECK_AGAIN_MS'],
     '/contract/src/redis-limit.ts': ['CHARGES_AUDITED_EVERY_MS'],
   },
 }

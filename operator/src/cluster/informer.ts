@@ -6,6 +6,10 @@
  * is here is told once at least, after it is made; and where to go on from is moved on only when what came before it is here.
  */
 import { backOffMs, chanceFrom } from '@platen/contract/back-off.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import {
   LIST_PAGE_OBJECTS,
   WATCH_BACK_OFF,
@@ -14,11 +18,7 @@ import {
   WATCH_MS_MAX,
   WATCH_MS_MIN,
   WATCHES_REFUSED_MAX,
-} from '@platen/contract/operator-limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+} from '../limit.ts'
 import { Cache, type Change, type Entry } from './cache.ts'
 import type { ClusterClient } from './client.ts'
 import { ClusterError } from './error.ts'

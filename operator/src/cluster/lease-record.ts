@@ -1,6 +1,6 @@
 /** What stands in a Lease of Kubernetes. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
-import { LEASE_MS } from '@platen/contract/operator-limit.ts'
+import { LEASE_MS } from '../limit.ts'
 import { isRecord, type KubeObject } from './object.ts'
 
 export interface LeaseSpec {

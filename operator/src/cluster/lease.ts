@@ -7,17 +7,11 @@
  * for as long as nobody can think so yet, by one's own clock too.
  */
 import { chanceFrom } from '@platen/contract/back-off.ts'
-import {
-  LEASE_HELD_MS_MAX,
-  LEASE_JITTER_MAX,
-  LEASE_MS,
-  LEASE_RELEASE_MS_MAX,
-  LEASE_RETRY_MS,
-} from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import { LEASE_HELD_MS_MAX, LEASE_JITTER_MAX, LEASE_MS, LEASE_RELEASE_MS_MAX, LEASE_RETRY_MS } from '../limit.ts'
 import type { ClusterClient } from './client.ts'
 import { ClusterError } from './error.ts'
 import { type LeaseSpec, releasedSpec, renewedSpec, specOf, takenSpec } from './lease-record.ts'

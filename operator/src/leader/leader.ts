@@ -1,13 +1,6 @@
 /** What the one operator does that holds the lease: it publishes what is declared, and sees to it that it stays so. */
 import { once } from 'node:events'
 import { DIRECTORY_REPAIR_MS } from '@platen/contract/directory-limit.ts'
-import {
-  DIRECTORY_AUDIT_MS,
-  PUBLISH_RETRY_MS,
-  RECONCILE_DRAIN_MS,
-  RECONCILE_WORKERS,
-  RECONCILE_WORKERS_OF_ONE_KIND,
-} from '@platen/contract/operator-limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
@@ -24,6 +17,13 @@ import type { PublishCheck } from '@platen/settings/publish/answer-check.ts'
 import { openCheckTurns } from '@platen/settings/publish/check-turns.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { type Compilation, openCompilation } from '../compilation/compilation.ts'
+import {
+  DIRECTORY_AUDIT_MS,
+  PUBLISH_RETRY_MS,
+  RECONCILE_DRAIN_MS,
+  RECONCILE_WORKERS,
+  RECONCILE_WORKERS_OF_ONE_KIND,
+} from '../limit.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import { runWorkers } from '../queue/worker.ts'
 import { keyOfResource, kindOfKey } from '../reconcile/declared.ts'

@@ -1,10 +1,10 @@
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
-import { RECONCILE_BACK_OFF } from '@platen/contract/operator-limit.ts'
 import type { Priority } from '@platen/contract/port/operator-meter.ts'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { RECONCILE_BACK_OFF } from '../limit.ts'
 import { WorkQueue, type WorkQueueOptions } from './work-queue.ts'
 
 interface Counts {

@@ -8,10 +8,10 @@
 import assert from 'node:assert/strict'
 import { backOffMs, chanceFrom } from '@platen/contract/back-off.ts'
 import { type Bell, bell } from '@platen/contract/bell.ts'
-import { RECONCILE_BACK_OFF } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port/operator-meter.ts'
+import { RECONCILE_BACK_OFF } from '../limit.ts'
 
 export interface WorkQueueOptions {
   /** Which line a key stands in; one for all where not said. */

@@ -1,9 +1,9 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
-import { RECONCILE_MS_MAX } from '@platen/contract/operator-limit.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { RECONCILE_MS_MAX } from '../limit.ts'
 import { WorkQueue } from './work-queue.ts'
 import { runWorkers, TerminalError, type WorkerOptions } from './worker.ts'
 

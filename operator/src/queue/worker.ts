@@ -1,8 +1,9 @@
 /** Workers, who look at one object after the other and try again what failed. */
-import { RECONCILE_MS_MAX } from '@platen/contract/operator-limit.ts'
+
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ControllerMeter } from '@platen/contract/port/operator-meter.ts'
+import { RECONCILE_MS_MAX } from '../limit.ts'
 import type { WorkQueue } from './work-queue.ts'
 
 /** What no retry mends: the object is looked at again when something changes. */

@@ -1,8 +1,8 @@
 /** Which revision every API process enforces, for those who wait for one. Asked only while somebody waits. */
 import { type Bell, bell } from '@platen/contract/bell.ts'
-import { ENFORCED_ASK_MS, ENFORCED_ASK_MS_MAX } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { ENFORCED_ASK_MS, ENFORCED_ASK_MS_MAX } from '../limit.ts'
 
 /** How far the processes are that said so lately. */
 export interface Enforced {

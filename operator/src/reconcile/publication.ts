@@ -4,12 +4,12 @@
  */
 import { type Bell, bell, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
-import { PUBLICATION_REST_MS_MAX, PUBLISH_RETRY_MS } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import type { Change, Compilation } from '../compilation/compilation.ts'
+import { PUBLICATION_REST_MS_MAX, PUBLISH_RETRY_MS } from '../limit.ts'
 
 export interface PublicationOptions {
   readonly compilation: Compilation

@@ -7,13 +7,6 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import {
-  COUNTED_AFTER_MS,
-  ENFORCED_SOON_MS,
-  RECONCILE_MS_MAX,
-  RECONCILE_WORKERS,
-  REVOKED_MS_MAX,
-} from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
@@ -21,6 +14,7 @@ import type { Kind } from '@platen/contract/schema/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
+import { COUNTED_AFTER_MS, ENFORCED_SOON_MS, RECONCILE_MS_MAX, RECONCILE_WORKERS, REVOKED_MS_MAX } from '../limit.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
 import { API_VERSION, counterOf, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
 import type { Events } from './event.ts'

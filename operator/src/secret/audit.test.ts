@@ -1,7 +1,7 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { SECRET_AUDIT_READS_PER_SECOND_MAX } from '@platen/contract/secret-limit.ts'
 import { expect, test } from 'vitest'
 import { auditSecrets, type Unread } from './audit.ts'
+import { SECRET_AUDIT_READS_PER_SECOND_MAX } from './limit.ts'
 import type { SeenSecret } from './write-secret.ts'
 
 const SECOND = 1000

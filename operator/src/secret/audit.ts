@@ -3,8 +3,8 @@
  * whoever changed or removed one is found out within the round.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { SECRET_AUDIT_READS_PER_SECOND_MAX } from '@platen/contract/secret-limit.ts'
 import type { SecretPlace } from './held-secret.ts'
+import { SECRET_AUDIT_READS_PER_SECOND_MAX } from './limit.ts'
 import type { SeenSecret } from './write-secret.ts'
 
 const PAUSE_MS = 1000 / SECRET_AUDIT_READS_PER_SECOND_MAX

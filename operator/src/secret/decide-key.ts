@@ -11,12 +11,12 @@ import type { Instant } from '@platen/contract/brand.ts'
 import { readInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
-import { KEY_OVERLAP_HOURS_DEFAULT } from '@platen/contract/secret-limit.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKey, ReplacedKey } from '@platen/settings/compile/api-key.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import type { SecretFault } from '@platen/settings/compile/tenant.ts'
 import { differencesBetween, type HeldSecret, labelsOf, standingOf, type WantedSecret } from './held-secret.ts'
+import { KEY_OVERLAP_HOURS_DEFAULT } from './limit.ts'
 import {
   type Asked,
   echoOf,

@@ -1,5 +1,5 @@
-import { SECRET_ROTATIONS_KEPT_MAX } from '@platen/contract/secret-limit.ts'
 import { describe, expect, test } from 'vitest'
+import { SECRET_ROTATIONS_KEPT_MAX } from './limit.ts'
 import {
   echoOf,
   overlapEndIn,

@@ -4,7 +4,7 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { INSTANT_FORM, readInstant } from '@platen/contract/instant.ts'
-import { SECRET_ROTATIONS_KEPT_MAX } from '@platen/contract/secret-limit.ts'
+import { SECRET_ROTATIONS_KEPT_MAX } from './limit.ts'
 
 /** Annotation of a Secret: the rotations it has served, the last one at the end. */
 export const SERVED_ANNOTATION = 'platen.dev/rotated'

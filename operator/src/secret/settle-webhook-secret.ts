@@ -5,7 +5,6 @@
 import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
-import { SECRETS_GRANT_AWAITED_MS } from '@platen/contract/secret-limit.ts'
 import {
   newWebhookSecret,
   referencedSecret,
@@ -20,6 +19,7 @@ import {
   type WebhookSecretStatus,
   type WebhookSecretVerdict,
 } from './decide-webhook-secret.ts'
+import { SECRETS_GRANT_AWAITED_MS } from './limit.ts'
 import { type Annotations, type Asked, readAsked } from './rotation.ts'
 import type { SecretPorts } from './settle-key.ts'
 import { readSecret, SecretsNotGranted, type SeenSecret, seenOf, settleSecret } from './write-secret.ts'

@@ -1,10 +1,11 @@
 /** Brings a Secret to what was decided about it, and only if it is still the one that was looked at. */
-import { SECRET_TRIES_MAX } from '@platen/contract/secret-limit.ts'
+
 import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError } from '../cluster/error.ts'
 import type { KubeObject } from '../cluster/object.ts'
 import { pathOf } from '../cluster/path.ts'
 import { type HeldSecret, heldSecret, newBody, patchBody, type SecretPlace, type WantedSecret } from './held-secret.ts'
+import { SECRET_TRIES_MAX } from './limit.ts'
 
 /** What Secrets need of the cluster. None is ever listed or watched. */
 export type SecretClient = Pick<ClusterClient, 'get' | 'create' | 'mergePatch'>

@@ -1,12 +1,13 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { CHECK_AGAIN_MS, CHECK_HANG_BACK_OFF } from '@platen/contract/operator-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { TemplateResource, Uid } from '@platen/contract/resource.ts'
 import type { PublishCheck } from '@platen/settings/publish/answer-check.ts'
 import { openCheckTurns } from '@platen/settings/publish/check-turns.ts'
+import { CHECK_HANG_BACK_OFF } from '@platen/settings/publish/limit.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { CHECK_AGAIN_MS } from '../limit.ts'
 import { TemplateSources } from './template-source.ts'
 
 function aTemplate(html = '<h1>{{ number }}</h1>'): TemplateResource {

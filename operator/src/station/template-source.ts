@@ -4,7 +4,6 @@
  * tenant, and nobody waits for a check: others are looked at meanwhile.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { CHECK_AGAIN_MS } from '@platen/contract/operator-limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { TemplateResource, Uid } from '@platen/contract/resource.ts'
@@ -18,6 +17,7 @@ import type { ClusterClient } from '../cluster/client.ts'
 import { isRecord, namesOf } from '../cluster/object.ts'
 import { pathOf } from '../cluster/path.ts'
 import { openMultimap } from '../compilation/claim-index.ts'
+import { CHECK_AGAIN_MS } from '../limit.ts'
 import { keyOfResource } from '../reconcile/declared.ts'
 import { holdsOf } from '../reconcile/status.ts'
 

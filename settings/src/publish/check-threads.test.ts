@@ -1,10 +1,10 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { CHECK_THREADS_REST_MS } from '@platen/contract/operator-limit.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
 import { type CheckFault, type CheckRequest, checksOf } from '../compile/template.ts'
 import { openCheckThreads } from './check-threads.ts'
+import { CHECK_THREADS_REST_MS } from './limit.ts'
 
 const [REQUEST] = checksOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
 

@@ -1,8 +1,9 @@
 /** The threads of the publish check, there only while templates are checked: they take a hundred MiB, and most hours bring no template. */
-import { CHECK_THREADS_REST_MS } from '@platen/contract/operator-limit.ts'
+
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { CheckFault, CheckRequest } from '../compile/template.ts'
 import type { PublishCheck } from './answer-check.ts'
+import { CHECK_THREADS_REST_MS } from './limit.ts'
 
 export interface CheckThreads extends AsyncDisposable {
   readonly check: PublishCheck

@@ -1,11 +1,11 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { TEMPLATE_CHECK_MS_MAX } from '@platen/contract/limit.ts'
-import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
 import { type CheckRequest, checksOf } from '../compile/template.ts'
 import { openCheckTurns } from './check-turns.ts'
+import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
 
 const [REQUEST] = checksOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
 

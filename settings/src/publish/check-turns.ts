@@ -3,11 +3,11 @@
  * waits longer each time before its next. So nobody's templates keep those of others from being checked.
  */
 import { backOffMs } from '@platen/contract/back-off.ts'
-import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { openTurns } from '@platen/contract/turns.ts'
 import type { CheckRequest } from '../compile/template.ts'
 import { answerCheck, type CheckAnswer, type PublishCheck } from './answer-check.ts'
+import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
 
 export interface CheckTurns {
   /** What the check says when its turn has come. Rejects only when `signal` aborts. */

@@ -1,6 +1,6 @@
 /** What is done to operators and to what they stand on. Each is over when it resolves; whoever ended is started again by others. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LEASE_HELD_MS_MAX, LEASE_MS } from '@platen/contract/operator-limit.ts'
+import { LEASE_HELD_MS_MAX, LEASE_MS } from '@platen/operator/limit.ts'
 import type { ChaosRig, OperatorProcess } from './rig.ts'
 
 export interface Fault {

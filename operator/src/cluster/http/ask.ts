@@ -1,12 +1,13 @@
 /** One question to the API server and its whole answer. */
+
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import {
   CLUSTER_ANSWER_BYTES_MAX,
   CLUSTER_BUSY_MS_MAX,
   CLUSTER_BUSY_RETRIES_MAX,
   CLUSTER_REQUEST_MS_MAX,
-} from '@platen/contract/operator-limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+} from '../../limit.ts'
 import { ClusterError, refusalOf } from '../error.ts'
 import { readWhole, TooLargeError } from './stream.ts'
 import { codeOf, type Outgoing, type Transport, toldOf } from './transport.ts'

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
-import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '@platen/contract/operator-limit.ts'
+import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../../limit.ts'
 import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
 

@@ -1,11 +1,7 @@
 /** One watch: an answer that does not end by itself, an event a line. */
 import type { IncomingMessage } from 'node:http'
-import {
-  CLUSTER_ANSWER_BYTES_MAX,
-  CLUSTER_REQUEST_MS_MAX,
-  WATCH_EVENT_BYTES_MAX,
-} from '@platen/contract/operator-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { CLUSTER_ANSWER_BYTES_MAX, CLUSTER_REQUEST_MS_MAX, WATCH_EVENT_BYTES_MAX } from '../../limit.ts'
 import { ClusterError, refusalOf } from '../error.ts'
 import { isKubeObject, isRecord, type KubeObject } from '../object.ts'
 import { acceptOf, type Line, parsed, unanswered, withQuery } from './ask.ts'

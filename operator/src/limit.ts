@@ -1,5 +1,5 @@
-/** Every ceiling of the operator, with its unit and the reason for its value; those of everything else are in `limit.ts`. */
-import type { BackOff } from './back-off.ts'
+/** Every ceiling of the operator, with its unit and the reason for its value. */
+import type { BackOff } from '@platen/contract/back-off.ts'
 
 const SECOND_MS = 1000
 const MIB = 1024 * 1024
@@ -92,15 +92,6 @@ export const DIRECTORY_AUDIT_MS = 60 * SECOND_MS
 
 /** How long it takes until a template is checked again whose check came to no answer, as when the machine was too busy for it. */
 export const CHECK_AGAIN_MS = 60 * SECOND_MS
-
-/** How long the threads of the publish check are kept that have nothing to check: to open them takes half a second, as long as a few checks. */
-export const CHECK_THREADS_REST_MS = 30 * SECOND_MS
-
-/** Publish checks at once, of which one tenant has one: each has a thread of its own, of a hundred MiB. */
-export const CHECKS_AT_ONCE = 2
-
-/** How long a tenant waits for its next publish check when one came to no answer: one that hangs holds a thread for all its time, and the next may be another. */
-export const CHECK_HANG_BACK_OFF: BackOff = { msMin: SECOND_MS, msMax: 600 * SECOND_MS }
 
 /** Of the looks at once, those at resources of one kind: where one kind is slow to be seen to, there is somebody for the others. */
 export const RECONCILE_WORKERS_OF_ONE_KIND = (RECONCILE_WORKERS * 3) / 4
