@@ -14,6 +14,7 @@ import { SERVICES } from '../../topology/server/kube.ts'
 import { BRIDGE, CGROUP, INSIDE, OUTSIDE, PODS, PREFIX } from './address.ts'
 
 const NAMESPACE = 'platen-node'
+const NETWORK = `/run/netns/${NAMESPACE}`
 const CGROUPS = '/sys/fs/cgroup'
 
 /** What hides places of this machine that a node writes to. */
@@ -28,6 +29,7 @@ async function enter(inner: readonly string[]): Promise<number> {
     process.stderr.write(`a Kubernetes node cannot run here: ${why}\n`)
     return 1
   }
+  remove()
   const folder = mkdtempSync(join(tmpdir(), 'platen-node-'))
   ip('netns', 'add', NAMESPACE)
   try {
@@ -46,17 +48,14 @@ async function enter(inner: readonly string[]): Promise<number> {
     const hide = HIDDEN.map((folder) => `mkdir -p ${folder} && mount -t tmpfs tmpfs ${folder}`).join(' && ')
     const script = ['-c', `${hide} && exec "$@"`, 'inside', ...inner]
     const unshare = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', ...script]
-    const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, 'unshare', ...unshare], { stdio: 'inherit', env })
+    const child = spawn('nsenter', [`--net=${NETWORK}`, 'unshare', ...unshare], { stdio: 'inherit', env })
     // Ctrl-C reaches what runs there as well, which ends by it; SIGTERM does not.
     process.on('SIGINT', () => undefined)
     process.on('SIGTERM', () => child.kill('SIGKILL'))
     const [code] = await once(child, 'exit')
     return typeof code === 'number' ? code : 1
   } finally {
-    // It would go with the namespace, and that some time after its deletion.
-    if (existsSync(`/sys/class/net/${NAMESPACE}`)) ip('link', 'delete', NAMESPACE)
-    ip('netns', 'delete', NAMESPACE)
-    for (const hierarchy of hierarchies()) removeCgroup(join(hierarchy, CGROUP))
+    remove()
     rmSync(folder, { recursive: true })
   }
 }
@@ -64,9 +63,16 @@ async function enter(inner: readonly string[]): Promise<number> {
 function whyNot(): string | undefined {
   if (process.platform !== 'linux') return 'it takes Linux'
   if (process.getuid?.() !== 0) return 'it takes root'
-  if (existsSync(`/run/netns/${NAMESPACE}`))
-    return `there is one already, or one that was killed: ip netns delete ${NAMESPACE}`
+  if (existsSync(NETWORK) && execFileSync('ip', ['netns', 'pids', NAMESPACE]).length > 0) return 'there is one already'
   return undefined
+}
+
+/** Removes what is there of a node, its own or one that was killed. */
+function remove(): void {
+  // It would go with the namespace, and that some time after its deletion.
+  if (existsSync(`/sys/class/net/${NAMESPACE}`)) ip('link', 'delete', NAMESPACE)
+  if (existsSync(NETWORK)) ip('netns', 'delete', NAMESPACE)
+  for (const hierarchy of hierarchies()) removeCgroup(join(hierarchy, CGROUP))
 }
 
 function ip(...words: readonly string[]): void {
