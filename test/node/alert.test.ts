@@ -1,15 +1,13 @@
 /** An outage, rehearsed: the alerts that the runbook promises fire, in their own time, and end with it. */
 import { setInterval } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
-import { beginLoad } from '../chaos/cluster/trial/load.ts'
 import { until } from '../time/until.ts'
-import { type Installed, installed } from './installed.ts'
+import { beginTeamLoad, type Installed, installed } from './installed.ts'
 import { startPrometheus } from './machine/prometheus.ts'
 import { kubectl, NAMESPACE } from './release.ts'
 
 /** Of Redis and Kafka away at once. The last of them waits for five minutes. */
 const EXPECTED = ['PlatenRedisAway', 'PlatenSettingsNotFollowed', 'PlatenRequestsFail']
-const PAUSE_MS = 1000
 
 let all: Installed
 beforeAll(async () => {
@@ -17,18 +15,12 @@ beforeAll(async () => {
 })
 
 test('while Redis and Kafka are away, three alerts fire, and none a while before', async () => {
-  const { node, team, receiver } = all
+  const { node } = all
   const selector = 'app.kubernetes.io/component in (api,events,operator,renderer-html-sync,renderer-react-pdf-sync)'
   const path = 'jsonpath={range .items[*]}{.status.podIP}:9090{"\\n"}{end}'
   const pods = await kubectl(node, ['get', 'pods', '--namespace', NAMESPACE, '--selector', selector, '--output', path])
   await using prometheus = await startPrometheus(pods.trim().split('\n'), NAMESPACE)
-  const load = beginLoad({
-    tenant: { name: team.tenant, key: team.key },
-    url: () => team.service.url(),
-    hookUrl: receiver.url,
-    random: Math.random,
-    pauseMs: PAUSE_MS,
-  })
+  const load = beginTeamLoad(all)
   try {
     await until(
       () => load.issued().length,
@@ -38,13 +30,16 @@ test('while Redis and Kafka are away, three alerts fire, and none a while before
     const begunAt = performance.now()
     await Promise.all([node.redis.kill(), node.kafka.kill()])
     const seen = new Map<string, number>()
-    for await (const _ of setInterval(1000)) {
-      for (const name of await prometheus.firing())
-        if (!seen.has(name)) seen.set(name, Math.round((performance.now() - begunAt) / 1000))
-      if (EXPECTED.every((name) => seen.has(name))) break
+    try {
+      for await (const _ of setInterval(1000)) {
+        for (const name of await prometheus.firing())
+          if (!seen.has(name)) seen.set(name, Math.round((performance.now() - begunAt) / 1000))
+        if (EXPECTED.every((name) => seen.has(name))) break
+      }
+    } finally {
+      await Promise.all([node.redis.start(), node.kafka.start()])
     }
     process.stdout.write(`seconds to each alert: ${JSON.stringify(Object.fromEntries(seen))}\n`)
-    await Promise.all([node.redis.start(), node.kafka.start()])
     // What counts failures goes by the last five minutes.
     for (const name of EXPECTED.slice(0, 2))
       await until(

@@ -1,5 +1,6 @@
 /** The node with the chart installed on it and a team's resources in force: one for all tests of a run. */
 import { tmpdir } from 'node:os'
+import { beginLoad, type Load } from '../chaos/cluster/trial/load.ts'
 import type { Scene } from '../chaos/cluster/trial/oracle.ts'
 import { aReceiver, type Receiver } from '../topology/receiver.ts'
 import { BRIDGE } from './machine/address.ts'
@@ -29,6 +30,18 @@ async function start(): Promise<Installed> {
   await installRelease(node)
   const receiver = await aReceiver(0, BRIDGE)
   return { node, team: await declareTeam(node), receiver, scene: sceneOf(node, receiver) }
+}
+
+/** Begins with five requests a second of the team, sync and async. */
+export function beginTeamLoad({ team, receiver }: Installed): Load {
+  return beginLoad({
+    tenant: { name: team.tenant, key: team.key },
+    url: () => team.service.url(),
+    hookUrl: receiver.url,
+    random: Math.random,
+    // Of each of five callers.
+    pauseMs: 1000,
+  })
 }
 
 /** A node that has all images, and Chromium's profile. */

@@ -1,38 +1,26 @@
 /** Upgrades, rollbacks and drains under load: nobody is answered otherwise than the promises say, and nothing is lost. */
 import { beforeAll, expect, test } from 'vitest'
 import { judge } from '../chaos/cluster/trial/judge.ts'
-import { beginLoad } from '../chaos/cluster/trial/load.ts'
 import { readFacts } from '../chaos/cluster/trial/oracle.ts'
 import { CHART } from '../chart/helm.ts'
 import { until } from '../time/until.ts'
-import { type Installed, installed } from './installed.ts'
+import { beginTeamLoad, type Installed, installed } from './installed.ts'
 import { NODE } from './machine/runtime.ts'
 import { kubectl, onRelease, RELEASE } from './release.ts'
-
-/** Of each of five callers: five requests a second together. */
-const PAUSE_MS = 1000
 
 let all: Installed
 beforeAll(async () => {
   all = await installed()
 })
 
-test.for<[string, () => Promise<unknown>]>([
-  [
-    'an upgrade that rolls all pods',
-    () => onRelease(all.node, ['upgrade', RELEASE, CHART, '--wait'], { logLevel: 'debug' }),
-  ],
-  ['a rollback', () => onRelease(all.node, ['rollback', RELEASE, '--wait'])],
+const ACTS: readonly [string, () => Promise<unknown>][] = [
+  ['an upgrade that rolls all pods, and its rollback', upgradeAndBack],
   ['a drain', drain],
-])('%s', async ([, act], { signal }) => {
-  const { team, receiver, scene } = all
-  const load = beginLoad({
-    tenant: { name: team.tenant, key: team.key },
-    url: () => team.service.url(),
-    hookUrl: receiver.url,
-    random: Math.random,
-    pauseMs: PAUSE_MS,
-  })
+]
+
+test.for(ACTS)('%s', async ([, act], { signal }) => {
+  const { team, scene } = all
+  const load = beginTeamLoad(all)
   const begunAt = performance.now()
   try {
     await until(
@@ -59,6 +47,11 @@ test.for<[string, () => Promise<unknown>]>([
   const counts = Object.entries(Object.groupBy(load.exchanges, ({ kind, status }) => `${kind} ${status}`))
   process.stdout.write(`${JSON.stringify(Object.fromEntries(counts.map(([name, own]) => [name, own?.length])))}\n`)
 })
+
+async function upgradeAndBack(): Promise<void> {
+  await onRelease(all.node, ['upgrade', RELEASE, CHART, '--wait'], { logLevel: 'debug' })
+  await onRelease(all.node, ['rollback', RELEASE, '--wait'])
+}
 
 /** Moves every pod away as the budgets allow. There is one node, so it takes them again. */
 async function drain(): Promise<void> {
