@@ -66,9 +66,9 @@ test: node_modules/.package-lock.json ## run every test (REAL_TIME=1: without sh
 	@$(NODE) test/topology/server/kafka.ts || true
 	@exec $(NODE) test/run/main.ts
 
-e2e: node_modules/.package-lock.json ## install the chart on a real node, and see that it holds what it promises
+e2e: node_modules/.package-lock.json ## install the chart on a real node, and see that it holds what it promises (SHORT=1: as CI does, the most of it)
 	@test/node/machine/prepare
-	@exec $(NODE) test/node/machine/enter.ts $(NODE) node_modules/vitest/vitest.mjs run --config test/node/machine/vitest.config.ts
+	@$(if $(SHORT),,LONG=1) exec $(NODE) test/node/machine/enter.ts $(NODE) node_modules/vitest/vitest.mjs run --config test/node/machine/vitest.config.ts
 
 servers: node_modules/.package-lock.json ## install the real servers of the tests, or build them into the cache, once
 	@$(NODE) test/topology/server/install.ts

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { judge } from '../chaos/cluster/trial/judge.ts'
 import type { Exchange } from '../chaos/cluster/trial/load.ts'
 import { readFacts } from '../chaos/cluster/trial/oracle.ts'
+import { IS_LONG } from '../run/form.ts'
 import { until } from '../time/until.ts'
 import { ended, render, submit } from '../topology/service.ts'
 import { type Installed, installed } from './installed.ts'
@@ -11,7 +12,7 @@ import { kubectl, NAMESPACE, VALUES } from './release.ts'
 const ENGINES = ['html', 'react_pdf'] as const
 type Engine = (typeof ENGINES)[number]
 const RENDERS = 300
-const ROUNDS = 3
+const ROUNDS = IS_LONG ? 3 : 1
 /** How many callers ask at once. */
 const CALLERS = 10
 

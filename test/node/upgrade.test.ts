@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { judge } from '../chaos/cluster/trial/judge.ts'
 import { readFacts } from '../chaos/cluster/trial/oracle.ts'
 import { CHART } from '../chart/helm.ts'
+import { IS_LONG } from '../run/form.ts'
 import { until } from '../time/until.ts'
 import { beginTeamLoad, type Installed, installed } from './installed.ts'
 import { NODE } from './machine/runtime.ts'
@@ -18,7 +19,7 @@ const ACTS: readonly [string, () => Promise<unknown>][] = [
   ['a drain', drain],
 ]
 
-test.for(ACTS)('%s', async ([, act], { signal }) => {
+test.for(IS_LONG ? ACTS : ACTS.slice(0, 1))('%s', async ([, act], { signal }) => {
   const { team, scene } = all
   const load = beginTeamLoad(all)
   const begunAt = performance.now()
