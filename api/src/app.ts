@@ -20,7 +20,7 @@ import { listDeliveriesRoute } from './route/list-deliveries.ts'
 import { listTemplatesRoute } from './route/list-templates.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
-import { answerEverything, type Connections, connections, lingering, requestIdOf } from './traffic/connection.ts'
+import { answerEverything, type Connections, connections, discardingRest, requestIdOf } from './traffic/connection.ts'
 import { openThrottle, type Throttle, tooManyOfAddress } from './traffic/throttle.ts'
 
 /** What `buildApp` gives: a composition root may add routes of its own before it listens. */
@@ -46,7 +46,7 @@ export function buildApp(given: ApiPorts): ApiApp {
   const ports = { ...given, limiter: countedLimiter(given) }
   const { ids, clock, settings } = ports
   const throttle = openThrottle(settings.traffic, clock)
-  const links = connections(ports, throttle)
+  const connectionTracker = connections(ports, throttle)
   const app = fastify({
     trustProxy: [...settings.traffic.trustedProxies],
     genReqId: (request) => requestIdOf(request.headers['x-request-id'], ids),
@@ -63,10 +63,10 @@ export function buildApp(given: ApiPorts): ApiApp {
       // Node's own refusal has no body; a hook gives ours.
       requireHostHeader: false,
     },
-    clientErrorHandler: (error, socket) => links.refuse(error, socket),
+    clientErrorHandler: (error, socket) => connectionTracker.refuse(error, socket),
     frameworkErrors: (_error, request, reply) => {
       const error = new ServiceError('INVALID_PAYLOAD', 'The path of the request is not well encoded.')
-      refuse(ports, charged(error, request, throttle), { request, reply })
+      refuse(ports, orThrottled(error, request, throttle), { request, reply })
     },
   })
   app.decorateRequest('caller', null).decorateRequest('render', null)
@@ -76,21 +76,23 @@ export function buildApp(given: ApiPorts): ApiApp {
   // The route reads its body itself, before this; no other route has one.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
-  app.setErrorHandler((error, request, reply) => refuse(ports, charged(error, request, throttle), { request, reply }))
+  app.setErrorHandler((error, request, reply) =>
+    refuse(ports, orThrottled(error, request, throttle), { request, reply }),
+  )
   answerEverything(app, ports)
   app.server.maxConnections = settings.traffic.connections
-  addHooks(app, ports, links)
+  addHooks(app, ports, connectionTracker)
   addRoutes(app, ports, throttle)
   return app
 }
 
-function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, links: Connections): void {
+function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connectionTracker: Connections): void {
   const methods = methodsByRoute(app)
   app.addHook('onRoute', ({ url: path, method }) => {
     for (const each of [method].flat()) meter.routed({ path, method: each })
   })
   app.addHook('onRequest', async (request, reply) => {
-    links.track(request, reply)
+    connectionTracker.track(request, reply)
     reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request has a Host header.')
@@ -101,7 +103,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, links: 
   app.addHook('onSend', async (request, reply, payload) => {
     // Node sets it back when the answer has gone.
     reply.raw.setTimeout(ANSWER_STALLED_MS_MAX, () => reply.raw.destroy())
-    return lingering(request, reply, { payload, clock })
+    return discardingRest(request, reply, { payload, clock })
   })
   app.addHook('onResponse', async (request, reply) => {
     const { method } = request
@@ -157,7 +159,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
 }
 
 /** What is answered for an error: where it refuses a request that shows no good key and its address has had too many of those, no more than that. */
-function charged(error: unknown, { caller, ip }: FastifyRequest, throttle: Throttle): unknown {
+function orThrottled(error: unknown, { caller, ip }: FastifyRequest, throttle: Throttle): unknown {
   if (caller !== null || !isRefusal(error) || throttle.chargeAddress(ip)) return error
   return tooManyOfAddress()
 }

@@ -17,7 +17,7 @@ describe('the settings of an API process', () => {
       engines: ['react_pdf', 'html'],
       idKeys: [Buffer.alloc(32, 1), Buffer.alloc(32, 2)],
       webhooks: { isHttpAllowed: false, allowCidrs: [] },
-      s3: { home: { bucket: 'pdfs' } },
+      s3: { namespace: { bucket: 'pdfs' } },
     })
   })
 

@@ -1,12 +1,12 @@
 /** The composition root of an API process: HTTP in, renders to Kafka; rates, status and answers by Redis; inputs and PDFs in S3. */
 import { randomUUID } from 'node:crypto'
-import { kafkaDeliveryDesk } from '@platen/adapters/kafka/delivery/delivery-log.ts'
+import { fallbackLimiter } from '@platen/adapters/fallback/limiter.ts'
+import { kafkaDeliveryReader } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
-import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openProcess } from '@platen/process/process.ts'
@@ -24,7 +24,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   const base = await openProcess({ deployable: 'api', config, stack, reader: randomUUID(), ...known })
   const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
   // Whole PDFs go through it: on the connection of the limiter, every request would wait behind them.
-  const replyLine = stack.use(await redis.line(REPLY_CALL_MS_MAX, starting))
+  const replyRedis = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const health = {
     isReady: () => ({
       ready: directory.state().isReady,
@@ -37,16 +37,16 @@ async function serve(stop: AbortSignal): Promise<void> {
   const app = buildApp({
     ...base,
     ...health,
-    limiter: standbyLimiter({
+    limiter: fallbackLimiter({
       limiter: redisLimiter(redis),
       clock: base.clock,
       replicas: () => config.replicas ?? directory.readers(),
-      failed: () => meter.limiterFailed(),
+      onFailure: () => meter.limiterFailed(),
     }),
     ledger: redisRenderLedger(redis),
-    replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
+    replies: stack.use(await openRedisReplyChannel(replyRedis, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
-    deliveries: kafkaDeliveryDesk({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),
+    deliveries: kafkaDeliveryReader({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),
     checks: stack.use(openBodyChecks(base.clock)),
     keys: config.idKeys,
     meter,

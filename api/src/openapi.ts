@@ -4,7 +4,7 @@
  */
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { HTTP_ERRORS, type HttpErrorCode } from '@platen/contract/error.ts'
-import { errorBodySchema } from '@platen/contract/schema/answer.ts'
+import { errorBodySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 
 /** The name under which refusals are described; generated clients get one type for them. */

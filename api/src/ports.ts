@@ -23,7 +23,7 @@ export interface ApiPorts {
   readonly ledger: RenderLedger
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel
-  readonly deliveries: Pick<DeliveryLog, 'find' | 'ofRender' | 'redeliver'>
+  readonly deliveries: Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'>
   /** Where bodies are parsed, and data is held against the schemas of templates. */
   readonly checks: Pick<BodyChecks, 'parse' | 'faultsOf'>
   readonly clock: Clock

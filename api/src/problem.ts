@@ -13,7 +13,7 @@ import {
 import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { ErrorBody } from '@platen/contract/schema/answer.ts'
+import type { ErrorBody } from '@platen/contract/schema/response.ts'
 
 export interface Problem {
   readonly status: number
@@ -69,7 +69,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** Logs that something was missed which nobody has to have. A store that is away is told of once, by who watches it, and not with each request. */
-export function logMissed(
+export function logTolerated(
   log: Log,
   fields: { readonly err: unknown; readonly [name: string]: unknown },
   message: string,

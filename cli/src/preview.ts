@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
-import { abortable } from '@platen/contract/bell.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
@@ -60,7 +60,7 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
   const readGiven = options.data === undefined ? undefined : dataReader(options.data, ports.stdin, signal)
 
   async function round(signal: AbortSignal): Promise<Round> {
-    const given = readGiven && (await abortable(readGiven(), signal))
+    const given = readGiven && (await raceAbort(readGiven(), signal))
     const folder = await readFolder()
     const places = placesIn(folder, options.dir)
     const selected = select(folder, places, options)

@@ -8,13 +8,13 @@ import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { S3Unfit } from '@platen/adapters/s3/installation.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
-import { firstOf } from '@platen/contract/bell.ts'
 import {
-  DIRECTORY_ENFORCED_ASK_MS,
   DIRECTORY_ENFORCED_MS_MAX,
+  DIRECTORY_ENFORCED_POLL_MS,
   DIRECTORY_REPAIR_MS,
 } from '@platen/contract/directory-limit.ts'
 import { MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
+import { raceFirst } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -168,7 +168,7 @@ async function readersOf(publisher: RedisPublisher, clock: Clock, signal: AbortS
     const readers = await publisher.readers(signal)
     const isOver = clock.monotonic() - begunAt >= DIRECTORY_ENFORCED_MS_MAX
     if (readers.enforcing === readers.all || isOver) return readers
-    await clock.sleep(DIRECTORY_ENFORCED_ASK_MS, signal)
+    await clock.sleep(DIRECTORY_ENFORCED_POLL_MS, signal)
   }
 }
 
@@ -247,7 +247,7 @@ function followedFolder(
         isChanged = true
       }
       const due = (until: AbortSignal) => clock.sleep(DIRECTORY_REPAIR_MS, until)
-      await firstOf(watch === undefined ? [due] : [settled, answered, due], signal)
+      await raceFirst(watch === undefined ? [due] : [settled, answered, due], signal)
       if (!isChanged) return false
       // An answer may come in the middle of a change.
       if (watch?.isChanging()) await watch.settled(signal)

@@ -40,7 +40,7 @@ export function addressClassOf(text: string): AddressClass {
   const address = parseAddress(text)
   if (address === undefined) return 'malformed'
   const found = RANGES.find(([cidr]) => contains(cidr, address))?.[1]
-  if (found === 'transition' && carried(address).some(isMetadata)) return 'metadata'
+  if (found === 'transition' && innerIpv4(address).some(isMetadata)) return 'metadata'
   // What is not given out as unicast is nobody's.
   return found ?? (address.bits === 32 || contains(GLOBAL_UNICAST, address) ? 'public' : 'reserved')
 }
@@ -135,7 +135,7 @@ function joined(parts: readonly number[], width: bigint): bigint {
 }
 
 /** Every IPv4 address that an embedding may mean; where it stands differs from one to the next (RFC 4291, 6052, 3056, 4380). */
-function carried({ value }: Address): readonly Address[] {
+function innerIpv4({ value }: Address): readonly Address[] {
   const low = value & 0xffff_ffffn
   const behind48 = ((value >> 48n) & 0xffff_0000n) | ((value >> 40n) & 0xffffn)
   const values = [low, low ^ 0xffff_ffffn, (value >> 80n) & 0xffff_ffffn, behind48 & 0xffff_ffffn]
@@ -199,12 +199,12 @@ const RANGES: readonly (readonly [Cidr, AddressClass])[] = (
     ['fec0::/10', 'private'],
     ['ff00::/8', 'multicast'],
   ] as const
-).map(([text, kind]) => [known(text), kind])
+).map(([text, kind]) => [requireCidr(text), kind])
 
 /** RFC 3513: all that IANA has begun to give out. */
-const GLOBAL_UNICAST = known('2000::/3')
+const GLOBAL_UNICAST = requireCidr('2000::/3')
 
-function known(text: string): Cidr {
+function requireCidr(text: string): Cidr {
   const cidr = parseCidr(text)
   if (cidr === undefined) throw new Error(`${text} is no block of addresses`)
   return cidr

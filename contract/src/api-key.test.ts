@@ -1,6 +1,6 @@
 import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { describe, expect, test } from 'vitest'
-import { environmentReader, hashOfKey, keyIdOf, keyPrefix, newApiKey, readHash, shownPartOf } from './api-key.ts'
+import { environmentReader, hashOfKey, keyIdOf, keyPrefix, newApiKey, parseKeyHash, shownPartOf } from './api-key.ts'
 import type { Environment } from './tenant.ts'
 
 const ENVIRONMENTS: readonly Environment[] = ['live', 'test']
@@ -33,13 +33,13 @@ describe('of a key', () => {
   const hash = hashOfKey(key)
 
   test('the hash is read as it is written', () => {
-    expect(readHash(hash)).toBe(hash)
+    expect(parseKeyHash(hash)).toBe(hash)
   })
 
   test.for(['', hash.toUpperCase(), `${hash}0`, hash.slice(1), `sha256:${hash}`, `${hash}\n`])(
     '%j is no hash',
     (text) => {
-      expect(readHash(text)).toBeUndefined()
+      expect(parseKeyHash(text)).toBeUndefined()
     },
   )
 

@@ -4,7 +4,7 @@
  */
 import { sha256 } from './canonical-json.ts'
 import type { Ids } from './port/ids.ts'
-import { randomSecret } from './random-text.ts'
+import { randomSecret } from './random-secret.ts'
 import type { Environment, KeyHash } from './tenant.ts'
 
 /** What the random part of a key may look like, whoever made it. */
@@ -52,7 +52,7 @@ export function shownPartOf(key: string, prefix: string): string {
 }
 
 /** The hash that a text is; undefined where it is none. */
-export function readHash(text: string): KeyHash | undefined {
+export function parseKeyHash(text: string): KeyHash | undefined {
   // Its form has just been seen.
   return /^[0-9a-f]{64}$/.test(text) ? (text as KeyHash) : undefined
 }

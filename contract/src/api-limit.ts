@@ -56,10 +56,10 @@ export const DATA_VALIDATORS_OF_ONE_TENANT = 50
 
 /** Threads of an API process that parse bodies and hold data against schemas, of which one tenant has one; and how long one is kept beside the first that has nothing to do. */
 export const BODY_CHECK_THREADS = 2
-export const BODY_CHECK_THREADS_REST_MS = 30 * SECOND_MS
+export const BODY_CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
 
 /** Bodies up to this length are parsed on the thread that answers everybody: at their worst in some milliseconds, where the way to another thread takes a tenth of one. */
-export const BODY_PARSED_AT_ONCE_BYTES_MAX = 16 * KIB
+export const BODY_PARSED_INLINE_BYTES_MAX = 16 * KIB
 
 /** How long the check of one body may take, waiting for its turn included. What a schema may cost is two seconds, and more on a machine that is busy. */
 export const BODY_CHECK_MS_MAX = 10 * SECOND_MS

@@ -19,21 +19,21 @@ export const DIRECTORY_STAGED_MS = 60 * SECOND_MS
 export const DIRECTORY_WAIT_MS = SECOND_MS
 
 /** How often a process says which revision it enforces, and how long it counts after it last did: it may miss three. */
-export const DIRECTORY_REPORT_MS = 2 * SECOND_MS
-export const DIRECTORY_REPORTED_MS = 10 * SECOND_MS
+export const DIRECTORY_REPORT_EVERY_MS = 2 * SECOND_MS
+export const DIRECTORY_REPORT_KEPT_MS = 10 * SECOND_MS
 
 /** Revisions whose marks a publisher remembers: a reader that says one of them is known to enforce it. At 20 changes a second, a minute's. */
-export const DIRECTORY_LINEAGE_MAX = 1200
+export const DIRECTORY_REVISIONS_KNOWN_MAX = 1200
 
 /** How long a revision lower than that in force has to stand to be believed: a watching publisher has mended by then what a replica that lagged has lost. */
-export const DIRECTORY_DOUBT_MS = 15 * SECOND_MS
+export const DIRECTORY_REGRESSION_MS = 15 * SECOND_MS
 
 /** How often a watching publisher looks whether what it published still stands: what Redis has lost is back within ten seconds. */
 export const DIRECTORY_REPAIR_MS = 5 * SECOND_MS
 
 /** How long a publisher waits for every process to enforce what it published, and how often it asks: as a rule it takes milliseconds. */
 export const DIRECTORY_ENFORCED_MS_MAX = 10 * SECOND_MS
-export const DIRECTORY_ENFORCED_ASK_MS = 50
+export const DIRECTORY_ENFORCED_POLL_MS = 50
 
 /** How often a load begins anew because all was replaced under it, before it waits for the next look. */
 export const DIRECTORY_LOADS_MAX = 5

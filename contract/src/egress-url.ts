@@ -13,15 +13,16 @@ export function egressUrl(text: string, allowedHosts: readonly string[]): URL | 
   if (url === null || !allowedHosts.includes(url.hostname)) return undefined
   url.hash = ''
   if (url.href.length > EGRESS_URL_CHARS_MAX) {
-    throw refusal(url, `the URL is longer than ${EGRESS_URL_CHARS_MAX} characters`)
+    throw assetUnavailable(url, `the URL is longer than ${EGRESS_URL_CHARS_MAX} characters`)
   }
   // `URL` drops the port that is the scheme's own.
-  if (url.port !== '') throw refusal(url, 'only the ports 443 of https and 80 of http are fetched from')
-  if (url.username !== '' || url.password !== '') throw refusal(url, 'a URL with a user or a password is not fetched')
+  if (url.port !== '') throw assetUnavailable(url, 'only the ports 443 of https and 80 of http are fetched from')
+  if (url.username !== '' || url.password !== '')
+    throw assetUnavailable(url, 'a URL with a user or a password is not fetched')
   return url
 }
 
 /** How `asset_unavailable` is said of a host. What else the URL holds may be a secret. */
-export function refusal({ hostname }: URL, reason: string, cause?: unknown): ServiceError {
+export function assetUnavailable({ hostname }: URL, reason: string, cause?: unknown): ServiceError {
   return new ServiceError('asset_unavailable', `${hostname}: ${reason}`, { cause })
 }

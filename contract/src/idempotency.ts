@@ -26,7 +26,7 @@ export function idempotencyFolder({ incarnation, environment }: IdScope, key: st
 }
 
 /** Has the key done its duty, so that it may stand for another request and its claim be removed? */
-export function isSpent({ claimedAt }: IdempotencyClaim, now: Instant): boolean {
+export function isExpired({ claimedAt }: IdempotencyClaim, now: Instant): boolean {
   return claimedAt + IDEMPOTENCY_MS <= now
 }
 

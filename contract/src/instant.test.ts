@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readInstant } from './instant.ts'
+import { parseInstant } from './instant.ts'
 
 test.for([
   ['2027-01-31T23:59:59Z', Date.UTC(2027, 0, 31, 23, 59, 59)],
@@ -8,7 +8,7 @@ test.for([
   ['2027-01-31T23:59:59.000000001Z', Date.UTC(2027, 0, 31, 23, 59, 59)],
   ['2027-02-01T00:59:59+01:00', Date.UTC(2027, 0, 31, 23, 59, 59)],
 ] as const)('%s is a time', ([text, at]) => {
-  expect(readInstant(text)).toBe(at)
+  expect(parseInstant(text)).toBe(at)
 })
 
 test.for([
@@ -27,7 +27,7 @@ test.for([
   '0000-01-01T00:00:00+01:00',
   '9999-12-31T23:59:59-01:00',
 ])('%j is none', (text) => {
-  expect(readInstant(text)).toBeUndefined()
+  expect(parseInstant(text)).toBeUndefined()
 })
 
 test('what is read is written so that it reads the same', () => {
@@ -41,8 +41,8 @@ test('what is read is written so that it reads the same', () => {
   )
   fc.assert(
     fc.property(fc.tuple(year, digits(13), digits(32), digits(24), offset), ([years, month, day, hours, zone]) => {
-      const at = readInstant(`${years}-${month}-${day}T${hours}:00:00${zone}`)
-      return at === undefined || readInstant(new Date(at).toISOString()) === at
+      const at = parseInstant(`${years}-${month}-${day}T${hours}:00:00${zone}`)
+      return at === undefined || parseInstant(new Date(at).toISOString()) === at
     }),
   )
 })

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 3600 * SECOND_MS
 export const KAFKA_CONNECT_MS_MAX = 3 * SECOND_MS
 
 /** How long a broker may take to answer one request. A whole send, with its second tries, has `KAFKA_SEND_MS_MAX`. */
-export const KAFKA_ANSWER_MS_MAX = 3 * SECOND_MS
+export const KAFKA_REQUEST_MS_MAX = 3 * SECOND_MS
 
 /** After this a send is given up, and its outcome unknown. Whoever must not give up sends it again. */
 export const KAFKA_SEND_MS_MAX = 6 * SECOND_MS
@@ -47,10 +47,10 @@ export const KAFKA_FETCH_PARTITION_BYTES = 64 * KIB
 export const KAFKA_FETCH_BYTES = 1024 * KIB
 
 /** Bytes a consumer holds of one partition that nobody has taken; what the last fetch brought may exceed it. */
-export const KAFKA_AT_HAND_BYTES_MAX = 64 * KIB
+export const KAFKA_BUFFERED_BYTES_MAX = 64 * KIB
 
 /** Records of one partition between the oldest that is not done and the newest that was fetched: what a crash gives out again. */
-export const KAFKA_OPEN_RECORDS_MAX = 1000
+export const KAFKA_UNCOMMITTED_RECORDS_MAX = 1000
 
 /** How often what is done is committed. What is done and not committed is given out again after a crash. */
 export const KAFKA_COMMIT_EVERY_MS = SECOND_MS
@@ -68,7 +68,7 @@ export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS
 export const KAFKA_PREPARE_MS_MAX = 60 * SECOND_MS
 
 /** The same complaint of the client is logged once in this time: while a broker is away it has the same one every second. */
-export const KAFKA_COMPLAINT_EVERY_MS = 30 * SECOND_MS
+export const KAFKA_WARNING_EVERY_MS = 30 * SECOND_MS
 
 /** How long a queue keeps renders: longer than an outage lasts, as those waiting past `QUEUE_AGE_MS_MAX` are still to be told so. */
 export const KAFKA_QUEUE_KEPT_MS = 7 * DAY_MS

@@ -77,10 +77,10 @@ export const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3
 export const QUEUE_AGE_MS_MAX = 24 * HOUR_MS
 
 /** A sync render that no renderer took in this time is abandoned: 503. */
-export const SYNC_TAKE_MS_MAX = 10 * SECOND_MS
+export const SYNC_START_MS_MAX = 10 * SECOND_MS
 
 /** What a sync caller waits beyond the render's own deadline for the answer to travel. */
-export const SYNC_ANSWER_MARGIN_MS = 3 * SECOND_MS
+export const SYNC_REPLY_MARGIN_MS = 3 * SECOND_MS
 
 /** How long a request waits for one answer of the queue or a store before it is answered 503: callers and load balancers wait longer. */
 export const PORT_CALL_MS_MAX = 5 * SECOND_MS
@@ -123,7 +123,7 @@ export const PDF_BYTES_MAX = 100 * MIB
 export const DISK_FREE_BYTES_MIN = PDF_BYTES_MAX
 
 /** How often the room on the disk is looked at: one system call. */
-export const DISK_LOOKED_AT_EVERY_MS = 2 * SECOND_MS
+export const DISK_CHECK_EVERY_MS = 2 * SECOND_MS
 
 /** Pages of a finished PDF. */
 export const PDF_PAGES_MAX = 2000
@@ -205,16 +205,16 @@ export const BROWSER_KEPT_MIB_MAX = 512
 export const PAGE_KEPT_MIB_MAX = 128
 
 /** How often the memory of a browser is looked at, at most: the system counts it up process by process. */
-export const BROWSER_WEIGHED_EVERY_MS = 5 * SECOND_MS
+export const BROWSER_MEMORY_CHECK_EVERY_MS = 5 * SECOND_MS
 
 /** How long a browser may take to start: 0.3 s, on a starved machine some seconds. Puppeteer's own limit is none where it is driven through a pipe. */
 export const BROWSER_LAUNCH_MS_MAX = 15 * SECOND_MS
 
 /** How often a browser is asked for a sign of life: one that hangs keeps its renders from their end, and most have longer than this. */
-export const BROWSER_ASKED_EVERY_MS = 2 * SECOND_MS
+export const BROWSER_PING_EVERY_MS = 2 * SECOND_MS
 
 /** How long it may take to give one. It needs a millisecond; on a starved machine some seconds. */
-export const BROWSER_ANSWER_MS_MAX = 5 * SECOND_MS
+export const BROWSER_PING_MS_MAX = 5 * SECOND_MS
 
 /** How long a browser or a render thread may take to start before its engine counts as broken, and requests for it are refused at once. */
 export const ENGINE_START_MS_MAX = 10 * SECOND_MS
@@ -232,7 +232,7 @@ export const TEMPLATE_SOURCE_BYTES_MAX = 128 * KIB
 export const ASSETS_BYTES_MAX = 10 * MIB
 
 /** Assets one renderer process keeps at hand, the least recently used given up first. */
-export const ASSETS_KEPT_BYTES_MAX = 128 * MIB
+export const ASSET_CACHE_BYTES_MAX = 128 * MIB
 
 /** Requests for assets one document may make: Chromium asks once for each of them, and once more in each frame. */
 export const ASSET_REQUESTS_MAX = 1000
@@ -259,8 +259,8 @@ export const EGRESS_AT_ONCE_MAX = 8
 export const EGRESS_RENDER_BYTES_MAX = 32 * MIB
 
 /** Fetched files one renderer process keeps at hand, the least recently used given up first, and for how long: images change rarely, and are seen to change. */
-export const EGRESS_KEPT_BYTES_MAX = 64 * MIB
-export const EGRESS_KEPT_MS = 10 * 60 * SECOND_MS
+export const EGRESS_CACHE_BYTES_MAX = 64 * MIB
+export const EGRESS_CACHE_MS = 10 * 60 * SECOND_MS
 
 /** How often a document is begun with the files it has: once to learn of most, once more for what only layout shows, and some for page numbers that move. */
 export const EGRESS_ROUNDS_MAX = 5
@@ -284,7 +284,7 @@ export const PAGE_DIALOGS_MAX = 20
 export const METADATA_CHARS_MAX = 1000
 
 /** The same in one render thread, for its images and for its fonts each: those of a few large templates, or of dozens of small ones. */
-export const THREAD_ASSETS_KEPT_BYTES_MAX = 32 * MIB
+export const THREAD_ASSET_CACHE_BYTES_MAX = 32 * MIB
 
 /** A font unpacked: the largest faces, of Chinese and Japanese, have some 20 MB, and a packed megabyte of zeros could be gigabytes. */
 export const FONT_BYTES_MAX = 32 * MIB
@@ -324,7 +324,7 @@ export const COMMANDS_PER_COMMIT_MAX = 256
 export const DATABASE_CALLS_MAX = 10_000
 
 /** Settled renders that the ledger and the limiter of one process remember; older ones are found by their manifests. About 5 MB. */
-export const LEDGER_SETTLED_MAX = 10_000
+export const LEDGER_ENDED_MAX = 10_000
 
 /** How long the sum charged to a month outlasts its last charge: the longest month, and as much again for who asks afterwards. */
 export const CHARGES_KEPT_MS = 62 * 24 * HOUR_MS
@@ -345,10 +345,10 @@ export const MANIFEST_NODES_MAX = 1_000_000
 export const MANIFEST_ALIASES_MAX = 100
 
 /** How long a folder of manifests must lie still before it is read: editors and `git checkout` write in bursts. */
-export const MANIFEST_QUIET_MS = 100
+export const MANIFEST_DEBOUNCE_MS = 100
 
 /** A folder that never lies still is read all the same after this many such waits. */
-export const MANIFEST_QUIET_WAITS_MAX = 50
+export const MANIFEST_DEBOUNCES_MAX = 50
 
 /** How long before a folder of manifests that cannot be watched, or a change that could not be published, is tried again. */
 export const MANIFEST_RETRY_MS = SECOND_MS
@@ -373,7 +373,7 @@ export const ARTIFACT_KEY_CHARS_MAX = 1024
 export const ARTIFACT_NAME_CHARS_MAX = 255
 
 /** How long events and charges are kept: longer than a month of quota and any retry of a webhook. */
-export const FACTS_KEPT_MS = 40 * 24 * HOUR_MS
+export const EVENTS_KEPT_MS = 40 * 24 * HOUR_MS
 
 /**
  * How long before the last sign of life a render may have been accepted whose outcome a kill kept from being announced: the longest

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { afterCounting, countIn, isIdle, lookAt, type RateWindow, uncountIn } from './rate-window.ts'
+import { afterCounting, countIn, isIdle, type RateWindow, readBucket, uncountIn } from './rate-window.ts'
 
 /** On a whole second, so that the rows read easily. */
 const NOON = Date.UTC(2026, 10, 21, 12)
@@ -34,13 +34,13 @@ test.for<[string, { admitted: number[]; limit: number; at: number; remaining: nu
   ],
   ['the clock was set back by an hour', { admitted: [3_600_000], limit: 1, at: 0, remaining: 1, retryAfterMs: 0 }],
 ])('a look when %s', ([, { admitted, limit, at, remaining, retryAfterMs }]) => {
-  expect(lookAt(windowOf(...admitted), limit, NOON + at)).toMatchObject({ limit, remaining, retryAfterMs })
+  expect(readBucket(windowOf(...admitted), limit, NOON + at)).toMatchObject({ limit, remaining, retryAfterMs })
 })
 
 test('is all free again when the newest second has gone', () => {
-  expect(lookAt(windowOf(), 2, NOON).resetAt).toBe(NOON)
-  expect(lookAt(windowOf(5000, 3000), 2, NOON + 3000).resetAt).toBe(NOON + 66_000)
-  const look = lookAt(windowOf(0, 1500), 9, NOON + 2000)
+  expect(readBucket(windowOf(), 2, NOON).resetAt).toBe(NOON)
+  expect(readBucket(windowOf(5000, 3000), 2, NOON + 3000).resetAt).toBe(NOON + 66_000)
+  const look = readBucket(windowOf(0, 1500), 9, NOON + 2000)
   expect(look.resetAt).toBe(NOON + 62_000)
   expect(afterCounting(look, NOON + 2000)).toStrictEqual({ limit: 9, remaining: 6, resetAt: NOON + 63_000 })
 })
@@ -66,7 +66,7 @@ test('never holds more than 61 seconds, however long it is used', () => {
       let now = NOON
       for (const gap of gaps) {
         now += gap
-        lookAt(window, 1_000_000, now)
+        readBucket(window, 1_000_000, now)
         countIn(window, now)
         expect(window.size).toBeLessThanOrEqual(61)
       }

@@ -15,13 +15,13 @@ const SECOND_MS = 1000
 const COUNTED_MS = RATE_WINDOW_MS + SECOND_MS
 
 /** What a bucket looks like to the next render. */
-export interface RateLook extends RateState {
+export interface BucketState extends RateState {
   /** 0 when the render fits, else the shortest wait after which it does if nothing else is asked meanwhile. */
   readonly retryAfterMs: number
 }
 
 /** Looks without counting. `remaining` and `resetAt` are as they were before this render. */
-export function lookAt(window: RateWindow, limit: number, now: Instant): RateLook {
+export function readBucket(window: RateWindow, limit: number, now: Instant): BucketState {
   let used = 0
   let newest = Number.NEGATIVE_INFINITY
   for (const [second, count] of window) {
@@ -34,7 +34,7 @@ export function lookAt(window: RateWindow, limit: number, now: Instant): RateLoo
     limit,
     remaining: Math.max(limit - used, 0),
     resetAt: window.size === 0 ? now : freeAt(newest),
-    retryAfterMs: used < limit ? 0 : waitFor(used - limit + 1, window, now),
+    retryAfterMs: used < limit ? 0 : waitMsFor(used - limit + 1, window, now),
   }
 }
 
@@ -53,8 +53,8 @@ export function uncountIn(window: RateWindow, then: Instant): void {
 }
 
 /** What the bucket looks like once this render has been counted. */
-export function afterCounting(look: RateLook, now: Instant): RateState {
-  return { limit: look.limit, remaining: look.remaining - 1, resetAt: freeAt(secondOf(now)) }
+export function afterCounting(before: BucketState, now: Instant): RateState {
+  return { limit: before.limit, remaining: before.remaining - 1, resetAt: freeAt(secondOf(now)) }
 }
 
 /** Does nothing in the window count any more? */
@@ -64,7 +64,7 @@ export function isIdle(window: RateWindow, now: Instant): boolean {
 }
 
 /** How long until `places` are free. A limit of 0 never has one: a window, then, as any answer is as good. */
-function waitFor(places: number, window: RateWindow, now: Instant): number {
+function waitMsFor(places: number, window: RateWindow, now: Instant): number {
   let free = 0
   for (const [second, count] of [...window].sort(([a], [b]) => a - b)) {
     free += count

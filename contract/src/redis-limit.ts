@@ -14,7 +14,7 @@ export const REDIS_CALLS_MAX = 10_000
 export const REDIS_CALL_MS_MAX = 500
 
 /** How often a process asks Redis for a sign of life: what is away is known a second later at most, and calls fail at once from then on. */
-export const REDIS_PULSE_MS = 500
+export const REDIS_HEALTH_CHECK_MS = 500
 
 /** How long one may take that carries all settings, or many of them. */
 export const REDIS_SETTINGS_CALL_MS_MAX = 2 * SECOND_MS
@@ -29,7 +29,8 @@ export const REDIS_RECONNECT_MS_MAX = 2 * SECOND_MS
  * How long after one process has found Redis again another may still hold it for away: its pause before it connects, the connecting,
  * and its next question.
  */
-export const REDIS_DOUBT_MS = REDIS_RECONNECT_MS_MAX + REDIS_CONNECT_MS_MAX + REDIS_PULSE_MS + REDIS_CALL_MS_MAX
+export const REDIS_RECENTLY_DOWN_MS =
+  REDIS_RECONNECT_MS_MAX + REDIS_CONNECT_MS_MAX + REDIS_HEALTH_CHECK_MS + REDIS_CALL_MS_MAX
 
 /** How long Redis keeps what was said about a sync render: longer than the longest deadline with its waits, as nobody asks later. */
 export const REPLY_KEPT_MS = 180 * SECOND_MS
@@ -41,15 +42,15 @@ export const REPLY_PART_BYTES_MAX = 1024 * 1024
 export const REPLY_CALL_MS_MAX = 10 * SECOND_MS
 
 /** Accounts and months of which a process remembers what was used, for while Redis is away: some MB, and more than are busy at a time. */
-export const STANDBY_ACCOUNTS_MAX = 10_000
+export const FALLBACK_ACCOUNTS_MAX = 10_000
 
 /**
  * How long is waited at least and at most between two looks for the outcome of a sync render whose reply may not come, and for which
  * part of what was waited already: what is quick is found soon, and the longest wait costs the store some fifty calls.
  */
-export const OUTCOME_LOOK_MS_MIN = 20
-export const OUTCOME_LOOK_MS_MAX = SECOND_MS
-export const OUTCOME_LOOK_SHARE = 0.25
+export const OUTCOME_POLL_MS_MIN = 20
+export const OUTCOME_POLL_MS_MAX = SECOND_MS
+export const OUTCOME_POLL_SHARE = 0.25
 
 /** How long Redis keeps what it knows of a render that is under way, whoever forgets to say that it has ended: longer than one can be. */
 export const VIEW_KEPT_MS = 2 * QUEUE_AGE_MS_MAX

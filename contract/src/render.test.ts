@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aManifest } from '../../test/fixture/build.ts'
-import { decodeManifest, encodeManifest, mayFollow, type Status, UnreadableManifest } from './render.ts'
+import { canTransition, decodeManifest, encodeManifest, type Status, UnreadableManifest } from './render.ts'
 
 test.for<[Status, Status, boolean]>([
   ['queued', 'running', true],
@@ -18,7 +18,7 @@ test.for<[Status, Status, boolean]>([
   ['failed', 'failed', false],
   ['failed', 'queued', false],
 ])('from %s to %s: %s', ([from, to, allowed]) => {
-  expect(mayFollow(from, to)).toBe(allowed)
+  expect(canTransition(from, to)).toBe(allowed)
 })
 
 test('a manifest is read as it was written', () => {

@@ -2,7 +2,6 @@
  * A render and its life. `queued → running → succeeded | failed`, monotonic by rank; `running` may be taken over by another
  * renderer with a higher attempt, a terminal state never changes. Accepted = the queue record; outcome = the manifest.
  */
-
 import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode, WarningCode } from './error.ts'
 import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
@@ -109,7 +108,7 @@ export type Status = RenderView['state']['status']
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const satisfies Record<Status, number>
 
 /** May a render in state `from` go to state `to`? A running render may be taken over; a terminal state is final. */
-export function mayFollow(from: Status, to: Status): boolean {
+export function canTransition(from: Status, to: Status): boolean {
   return from === 'running' && to === 'running' ? true : RANK[to] > RANK[from]
 }
 

@@ -81,7 +81,7 @@ export const WEBHOOK_SECRET_FILES_AT_ONCE = 32
 export const WEBHOOK_OBJECTS_AT_ONCE = 32
 
 /** Reminders of one rung that are watched in memory, from its head on: enough that what ripens together is passed on together. */
-export const WEBHOOK_RUNG_HELD_MAX = 256
+export const WEBHOOK_DELAY_HELD_MAX = 256
 
 /** A wait that is this much shorter than a rung still goes there: the time it takes to write down an attempt is none to climb down for. */
-export const WEBHOOK_RUNG_SLACK_MS = 250
+export const WEBHOOK_DELAY_SLACK_MS = 250

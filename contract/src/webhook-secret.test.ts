@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { WebhookSecret } from './tenant.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from './webhook-limit.ts'
-import { inForce, isWebhookSecret, openWebhookSecret, rotated, sealWebhookSecret, secretsOf } from './webhook-secret.ts'
+import {
+  inForce,
+  isWebhookSecret,
+  openWebhookSecret,
+  sealWebhookSecret,
+  signingSecretsOf,
+  withCurrentSecret,
+} from './webhook-secret.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const HOUR = 3_600_000
@@ -10,13 +17,13 @@ const HOUR = 3_600_000
 function after(...rotations: readonly (readonly [hour: number, secret: string])[]): readonly WebhookSecret[] {
   return rotations.reduce<readonly WebhookSecret[]>(
     (before, [hour, secret]) =>
-      rotated(before, sealWebhookSecret(secret, { incarnation: 'uid', key: KEY }), hour * HOUR) ?? before,
+      withCurrentSecret(before, sealWebhookSecret(secret, { incarnation: 'uid', key: KEY }), hour * HOUR) ?? before,
     [],
   )
 }
 
 const signing = (webhookSecrets: readonly WebhookSecret[], hour: number) =>
-  secretsOf({ incarnation: 'uid', webhookSecrets }, KEY, hour * HOUR)
+  signingSecretsOf({ incarnation: 'uid', webhookSecrets }, KEY, hour * HOUR)
 
 describe('a tenant’s secrets', () => {
   test('are one at first', () => {
@@ -27,7 +34,7 @@ describe('a tenant’s secrets', () => {
     const secrets = after([0, 'A'], [100, 'B'])
     expect(signing(secrets, 100)).toEqual({ oldest: 'A', all: ['B', 'A'] })
     const end = 100 * HOUR + OVERLAP
-    const at = (now: number) => secretsOf({ incarnation: 'uid', webhookSecrets: secrets }, KEY, now)
+    const at = (now: number) => signingSecretsOf({ incarnation: 'uid', webhookSecrets: secrets }, KEY, now)
     expect(at(end - 1)).toEqual({ oldest: 'A', all: ['B', 'A'] })
     expect(at(end)).toEqual({ oldest: 'B', all: ['B'] })
   })
@@ -60,9 +67,9 @@ describe('a tenant’s secrets', () => {
     const full = after(...names.map((name, at) => [at, name] as const))
     expect(signing(full, 8)?.all).toEqual(names.toReversed())
     const sealed = sealWebhookSecret('one more', { incarnation: 'uid', key: KEY })
-    expect(rotated(full, sealed, 8 * HOUR)).toBeUndefined()
-    expect(rotated(full, sealed, OVERLAP + HOUR - 1)).toBeUndefined()
-    const next = rotated(full, sealed, OVERLAP + HOUR) ?? []
+    expect(withCurrentSecret(full, sealed, 8 * HOUR)).toBeUndefined()
+    expect(withCurrentSecret(full, sealed, OVERLAP + HOUR - 1)).toBeUndefined()
+    const next = withCurrentSecret(full, sealed, OVERLAP + HOUR) ?? []
     expect(signing(next, 25)?.all).toEqual(['one more', ...names.slice(1).toReversed()])
   })
 
@@ -76,9 +83,9 @@ describe('what signs', () => {
   const [sealed = { sealed: '' }] = after([0, 'A'])
 
   test('is nothing where there is no secret, or none that opens', () => {
-    expect(secretsOf({ incarnation: 'uid' }, KEY, 0)).toBeUndefined()
-    expect(secretsOf({ incarnation: 'another uid', webhookSecrets: [sealed] }, KEY, 0)).toBeUndefined()
-    expect(secretsOf({ incarnation: 'uid', webhookSecrets: [sealed] }, Buffer.alloc(32, 8), 0)).toBeUndefined()
+    expect(signingSecretsOf({ incarnation: 'uid' }, KEY, 0)).toBeUndefined()
+    expect(signingSecretsOf({ incarnation: 'another uid', webhookSecrets: [sealed] }, KEY, 0)).toBeUndefined()
+    expect(signingSecretsOf({ incarnation: 'uid', webhookSecrets: [sealed] }, Buffer.alloc(32, 8), 0)).toBeUndefined()
     expect(signing([{ sealed: 'v1.damaged' }], 0)).toBeUndefined()
   })
 

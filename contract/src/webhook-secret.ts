@@ -5,7 +5,7 @@
  */
 import type { Instant } from './brand.ts'
 import type { Ids } from './port/ids.ts'
-import { randomSecret } from './random-text.ts'
+import { randomSecret } from './random-secret.ts'
 import type { TenantSpec } from './schema/resource.ts'
 import { type Seal, type SealKey, seal, unseal } from './seal.ts'
 import type { Tenant, WebhookSecret } from './tenant.ts'
@@ -17,7 +17,7 @@ import {
 } from './webhook-limit.ts'
 
 /** What a webhook secret looks like that somebody brings along. */
-export const WEBHOOK_SECRET_FORM = `${WEBHOOK_SECRET_CHARS_MIN} to ${WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters without spaces or line ends`
+export const WEBHOOK_SECRET_FORMAT = `${WEBHOOK_SECRET_CHARS_MIN} to ${WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters without spaces or line ends`
 
 /** Is it of `WEBHOOK_SECRET_FORM`? Anything else is spelled by some tools in another way than it was meant. */
 export function isWebhookSecret(text: string): boolean {
@@ -57,7 +57,9 @@ export function referencedSecret(
   if (text === undefined && encoded === undefined) return fault('the Secret has no such key: add it')
   const value = text ?? decoded(encoded ?? '')
   if (value === undefined) return fault('its data is no base64: encode it, or use stringData')
-  return isWebhookSecret(value) ? { secret: value } : fault(`its value is not ${WEBHOOK_SECRET_FORM}: give it another`)
+  return isWebhookSecret(value)
+    ? { secret: value }
+    : fault(`its value is not ${WEBHOOK_SECRET_FORMAT}: give it another`)
 }
 
 /** Whose webhook secret is sealed, and with what. */
@@ -82,7 +84,7 @@ export function openWebhookSecret(sealed: string, whose: WebhookSeal): string | 
  * was so already. One that is replaced gets an overlap; one that comes back within its own keeps its place. Undefined
  * where `WEBHOOK_SECRETS_MAX` of them are in force: the new one has to wait until an overlap ends.
  */
-export function rotated(
+export function withCurrentSecret(
   before: readonly WebhookSecret[],
   sealed: string,
   now: Instant,
@@ -109,7 +111,7 @@ export interface SigningSecrets {
 }
 
 /** What signs a tenant's webhooks now; undefined where it has no secret, or none that opens with this key. */
-export function secretsOf(
+export function signingSecretsOf(
   { incarnation, webhookSecrets = [] }: Pick<Tenant, 'incarnation' | 'webhookSecrets'>,
   key: SealKey,
   now: Instant,

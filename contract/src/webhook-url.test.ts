@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { cidrsOf } from './address.ts'
-import { hostOf, isInnerName, webhookUrlFault } from './webhook-url.ts'
+import { hostOf, isInternalName, webhookUrlFault } from './webhook-url.ts'
 
 const faultOf = (url: string, { isHttpAllowed = false, allow = [] as readonly string[] } = {}) =>
   webhookUrlFault(url, { isHttpAllowed, allowCidrs: cidrsOf(allow) })
@@ -127,5 +127,10 @@ test('names of inner networks are told from public ones', () => {
     'svc.example.com',
     'asvc.example',
   ]
-  expect(names.filter((name) => isInnerName(name))).toEqual(['kubernetes', 'a.svc', 'a.b.cluster.local', 'a.internal'])
+  expect(names.filter((name) => isInternalName(name))).toEqual([
+    'kubernetes',
+    'a.svc',
+    'a.b.cluster.local',
+    'a.internal',
+  ])
 })

@@ -24,7 +24,7 @@ export function webhookUrlFault(text: string, { isHttpAllowed, allowCidrs }: Web
   if (host === '') return 'must name a host'
   const isAddress = addressClassOf(host) !== 'malformed'
   if (isAddress) return mayConnect(host, allowCidrs) ? undefined : NOT_PUBLIC
-  return isInnerName(host) && allowCidrs.length === 0 ? NOT_PUBLIC : undefined
+  return isInternalName(host) && allowCidrs.length === 0 ? NOT_PUBLIC : undefined
 }
 
 /** Which class the address is of would tell a tenant about a network that is none of theirs. */
@@ -41,7 +41,7 @@ function isPortAllowed(port: string): boolean {
 }
 
 /** Domains kept for inner networks (RFC 6761, 6762, 8375, 9476; Kubernetes; clouds; routers). `local` is that of clusters, too. */
-const INNER_DOMAINS = [
+const INTERNAL_DOMAINS = [
   'localhost',
   'localdomain',
   'local',
@@ -56,6 +56,6 @@ const INNER_DOMAINS = [
 ]
 
 /** Is this a name, as `hostOf` gives it, that public resolvers do not know: of one label, or below a domain of inner networks? */
-export function isInnerName(name: string): boolean {
-  return !name.includes('.') || INNER_DOMAINS.some((domain) => name.endsWith(`.${domain}`))
+export function isInternalName(name: string): boolean {
+  return !name.includes('.') || INTERNAL_DOMAINS.some((domain) => name.endsWith(`.${domain}`))
 }

@@ -3,13 +3,13 @@
 const SECOND_MS = 1000
 
 /** How often a render that another renderer holds is looked at: when that one gives it back, a sync caller still waits for it. */
-export const HELD_LOOK_MS_MAX = SECOND_MS
+export const HELD_POLL_MS_MAX = SECOND_MS
 
 /** How many such renders wait without a slot: those that were under way in a few renderers whose partitions have changed hands. */
-export const HELD_ASIDE_MAX = 256
+export const DEFERRED_RENDERS_MAX = 256
 
 /** Sync renders that a worker has at hand to give each tenant its turn: more than come in the time that one waits. A record is some KiB, and 200 KiB at most. */
-export const SYNC_AT_HAND_MAX = 256
+export const SYNC_BUFFERED_MAX = 256
 
 /** How long giving a claim back may take when a renderer has to go: it lapses by itself, only later. */
 export const CLAIM_RELEASE_MS_MAX = SECOND_MS

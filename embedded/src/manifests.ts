@@ -3,10 +3,9 @@
  * identify, find keys, check, compile, store, publish, report), and the same folder gives the same settings. Nothing in the folder
  * can stop the service: what is wrong is said in the log, and the last good settings of it stay in force.
  */
-
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { firstOf } from '@platen/contract/bell.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
+import { raceFirst } from '@platen/contract/notifier.ts'
 import { type FolderWatch, watchFolder } from '@platen/settings/manifest/folder.ts'
 import { type Load, type LoadOptions, openLoader, type State } from '@platen/settings/manifest/load.ts'
 
@@ -69,7 +68,7 @@ async function follow(options: Following, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const changed = (until: AbortSignal) => watch?.settled(until) ?? clock.sleep(MANIFEST_RETRY_MS, until)
-      await firstOf([changed, (until) => checks.answered(until)], signal)
+      await raceFirst([changed, (until) => checks.answered(until)], signal)
       // An answer may come in the middle of a change.
       if (watch?.isChanging()) await watch.settled(signal)
       watch?.[Symbol.dispose]()

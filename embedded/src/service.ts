@@ -6,7 +6,7 @@ import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import { drainEnd, explain, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
+import { explain, forceStopSignal, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { type Config, readConfig, SETTINGS } from './config.ts'
@@ -33,7 +33,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     })
     // While the first thread is loaded on another core.
     const { compose } = await import('./compose.ts')
-    const leaving = drainEnd(stop, { drainMs: config.drainMs, log })
+    const leaving = forceStopSignal(stop, { drainMs: config.drainMs, log })
     await using service = await compose({ config, clock, log, engines, leaving })
     process.stdout.write(`ready ${service.url}\n`)
     const end = AbortSignal.any([stop, service.failed])

@@ -1,5 +1,4 @@
 /** The composition root of an events process: events from Kafka, calls to receivers, what is past its time out of the stores, and views into Redis. */
-
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
@@ -12,7 +11,7 @@ import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
-import { openProcess, settingsThere } from '@platen/process/process.ts'
+import { openProcess, waitForSettings } from '@platen/process/process.ts'
 import { PROJECTION_READER } from './charge/projection.ts'
 import { readConfig, SETTINGS } from './config.ts'
 import { openProjection, openRetention, openWebhooks } from './service.ts'
@@ -28,7 +27,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   const base = await openProcess({ deployable: 'events', config, stack, receiversCa: ca, ...known })
   const { clock, log, kafka, redis, topics, directory, metrics, serviceBucket, starting } = base
   const meter = webhookMeter(metrics)
-  const events = kafkaEventLog(kafka, { ...topics, buried: () => meter.buried('event') })
+  const events = kafkaEventLog(kafka, { ...topics, deadLettered: () => meter.buried('event') })
   const deliveries = stack.use(
     await openKafkaDeliveryLog(
       { ...base, connection: kafka },
@@ -50,7 +49,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     }),
   )
   // After a stop there is nothing to begin any more.
-  void settingsThere(base, stop).then(() => stop.aborted || webhooks.begin())
+  void waitForSettings(base, stop).then(() => stop.aborted || webhooks.begin())
   const retention = stack.use(openRetention({ ...base, events, deliveries }))
   const lag = () => events.lag(PROJECTION_READER).reduce((sum, { records }) => sum + records, 0)
   const projection = stack.use(
@@ -64,7 +63,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     }),
   )
   const backlog = stack.use(watchBacklog(kafka, topics))
-  gaugeQueue(metrics, () => backlog.lines())
+  gaugeQueue(metrics, () => backlog.queues())
   stack.use(keepOffsets(kafka, topics))
   const parts = [webhooks, retention, projection, events, deliveries]
   using _ = base.probes.serving({

@@ -3,14 +3,14 @@ import type { Instant } from '@platen/contract/brand.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
-import { type SigningSecrets, secretsOf } from '@platen/contract/webhook-secret.ts'
+import { type SigningSecrets, signingSecretsOf } from '@platen/contract/webhook-secret.ts'
 import { type ProjectionPorts, runProjection } from './charge/projection.ts'
 import { type RetentionPorts, runRetention } from './retention/retention.ts'
 import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './webhook/dispatcher.ts'
 
 export interface WebhooksOptions {
   readonly ports: DispatcherPorts
-  readonly settings: Omit<DispatcherSettings, 'secretsOf'>
+  readonly settings: Omit<DispatcherSettings, 'signingSecretsOf'>
   /** Opens the tenants' webhook secrets. */
   readonly sealKey: SealKey
 }
@@ -23,7 +23,7 @@ export interface Webhooks extends Running {
 
 /** Opens nothing. Deliveries wait until `begin`. */
 export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Webhooks {
-  const signing = { ...settings, secretsOf: openedOnce(sealKey) }
+  const signing = { ...settings, signingSecretsOf: cachedSecrets(sealKey) }
   let running: Running | undefined
   return {
     begin() {
@@ -50,12 +50,12 @@ export interface Running extends AsyncDisposable {
   isAlive(): boolean
 }
 
-function inBackground(run: (signal: AbortSignal) => Promise<void>, log: Log, epitaph: string): Running {
+function inBackground(run: (signal: AbortSignal) => Promise<void>, log: Log, endMessage: string): Running {
   const stopping = new AbortController()
   let isAlive = true
   const ended = run(stopping.signal).catch((err: unknown) => {
     isAlive = false
-    log.error({ err }, epitaph)
+    log.error({ err }, endMessage)
   })
   return {
     isAlive: () => isAlive,
@@ -67,12 +67,12 @@ function inBackground(run: (signal: AbortSignal) => Promise<void>, log: Log, epi
 }
 
 /** What signs a tenant's webhooks. It is opened once until the next overlap ends: that costs more than signing does. */
-function openedOnce(sealKey: SealKey): DispatcherSettings['secretsOf'] {
+function cachedSecrets(sealKey: SealKey): DispatcherSettings['signingSecretsOf'] {
   const opened = new WeakMap<Tenant, { readonly secrets: SigningSecrets | undefined; readonly until: Instant }>()
   return (tenant, now) => {
     const known = opened.get(tenant)
     if (known !== undefined && now < known.until) return known.secrets
-    const secrets = secretsOf(tenant, sealKey, now)
+    const secrets = signingSecretsOf(tenant, sealKey, now)
     const ends = (tenant.webhookSecrets ?? []).flatMap(({ until = now }) => (until > now ? [until] : []))
     opened.set(tenant, { secrets, until: Math.min(...ends) })
     return secrets

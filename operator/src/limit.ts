@@ -66,20 +66,20 @@ export const LEASE_RELEASE_MS_MAX = 3 * SECOND_MS
 export const PUBLISH_RETRY_MS = SECOND_MS
 
 /** How long the publication waits for something to do before it looks at the clock again: a timer goes no further than 24 days. */
-export const PUBLICATION_REST_MS_MAX = 3600 * SECOND_MS
+export const PUBLICATION_IDLE_MS_MAX = 3600 * SECOND_MS
 
 /** How often it is asked which revision every process enforces while somebody waits for one; the longer they have waited, the less. */
-export const ENFORCED_ASK_MS = 25
-export const ENFORCED_ASK_MS_MAX = SECOND_MS
+export const ENFORCED_POLL_MS = 25
+export const ENFORCED_POLL_MS_MAX = SECOND_MS
 
 /** How long a status waits to tell that its resource is enforced as well: most are in this time, and one write tells both. */
-export const ENFORCED_SOON_MS = 250
+export const STATUS_ENFORCED_WAIT_MS = 250
 
 /** How long a resource that is removed may wait for processes that still enforce it: one that cannot be reached is not counted by then. */
 export const REVOKED_MS_MAX = 15 * SECOND_MS
 
 /** How much later a status is written that counts resources: of a thousand that come at once it tells in a few writes. */
-export const COUNTED_AFTER_MS = SECOND_MS
+export const STATUS_COUNTS_DELAY_MS = SECOND_MS
 
 /** Resources that are looked at at once: each waits for the API server most of the time, and their changes are published together. */
 export const RECONCILE_WORKERS = 16

@@ -49,7 +49,7 @@ async function serve(stop: AbortSignal): Promise<void> {
         meter,
         check: threads.check,
       },
-      settings: { ...config, serviceBucket: config.s3.home.bucket },
+      settings: { ...config, serviceBucket: config.s3.namespace.bucket },
       openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),
     }),

@@ -59,7 +59,7 @@ export async function openBase(options: BaseOptions): Promise<Base> {
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const artifacts = stack.use(await openS3ArtifactStore({ ...config.s3, clock, ids }, starting))
   const redis = stack.use(await connectRedis({ ...options.redis, clock }, starting))
-  gaugeRedis(metrics, redis.pulse)
+  gaugeRedis(metrics, redis.health)
   gaugeCertificates(metrics, { redis: options.redis.tls?.ca, ...options.certificates })
   return { clock, ids, log, metrics, probes, artifacts, redis, starting }
 }

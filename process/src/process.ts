@@ -34,7 +34,7 @@ const DAY_MS = 24 * 3600 * 1000
  * Resolves when there are settings, or `stop` has aborted. Without any, every tenant would look like one that is no more: what was
  * suspended would be rendered, and what is to be delivered be given up.
  */
-export async function settingsThere(
+export async function waitForSettings(
   { directory, clock }: Pick<ClusterProcess, 'directory' | 'clock'>,
   stop: AbortSignal,
 ): Promise<void> {
@@ -48,12 +48,12 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   const { deployable, config, stack, reader } = options
   const base = await openBase({
     ...options,
-    redis: { ...config.redis, isGathering: true },
+    redis: { ...config.redis, isAutoPipelined: true },
     certificates: { kafka: config.kafka.tls?.ca, receivers: options.receiversCa },
   })
   const { clock, log, redis, starting } = base
   stack.use(
-    redis.pulse.watch((err) => {
+    redis.health.watch((err) => {
       if (err === undefined) log.info({}, 'redis back')
       else log.warn({ err }, 'redis away')
     }),
@@ -62,15 +62,15 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   const kafka = stack.use(
     await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
   )
-  const settingsLine = stack.use(await redis.line(REDIS_SETTINGS_CALL_MS_MAX, starting))
+  const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))
   const directory = stack.use(
-    await openRedisDirectory({ redis: settingsLine, clock, log, ...(reader !== undefined && { reader }) }, starting),
+    await openRedisDirectory({ redis: settingsRedis, clock, log, ...(reader !== undefined && { reader }) }, starting),
   )
   await prepareTopics(kafka, [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)], {
     settings: topics,
     signal: starting,
   })
-  return { ...base, kafka, topics, directory, serviceBucket: config.s3.home.bucket }
+  return { ...base, kafka, topics, directory, serviceBucket: config.s3.namespace.bucket }
 }
 
 /** The settings of Kafka, as those of a connection and of the topics. */

@@ -19,8 +19,8 @@ describe('the settings of a renderer', () => {
       lanes: ['sync', 'async', 'bulk'],
       concurrency: Math.min(availableParallelism(), 64),
       eventKey: Buffer.alloc(32, 1),
-      redis: { place: { kind: 'server' } },
-      s3: { home: { bucket: 'pdfs' } },
+      redis: { location: { kind: 'server' } },
+      s3: { namespace: { bucket: 'pdfs' } },
       kafka: { brokers: ['localhost:9092'] },
     })
   })

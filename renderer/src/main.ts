@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bestEffortLimiter } from '@platen/adapters/fallback/best-effort-limiter.ts'
+import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
@@ -10,12 +12,10 @@ import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
-import { eventualLimiter } from '@platen/adapters/standby/eventual-limiter.ts'
-import { standbyRenderLedger } from '@platen/adapters/standby/render-ledger.ts'
-import { drainEnd, runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
+import { forceStopSignal, runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import { openProcess, settingsThere } from '@platen/process/process.ts'
+import { openProcess, waitForSettings } from '@platen/process/process.ts'
 import { type Config, readConfig, SETTINGS } from './config.ts'
 import { openEngines } from './engine/open-engines.ts'
 import { openRenderer } from './service.ts'
@@ -33,10 +33,10 @@ async function serve(stop: AbortSignal): Promise<void> {
   if (config.engines.includes('html') && engines.openHtml === undefined) {
     throw new Error('PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM says where it is')
   }
-  const replyLine = stack.use(await redis.line(REPLY_CALL_MS_MAX, starting))
+  const replyLine = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const meter = rendererMeter(metrics, { countsTenants: config.countsTenants })
   const queue = stack.use(
-    kafkaRenderQueue(kafka, { ...topics, lanes: config.lanes, buried: () => meter.buried('unreadable') }),
+    kafkaRenderQueue(kafka, { ...topics, lanes: config.lanes, deadLettered: () => meter.deadLettered('unreadable') }),
   )
   const renderer = stack.use(
     openRenderer({
@@ -44,18 +44,18 @@ async function serve(stop: AbortSignal): Promise<void> {
         ...base,
         queue,
         events: kafkaEventLog(kafka, topics),
-        ledger: standbyRenderLedger(redisRenderLedger(redis), base),
-        limiter: eventualLimiter(redisLimiter(redis), log),
+        ledger: fallbackRenderLedger(redisRenderLedger(redis), base),
+        limiter: bestEffortLimiter(redisLimiter(redis), log),
         replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
         meter,
       },
       worker: { owner: randomUUID(), serviceBucket, eventKey: config.eventKey, lanes: config.lanes },
       engines,
       serves: config.engines,
-      leaving: drainEnd(stop, { drainMs: config.drainMs, log }),
+      leaving: forceStopSignal(stop, { drainMs: config.drainMs, log }),
     }),
   )
-  void settingsThere(base, stop).then(() => renderer.begin())
+  void waitForSettings(base, stop).then(() => renderer.begin())
   const statesOf = () => {
     const states = renderer.states()
     return config.engines.map((engine) => [engine, states[engine]] as const)

@@ -41,7 +41,7 @@ async function aWorker(record: RenderRecord, crash?: Error) {
     async run(own: { limiter?: Limiter } = {}) {
       const next = aRecord()
       await ports.queue.enqueue(next, NEVER)
-      const meter = { ...ports.meter, buried: (reason: string) => void buried.push(reason) }
+      const meter = { ...ports.meter, deadLettered: (reason: string) => void buried.push(reason) }
       const running = runWorker({ ...ports, ...own, meter }, engine, {
         settings: WORKER_SETTINGS,
         signal: stopping.signal,
@@ -69,7 +69,7 @@ test('one that was settled is put aside, and shows the outcome it had', async ()
   const record = aRecord()
   const worker = await aWorker(record)
   const manifest = aManifest({ record })
-  await worker.ledger.settle(manifest, NEVER)
+  await worker.ledger.complete(manifest, NEVER)
   await worker.damage()
   // No event is told of a render of which nobody knows how it ended.
   expect(await worker.run()).toEqual([])
@@ -105,7 +105,7 @@ test('a sync one that is rendered a second time is answered, and its attempt is 
 test('a sync one that cannot be told from an ended one is answered as a defect, at once', async () => {
   const record = aRecord({ lane: 'sync', mode: 'sync' })
   const worker = await aWorker(record)
-  await worker.ledger.settle(aManifest({ record }), NEVER)
+  await worker.ledger.complete(aManifest({ record }), NEVER)
   await worker.damage()
   using caller = worker.replies.expect(record.id)
   const reply = caller.reply(NEVER)
@@ -116,19 +116,19 @@ test('a sync one that cannot be told from an ended one is answered as a defect, 
 test('is put aside only when its reservation is given back, however long the limiter is away', async () => {
   const record = aRecord()
   const worker = await aWorker(record)
-  await worker.ledger.settle(aManifest({ record }), NEVER)
+  await worker.ledger.complete(aManifest({ record }), NEVER)
   await worker.damage()
   let away = 3
-  const settle: Limiter['settle'] = async (manifest, signal) => {
+  const complete: Limiter['complete'] = async (manifest, signal) => {
     if (manifest.render.id === record.id && away-- > 0) {
       expect(worker.queue.dead).toEqual([])
       // When the worker has begun to wait.
       setImmediate(() => void worker.clock.advance(60_000))
       throw new Unavailable('connection refused')
     }
-    await worker.limiter.settle(manifest, signal)
+    await worker.limiter.complete(manifest, signal)
   }
-  await worker.run({ limiter: { ...worker.limiter, settle } })
+  await worker.run({ limiter: { ...worker.limiter, complete } })
   expect(worker.queue.dead).toHaveLength(1)
 })
 

@@ -3,7 +3,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
-import { HELD_LOOK_MS_MAX } from '@platen/contract/worker-limit.ts'
+import { HELD_POLL_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
@@ -183,10 +183,10 @@ describe('a render that another renderer holds', () => {
     const answer = await worker.ledger.claim(record, OTHER, NEVER)
     const running = worker.run()
     await turns()
-    await worker.clock.advance(HELD_LOOK_MS_MAX)
+    await worker.clock.advance(HELD_POLL_MS_MAX)
     expect(worker.worked).toEqual([])
     if (answer.kind === 'granted') await worker.ledger.release(answer.claim, OTHER.owner, NEVER)
-    await worker.clock.advance(HELD_LOOK_MS_MAX)
+    await worker.clock.advance(HELD_POLL_MS_MAX)
     await worker.begun
     worker.stop()
     await running
@@ -201,8 +201,8 @@ describe('a render that another renderer holds', () => {
     const running = worker.run()
     await turns()
     await worker.artifacts.create(inBucket(record), encodeManifest(manifest), NEVER)
-    await worker.ledger.settle(manifest, NEVER)
-    await worker.clock.advance(HELD_LOOK_MS_MAX)
+    await worker.ledger.complete(manifest, NEVER)
+    await worker.clock.advance(HELD_POLL_MS_MAX)
     for await (const { event } of worker.events.follow('test', NEVER)) {
       expect(event.manifest).toEqual(manifest)
       break

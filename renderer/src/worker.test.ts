@@ -265,9 +265,9 @@ describe('the quota of a render', () => {
   test('is charged once, though the render was delivered again after its end', async () => {
     const record = aRecord()
     const worker = await start(async () => PDF, [record])
-    await worker.limiter.settle(aManifest({ record }), NEVER)
+    await worker.limiter.complete(aManifest({ record }), NEVER)
     await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(aManifest({ record })), NEVER)
-    await worker.ledger.settle(aManifest({ record }), NEVER)
+    await worker.ledger.complete(aManifest({ record }), NEVER)
     await eventsOf(worker, 1)
     expect(await usageOf(worker, record)).toEqual({ charged: 1, reserved: 0 })
   })
@@ -275,9 +275,9 @@ describe('the quota of a render', () => {
   test('is charged before the render leaves the queue, however long the limiter is away', async () => {
     const record = aRecord()
     const worker = await start(async () => PDF, [record])
-    const settle = worker.limiter.settle.bind(worker.limiter)
+    const settle = worker.limiter.complete.bind(worker.limiter)
     let refusals = 3
-    worker.limiter.settle = async (...request) => {
+    worker.limiter.complete = async (...request) => {
       if (refusals-- <= 0) return await settle(...request)
       setImmediate(() => void worker.clock.advance(30_000))
       throw new Unavailable('no answer')
@@ -308,8 +308,8 @@ describe('a sync render', () => {
       order.push('stored')
       return await put(...request)
     }
-    const answer = worker.replies.answer.bind(worker.replies)
-    worker.replies.answer = async (...request) => {
+    const answer = worker.replies.reply.bind(worker.replies)
+    worker.replies.reply = async (...request) => {
       await answer(...request)
       order.push('answered')
     }
@@ -321,7 +321,7 @@ describe('a sync render', () => {
   test('whose reply cannot be handed over is stored and told of', async () => {
     const sync = record()
     const worker = await start(async () => PDF, [sync])
-    worker.replies.answer = () => Promise.reject(new Unavailable('no answer'))
+    worker.replies.reply = () => Promise.reject(new Unavailable('no answer'))
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { status: 'succeeded' } })
     expect(worker.worked).toHaveLength(1)

@@ -7,8 +7,8 @@
  * So a process that dies between any two steps leaves a render that the next one finishes, once. A claim counts the attempt before
  * the work, so a render that kills its renderer ends as `render_crashed` instead of circling.
  */
-import { type Bell, bell, firstOf } from '@platen/contract/bell.ts'
-import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import { type Notifier, openNotifier, raceFirst } from '@platen/contract/notifier.ts'
+import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import type { DeadLetterReason } from '@platen/contract/port/renderer-meter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
@@ -53,8 +53,8 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   const source = openWorkSource(ports.artifacts, settings.serviceBucket)
   const syncSlots = syncSlotsOf(engine.slots, settings.lanes ?? LANES)
   const worker: Worker = { ...ports, engine, settings, source, stopping, leaving }
-  const eased = bell()
-  const aside = openAside({ clock: ports.clock, isDue: () => eased.ring(), signal: stopping })
+  const eased = openNotifier()
+  const aside = openAside({ clock: ports.clock, isDue: () => eased.notify(), signal: stopping })
   const syncs = openSyncLine(() => aside.poll('sync') ?? consumer.poll('sync'))
   const line: Line = { consumer, aside, syncs, load: { sync: 0, others: 0 }, syncSlots, eased }
   ports.meter.serving(engine.name, engine.slots)
@@ -70,7 +70,7 @@ interface Line {
   readonly syncSlots: number
   readonly load: Load
   /** Rung when the slots are at less, or something put aside is due. */
-  readonly eased: Bell
+  readonly eased: Notifier
 }
 
 /** What is not begun goes to others now, and does not wait for what is in hand: that is ended without the queue. */
@@ -97,8 +97,11 @@ async function serveSlot(worker: Worker, line: Line, order: typeof laneOrder): P
     const isLastSlot = load.sync + load.others === engine.slots - 1
     const delivery = take(line, lanes, isLastSlot)
     if (delivery === undefined) {
-      const waits = [(signal: AbortSignal) => consumer.arrival(signal), (signal: AbortSignal) => eased.rung(signal)]
-      await firstOf(waits, stopping).catch(rethrowUnless(stopping))
+      const waits = [
+        (signal: AbortSignal) => consumer.waitForRecord(signal),
+        (signal: AbortSignal) => eased.wait(signal),
+      ]
+      await raceFirst(waits, stopping).catch(rethrowUnless(stopping))
       continue
     }
     const { lane } = delivery.record
@@ -109,15 +112,11 @@ async function serveSlot(worker: Worker, line: Line, order: typeof laneOrder): P
     await finish(worker, line, delivery)
     load[kind] -= 1
     if (lane === 'sync') syncs.ended(delivery)
-    eased.ring()
+    eased.notify()
   }
 }
 
-function take(
-  { aside, consumer, syncs }: Line,
-  lanes: readonly Lane[],
-  isLastSlot: boolean,
-): RenderDelivery | undefined {
+function take({ aside, consumer, syncs }: Line, lanes: readonly Lane[], isLastSlot: boolean): QueuedRender | undefined {
   for (const lane of lanes) {
     const delivery = lane === 'sync' ? syncs.take(isLastSlot) : (aside.poll(lane) ?? consumer.poll(lane))
     if (delivery !== undefined) return delivery
@@ -126,7 +125,7 @@ function take(
 }
 
 /** Brings one delivery to its end. One that could not be ended stays in the queue and is given out again, to others or after a restart. */
-async function finish(worker: Worker, line: Line, delivery: RenderDelivery): Promise<void> {
+async function finish(worker: Worker, line: Line, delivery: QueuedRender): Promise<void> {
   const { stopping, leaving, log } = worker
   const { id: render, tenant } = delivery.record
   await end(worker, line, delivery)
@@ -138,7 +137,7 @@ async function finish(worker: Worker, line: Line, delivery: RenderDelivery): Pro
     })
 }
 
-async function end(worker: Worker, { aside }: Line, delivery: RenderDelivery): Promise<void> {
+async function end(worker: Worker, { aside }: Line, delivery: QueuedRender): Promise<void> {
   const { record } = delivery
   const manifest = await settle(worker, record)
   if ('until' in manifest) return await aside.put(delivery, manifest.until)
@@ -160,18 +159,18 @@ async function sweep({ source, log, leaving }: Worker, record: RenderRecord): Pr
 
 async function bury(
   worker: Worker,
-  delivery: RenderDelivery,
+  delivery: QueuedRender,
   { reason, counted }: { readonly reason: string; readonly counted: DeadLetterReason },
 ): Promise<void> {
-  await insist(worker, (signal) => delivery.bury(reason, signal))
-  worker.meter.buried(counted)
+  await insist(worker, (signal) => delivery.deadLetter(reason, signal))
+  worker.meter.deadLettered(counted)
 }
 
 /**
  * A render has ended and its manifest cannot be read: nothing can be told of it, and it must not stand in the way of others. Its caller
  * is shown a defect, unless an outcome is shown already, and nothing is charged that is not charged already. What was stored stays.
  */
-async function buryUnreadable(worker: Worker, delivery: RenderDelivery, error: unknown): Promise<void> {
+async function buryUnreadable(worker: Worker, delivery: QueuedRender, error: unknown): Promise<void> {
   if (!(error instanceof UnreadableManifest)) throw error
   const { record } = delivery
   const { log, ledger, limiter, clock } = worker
@@ -179,7 +178,7 @@ async function buryUnreadable(worker: Worker, delivery: RenderDelivery, error: u
   if (record.mode === 'sync') await answer(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
   const outcome = { status: 'failed', finishedAt: clock.now(), durationMs: 0, error: DEFECT } as const
   const shown = manifestOf(record, 1, outcome)
-  await insist(worker, (signal) => Promise.all([limiter.settle(shown, signal), ledger.settle(shown, signal)]))
+  await insist(worker, (signal) => Promise.all([limiter.complete(shown, signal), ledger.complete(shown, signal)]))
   await bury(worker, delivery, { reason: error.message, counted: 'unreadable' })
 }
 

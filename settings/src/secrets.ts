@@ -11,7 +11,7 @@ import { flushFolder, isErrno, makeDurableFolder } from '@platen/adapters/fs/dur
 import { environmentReader, hashOfKey, keyPrefix, newApiKey } from '@platen/contract/api-key.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Environment, KeyHash } from '@platen/contract/tenant.ts'
-import { isWebhookSecret, WEBHOOK_SECRET_FORM } from '@platen/contract/webhook-secret.ts'
+import { isWebhookSecret, WEBHOOK_SECRET_FORMAT } from '@platen/contract/webhook-secret.ts'
 
 /** Folders of the data folder. */
 const KEYS = 'keys'
@@ -75,7 +75,7 @@ export async function loadOrCreateWebhookSecret(
   const secret = soundSecret(text)
   if (secret !== undefined) return { secret, isNew }
   throw new Error(
-    `${path} does not hold ${WEBHOOK_SECRET_FORM}: mend it, or remove it to have one made, and start again`,
+    `${path} does not hold ${WEBHOOK_SECRET_FORMAT}: mend it, or remove it to have one made, and start again`,
   )
 }
 

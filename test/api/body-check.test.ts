@@ -1,7 +1,7 @@
 /** Large bodies are parsed, and data is held against schemas, in threads: what one tenant's cost, no other waits for. */
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { type BodyChecks, openBodyChecks } from '@platen/api/body/check/body-checks.ts'
-import { BODY_PARSED_AT_ONCE_BYTES_MAX } from '@platen/contract/api-limit.ts'
+import { BODY_PARSED_INLINE_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -84,7 +84,7 @@ describe('a large body', () => {
 
   test('is parsed as a small one', async () => {
     const { parse } = opened()
-    const data = { a: 'ż'.repeat(BODY_PARSED_AT_ONCE_BYTES_MAX) }
+    const data = { a: 'ż'.repeat(BODY_PARSED_INLINE_BYTES_MAX) }
     const [small, large] = await Promise.all(
       [{ a: 'ż' }, data].map((each) =>
         parse(ACME, { bytes: bodyOf(JSON.stringify(each)), hasFingerprint: true }, NEVER),
@@ -106,7 +106,7 @@ describe('a large body', () => {
 
   test('is refused as a small one', async () => {
     const { parse } = opened()
-    const blanks = ' '.repeat(BODY_PARSED_AT_ONCE_BYTES_MAX)
+    const blanks = ' '.repeat(BODY_PARSED_INLINE_BYTES_MAX)
     const refusals = ['{"a":1e999}', '{]', '{"__proto__":1}', '[]'].map(async (data) => {
       const ask = async (bytes: Uint8Array) =>
         await parse(ACME, { bytes, hasFingerprint: false }, NEVER).catch((error: unknown) => error)
@@ -122,7 +122,7 @@ describe('a large body', () => {
     const parsed = new AbortController()
     const hostile = [1, 2, 3].map(() => parse(ACME, { bytes: HOSTILE, hasFingerprint: true }, NEVER))
     const first = Promise.race(hostile).then(() => parsed.abort())
-    const other = bodyOf(JSON.stringify({ a: 'x'.repeat(BODY_PARSED_AT_ONCE_BYTES_MAX) }))
+    const other = bodyOf(JSON.stringify({ a: 'x'.repeat(BODY_PARSED_INLINE_BYTES_MAX) }))
     await parse('globex' as TenantId, { bytes: other, hasFingerprint: true }, NEVER)
     expect(parsed.signal.aborted).toBe(false)
     // As long as it takes, this thread has its turns.
@@ -144,7 +144,7 @@ describe('a large body', () => {
     const parsing = [1, 2].map(() => parse(ACME, { bytes: HOSTILE, hasFingerprint: true }, gone.signal))
     gone.abort(new Error('gone'))
     for (const each of parsing) await expect(each).rejects.toThrow('gone')
-    const bytes = bodyOf(JSON.stringify({ a: 'x'.repeat(BODY_PARSED_AT_ONCE_BYTES_MAX) }))
+    const bytes = bodyOf(JSON.stringify({ a: 'x'.repeat(BODY_PARSED_INLINE_BYTES_MAX) }))
     expect(await parse(ACME, { bytes, hasFingerprint: false }, NEVER)).toMatchObject({ template: 'invoice' })
   })
 })

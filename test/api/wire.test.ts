@@ -169,7 +169,8 @@ describe('what is no request', () => {
     const body = '{"template":"invoice","data":{}}'
     send(`${post(`Content-Length: ${body.length}`)}${body}`)
     await using consumer = await ports.queue.consume('react_pdf', NEVER)
-    for (let isTaken = false; !isTaken; isTaken = consumer.poll('sync') !== undefined) await consumer.arrival(NEVER)
+    for (let isTaken = false; !isTaken; isTaken = consumer.poll('sync') !== undefined)
+      await consumer.waitForRecord(NEVER)
     send('GARBAGE\r\n\r\n')
     expect(await end()).toBe('')
   })
@@ -190,10 +191,10 @@ describe('a sync render', () => {
     caller.send(`${post(`Content-Length: ${body.length}`)}${body}`)
     const consumer = await api.ports.queue.consume('react_pdf', NEVER)
     for (;;) {
-      await consumer.arrival(NEVER)
+      await consumer.waitForRecord(NEVER)
       const delivery = consumer.poll('sync')
       if (delivery === undefined) continue
-      api.ports.replies.announce(delivery.record.id)
+      api.ports.replies.notifyStarted(delivery.record.id)
       return { caller, record: delivery.record }
     }
   }
@@ -206,7 +207,7 @@ describe('a sync render', () => {
     await using consumer = await api.ports.queue.consume('react_pdf', NEVER)
     let record: RenderRecord | undefined
     while (record === undefined) {
-      await consumer.arrival(NEVER)
+      await consumer.waitForRecord(NEVER)
       record = consumer.poll('sync')?.record
     }
     const { account, period, id } = record
@@ -230,10 +231,10 @@ describe('a sync render', () => {
     await using consumer = await api.ports.queue.consume('react_pdf', NEVER)
     const departures: AbortSignal[] = []
     while (departures.length < count) {
-      await consumer.arrival(NEVER)
+      await consumer.waitForRecord(NEVER)
       for (let next = consumer.poll('sync'); next !== undefined; next = consumer.poll('sync')) {
-        api.ports.replies.announce(next.record.id)
-        departures.push(api.ports.replies.departure(next.record.id, NEVER))
+        api.ports.replies.notifyStarted(next.record.id)
+        departures.push(api.ports.replies.callerGone(next.record.id, NEVER))
       }
     }
     const departed = departures.map(
@@ -250,7 +251,7 @@ describe('a sync render', () => {
     const closed = api.app.close()
     // `closing` is set before the server stops listening, so a refused connection says that it has.
     await refusedConnection(api.port)
-    await api.ports.replies.answer(record.id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
     const answer = await caller.end()
     await closed
     expect(answer).toContain('%PDF')
@@ -286,7 +287,7 @@ describe('a sync render', () => {
   test('is logged as delivered when it was', async () => {
     const api = await listening()
     const { caller, record } = await begun(api)
-    await api.ports.replies.answer(record.id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
     await caller.until((received) => received.endsWith('%PDF'))
     await api.app.close()
     expect(api.lines.at(-1)?.fields).toMatchObject({ status: 200, render: record.id, isDelivered: true })

@@ -41,12 +41,17 @@ export const IMPORT_TABLE: readonly Row[] = [
   },
 
   // What stands in for an adapter while it is away; it knows the port alone.
-  { from: 'adapters/src/standby', mayImport: [CONTRACT], packages: [], builtins: PURE },
+  { from: 'adapters/src/fallback', mayImport: [CONTRACT], packages: [], builtins: PURE },
 
   // What the environment says, in the words of the folders that are opened with it: it knows their settings and opens nothing.
   {
     from: 'adapters/src/setting',
-    mayImport: [CONTRACT, 'adapters/src/redis/connect.ts', 'adapters/src/s3/connect.ts', 'adapters/src/s3/home.ts'],
+    mayImport: [
+      CONTRACT,
+      'adapters/src/redis/connect.ts',
+      'adapters/src/s3/connect.ts',
+      'adapters/src/s3/namespace.ts',
+    ],
     packages: [],
   },
 
@@ -80,7 +85,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'events/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },
   { from: 'events/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'events/src/webhook/sign.ts', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'events/src/webhook/schedule.ts', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'events/src/webhook/retry-delay.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'events/src', mayImport: [CONTRACT], builtins: PURE },
 
   // Composes the others, through the doors they offer.

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, invoice, manifestOf, PATIENT_LIVE } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRETS_MAX } from '@platen/contract/webhook-limit.ts'
-import { secretsOf } from '@platen/contract/webhook-secret.ts'
+import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
 import { expect, test } from 'vitest'
 import { manifestOf, plan, tenant } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
@@ -28,7 +28,7 @@ async function signing({ dataDir }: EmbeddedService): Promise<readonly string[]>
   const [, json = ''] = (await readFile(join(dataDir, 'last-good'), 'utf8')).split('\n', 2)
   const kept: { tenants: readonly (readonly [string, Tenant])[] } = JSON.parse(json)
   const acme = kept.tenants.find(([, { id }]) => id === 'acme')?.[1]
-  return (acme && secretsOf(acme, key, Date.now())?.all) ?? []
+  return (acme && signingSecretsOf(acme, key, Date.now())?.all) ?? []
 }
 
 /** Resolves at the nth change in the data folder, or in that of the secrets; and with the last one of a rotation. */

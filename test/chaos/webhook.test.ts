@@ -1,5 +1,5 @@
 /** kill -9 of the service anywhere on the way from event to recorded delivery: nothing due is lost, and what is repeated is repeated under its id. */
-import type { DeliveryList } from '@platen/contract/schema/answer.ts'
+import type { DeliveryList } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'

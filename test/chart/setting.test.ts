@@ -1,6 +1,6 @@
 /** What a change of each value does: something in any case, and a roll-out of the pods that read it and of no others. */
 import { isDeepStrictEqual } from 'node:util'
-import { PORT_CALL_MS_MAX, SYNC_ANSWER_MARGIN_MS, SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
+import { PORT_CALL_MS_MAX, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
 import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
 import { CLOSE_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { LEASE_RELEASE_MS_MAX, RECONCILE_DRAIN_MS } from '@platen/operator/limit.ts'
@@ -130,7 +130,7 @@ describe('pods have longer to go than their processes take', () => {
       const drainSeconds = env.find((each: { name: string }) => each.name === 'PLATEN_DRAIN_SECONDS')?.value
       const drainMs: Readonly<Record<string, number>> = {
         // A sync request that came in last waits for a renderer, the render and its answer.
-        api: SYNC_TAKE_MS_MAX + deadlineMs + SYNC_ANSWER_MARGIN_MS,
+        api: SYNC_START_MS_MAX + deadlineMs + SYNC_REPLY_MARGIN_MS,
         renderer: Number(drainSeconds) * 1000,
         // What the receiver has answered is written down.
         events: WEBHOOK_ATTEMPT_MS_MAX + WEBHOOK_EXCERPT_MS_MAX + PORT_CALL_MS_MAX,

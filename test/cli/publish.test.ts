@@ -82,7 +82,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
         region: s3.region,
         credentials: s3.credentials,
         isPathStyle: true,
-        home: { bucket: 'platen', prefix: '', installation: 'platen' },
+        namespace: { bucket: 'platen', prefix: '', installation: 'platen' },
         clock: systemClock(),
         ids: systemIds(),
       },

@@ -45,8 +45,8 @@ const REDIS_CALL_MS_MAX = 5000
 
 /** A connection of the test's own to the Redis of a cluster; the caller closes it. */
 export function redisOf({ redis }: Pick<Cluster, 'redis'>, signal: AbortSignal): Promise<RedisConnection> {
-  const place = { kind: 'server', address: redis } as const
-  return connectRedis({ place, callMsMax: REDIS_CALL_MS_MAX, clock: systemClock() }, signal)
+  const location = { kind: 'server', address: redis } as const
+  return connectRedis({ location, callMsMax: REDIS_CALL_MS_MAX, clock: systemClock() }, signal)
 }
 
 /** Every manifest in S3. */

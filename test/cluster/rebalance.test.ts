@@ -39,7 +39,7 @@ test('while somebody joins and leaves their group, renders are begun once each, 
       // It is given one of the two partitions, takes nothing of it, and goes when the renderer knows: all callers may wait in that one.
       await using _passing = await openConsumer(
         connection,
-        { group, topics: [group], arrived: () => undefined },
+        { group, topics: [group], onRecords: () => undefined },
         signal,
       )
       await until(halved, (count) => count > before)

@@ -298,10 +298,10 @@ function told(output: string): string {
 
 /** Another installation takes a prefix. */
 async function takePrefix(s3: S3Server, prefix: string): Promise<void> {
-  const home = { bucket: 'platen', prefix, installation: 'another' }
+  const namespace = { bucket: 'platen', prefix, installation: 'another' }
   const ports = { clock: systemClock(), ids: systemIds() }
   const signal = AbortSignal.timeout(OPEN_MS_MAX)
-  using _ = await openS3ArtifactStore({ ...s3, ...ports, home, isPathStyle: true }, signal)
+  using _ = await openS3ArtifactStore({ ...s3, ...ports, namespace, isPathStyle: true }, signal)
 }
 
 /** A topic of one partition. */

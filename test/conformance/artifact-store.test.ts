@@ -104,8 +104,8 @@ async function s3Harness(server: S3Server): Promise<ArtifactStoreHarness> {
   const beganAt = Date.now()
   const realTime = (at: number) => beganAt + ((at - NOON) * MINUTE_MS) / 60_000
   const open = async () => {
-    const home = { bucket: 'platen', prefix: '', installation: 'test' }
-    const options = { ...server, isPathStyle: true, home, clock: systemClock(), ids: systemIds() }
+    const namespace = { bucket: 'platen', prefix: '', installation: 'test' }
+    const options = { ...server, isPathStyle: true, namespace, clock: systemClock(), ids: systemIds() }
     const store = await openS3ArtifactStore(options, AbortSignal.timeout(10_000))
     stores.push(store)
     const presign: typeof store.presign = (address, { expiresAt, filename }, signal) =>

@@ -14,7 +14,7 @@ const queue = sqliteRenderQueue(database)
 const limiter = await openSqliteLimiter(database, systemClock(), signal)
 const deeds: Record<string, (record: RenderRecord) => Promise<void>> = {
   enqueue: (record) => queue.enqueue(record, signal),
-  charge: (record) => limiter.settle(aManifest({ record }), signal),
+  charge: (record) => limiter.complete(aManifest({ record }), signal),
 }
 const act = deeds[deed ?? ''] ?? assert.fail('it is told what to do')
 

@@ -40,7 +40,7 @@ test('a process killed at any moment loses no render it has answered for', { tim
   const missing = new Set(printed)
   while (missing.size > 0) {
     const delivery = consumer.poll('async')
-    if (delivery === undefined) await consumer.arrival(signal)
+    if (delivery === undefined) await consumer.waitForRecord(signal)
     else missing.delete(delivery.record.id)
   }
   expect(printed.length).toBeGreaterThanOrEqual(1 + 2 + 17 + 90 + 333)
@@ -61,7 +61,7 @@ test('a process killed at any moment has charged every render it has answered fo
   expect(before.charged).toBeGreaterThanOrEqual(printed.length)
   // Whoever was killed is asked for again, as nobody knows how far it came. What it printed are the ids of its records.
   const again = printed.map((id) => aManifest({ record: aRecord({ id: id as RenderId }) }))
-  await Promise.all(again.map((manifest) => limiter.settle(manifest, signal)))
+  await Promise.all(again.map((manifest) => limiter.complete(manifest, signal)))
   expect(await limiter.usage(account, period, signal)).toStrictEqual(before)
 })
 

@@ -171,10 +171,10 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       await log.schedule([one], signal)
       await log.schedule([aDelivery({ id: 'b' })], signal)
       await (await take(log, signal)).record(FAILED, { status: 'gone' })
-      const found = await log.ofRender(one.render, signal)
+      const found = await log.listByRender(one.render, signal)
       expect(found.map(({ delivery }) => delivery.id)).toEqual(['a', 'c'])
       expect(found.flatMap(({ attempts }) => attempts)).toHaveLength(1)
-      expect(await log.ofRender(aDelivery().render, signal)).toEqual([])
+      expect(await log.listByRender(aDelivery().render, signal)).toEqual([])
       expect(await log.find('d', signal)).toBeUndefined()
     })
 
@@ -189,7 +189,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       }
       await log.forget(gone.render, signal)
       expect(await log.find(gone.id, signal)).toBeUndefined()
-      expect(await log.ofRender(gone.render, signal)).toEqual([])
+      expect(await log.listByRender(gone.render, signal)).toEqual([])
       expect(await log.redeliver(gone.id, signal)).toBe(false)
       const record = await log.find(kept.id, signal)
       expect(record?.delivery).toStrictEqual(kept)

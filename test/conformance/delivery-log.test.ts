@@ -1,4 +1,4 @@
-import { kafkaDeliveryDesk } from '@platen/adapters/kafka/delivery/delivery-log.ts'
+import { kafkaDeliveryReader } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
@@ -44,7 +44,7 @@ describeOnKafka('on Kafka', (kafka) => {
     const made = { clock: manualClock(), artifacts: memoryArtifactStore() }
     await using harness = await deliveryHarness(kafka, made)
     const log = await harness.open()
-    const desk = kafkaDeliveryDesk({ ...made, connection: harness.connection, ids: systemIds() }, harness.settings)
+    const desk = kafkaDeliveryReader({ ...made, connection: harness.connection, ids: systemIds() }, harness.settings)
     const delivery = aDelivery()
     await log.schedule([delivery], signal)
     for await (const due of log.consume(signal)) {
@@ -52,7 +52,7 @@ describeOnKafka('on Kafka', (kafka) => {
       break
     }
     expect(await desk.find(delivery.id, signal)).toMatchObject({ delivery, status: 'delivered' })
-    expect(await desk.ofRender(delivery.render, signal)).toHaveLength(1)
+    expect(await desk.listByRender(delivery.render, signal)).toHaveLength(1)
     expect(await desk.redeliver(delivery.id, signal)).toBe(true)
     for await (const due of log.consume(signal)) {
       expect(due).toMatchObject({ isRedelivery: true, delivery })
@@ -81,8 +81,16 @@ describeOnKafka('on Kafka', (kafka) => {
 })
 
 function s3Store(server: S3Server, prefix: string): Promise<ArtifactStore & Disposable> {
-  const home = { bucket: 'platen', prefix, installation: prefix }
+  const namespace = { bucket: 'platen', prefix, installation: prefix }
   const { endpoint, region, credentials } = server
-  const options = { endpoint, region, credentials, isPathStyle: true, home, clock: systemClock(), ids: systemIds() }
+  const options = {
+    endpoint,
+    region,
+    credentials,
+    isPathStyle: true,
+    namespace,
+    clock: systemClock(),
+    ids: systemIds(),
+  }
   return openS3ArtifactStore(options, AbortSignal.timeout(10_000))
 }

@@ -4,7 +4,7 @@ import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { changesBetween, type Difference, differencesIn } from '@platen/adapters/redis/directory/publish/difference.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import { KINDS, type Kind, type Values } from '@platen/adapters/redis/directory/value.ts'
-import { ShardedMap } from '@platen/contract/sharded-map.ts'
+import { PersistentMap } from '@platen/contract/persistent-map.ts'
 import { expect, test } from 'vitest'
 import { IS_LONG } from '../run/form.ts'
 import {
@@ -187,7 +187,7 @@ function interruptible(connection: RedisConnection): RedisConnection & Interrupt
 type Found = Readonly<Record<Kind, ReadonlyMap<string, string>>>
 
 function valuesOf({ tenants, keys, templates }: Found): Values {
-  return { tenants: ShardedMap.of(tenants), keys: ShardedMap.of(keys), templates: ShardedMap.of(templates) }
+  return { tenants: PersistentMap.of(tenants), keys: PersistentMap.of(keys), templates: PersistentMap.of(templates) }
 }
 
 /** What stands in Redis, read as a whole. */

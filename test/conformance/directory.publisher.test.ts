@@ -5,7 +5,7 @@ import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { DIRECTORY_REPORT_MS, DIRECTORY_REPORTED_MS } from '@platen/contract/directory-limit.ts'
+import { DIRECTORY_REPORT_EVERY_MS, DIRECTORY_REPORT_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { expect, test } from 'vitest'
@@ -29,7 +29,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     await using reader = await aReader(behind(connection, slow), { clock, reader: 'one' })
     using _ = { [Symbol.dispose]: () => slow.open() }
     await connection.call((client) => client.flushall(), signal)
-    await clock.advance(DIRECTORY_REPORT_MS)
+    await clock.advance(DIRECTORY_REPORT_EVERY_MS)
     await reader.refresh(signal)
     slow.close()
     const publisher = await aPublisher(connection)
@@ -145,7 +145,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     // As if it had been asked so much later.
     const later = async () => {
       const since = Number(await connection.call((client) => client.hget(META, 'since'), signal))
-      await connection.call((client) => client.hset(META, { since: since - DIRECTORY_REPORTED_MS }), signal)
+      await connection.call((client) => client.hset(META, { since: since - DIRECTORY_REPORT_KEPT_MS }), signal)
     }
     await later()
     expect(await publisher.enforced(signal)).toEqual({ all: 0, behind: 0, revision: 1, isCertain: true })
@@ -173,7 +173,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     await using one = await aReader(late, { reader: 'one', clock })
     const two = await aReader(connection, { reader: 'two' })
     const counted = async () => {
-      passedMs += DIRECTORY_REPORT_MS
+      passedMs += DIRECTORY_REPORT_EVERY_MS
       await one.refresh(signal)
       return one.readers()
     }
@@ -181,7 +181,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     await two[Symbol.asyncDispose]()
     const countedLong = async () => {
       const counts: number[] = []
-      for (let ms = 0; ms <= DIRECTORY_REPORTED_MS; ms += DIRECTORY_REPORT_MS) counts.push(await counted())
+      for (let ms = 0; ms <= DIRECTORY_REPORT_KEPT_MS; ms += DIRECTORY_REPORT_EVERY_MS) counts.push(await counted())
       return counts.at(-1)
     }
     lateMs = REDIS_CALL_MS_MAX + 1
@@ -197,7 +197,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     await using one = await aReader(connection, { reader: 'one', clock })
     const other = await aReader(connection, { reader: 'other', clock })
     const reports = async () => {
-      await clock.advance(DIRECTORY_REPORT_MS)
+      await clock.advance(DIRECTORY_REPORT_EVERY_MS)
       await one.refresh(signal)
       return one.readers()
     }
@@ -207,7 +207,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     await other.refresh(signal)
     await other[Symbol.asyncDispose]()
     const told: number[] = []
-    for (let ms = 0; ms <= DIRECTORY_REPORTED_MS; ms += DIRECTORY_REPORT_MS) told.push(await reports())
+    for (let ms = 0; ms <= DIRECTORY_REPORT_KEPT_MS; ms += DIRECTORY_REPORT_EVERY_MS) told.push(await reports())
     expect([told[0], told.at(-1)]).toEqual([2, 1])
   })
 

@@ -2,12 +2,12 @@
 import { randomInt } from 'node:crypto'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { openCopy } from '@platen/adapters/redis/directory/copy.ts'
-import { EMPTY } from '@platen/adapters/redis/directory/draft.ts'
-import { readMeta, readSteps } from '@platen/adapters/redis/directory/layout.ts'
+import { readDeltas, readMeta } from '@platen/adapters/redis/directory/layout.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
+import { EMPTY } from '@platen/adapters/redis/directory/snapshot-builder.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { DIRECTORY_CHANGES_KEPT_MAX, DIRECTORY_DOUBT_MS } from '@platen/contract/directory-limit.ts'
+import { DIRECTORY_CHANGES_KEPT_MAX, DIRECTORY_REGRESSION_MS } from '@platen/contract/directory-limit.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
@@ -160,13 +160,13 @@ describeOnRedis('the directory in Redis', (redis) => {
     const copy = openCopy({ redis: connection, clock: systemClock(), log: recordingLog() })
     await publisher.publish(ofAccounts(1, [1]), signal)
     await copy.update(await readMeta(connection, signal), signal)
-    const place = copy.held()?.entry ?? ''
+    const place = copy.revision()?.entry ?? ''
     for (const revision of [2, 3]) await publisher.publish(ofAccounts(revision, [revision]), signal)
-    const [second, third] = await readSteps(connection, place, signal)
+    const [second, third] = await readDeltas(connection, place, signal)
     if (second === undefined || third === undefined) throw new Error('two steps were made')
-    copy.take([third])
+    copy.apply([third])
     expect(copy.snapshot()).toStrictEqual(ofAccounts(1, [1]))
-    copy.take([second, second, third, second])
+    copy.apply([second, second, third, second])
     expect(copy.snapshot()).toStrictEqual(ofAccounts(3, [3]))
   })
 
@@ -229,7 +229,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     await connection.call((client) => client.flushall(), signal)
     await (await aPublisher(connection)).publish(ofAccounts(1, [9]), signal)
     await reader.refresh(signal)
-    await clock.advance(DIRECTORY_DOUBT_MS - 1)
+    await clock.advance(DIRECTORY_REGRESSION_MS - 1)
     await reader.refresh(signal)
     expect(reader.current().revision).toBe(7)
     expect(reader.state().reason).toBe('revision 1 is published, and 7 was known')

@@ -84,7 +84,7 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
       await using harness = await redis.harness((connection) => connection)
       const connection = await harness.open()
       await (await aPublisher(connection)).publish(written, signal)
-      const [values, mark] = [await valuesIn(connection, signal), (await readMeta(connection, signal))?.mark]
+      const [values, mark] = [await valuesIn(connection, signal), (await readMeta(connection, signal))?.revisionId]
       // Leadership may go to and fro while both versions run.
       for (const wanted of [known, written, known]) {
         const publisher = await aPublisher(connection)
@@ -94,7 +94,7 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
         expect(await publisher.audit(signal)).toEqual([])
       }
       expect(await valuesIn(connection, signal)).toEqual(values)
-      expect((await readMeta(connection, signal))?.mark).toBe(mark)
+      expect((await readMeta(connection, signal))?.revisionId).toBe(mark)
     },
   )
 

@@ -2,7 +2,7 @@
 import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import type { EventRange } from '@platen/contract/port/checkpoint.ts'
-import type { EventSpan } from '@platen/contract/port/event-log.ts'
+import type { EventBatch } from '@platen/contract/port/event-log.ts'
 import { expect, test } from 'vitest'
 import { aManifest, anEvent } from '../fixture/build.ts'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
@@ -35,7 +35,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
         if (span.to < 10) continue
         seen.push(read)
         read = []
-        span.again()
+        span.rewind()
       }
       if (seen.length === 3) break
     }
@@ -66,7 +66,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
       await admin.deleteTopicRecords({ topic: scene.topic, partitions: [{ partition: 0, offset: '5' }] })
       return 2
     }
-    const seen: EventSpan[] = []
+    const seen: EventBatch[] = []
     for await (const spans of scene.log.replay(READER, begin, signal)) {
       seen.push(...spans.filter(({ events }) => events.length > 0))
       if (seen.some(({ to }) => to === 10)) break
@@ -133,7 +133,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     const positions = new Map<number, number>()
     const begin = async (partition: number) => positions.get(partition) ?? 0
     const seen = new Set<string>()
-    const take = (spans: readonly EventSpan[]) => {
+    const take = (spans: readonly EventBatch[]) => {
       for (const span of spans) {
         for (const { id } of span.events) seen.add(id)
         positions.set(span.partition, span.to)

@@ -1,5 +1,5 @@
 /** What every event log promises; see the doc comments of the port. */
-import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
+import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import { EXPIRY_RENDERS_MAX } from '@platen/contract/retention-limit.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent } from '../fixture/build.ts'
@@ -120,8 +120,8 @@ async function read(
   log: EventLog,
   signal: AbortSignal,
   { count, reader = 'webhooks' }: { count: number; reader?: string },
-): Promise<EventDelivery[]> {
-  const deliveries: EventDelivery[] = []
+): Promise<ReceivedEvent[]> {
+  const deliveries: ReceivedEvent[] = []
   for await (const delivery of log.follow(reader, signal)) {
     deliveries.push(delivery)
     if (deliveries.length === count) break
@@ -129,6 +129,6 @@ async function read(
   return deliveries
 }
 
-function idsOf(deliveries: readonly EventDelivery[]): string[] {
+function idsOf(deliveries: readonly ReceivedEvent[]): string[] {
   return deliveries.map(({ event }) => event.id)
 }

@@ -1,5 +1,5 @@
 /** What is told of the queue on Kafka by those who do not render, and where nobody does. */
-import { lookAtBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
+import { readBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { expect, test } from 'vitest'
 import { aRecord, aRenderId } from '../fixture/build.ts'
@@ -13,7 +13,7 @@ describeOnKafka('the backlog of the queue on Kafka', (kafka) => {
     let laterMs = 0
     const clock = { ...connection.clock, now: () => connection.clock.now() + laterMs }
     const look = async () => {
-      const lines = await lookAtBacklog({ ...connection, clock }, settings.prefix)
+      const lines = await readBacklog({ ...connection, clock }, settings.prefix)
       return lines.filter(({ renders }) => renders > 0)
     }
     await using queue = kafkaRenderQueue(connection, settings)
@@ -29,7 +29,7 @@ describeOnKafka('the backlog of the queue on Kafka', (kafka) => {
     expect(line?.oldestMs).toBeLessThan(laterMs * 1.1)
     const consumer = await queue.consume('html', signal)
     for (let left = 3; left > 0; ) {
-      const arrived = consumer.arrival(signal)
+      const arrived = consumer.waitForRecord(signal)
       for (let delivery = consumer.poll('bulk'); delivery !== undefined; delivery = consumer.poll('bulk')) {
         await delivery.done(signal)
         left--

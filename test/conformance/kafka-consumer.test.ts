@@ -1,8 +1,7 @@
 /** What a member of a consumer group promises on a real Kafka, beyond the ports that are made of it. */
-
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { type ConsumedRecord, type GroupConsumer, openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
-import { type Bell, bell } from '@platen/contract/bell.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import { expect, test } from 'vitest'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
 
@@ -59,8 +58,8 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     const [long, short] = [`${prefix}render.html.bulk`, `${prefix}render.html.sync`]
     await using connection = await kafka.connect()
     await sendLong(connection, long, signal)
-    const own = bell()
-    const settings = { group: `${prefix}both`, topics: [long, short], arrived: () => own.ring() }
+    const own = openNotifier()
+    const settings = { group: `${prefix}both`, topics: [long, short], onRecords: () => own.notify() }
     await using consumer = await openConsumer(connection, settings, signal)
     // What arrives meanwhile on the other topic shows how often it has fetched.
     for (let round = 0; round < 10; round++) {
@@ -82,7 +81,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     await using member = await join(connection, topic, signal)
     // Both have enough at hand when one of them is given away.
     const isFetched = () => member.consumer.lag().every(({ records }) => records > 0)
-    while (!isFetched()) await member.bell.rung(signal)
+    while (!isFetched()) await member.bell.wait(signal)
     const passing = await join(connection, topic, signal)
     await passing[Symbol.asyncDispose]()
     const offsets = new Set<string>()
@@ -108,14 +107,18 @@ async function sendLong(connection: KafkaConnection, topic: string, signal: Abor
 interface Hand {
   readonly consumer: GroupConsumer
   readonly topic: string
-  readonly bell: Bell
+  readonly bell: Notifier
 }
 
 type Joined = Hand & AsyncDisposable
 
 async function join(connection: KafkaConnection, topic: string, signal: AbortSignal): Promise<Joined> {
-  const own = bell()
-  const consumer = await openConsumer(connection, { group: topic, topics: [topic], arrived: () => own.ring() }, signal)
+  const own = openNotifier()
+  const consumer = await openConsumer(
+    connection,
+    { group: topic, topics: [topic], onRecords: () => own.notify() },
+    signal,
+  )
   return { consumer, topic, bell: own, [Symbol.asyncDispose]: () => consumer[Symbol.asyncDispose]() }
 }
 
@@ -126,7 +129,7 @@ async function take(
   const taken: ConsumedRecord[] = []
   while (taken.length < count) {
     const record = consumer.poll(topic)
-    if (record === undefined) await bell.rung(signal)
+    if (record === undefined) await bell.wait(signal)
     else taken.push(record)
   }
   return taken

@@ -1,12 +1,11 @@
 /** What becomes of records on Kafka that nobody can work with. */
-
 import type { KafkaConnection, OutgoingRecord } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import type { StoredRecord } from '@platen/adapters/kafka/partition/partition.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
-import { bell } from '@platen/contract/bell.ts'
-import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import { openNotifier } from '@platen/contract/notifier.ts'
+import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import { expect, test } from 'vitest'
 import { anEvent, aRecord } from '../fixture/build.ts'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
@@ -33,7 +32,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
       const topic = `${prefix}render.react_pdf.async`
       const buried = Promise.withResolvers<void>()
       {
-        await using queue = kafkaRenderQueue(connection, { prefix, buried: () => buried.resolve() })
+        await using queue = kafkaRenderQueue(connection, { prefix, deadLettered: () => buried.resolve() })
         const consumer = await queue.consume('react_pdf', signal)
         await connection.send(topic, [unreadable], signal)
         const record = aRecord()
@@ -66,7 +65,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
       await using queue = kafkaRenderQueue(connection, { prefix })
       const consumer = await queue.consume('react_pdf', signal)
       await queue.enqueue(record, signal)
-      await (await take(consumer, signal)).bury('render_crashed', signal)
+      await (await take(consumer, signal)).deadLetter('render_crashed', signal)
     }
     const letter = await letterIn(connection, prefix, signal)
     expect(JSON.parse(String(letter.value))).toStrictEqual(record)
@@ -90,24 +89,24 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
   })
 })
 
-async function take(consumer: RenderConsumer, signal: AbortSignal): Promise<RenderDelivery> {
+async function take(consumer: RenderConsumer, signal: AbortSignal): Promise<QueuedRender> {
   for (;;) {
     const delivery = consumer.poll('async')
     if (delivery !== undefined) return delivery
-    await consumer.arrival(signal)
+    await consumer.waitForRecord(signal)
   }
 }
 
 /** The first dead letter there is. */
 async function letterIn(connection: KafkaConnection, prefix: string, signal: AbortSignal): Promise<StoredRecord> {
   const topic = `${prefix}render.dead`
-  const own = bell()
-  const settings = { group: `${prefix}people`, topics: [topic], arrived: () => own.ring() }
+  const own = openNotifier()
+  const settings = { group: `${prefix}people`, topics: [topic], onRecords: () => own.notify() }
   await using consumer = await openConsumer(connection, settings, signal)
   for (;;) {
     const letter = consumer.poll(topic)
     if (letter !== undefined) return letter
-    await own.rung(signal)
+    await own.wait(signal)
   }
 }
 

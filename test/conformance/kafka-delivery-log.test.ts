@@ -1,11 +1,10 @@
 /** What becomes of deliveries on Kafka where a process, a broker or a record fails: nothing is lost, and nothing is called twice without need. */
-
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { KafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { bell } from '@platen/contract/bell.ts'
+import { openNotifier } from '@platen/contract/notifier.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX, WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
@@ -144,16 +143,16 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     await using harness = await deliveryHarness(kafka, { clock, artifacts: memoryArtifactStore() }, {})
     const recorded = new Map<string, number>()
     const ids = Array.from({ length: 300 }, (_, i) => `d${i}`)
-    const isDone = bell()
+    const isDone = openNotifier()
     const work = async (log: KafkaDeliveryLog, over: AbortSignal) => {
       for await (const due of log.consume(over)) {
         await due.record(OK, { status: 'delivered' })
         recorded.set(due.delivery.id, (recorded.get(due.delivery.id) ?? 0) + 1)
-        isDone.ring()
+        isDone.notify()
       }
     }
     const untilRecorded = async (count: number) => {
-      while (recorded.size < count) await isDone.rung(signal)
+      while (recorded.size < count) await isDone.wait(signal)
     }
     const log = await harness.open()
     const all = ids.map((id) => aDelivery({ id }))
@@ -306,13 +305,13 @@ function byId(due: readonly DueDelivery[], id: string): DueDelivery {
 
 async function deadLetter({ connection, settings }: DeliveryHarness, signal: AbortSignal) {
   const topic = `${settings.prefix}webhook.dead`
-  const arrived = bell()
-  const group = { group: `${settings.prefix}reader`, topics: [topic], arrived: () => arrived.ring() }
+  const arrival = openNotifier()
+  const group = { group: `${settings.prefix}reader`, topics: [topic], onRecords: () => arrival.notify() }
   await using reader = await openConsumer(connection, group, signal)
   for (;;) {
     const record = reader.poll(topic)
     if (record !== undefined) return record
-    await arrived.rung(signal)
+    await arrival.wait(signal)
   }
 }
 

@@ -99,7 +99,7 @@ async function aLineThatWasRead(kafka: KafkaFixture, signal: AbortSignal) {
     await queue.enqueue(aRecord({ engine: 'html', mode: 'async', lane: 'bulk' }), signal)
   await using consumer = await queue.consume('html', signal)
   for (let read = 0; read < RENDERS; ) {
-    const arrived = consumer.arrival(signal)
+    const arrived = consumer.waitForRecord(signal)
     const delivery = consumer.poll('bulk')
     if (delivery === undefined) await arrived
     else {

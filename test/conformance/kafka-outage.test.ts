@@ -5,9 +5,9 @@ import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { deletedAfter, prepareTopics, renderTopics } from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { bell } from '@platen/contract/bell.ts'
 import { KAFKA_SILENCE_MS_MAX } from '@platen/contract/kafka-limit.ts'
-import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import { openNotifier } from '@platen/contract/notifier.ts'
+import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
 import { anEvent, aRecord, SILENT } from '../fixture/build.ts'
@@ -85,18 +85,18 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     const told: unknown[] = []
     const log = { ...SILENT, error: (_: object, message: string) => told.push(message) }
     await using connection = await connectWith({ log })
-    const fresh = bell()
+    const fresh = openNotifier()
     let defects = 1
-    const arrived = () => {
-      fresh.ring()
+    const onRecords = () => {
+      fresh.notify()
       if (defects-- > 0) throw new TypeError('a defect')
     }
-    await using consumer = await openConsumer(connection, { group: topic, topics: [topic], arrived }, signal)
+    await using consumer = await openConsumer(connection, { group: topic, topics: [topic], onRecords }, signal)
     await connection.send(topic, [{ key: 'a', value: 'b' }], signal)
     const taken: (number | undefined)[] = []
     while (!taken.includes(1)) {
       const record = consumer.poll(topic)
-      if (record === undefined) await fresh.rung(signal)
+      if (record === undefined) await fresh.wait(signal)
       else if (taken.push(record.offset) === 1) await connection.send(topic, [{ key: 'a', value: 'c' }], signal)
     }
     expect(taken).toStrictEqual([0, 1])
@@ -110,7 +110,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     let passed = 0
     const clock = { ...systemClock(), monotonic: () => passed }
     await using connection = await connectWith({ clock })
-    const settings = { group: topic, topics: [topic], arrived: () => undefined }
+    const settings = { group: topic, topics: [topic], onRecords: () => undefined }
     await using consumer = await openConsumer(connection, settings, signal)
     expect(consumer.isAlive()).toBe(true)
     passed += KAFKA_SILENCE_MS_MAX
@@ -125,11 +125,11 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   }
 })
 
-async function next(consumer: RenderConsumer, signal: AbortSignal): Promise<RenderDelivery> {
+async function next(consumer: RenderConsumer, signal: AbortSignal): Promise<QueuedRender> {
   for (;;) {
     const delivery = consumer.poll('async')
     if (delivery !== undefined) return delivery
-    await consumer.arrival(signal)
+    await consumer.waitForRecord(signal)
   }
 }
 

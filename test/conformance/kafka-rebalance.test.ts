@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
-import type { RenderConsumer, RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../fixture/build.ts'
@@ -109,7 +109,9 @@ async function work(kafka: KafkaFixture, { prefix, left, countMax, signal }: Wor
     while (!isOver()) {
       const delivery = consumer.poll('async')
       if (delivery === undefined) {
-        await Promise.race([consumer.arrival(either), connection.clock.sleep(50, either)]).catch(() => either.reason)
+        await Promise.race([consumer.waitForRecord(either), connection.clock.sleep(50, either)]).catch(
+          () => either.reason,
+        )
         continue
       }
       const { id } = delivery.record
@@ -148,11 +150,11 @@ function some(count: number): RenderRecord[] {
   return Array.from({ length: count }, () => aRecord())
 }
 
-async function take(consumer: RenderConsumer, count: number, signal: AbortSignal): Promise<RenderDelivery[]> {
-  const taken: RenderDelivery[] = []
+async function take(consumer: RenderConsumer, count: number, signal: AbortSignal): Promise<QueuedRender[]> {
+  const taken: QueuedRender[] = []
   while (taken.length < count) {
     const delivery = consumer.poll('async')
-    if (delivery === undefined) await consumer.arrival(signal)
+    if (delivery === undefined) await consumer.waitForRecord(signal)
     else taken.push(delivery)
   }
   return taken

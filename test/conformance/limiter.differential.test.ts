@@ -188,14 +188,14 @@ async function apply(limiter: Limiter, operation: OneOperation, request: Reserva
       await limiter.confirm(record, NEVER)
       return undefined
     case 'succeed':
-      await limiter.settle(aManifest({ record }), NEVER)
+      await limiter.complete(aManifest({ record }), NEVER)
       return undefined
     case 'fail':
-      await limiter.settle(aManifest({ record, outcome: aFailure() }), NEVER)
+      await limiter.complete(aManifest({ record, outcome: aFailure() }), NEVER)
       return undefined
     case 'abandon': {
       const outcome = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
-      await limiter.settle(aManifest({ record, attempt: 0, outcome }), NEVER)
+      await limiter.complete(aManifest({ record, attempt: 0, outcome }), NEVER)
       return undefined
     }
   }

@@ -142,7 +142,7 @@ async function take(
     case 'fail': {
       known.outcome ??= kind === 'succeed' ? 'succeeded' : 'failed'
       const manifest = aManifest({ record, ...(known.outcome === 'failed' && { outcome: aFailure() }) })
-      await Promise.all([limiter.settle(manifest, signal), limiter.settle(manifest, signal)])
+      await Promise.all([limiter.complete(manifest, signal), limiter.complete(manifest, signal)])
       Object.assign(known, { isSettled: true, heldUntil: undefined })
       return
     }

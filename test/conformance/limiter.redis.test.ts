@@ -119,10 +119,10 @@ describeOnRedis('the limiter in Redis', (redis) => {
     )
     for (const request of [held, charged, failed, abandoned]) if (request) await limiter.reserve(request, signal)
     if (held) await limiter.confirm(recordOf(held), signal)
-    if (charged) await limiter.settle(aManifest({ record: recordOf(charged) }), signal)
-    if (failed) await limiter.settle(aManifest({ record: recordOf(failed), outcome: aFailure() }), signal)
+    if (charged) await limiter.complete(aManifest({ record: recordOf(charged) }), signal)
+    if (failed) await limiter.complete(aManifest({ record: recordOf(failed), outcome: aFailure() }), signal)
     const outcome = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
-    if (abandoned) await limiter.settle(aManifest({ record: recordOf(abandoned), attempt: 0, outcome }), signal)
+    if (abandoned) await limiter.complete(aManifest({ record: recordOf(abandoned), attempt: 0, outcome }), signal)
 
     const keys = await connection.call((client) => client.keys('*'), signal)
     expect(keys.map((key) => key.replace(/^platen:limiter:{only}:(\w+).*$/, '$1')).toSorted()).toEqual([
@@ -148,7 +148,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     const limiter = redisLimiter(connection, manualClock(NOON))
     const requests = Array.from({ length: 50 }, (_, i) => aReservation({ units: i % 3 }))
     for (const request of requests) await limiter.reserve(request, signal)
-    for (const request of requests) await limiter.settle(aManifest({ record: recordOf(request) }), signal)
+    for (const request of requests) await limiter.complete(aManifest({ record: recordOf(request) }), signal)
     const keys = await connection.call((client) => client.keys('*'), signal)
     expect(keys.filter((key) => /:(holdings|lapses|sums)$/.test(key))).toEqual([])
   })
@@ -165,7 +165,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
         ...requests.map((one) => aManifest({ record: recordOf(one) })),
         aManifest({ record: failed, outcome: aFailure() }),
       ]
-      return Promise.all(ends.map((manifest) => limiter.settle(manifest, signal)))
+      return Promise.all(ends.map((manifest) => limiter.complete(manifest, signal)))
     }
     const charged = async () => (await limiter.usage(account, period, signal)).charged
     await settleAll()
@@ -190,7 +190,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     const [{ account, period }] = [aReservation()]
     for (let i = 0; i < count; i += 1000) {
       const thousand = Array.from({ length: 1000 }, () => aManifest({ record: recordOf(aReservation()) }))
-      await Promise.all(thousand.map((manifest) => limiter.settle(manifest, signal)))
+      await Promise.all(thousand.map((manifest) => limiter.complete(manifest, signal)))
     }
     expect((await limiter.usage(account, period, signal)).charged).toBe(count)
     const keys = await connection.call((client) => client.keys('*'), signal)

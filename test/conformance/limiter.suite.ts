@@ -179,10 +179,10 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         await harness.advance(3000)
         await limiter.reserve(abandoned, NEVER)
         await limiter.confirm(recordOf(abandoned), NEVER)
-        await limiter.settle(failed(kept), NEVER)
+        await limiter.complete(failed(kept), NEVER)
         expect(kindOf(await ask(limits))).toBe('rate')
-        await limiter.settle(failed(abandoned, { attempt: 0, code: 'canceled' }), NEVER)
-        await limiter.settle(failed(abandoned, { attempt: 0, code: 'canceled' }), NEVER)
+        await limiter.complete(failed(abandoned, { attempt: 0, code: 'canceled' }), NEVER)
+        await limiter.complete(failed(abandoned, { attempt: 0, code: 'canceled' }), NEVER)
         expect(await kindsOf([ask(limits), ask(limits)])).toEqual(['admitted', 'rate'])
       })
 
@@ -257,7 +257,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
 
       test('that is refused by the quota is told what is used of it', async () => {
         const charged = aReservation({ units: 4 })
-        await limiter.settle(succeeded(charged), NEVER)
+        await limiter.complete(succeeded(charged), NEVER)
         await ask({}, { units: 3 })
         expect(await ask({ renderLimitMonthly: 7 })).toMatchObject({
           reason: 'quota',
@@ -305,8 +305,8 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
           await limiter.confirm(recordOf(request), NEVER)
         }
         await harness.advance(20 * 24 * 3_600_000)
-        await Promise.all(Array.from({ length: 20 }, () => limiter.settle(succeeded(good), NEVER)))
-        await limiter.settle(failed(bad), NEVER)
+        await Promise.all(Array.from({ length: 20 }, () => limiter.complete(succeeded(good), NEVER)))
+        await limiter.complete(failed(bad), NEVER)
         for (const request of [good, bad]) await limiter.confirm(recordOf(request), NEVER)
         expect(await usage()).toEqual({ charged: 5, reserved: 0 })
       })
@@ -315,7 +315,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         const [lapsed, unknown] = [aReservation({ units: 2 }), aReservation({ units: 3 })]
         await limiter.reserve(lapsed, NEVER)
         await harness.advance(RESERVATION_MS)
-        for (const request of [lapsed, unknown, lapsed, unknown]) await limiter.settle(succeeded(request), NEVER)
+        for (const request of [lapsed, unknown, lapsed, unknown]) await limiter.complete(succeeded(request), NEVER)
         expect(await usage()).toEqual({ charged: 5, reserved: 0 })
       })
     })
@@ -339,8 +339,8 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
       })
 
       test.for<[string, (request: Reservation) => Promise<void>]>([
-        ['succeeded', (request) => limiter.settle(succeeded(request), NEVER)],
-        ['failed', (request) => limiter.settle(failed(request), NEVER)],
+        ['succeeded', (request) => limiter.complete(succeeded(request), NEVER)],
+        ['failed', (request) => limiter.complete(failed(request), NEVER)],
         ['was never queued', () => harness.advance(RESERVATION_MS)],
         [
           'was queued and never heard of again',
@@ -365,7 +365,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
       const request = aReservation()
       await expect(limiter.reserve(request, gone)).rejects.toBe(reason)
       await expect(limiter.confirm(recordOf(request), gone)).rejects.toBe(reason)
-      await expect(limiter.settle(succeeded(request), gone)).rejects.toBe(reason)
+      await expect(limiter.complete(succeeded(request), gone)).rejects.toBe(reason)
       await expect(limiter.usage(account, period, gone)).rejects.toBe(reason)
       expect(await usage()).toEqual({ charged: 0, reserved: 0 })
     })

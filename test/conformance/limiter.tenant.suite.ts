@@ -74,7 +74,7 @@ export function describeTenantRates(name: string, makeHarness: () => Promise<Lim
       await limiter.reserve(request, NEVER)
       expect(kindOf(await ask(limits, { key: keyOf(1) }))).toBe('rate')
       const outcome = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
-      await limiter.settle(aManifest({ record: recordOf(request), attempt: 0, outcome }), NEVER)
+      await limiter.complete(aManifest({ record: recordOf(request), attempt: 0, outcome }), NEVER)
       expect(kindOf(await ask(limits, { key: keyOf(1) }))).toBe('admitted')
     })
 

@@ -1,11 +1,11 @@
+import { fallbackLimiter } from '@platen/adapters/fallback/limiter.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
-import { standbyLimiter } from '@platen/adapters/standby/limiter.ts'
-import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
+import { LEDGER_ENDED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
@@ -22,22 +22,22 @@ async function inMemory(): Promise<LimiterHarness> {
 
 async function whileThere(): Promise<LimiterHarness> {
   const clock = manualClock(NOON)
-  const standby = () => {
-    const options = { clock, replicas: () => 2, failed: () => assert.fail('nothing is away') }
-    return standbyLimiter({ limiter: memoryLimiter(clock), ...options })
+  const fallback = () => {
+    const options = { clock, replicas: () => 2, onFailure: () => assert.fail('nothing is away') }
+    return fallbackLimiter({ limiter: memoryLimiter(clock), ...options })
   }
-  return { ...(await memoryHarness(standby)), clock, advance: (ms) => clock.advance(ms) }
+  return { ...(await memoryHarness(fallback)), clock, advance: (ms) => clock.advance(ms) }
 }
 
 /** Alone, so that its share is all there is. */
 async function whileAway(): Promise<LimiterHarness> {
   const clock = manualClock(NOON)
   const away = () => Promise.reject(new Unavailable('it is away'))
-  const standby = () => {
-    const limiter = { reserve: away, confirm: away, settle: away, usage: away }
-    return standbyLimiter({ limiter, clock, replicas: () => 1, failed: () => undefined })
+  const fallback = () => {
+    const limiter = { reserve: away, confirm: away, complete: away, usage: away }
+    return fallbackLimiter({ limiter, clock, replicas: () => 1, onFailure: () => undefined })
   }
-  return { ...(await memoryHarness(standby)), clock, advance: (ms) => clock.advance(ms) }
+  return { ...(await memoryHarness(fallback)), clock, advance: (ms) => clock.advance(ms) }
 }
 
 async function inSqlite(): Promise<LimiterHarness> {
@@ -83,11 +83,11 @@ describeOnRedis('on a real server', (redis) => {
 
 test('the limiter in memory knows a render again that ended as many as LEDGER_SETTLED_MAX ends ago', async () => {
   const limiter = memoryLimiter(manualClock(NOON))
-  const manifests = Array.from({ length: 2.5 * LEDGER_SETTLED_MAX }, () => aManifest())
+  const manifests = Array.from({ length: 2.5 * LEDGER_ENDED_MAX }, () => aManifest())
   const { account, period } = aRecord()
   for (const [i, manifest] of manifests.entries()) {
-    await limiter.settle(manifest, NEVER)
-    await limiter.settle(manifests[i - LEDGER_SETTLED_MAX + 1] ?? manifest, NEVER)
+    await limiter.complete(manifest, NEVER)
+    await limiter.complete(manifests[i - LEDGER_ENDED_MAX + 1] ?? manifest, NEVER)
   }
   expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: manifests.length, reserved: 0 })
 })
@@ -103,16 +103,16 @@ describe('the limiter in SQLite', () => {
     await sqliteRenderQueue(database).enqueue(queued, NEVER)
     const before = await limiterIn(database)
     await before.reserve(aReservation({ units: 7 }), NEVER)
-    await before.settle(aManifest({ record: ended }), NEVER)
-    await before.settle(aManifest({ record: aRecord({ period: '2026-12', units: 2 }) }), NEVER)
+    await before.complete(aManifest({ record: ended }), NEVER)
+    await before.complete(aManifest({ record: aRecord({ period: '2026-12', units: 2 }) }), NEVER)
     const limiter = await limiterIn(await harness.open())
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 3, reserved: 5 })
     expect(await limiter.usage(account, '2026-12', NEVER)).toEqual({ charged: 2, reserved: 0 })
     expect(await limiter.reserve(aReservation({ limits: { asyncFairShare: 1 } }), NEVER)).toMatchObject({
       lane: 'bulk',
     })
-    await limiter.settle(aManifest({ record: ended }), NEVER)
-    await limiter.settle(aManifest({ record: queued }), NEVER)
+    await limiter.complete(aManifest({ record: ended }), NEVER)
+    await limiter.complete(aManifest({ record: queued }), NEVER)
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 8, reserved: 1 })
   })
 
@@ -121,10 +121,10 @@ describe('the limiter in SQLite', () => {
     const database = await harness.open()
     const record = aRecord({ units: 5 })
     await sqliteRenderQueue(database).enqueue(record, NEVER)
-    await (await limiterIn(database)).settle(aManifest({ record }), NEVER)
+    await (await limiterIn(database)).complete(aManifest({ record }), NEVER)
     const limiter = await limiterIn(await harness.open())
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 5, reserved: 0 })
-    await limiter.settle(aManifest({ record }), NEVER)
+    await limiter.complete(aManifest({ record }), NEVER)
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 5, reserved: 0 })
   })
 
@@ -137,7 +137,7 @@ describe('the limiter in SQLite', () => {
     expect(await limiter.reserve(request, NEVER)).toMatchObject({ kind: 'admitted' })
     await limiter.confirm(recordOf(request), NEVER)
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 0, reserved: 1 })
-    await expect(limiter.settle(aManifest({ record: recordOf(request) }), NEVER)).rejects.toThrow('closed')
+    await expect(limiter.complete(aManifest({ record: recordOf(request) }), NEVER)).rejects.toThrow('closed')
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 0, reserved: 1 })
   })
 
@@ -146,10 +146,10 @@ describe('the limiter in SQLite', () => {
     const limiter = await limiterIn(await harness.open())
     const record = aRecord({ units: 5 })
     const leaving = new AbortController()
-    const settled = limiter.settle(aManifest({ record }), leaving.signal)
+    const settled = limiter.complete(aManifest({ record }), leaving.signal)
     leaving.abort(new Error('gone'))
     await expect(settled).rejects.toThrow('gone')
-    await limiter.settle(aManifest({ record }), NEVER)
+    await limiter.complete(aManifest({ record }), NEVER)
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 5, reserved: 0 })
   })
 
@@ -159,7 +159,7 @@ describe('the limiter in SQLite', () => {
     const { outcome } = aManifest()
     const manifestAt = (finishedAt: number) => aManifest({ outcome: { ...outcome, finishedAt } })
     const old = Array.from({ length: PRUNE_ROWS_MAX + 1 }, () => manifestAt(NOON - 1))
-    await Promise.all([...old, manifestAt(NOON)].map((manifest) => limiter.settle(manifest, NEVER)))
+    await Promise.all([...old, manifestAt(NOON)].map((manifest) => limiter.complete(manifest, NEVER)))
     await limiter.prune(NOON, NEVER)
     const reopened = await limiterIn(await harness.open())
     expect(await reopened.usage(account, period, NEVER)).toEqual({ charged: 1, reserved: 0 })

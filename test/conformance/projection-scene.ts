@@ -11,7 +11,7 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { TallyingLimiter } from '@platen/contract/port/limiter.ts'
+import type { AuditableLimiter } from '@platen/contract/port/limiter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { type ProjectionPorts, runProjection } from '@platen/events/charge/projection.ts'
@@ -23,7 +23,7 @@ import type { RedisFixture } from './redis-harness.ts'
 export interface Scene extends AsyncDisposable {
   readonly log: KafkaEventLog
   readonly redis: RedisConnection
-  readonly limiter: TallyingLimiter
+  readonly limiter: AuditableLimiter
   readonly ledger: RenderLedger
   readonly ports: ProjectionPorts
   readonly accounts: readonly string[]

@@ -41,8 +41,8 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
     ['Cluster', (address: RedisAddress) => ({ kind: 'cluster', nodes: [address] }) as const],
   ] as const)('is refused where what answers is no %s', async ([, placeOf], { signal }) => {
     await using server = await startRedis()
-    const place = placeOf({ host: server.host, port: server.port })
-    await expect(connectRedis({ ...settingsOf(server), place }, signal)).rejects.toThrow(Unavailable)
+    const location = placeOf({ host: server.host, port: server.port })
+    await expect(connectRedis({ ...settingsOf(server), location }, signal)).rejects.toThrow(Unavailable)
   })
 
   test('gives a Redis up that does not answer in time, and takes it back', async ({ signal }) => {

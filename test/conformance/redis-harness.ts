@@ -36,7 +36,13 @@ export function describeOnRedis(name: string, body: (redis: RedisFixture) => voi
 
 /** How a server of the tests is connected to. */
 export function settingsOf({ host, port, password, tls }: RedisServer, callMsMax = CALL_MS_MAX) {
-  return { place: { kind: 'server', address: { host, port } }, password, tls, callMsMax, clock: systemClock() } as const
+  return {
+    location: { kind: 'server', address: { host, port } },
+    password,
+    tls,
+    callMsMax,
+    clock: systemClock(),
+  } as const
 }
 
 async function redisHarness<Port>(

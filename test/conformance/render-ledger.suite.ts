@@ -1,8 +1,8 @@
 /** What every render ledger promises; see the doc comments of the port. */
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Claim, ClaimAnswer, RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { isTerminal, mayFollow, type Status } from '@platen/contract/render.ts'
+import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { canTransition, isTerminal, type Status } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
 import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId } from '../fixture/build.ts'
@@ -36,7 +36,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
 
     test('shows an opened render as queued at once', async ({ signal }) => {
       const record = aRecord()
-      await ledger.open(record, signal)
+      await ledger.markQueued(record, signal)
       const { id, template, acceptedAt } = record
       expect(await ledger.find(id, signal)).toStrictEqual({
         id,
@@ -49,7 +49,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
     test('shows a claimed render as running, and opening it again changes nothing', async ({ signal }) => {
       const record = aRecord()
       await granted(ledger.claim(record, LEASE, signal))
-      await ledger.open(record, signal)
+      await ledger.markQueued(record, signal)
       expect((await ledger.find(record.id, signal))?.state).toStrictEqual({ status: 'running', attempt: 1 })
     })
 
@@ -61,13 +61,13 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
       async ([, outcome], { signal }) => {
         const record = aRecord()
         const claim = await granted(ledger.claim(record, LEASE, signal))
-        await ledger.settle(aManifest({ record, outcome }), signal)
-        await ledger.settle(aManifest({ record, outcome }), signal)
-        await ledger.settle(
+        await ledger.complete(aManifest({ record, outcome }), signal)
+        await ledger.complete(aManifest({ record, outcome }), signal)
+        await ledger.complete(
           aManifest({ record, outcome: aFailure({ error: { code: 'canceled', message: 'late' } }) }),
           signal,
         )
-        await ledger.open(record, signal)
+        await ledger.markQueued(record, signal)
         expect(await ledger.claim(record, OTHER, signal)).toStrictEqual({ kind: 'settled' })
         expect(await ledger.renew(claim, LEASE, signal)).toBe(false)
         expect((await ledger.find(record.id, signal))?.state).toStrictEqual(outcome)
@@ -77,7 +77,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
     test('settles a render it has never heard of', async ({ signal }) => {
       const record = aRecord()
       const manifest = aManifest({ record, attempt: 0, outcome: aFailure() })
-      await ledger.settle(manifest, signal)
+      await ledger.complete(manifest, signal)
       expect(await ledger.find(record.id, signal)).toStrictEqual({
         id: record.id,
         template: record.template.code,
@@ -178,7 +178,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
       await ledger.release(first, LEASE.owner, signal)
       expect(await ledger.renew(second, OTHER, signal)).toBe(true)
       const claim = await granted(ledger.claim(ended, LEASE, signal))
-      await ledger.settle(aManifest({ record: ended }), signal)
+      await ledger.complete(aManifest({ record: ended }), signal)
       await ledger.release(claim, LEASE.owner, signal)
       expect(await ledger.claim(ended, OTHER, signal)).toStrictEqual({ kind: 'settled' })
     })
@@ -215,9 +215,9 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
       const record = aRecord()
       const reason = new Error('gone')
       const gone = AbortSignal.abort(reason)
-      await expect(ledger.open(record, gone)).rejects.toBe(reason)
+      await expect(ledger.markQueued(record, gone)).rejects.toBe(reason)
       await expect(ledger.claim(record, LEASE, gone)).rejects.toBe(reason)
-      await expect(ledger.settle(aManifest({ record }), gone)).rejects.toBe(reason)
+      await expect(ledger.complete(aManifest({ record }), gone)).rejects.toBe(reason)
       await expect(ledger.find(record.id, gone)).rejects.toBe(reason)
       expect(await ledger.find(record.id, signal)).toBeUndefined()
     })
@@ -233,7 +233,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
       if (harness.reopen === undefined) return skip('nothing in it is durable')
       const [running, ended] = [aRecord(), aRecord()]
       const claim = await granted(ledger.claim(running, LEASE, signal))
-      await ledger.settle(aManifest({ record: ended }), signal)
+      await ledger.complete(aManifest({ record: ended }), signal)
       const again = await harness.reopen()
       expect((await again.find(running.id, signal))?.state).toStrictEqual({ status: 'running', attempt: 1 })
       expect((await again.find(ended.id, signal))?.state).toStrictEqual(aManifest({ record: ended }).outcome)
@@ -269,8 +269,8 @@ async function walk(
 
   for (const step of steps) {
     const now = harness.clock.now()
-    if (step.kind === 'open') await ledger.open(record, signal)
-    if (step.kind === 'settle') await ledger.settle(aManifest({ record }), signal)
+    if (step.kind === 'open') await ledger.markQueued(record, signal)
+    if (step.kind === 'settle') await ledger.complete(aManifest({ record }), signal)
     if (step.kind === 'wait') await harness.advance(step.ms)
     if (step.kind === 'claim') {
       const answer = await ledger.claim(record, { owner: step.owner, leaseMs: 15_000 }, signal)
@@ -289,18 +289,18 @@ async function walk(
       if (isLatest) holder = { owner: renewed.owner, until: now + 15_000 }
     }
     const after = (await ledger.find(record.id, signal))?.state.status
-    if (before !== undefined) assert(after !== undefined && (after === before || mayFollow(before, after)))
+    if (before !== undefined) assert(after !== undefined && (after === before || canTransition(before, after)))
     before = after
   }
 
-  function expectedAnswer(owner: string): ClaimAnswer['kind'] {
+  function expectedAnswer(owner: string): ClaimResult['kind'] {
     if (before !== undefined && isTerminal(before)) return 'settled'
     if (holder !== undefined && holder.owner !== owner && holder.until > harness.clock.now()) return 'held'
     return claims.length >= RENDER_ATTEMPTS_MAX ? 'exhausted' : 'granted'
   }
 }
 
-async function granted(answer: Promise<ClaimAnswer>): Promise<Claim> {
+async function granted(answer: Promise<ClaimResult>): Promise<Claim> {
   const given = await answer
   assert(given.kind === 'granted', `granted, not ${given.kind}`)
   return given.claim

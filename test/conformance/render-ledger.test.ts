@@ -1,12 +1,12 @@
+import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
-import { standbyRenderLedger } from '@platen/adapters/standby/render-ledger.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import { LEDGER_SETTLED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
+import { LEDGER_ENDED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { ledgerByLane } from '@platen/embedded/store/by-lane.ts'
 import { describe, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ describeRenderLedger('standby, while its ledger is there', () =>
   timed((clock) =>
     memoryHarness(() => {
       const options = { artifacts: memoryArtifactStore(), serviceBucket: 'platen', log: openLog('silent') }
-      return standbyRenderLedger(memoryRenderLedger(clock), options)
+      return fallbackRenderLedger(memoryRenderLedger(clock), options)
     }),
   ),
 )
@@ -46,7 +46,7 @@ describeOnRedis('on a real server', (redis) => {
     const claim = { id: record.id, fence: 1, attempt: 1 }
     expect(answer).toStrictEqual({ kind: 'granted', claim })
     await connection.call((client) => client.flushdb(), signal)
-    await ledger.open(record, signal)
+    await ledger.markQueued(record, signal)
     expect(await ledger.renew(claim, lease, signal)).toBe(true)
     expect((await ledger.find(record.id, signal))?.state).toStrictEqual({ status: 'running', attempt: 1 })
     await connection.call((client) => client.flushdb(), signal)
@@ -65,7 +65,7 @@ describeOnRedis('on a real server', (redis) => {
     const running = { id, template: template.code, acceptedAt, state: { status: 'running', attempt: 1 } }
     await ledger.claim(record, { owner: 'a', leaseMs: DAY_MS }, signal)
     expect(await ledger.find(id, signal)).toStrictEqual({ ...running, mayHaveEnded: true })
-    await ledger.open(record, signal)
+    await ledger.markQueued(record, signal)
     expect(await ledger.find(id, signal)).toStrictEqual(running)
   })
 
@@ -86,13 +86,13 @@ describeOnRedis('on a real server', (redis) => {
     const connection = await harness.open()
     const ledger = redisRenderLedger(connection)
     const lease = { owner: 'a', leaseMs: 1000 }
-    await ledger.open(aRecord(), signal)
+    await ledger.markQueued(aRecord(), signal)
     const { id } = aRecord()
     await ledger.claim(aRecord({ id }), lease, signal)
     await ledger.renew({ id, fence: 1, attempt: 1 }, lease, signal)
     await ledger.renew({ id: aRenderId(), fence: 1, attempt: 1 }, lease, signal)
     await ledger.release({ id: aRenderId(), fence: 1, attempt: 1 }, 'a', signal)
-    await ledger.settle(aManifest(), signal)
+    await ledger.complete(aManifest(), signal)
     const keys = await connection.call((client) => client.keys('*'), signal)
     expect(keys).toHaveLength(4)
     for (const key of keys) expect(await connection.call((client) => client.pttl(key), signal)).toBeGreaterThan(0)
@@ -109,9 +109,9 @@ describeRenderLedger('memory for sync, sqlite for the rest', () =>
 test('the ledger in memory forgets the oldest settled render beyond its limit, and no open one', async ({ signal }) => {
   const ledger = memoryRenderLedger(manualClock())
   const open = aRecord()
-  const settled = Array.from({ length: LEDGER_SETTLED_MAX + 1 }, () => aRecord())
-  await ledger.open(open, signal)
-  for (const record of settled) await ledger.settle(aManifest({ record }), signal)
+  const settled = Array.from({ length: LEDGER_ENDED_MAX + 1 }, () => aRecord())
+  await ledger.markQueued(open, signal)
+  for (const record of settled) await ledger.complete(aManifest({ record }), signal)
   const found = await Promise.all([open, ...settled].map(({ id }) => ledger.find(id, signal)))
   expect(found.findIndex((view) => view === undefined)).toBe(1)
   expect(found.filter((view) => view === undefined)).toHaveLength(1)
@@ -139,7 +139,7 @@ describe('the ledger in SQLite', () => {
     const ledger = await harness.open()
     const due = Array.from({ length: PRUNE_ROWS_MAX + 1 }, (_, i) => ending(NOON - Math.floor(i / 2)))
     const kept = [ending(NOON + 1), ending(NOON, { retentionDays: 2 })]
-    await Promise.all([...due, ...kept].map((manifest) => ledger.settle(manifest, signal)))
+    await Promise.all([...due, ...kept].map((manifest) => ledger.complete(manifest, signal)))
     const found = await all(ledger.due(NOON + DAY_MS, signal))
     expect(found.map(({ id }) => id).toSorted()).toStrictEqual(due.map(({ render }) => render.id).toSorted())
     const endOf = new Map(due.map(({ render, outcome }) => [render.id, outcome.finishedAt]))
@@ -152,7 +152,7 @@ describe('the ledger in SQLite', () => {
     await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
     const ledger = await harness.open()
     const due = Array.from({ length: PRUNE_ROWS_MAX + 1 }, () => ending(NOON))
-    await Promise.all(due.map((manifest) => ledger.settle(manifest, signal)))
+    await Promise.all(due.map((manifest) => ledger.complete(manifest, signal)))
     const found = []
     for await (const { id } of ledger.due(NOON + DAY_MS, signal)) {
       await ledger.forget(id, signal)
@@ -179,8 +179,8 @@ describe('the ledger in SQLite', () => {
     const ledger = await harness.open()
     expect(await ledger.newest(signal)).toBeUndefined()
     const [older, newest] = [aRecord({ id: aRenderId(NOON - 1) }), aRecord({ id: aRenderId(NOON) })]
-    await ledger.open(newest, signal)
-    await ledger.settle(aManifest({ record: older }), signal)
+    await ledger.markQueued(newest, signal)
+    await ledger.complete(aManifest({ record: older }), signal)
     expect(await ledger.newest(signal)).toBe(newest.id)
   })
 })
@@ -194,7 +194,7 @@ describe('the ledger by lane', () => {
     await ledger.claim(record, { owner: 'a', leaseMs: 1000 }, signal)
     expect((await ledger.find(record.id, signal))?.state.status).toBe('running')
     expect(await disk.find(record.id, signal)).toBeUndefined()
-    await ledger.settle(aManifest({ record }), signal)
+    await ledger.complete(aManifest({ record }), signal)
     expect(await disk.find(record.id, signal)).toStrictEqual(await ledger.find(record.id, signal))
     expect(await ledger.claim(record, { owner: 'b', leaseMs: 1000 }, signal)).toStrictEqual({ kind: 'settled' })
   })
@@ -204,7 +204,7 @@ describe('the ledger by lane', () => {
     const disk = await harness.open()
     const ledger = ledgerByLane({ memory: memoryRenderLedger(manualClock()), disk })
     const record = aRecord({ lane: 'sync' })
-    await ledger.settle(aManifest({ record, outcome: aFailure() }), signal)
+    await ledger.complete(aManifest({ record, outcome: aFailure() }), signal)
     await disk.forget(record.id, signal)
     expect(await ledger.find(record.id, signal)).toBeUndefined()
   })

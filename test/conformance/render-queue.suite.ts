@@ -1,5 +1,5 @@
 /** What every render queue promises; see the doc comments of the port. */
-import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
+import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -38,7 +38,7 @@ export function describeRenderQueue(name: string, makeHarness: () => Promise<Har
 
     test('keeps the order of records that come while others are taken', async ({ signal }) => {
       await using consumer = await queue.consume('react_pdf', signal)
-      const taken: RenderDelivery[] = []
+      const taken: QueuedRender[] = []
       const records: RenderRecord[] = []
       for (let round = 0; round < 8; round++) {
         records.push(...(await enqueueAll(queue, some(9), signal)))
@@ -53,11 +53,11 @@ export function describeRenderQueue(name: string, makeHarness: () => Promise<Har
       await using two = await queue.consume('react_pdf', signal)
       const records = some(MANY)
       await Promise.all(records.map((record) => queue.enqueue(record, signal)))
-      const taken: RenderDelivery[] = []
+      const taken: QueuedRender[] = []
       while (taken.length < MANY) {
         const next = [one.poll('async'), two.poll('async')].filter((delivery) => delivery !== undefined)
         taken.push(...next)
-        if (next.length === 0) await Promise.race([one.arrival(signal), two.arrival(signal)])
+        if (next.length === 0) await Promise.race([one.waitForRecord(signal), two.waitForRecord(signal)])
       }
       expect(idsOf(taken).sort()).toStrictEqual(idsOf(records).sort())
       expect([one.poll('async'), two.poll('async')]).toStrictEqual([undefined, undefined])
@@ -102,7 +102,7 @@ export function describeRenderQueue(name: string, makeHarness: () => Promise<Har
     test('loses no wake-up to a wait that was walked away from', async ({ signal }) => {
       await using consumer = await queue.consume('react_pdf', signal)
       for (let round = 0; round < MANY; round++) {
-        const abandoned = consumer.arrival(signal)
+        const abandoned = consumer.waitForRecord(signal)
         const taking = take(consumer, signal)
         await queue.enqueue(aRecord(), signal)
         await taking
@@ -160,8 +160,8 @@ export function describeRenderQueue(name: string, makeHarness: () => Promise<Har
       await enqueueAll(queue, some(2), signal)
       const first = await queue.consume('react_pdf', signal)
       const [poison, left] = await take(first, signal, { count: 2 })
-      await poison?.bury('render_crashed', signal)
-      await poison?.bury('render_crashed', signal)
+      await poison?.deadLetter('render_crashed', signal)
+      await poison?.deadLetter('render_crashed', signal)
       await first[Symbol.asyncDispose]()
       await using second = await queue.consume('react_pdf', signal)
       expect(await take(second, signal).then(idsOf)).toStrictEqual([left?.record.id])
@@ -244,20 +244,20 @@ async function take(
   consumer: RenderConsumer,
   signal: AbortSignal,
   { lane = 'async', count = 1 }: { lane?: Lane; count?: number } = {},
-): Promise<RenderDelivery[]> {
-  const taken: RenderDelivery[] = []
+): Promise<QueuedRender[]> {
+  const taken: QueuedRender[] = []
   while (taken.length < count) {
     const delivery = consumer.poll(lane)
-    if (delivery === undefined) await consumer.arrival(signal)
+    if (delivery === undefined) await consumer.waitForRecord(signal)
     else taken.push(delivery)
   }
   return taken
 }
 
-function recordsOf(deliveries: readonly RenderDelivery[]): RenderRecord[] {
+function recordsOf(deliveries: readonly QueuedRender[]): RenderRecord[] {
   return deliveries.map(({ record }) => record)
 }
 
-function idsOf(items: readonly (RenderDelivery | RenderRecord)[]): string[] {
+function idsOf(items: readonly (QueuedRender | RenderRecord)[]): string[] {
   return items.map((item) => ('record' in item ? item.record.id : item.id))
 }

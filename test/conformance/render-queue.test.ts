@@ -36,8 +36,8 @@ test('the queue in SQLite keeps what was buried as it was put in, for thirty day
     for (const record of [old, young]) {
       await queue.enqueue(record, signal)
       let delivery = consumer.poll('async')
-      for (; delivery === undefined; delivery = consumer.poll('async')) await consumer.arrival(signal)
-      await delivery.bury('render_crashed', signal)
+      for (; delivery === undefined; delivery = consumer.poll('async')) await consumer.waitForRecord(signal)
+      await delivery.deadLetter('render_crashed', signal)
       const age = `UPDATE dead_letter SET buried_at = buried_at - ? WHERE id = ?`
       if (record === old) await database.run([{ sql: age, values: [DEAD_LETTERS_KEPT_MS + 1000, old.id] }], signal)
     }

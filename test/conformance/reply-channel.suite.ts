@@ -25,33 +25,33 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
       ['failure', FAILED],
     ] as const)('brings a %s to the caller who waits', async ([, reply], { signal }) => {
       using pending = replies.expect(id)
-      const waiting = Promise.all([pending.taken(signal), pending.reply(signal)])
-      replies.announce(id)
-      await replies.answer(id, reply, signal)
+      const waiting = Promise.all([pending.started(signal), pending.reply(signal)])
+      replies.notifyStarted(id)
+      await replies.reply(id, reply, signal)
       expect(await waiting).toStrictEqual([undefined, reply])
     })
 
     test('keeps what came before the caller asked', async ({ signal }) => {
       using pending = replies.expect(id)
-      replies.announce(id)
-      await replies.answer(id, RENDERED, signal)
-      await pending.taken(signal)
+      replies.notifyStarted(id)
+      await replies.reply(id, RENDERED, signal)
+      await pending.started(signal)
       expect(await pending.reply(signal)).toStrictEqual(RENDERED)
     })
 
     test('takes an answer to mean that the render was taken', async ({ signal }) => {
       using pending = replies.expect(id)
-      await replies.answer(id, FAILED, signal)
-      await expect(pending.taken(signal)).resolves.toBeUndefined()
+      await replies.reply(id, FAILED, signal)
+      await expect(pending.started(signal)).resolves.toBeUndefined()
     })
 
     test('keeps renders apart', async ({ signal }) => {
       using one = replies.expect(id)
       using two = replies.expect(aRenderId())
-      await replies.answer(id, RENDERED, signal)
+      await replies.reply(id, RENDERED, signal)
       expect(await one.reply(signal)).toStrictEqual(RENDERED)
       const reason = new Error('no answer')
-      await expect(two.taken(AbortSignal.abort(reason))).rejects.toBe(reason)
+      await expect(two.started(AbortSignal.abort(reason))).rejects.toBe(reason)
     })
 
     test('is not broken as long as it hears', async ({ signal }) => {
@@ -59,9 +59,9 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
       const stop = new AbortController()
       const reason = new Error('nothing was missed')
       const whole = expect(pending.broken(stop.signal)).rejects.toBe(reason)
-      replies.announce(id)
-      await pending.taken(signal)
-      await replies.answer(id, RENDERED, signal)
+      replies.notifyStarted(id)
+      await pending.started(signal)
+      await replies.reply(id, RENDERED, signal)
       await pending.reply(signal)
       stop.abort(reason)
       await whole
@@ -70,7 +70,7 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
     test('stops waiting with the reason of the signal', async () => {
       using pending = replies.expect(id)
       const stop = new AbortController()
-      const waiting = Promise.allSettled([pending.taken(stop.signal), pending.reply(stop.signal)])
+      const waiting = Promise.allSettled([pending.started(stop.signal), pending.reply(stop.signal)])
       const reason = new Error('nobody took it')
       stop.abort(reason)
       expect(await waiting).toStrictEqual([
@@ -80,15 +80,15 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
     })
 
     test('drops what nobody waits for', async ({ signal }) => {
-      replies.announce(id)
-      await expect(replies.answer(id, RENDERED, signal)).resolves.toBeUndefined()
+      replies.notifyStarted(id)
+      await expect(replies.reply(id, RENDERED, signal)).resolves.toBeUndefined()
       replies.expect(id)[Symbol.dispose]()
-      await expect(replies.answer(id, RENDERED, signal)).resolves.toBeUndefined()
+      await expect(replies.reply(id, RENDERED, signal)).resolves.toBeUndefined()
     })
 
     test('tells the renderer that the caller has gone', async ({ signal }) => {
       const pending = replies.expect(id)
-      const departure = replies.departure(id, signal)
+      const departure = replies.callerGone(id, signal)
       expect(departure.aborted).toBe(false)
       pending[Symbol.dispose]()
       await aborted(departure, signal)
@@ -96,19 +96,19 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
 
     test('tells a renderer that comes late that the caller has gone already', async ({ signal }) => {
       replies.expect(id)[Symbol.dispose]()
-      await aborted(replies.departure(id, signal), signal)
+      await aborted(replies.callerGone(id, signal), signal)
     })
 
     test('does not take a caller who has the reply for one that went away', async ({ signal }) => {
       const pending = replies.expect(id)
-      const departure = replies.departure(id, signal)
-      await replies.answer(id, RENDERED, signal)
+      const departure = replies.callerGone(id, signal)
+      await replies.reply(id, RENDERED, signal)
       await pending.reply(signal)
       pending[Symbol.dispose]()
       // Whatever the channel still carries is behind this second departure.
       const other = aRenderId()
       const witness = replies.expect(other)
-      const seen = replies.departure(other, signal)
+      const seen = replies.callerGone(other, signal)
       witness[Symbol.dispose]()
       await aborted(seen, signal)
       expect(departure.aborted).toBe(false)

@@ -26,7 +26,7 @@ describeOnRedis('on a real server', (redis) => {
     const id = aRenderId()
     using pending = replies.expect(id)
     const pdf = Uint8Array.from({ length: 9_000_000 }, (_, i) => i % 251)
-    await replies.answer(id, { kind: 'rendered', pdf, durationMs: 120 }, signal)
+    await replies.reply(id, { kind: 'rendered', pdf, durationMs: 120 }, signal)
     const reply = await pending.reply(signal)
     expect(reply.kind === 'rendered' && Buffer.compare(reply.pdf, pdf)).toBe(0)
     await using operator = await redis.connect()
@@ -40,7 +40,7 @@ describeOnRedis('on a real server', (redis) => {
     const connection = await harness.open()
     await using replies = await openRedisReplyChannel(connection, signal)
     const [id, pdf] = [aRenderId(), new Uint8Array(REPLY_PART_BYTES_MAX + 1)]
-    for (const durationMs of [1, 2]) await replies.answer(id, { kind: 'rendered', pdf, durationMs }, signal)
+    for (const durationMs of [1, 2]) await replies.reply(id, { kind: 'rendered', pdf, durationMs }, signal)
     const keys = await connection.call((client) => client.keys('*:part:*'), signal)
     const parts = ['1:0', '1:1', '2:0', '2:1'].map((part) => `platen:reply:{${id}}:part:${part}`)
     expect(keys.toSorted()).toEqual(parts)
@@ -56,13 +56,13 @@ describeOnRedis('on a real server', (redis) => {
     using one = replies.expect(answered)
     using two = replies.expect(taken)
     const three = replies.expect(left)
-    const departure = replies.departure(left, signal)
+    const departure = replies.callerGone(left, signal)
     await operator.call((client) => client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'), signal)
-    await replies.answer(answered, FAILED, signal)
-    replies.announce(taken)
+    await replies.reply(answered, FAILED, signal)
+    replies.notifyStarted(taken)
     three[Symbol.dispose]()
     expect(await one.reply(signal)).toStrictEqual(FAILED)
-    await two.taken(signal)
+    await two.started(signal)
     await aborted(departure)
   })
 
@@ -83,7 +83,7 @@ describeOnRedis('on a real server', (redis) => {
     using pending = replies.expect(id)
     await lose(operator, id)
     await pending.broken(signal)
-    await replies.answer(id, FAILED, signal)
+    await replies.reply(id, FAILED, signal)
     expect(await pending.reply(signal)).toStrictEqual(FAILED)
   })
 
@@ -98,10 +98,10 @@ describeOnRedis('on a real server', (redis) => {
     await waiting.broken(signal)
     using late = replies.expect(aRenderId())
     await late.broken(signal)
-    const back = new Promise((resolve) => connection.pulse.watch(resolve))
+    const back = new Promise((resolve) => connection.health.watch(resolve))
     redis.server().resume()
     await back
-    await replies.answer(id, FAILED, signal)
+    await replies.reply(id, FAILED, signal)
     await waiting.reply(signal)
     // It hears again; a renderer may not know yet that it can speak.
     expect(await isBroken(replies)).toBe(true)
@@ -110,8 +110,8 @@ describeOnRedis('on a real server', (redis) => {
 
   test('a channel that closes while it connects again leaves no rejection that nobody handles', async ({ signal }) => {
     await using connection = await redis.connect()
-    const client = await connection.fork(signal)
-    const replies = await openRedisReplyChannel({ ...connection, fork: async () => client }, signal)
+    const client = await connection.openClient(signal)
+    const replies = await openRedisReplyChannel({ ...connection, openClient: async () => client }, signal)
     await using operator = await redis.connect()
     const ended = new Promise((resolve) => client.once('end', resolve))
     const info = client.info.bind(client)
@@ -136,13 +136,13 @@ describeOnRedis('on a real server', (redis) => {
     await using replies = await openRedisReplyChannel(connection, signal)
     const [read, unread, left] = [aRenderId(), aRenderId(), aRenderId()]
     const pending = replies.expect(read)
-    replies.announce(read)
-    await replies.answer(read, FAILED, signal)
+    replies.notifyStarted(read)
+    await replies.reply(read, FAILED, signal)
     await pending.reply(signal)
     pending[Symbol.dispose]()
-    await replies.answer(unread, FAILED, signal)
+    await replies.reply(unread, FAILED, signal)
     replies.expect(left)[Symbol.dispose]()
-    await replies.answer(left, FAILED, signal)
+    await replies.reply(left, FAILED, signal)
     const keys = await connection.call((client) => client.keys('*'), signal)
     const expected = [`{${read}}:taken`, `{${unread}}:answered`, `{${left}}:gone`].map((key) => `platen:reply:${key}`)
     expect(keys.toSorted()).toEqual(expected.toSorted())
@@ -156,11 +156,11 @@ describeOnRedis('on a real server', (redis) => {
     await using harness = await between(redis)
     const replies = await harness.open()
     const [id, other] = [aRenderId(), aRenderId()]
-    const witness = replies.departure(other, signal)
+    const witness = replies.callerGone(other, signal)
     replies.expect(id)[Symbol.dispose]()
     replies.expect(other)[Symbol.dispose]()
     await aborted(witness)
-    await aborted(replies.departure(id, signal))
+    await aborted(replies.callerGone(id, signal))
   })
 
   test('a departure is over, and its listener freed, when the render was answered', async ({ signal }) => {
@@ -168,12 +168,12 @@ describeOnRedis('on a real server', (redis) => {
     const replies = await harness.open()
     const until = new AbortController()
     const id = aRenderId()
-    const departure = replies.departure(id, until.signal)
+    const departure = replies.callerGone(id, until.signal)
     expect(getEventListeners(until.signal, 'abort')).toHaveLength(1)
-    await replies.answer(id, FAILED, signal)
+    await replies.reply(id, FAILED, signal)
     expect(getEventListeners(until.signal, 'abort')).toHaveLength(0)
     replies.expect(id)[Symbol.dispose]()
-    await aborted(replies.departure(id, signal))
+    await aborted(replies.callerGone(id, signal))
     expect(departure.aborted).toBe(false)
   })
 })
@@ -211,9 +211,9 @@ async function between(redis: RedisFixture): Promise<Harness<ReplyChannel>> {
       const [api, renderer] = [await open(await harness.open()), await open(other)]
       return {
         expect: (id) => api.expect(id),
-        announce: (id) => renderer.announce(id),
-        answer: (id, reply, signal) => renderer.answer(id, reply, signal),
-        departure: (id, until) => renderer.departure(id, until),
+        notifyStarted: (id) => renderer.notifyStarted(id),
+        reply: (id, reply, signal) => renderer.reply(id, reply, signal),
+        callerGone: (id, until) => renderer.callerGone(id, until),
       }
     },
     async [Symbol.asyncDispose]() {

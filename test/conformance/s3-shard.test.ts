@@ -1,6 +1,6 @@
 /** Where objects stand in a real S3, seen by its own client: with a shard in a new installation, and as before in what is older. */
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
-import { archiveIn } from '@platen/adapters/kafka/delivery/archive.ts'
+import { deliveryStoreIn } from '@platen/adapters/kafka/delivery/delivery-store.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { S3Unfit } from '@platen/adapters/s3/installation.ts'
@@ -46,7 +46,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
 
   const open = (now: number, signal: AbortSignal) => {
     const clock = { ...systemClock(), now: () => now }
-    return openS3ArtifactStore({ ...server, isPathStyle: true, home: HOME, clock, ids: systemIds() }, signal)
+    return openS3ArtifactStore({ ...server, isPathStyle: true, namespace: HOME, clock, ids: systemIds() }, signal)
   }
   const write = (key: string, bytes: Uint8Array | string = '') =>
     client.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: bytes }))
@@ -94,7 +94,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
       expect((await fetch(url)).status).toBe(200)
     }
     expect(await all(store.list(BUCKET, renderPrefix('acme/', record.id), signal))).toHaveLength(2)
-    expect(await archiveIn(store, BUCKET).ofRender(record.id, signal)).toHaveLength(1)
+    expect(await deliveryStoreIn(store, BUCKET).listByRender(record.id, signal)).toHaveLength(1)
     await remove(store, record, signal)
     expect(await keys()).toEqual([])
   })
@@ -154,11 +154,11 @@ async function storeAll(store: ArtifactStore, record: RenderRecord, signal: Abor
   await store.put(outcome.pdf.address, BYTES, signal)
   await store.put({ bucket: BUCKET, key: inputKey(record.storage.prefix, record.id) }, BYTES, signal)
   const delivery = aDelivery({ id: anEvent(manifest).id, render: record.id })
-  await archiveIn(store, BUCKET).begin(delivery, NOON, signal)
+  await deliveryStoreIn(store, BUCKET).create(delivery, NOON, signal)
 }
 
 /** As retention does. */
 async function remove(artifacts: ArtifactStore, record: RenderRecord, signal: AbortSignal): Promise<void> {
-  const ports = { artifacts, deliveries: archiveIn(artifacts, BUCKET), serviceBucket: BUCKET }
+  const ports = { artifacts, deliveries: deliveryStoreIn(artifacts, BUCKET), serviceBucket: BUCKET }
   await removeRender(record, { ...ports, clock: systemClock(), log: openLog('error') }, signal)
 }

@@ -18,7 +18,7 @@ import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { all } from './harness.ts'
 
 const PDF = { bucket: 'platen', key: 'acme/01KAJ/0f3a.pdf' }
-const HOME = { bucket: 'platen', prefix: '', installation: 'platen/one' }
+const NAMESPACE = { bucket: 'platen', prefix: '', installation: 'platen/one' }
 const BYTES = Buffer.from('pdf')
 /** Calls, of which most wait for a connection. */
 const AT_ONCE = 250
@@ -38,7 +38,7 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
   test.for([
     [
       'a bucket that is not there',
-      { home: { ...HOME, bucket: 'nowhere' } },
+      { namespace: { ...NAMESPACE, bucket: 'nowhere' } },
       /^there is no bucket nowhere: NoSuchBucket/,
     ],
     [
@@ -58,19 +58,19 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
   })
 
   test('is opened by all processes of one installation and by no other', async ({ signal }) => {
-    const home = { ...HOME, prefix: 'platen/' }
-    using one = await open({ home }, signal)
-    using again = await open({ home }, signal)
+    const namespace = { ...NAMESPACE, prefix: 'platen/' }
+    using one = await open({ namespace }, signal)
+    using again = await open({ namespace }, signal)
     await one.put(PDF, BYTES, signal)
     expect(await again.has(PDF, signal)).toBe(true)
-    const fault = await faultOf(open({ home: { ...home, installation: 'platen/two' } }, signal))
+    const fault = await faultOf(open({ namespace: { ...namespace, installation: 'platen/two' } }, signal))
     expect(fault).toBeInstanceOf(S3Unfit)
     expect(fault).toMatchObject({ message: expect.stringContaining('belongs to another installation: platen/one') })
   })
 
   test('sees nothing under another prefix, nor its own marker', async ({ signal }) => {
-    using one = await open({ home: { ...HOME, prefix: 'one/' } }, signal)
-    using two = await open({ home: { ...HOME, prefix: 'two/', installation: 'platen/two' } }, signal)
+    using one = await open({ namespace: { ...NAMESPACE, prefix: 'one/' } }, signal)
+    using two = await open({ namespace: { ...NAMESPACE, prefix: 'two/', installation: 'platen/two' } }, signal)
     await one.put(PDF, BYTES, signal)
     expect(await two.get(PDF, signal)).toBeUndefined()
     expect(await all(two.list('platen', '', signal))).toStrictEqual([])
@@ -144,7 +144,9 @@ describe('the artifact store on an S3 that', () => {
     const fault = await faultOf(openAt({ endpoint: bad.endpoint }, signal))
     expect(fault).toBeInstanceOf(S3Unfit)
     expect(fault).toMatchObject({ message: expect.stringContaining('ignores If-None-Match') })
-    const other = await faultOf(openAt({ endpoint: bad.endpoint, home: { ...HOME, installation: 'two' } }, signal))
+    const other = await faultOf(
+      openAt({ endpoint: bad.endpoint, namespace: { ...NAMESPACE, installation: 'two' } }, signal),
+    )
     expect(other).toMatchObject({ message: expect.stringContaining('belongs to another installation: platen/one') })
   })
 
@@ -261,7 +263,7 @@ describe('the artifact store on an S3 that', () => {
 
 function openAt(options: Partial<S3ArtifactStoreOptions>, signal: AbortSignal): Promise<ArtifactStore & Disposable> {
   const credentials = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
-  const given = { region: 'us-east-1', isPathStyle: true, credentials, home: HOME }
+  const given = { region: 'us-east-1', isPathStyle: true, credentials, namespace: NAMESPACE }
   return openS3ArtifactStore({ ...given, clock: systemClock(), ids: systemIds(), ...options }, signal)
 }
 
@@ -294,7 +296,7 @@ function aGoodStartThen(answer: RequestListener): Promise<Endpoint> {
     request.resume()
     if (request.url?.includes('/.sharded-since')) response.end(new Date(NOON).toISOString())
     else if (!request.url?.includes('/.installation')) answer(request, response)
-    else if (request.method === 'GET') response.end(HOME.installation)
+    else if (request.method === 'GET') response.end(NAMESPACE.installation)
     else if (request.method === 'HEAD') response.end()
     else response.writeHead(412).end('<Error><Code>PreconditionFailed</Code></Error>')
   })

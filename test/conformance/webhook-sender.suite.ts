@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { WebhookAnswer, WebhookRequest, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
+import type { WebhookRequest, WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import {
   WEBHOOK_ATTEMPT_MS_MAX,
   WEBHOOK_EXCERPT_BYTES_MAX,
@@ -80,7 +80,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       ])
     })
 
-    test.for<[string, RequestListener, Omit<WebhookAnswer, 'message'>]>([
+    test.for<[string, RequestListener, Omit<WebhookResponse, 'message'>]>([
       ['200', giving('fine\n'), { result: 'ok', statusCode: 200, excerpt: 'fine\n' }],
       ['201 without a body', answering(201), { result: 'ok', statusCode: 201 }],
       ['204', answering(204), { result: 'ok', statusCode: 204 }],
@@ -116,7 +116,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       expect(host.asked.map(({ url }) => url)).toEqual([`http://${HOST}/hook`])
     })
 
-    test.for<[string, RequestListener, WebhookAnswer['result'], RegExp]>([
+    test.for<[string, RequestListener, WebhookResponse['result'], RegExp]>([
       ['resets', ({ socket }) => socket.resetAndDestroy(), 'connection', /could not be reached|without an answer/],
       ['hangs up', ({ socket }) => socket.end(), 'connection', /closed the connection without an answer$/],
       ['hangs up in its status line', raw('HTTP/1.1 20'), 'connection', /closed the connection without an answer$/],
@@ -139,7 +139,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       expect(answer.message).not.toMatch(/127\.0\.0\.1/)
     })
 
-    test.for<[string, RequestListener, WebhookAnswer]>([
+    test.for<[string, RequestListener, WebhookResponse]>([
       ['in the midst of its body', halve, { result: 'ok', statusCode: 200, excerpt: 'half' }],
       ['at once', resetAfterHead, { result: 'ok', statusCode: 200 }],
       [

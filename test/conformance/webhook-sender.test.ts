@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type Server, Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Worker } from 'node:worker_threads'
-import { connectionOver, keptConnections } from '@platen/adapters/http/kept-connections.ts'
+import { connectionOver, openConnectionPool } from '@platen/adapters/http/connection-pool.ts'
 import { type WebhookSenderOptions, webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { WebhookAnswer, WebhookRequest } from '@platen/contract/port/webhook-sender.ts'
+import type { WebhookRequest, WebhookResponse } from '@platen/contract/port/webhook-sender.ts'
 import { WEBHOOK_ATTEMPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
@@ -35,7 +35,7 @@ function optionsFor({ internet: { allowCidrs, ...internet } }: TestHost) {
 async function post(
   options: Partial<WebhookSenderOptions> = {},
   request: Partial<WebhookRequest> = {},
-): Promise<WebhookAnswer> {
+): Promise<WebhookResponse> {
   await using sender = webhookSender({ ...optionsFor(host), clock: systemClock(), ...options })
   return await sender.post({ url: `https://${HOST}/`, headers: {}, body: '{}', allowCidrs: [], ...request }, NEVER)
 }
@@ -177,7 +177,7 @@ test('the authorities of an installation are trusted beside the usual ones', asy
   }
 })
 
-test.for<[string, string, WebhookAnswer['result']]>([
+test.for<[string, string, WebhookResponse['result']]>([
   ['no TLS where there should be', 'http', 'tls'],
   ['TLS where there should be none', 'https', 'connection'],
 ])('a receiver that speaks %s is told of', async ([, spoken, result]) => {
@@ -262,15 +262,15 @@ test('connections are kept for as many calls as there may be at once, of one hos
 })
 
 test('the connection that was used last is taken first, and none that has ended meanwhile', () => {
-  const kept = keptConnections()
+  const kept = openConnectionPool()
   const [first, second, third, fourth] = Array.from({ length: 4 }, () =>
     connectionOver(new Socket(), { key: 'a', origin: `http://${HOST}` }),
   )
-  for (const connection of [first, second, third, fourth]) if (connection !== undefined) kept.keep(connection)
+  for (const connection of [first, second, third, fourth]) if (connection !== undefined) kept.release(connection)
   third?.socket.destroy()
-  expect([kept.take('b'), kept.take('a'), kept.take('a')]).toEqual([undefined, fourth, second])
-  kept.end()
-  expect([first?.socket.destroyed, kept.take('a')]).toEqual([true, undefined])
+  expect([kept.acquire('b'), kept.acquire('a'), kept.acquire('a')]).toEqual([undefined, fourth, second])
+  kept.destroy()
+  expect([first?.socket.destroyed, kept.acquire('a')]).toEqual([true, undefined])
 })
 
 function failure(code: string): Error {

@@ -9,7 +9,7 @@ import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { type SqliteEventLog, sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { type SqliteRenderLedger, sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { FACTS_KEPT_MS, IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
+import { EVENTS_KEPT_MS, IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import {
   type ArtifactAddress,
@@ -102,7 +102,7 @@ async function end(record: RenderRecord, manifest: Manifest = aManifest({ record
   if (manifest.outcome.status === 'succeeded') stored.push(manifest.outcome.pdf.address)
   for (const address of stored) await artifacts.put(address, Buffer.from('bytes'), NEVER)
   await artifacts.create(manifestOf(record), encodeManifest(manifest), NEVER)
-  await ledger.settle(manifest, NEVER)
+  await ledger.complete(manifest, NEVER)
   return [...stored, manifestOf(record)]
 }
 
@@ -155,7 +155,7 @@ describe('a render', () => {
     const record = aDay()
     const input = { bucket: BUCKET, key: inputKey(record.storage.prefix, record.id) }
     await artifacts.put(input, Buffer.from('{}'), NEVER)
-    await ledger.open(record, NEVER)
+    await ledger.markQueued(record, NEVER)
     await clock.advance(2 * DAY_MS)
     await using retention = start()
     await retention.first()
@@ -246,7 +246,7 @@ test('an event is removed after forty days', async () => {
   const [old, young] = [anEvent(), anEvent(aManifest({ outcome: aFailure({ finishedAt: NOON + 501 }) }))]
   await events.append(old, NEVER)
   await events.append(young, NEVER)
-  await clock.advance(END - NOON + FACTS_KEPT_MS + 1)
+  await clock.advance(END - NOON + EVENTS_KEPT_MS + 1)
   await using retention = start()
   await retention.first()
   for await (const { event } of events.follow('test', NEVER)) {

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
-import { secretsOf } from '@platen/contract/webhook-secret.ts'
+import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
 import { type Folder, KEY, makeFolder, PLAN, TENANT } from './followed-folder.ts'
 
 /** What somebody has brought along. */
@@ -41,7 +41,7 @@ export async function makeSigningFolder() {
   const sealKey = async () => Buffer.from(await readFile(join(folder.dataDir, 'seal-key'), 'utf8'), 'base64url')
   /** What signs for a tenant, the current one first, so many hours from now. */
   const signingOf = async (tenant: Tenant | undefined, hours = 0): Promise<readonly string[]> =>
-    (tenant && secretsOf(tenant, await sealKey(), Date.now() + hours * 3_600_000)?.all) ?? []
+    (tenant && signingSecretsOf(tenant, await sealKey(), Date.now() + hours * 3_600_000)?.all) ?? []
   const signing = (service: Service, hours = 0) => signingOf(tenantOf(service), hours)
   return {
     ...folder,

@@ -1,5 +1,4 @@
 /** What each process shows Prometheus before anything has happened, from the product's own meters. */
-
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
@@ -39,7 +38,7 @@ export async function expositions({
   const all = openMetrics({ isRead: withProcess, deployable: 'renderer' })
   countDroppedLines(all.registry, { droppedLines: () => 0 })
   const inCluster = named('renderer')
-  gaugeRedis(inCluster, { isAway: () => false })
+  gaugeRedis(inCluster, { isDown: () => false })
   gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
   const renderer = named('renderer')
   rendererMeter(renderer, { countsTenants: false })
@@ -81,7 +80,7 @@ async function anApiExposition(metrics: Metrics): Promise<Metrics> {
 function anOperatorExposition(metrics: Metrics): Metrics {
   operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE }).controller('tenant', {
     workers: 1,
-    look: () => ({ waiting: { live: 0, resync: 0 }, inHandMs: [] }),
+    readState: () => ({ waiting: { live: 0, resync: 0 }, runningMs: [] }),
   })
   gaugeKeyExpiry(metrics, { clock: manualClock(), ends: () => [] })
   return metrics

@@ -3,7 +3,7 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { brokenChanges } from '@platen/contract/schema/resource/rule.ts'
-import { type Kind, type Written } from '@platen/contract/schema/resource.ts'
+import { type Kind, type ResourceManifest } from '@platen/contract/schema/resource.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldsOf, readDefinition } from '../crd/definition.ts'
 import { borrowKube } from '../topology/run-server.ts'
@@ -106,7 +106,7 @@ function judge(row: NamedRow): readonly ErrorDetail[] {
   return row.before === undefined ? [] : brokenChanges(writtenOf(row, row.before), result.written)
 }
 
-function writtenOf(row: NamedRow, spec: JsonObject): Written {
+function writtenOf(row: NamedRow, spec: JsonObject): ResourceManifest {
   const result = read(manifestOf(row, spec))
   if ('faults' in result) throw new Error(`a row begins with what is refused: ${JSON.stringify(result.faults)}`)
   return result.written

@@ -2,7 +2,7 @@
  * Whoever has little to do does not wait behind whoever has much. With one slot, renders end in the order in which they are begun, so
  * that order is what is looked at: see docs/operations.md for the bound.
  */
-import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { key, liveOf, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'

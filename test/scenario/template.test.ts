@@ -1,7 +1,7 @@
 /** What a template's author can do, as it shows over HTTP, in both engines. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { until } from '../time/until.ts'

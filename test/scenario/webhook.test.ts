@@ -1,6 +1,6 @@
 /** Events as a caller meets them: over HTTP, at a receiver of its own. */
 import { createHash, createHmac } from 'node:crypto'
-import type { DeliveryList } from '@platen/contract/schema/answer.ts'
+import type { DeliveryList } from '@platen/contract/schema/response.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_WEBHOOK_SECRET, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
 import { until } from '../time/until.ts'

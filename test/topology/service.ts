@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Manifest } from '@platen/contract/render.ts'
-import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import type { StatusRecord } from '@platen/contract/schema/response.ts'
 
 export interface Service extends AsyncDisposable {
   /** `http://host:port`, no trailing slash. It may change with a restart. */

@@ -49,7 +49,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     events.current = memoryEventLog()
     tenants = [aTenant()]
     deferrals = []
-    settings = { brand: 'service', retriesMax: 5, secretsOf: () => SECRETS }
+    settings = { brand: 'service', retriesMax: 5, signingSecretsOf: () => SECRETS }
     lines = []
     running = undefined
   })
@@ -249,7 +249,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
 
   test('waits for a secret without an attempt, says so, and goes on when there is one', async () => {
     let secrets: typeof SECRETS | undefined
-    settings = { ...settings, secretsOf: () => secrets }
+    settings = { ...settings, signingSecretsOf: () => secrets }
     const event = await happen()
     start()
     const waiting = await recorded(event.id, ({ reason }) => reason !== undefined)
@@ -261,7 +261,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
   })
 
   test('signs by both secrets while a rotation overlaps, the single signature by the one before', async () => {
-    settings = { ...settings, secretsOf: () => ({ oldest: SECRET, all: ['the new secret of acme', SECRET] }) }
+    settings = { ...settings, signingSecretsOf: () => ({ oldest: SECRET, all: ['the new secret of acme', SECRET] }) }
     const event = await happen()
     start()
     await endOf(event.id)

@@ -53,12 +53,12 @@ describe.each([
       await scene.clock.advance(DUE - NOON - 1)
       await removeExpired(aProcess(scene), NEVER)
       expect(await existing(scene, stored)).toEqual(stored)
-      expect(await scene.stores.deliveries.ofRender(record.id, NEVER)).toHaveLength(1)
+      expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toHaveLength(1)
       await scene.clock.advance(1)
       await removeExpired(aProcess(scene), NEVER)
       expect(await existing(scene, stored)).toEqual([])
       expect(await Array.fromAsync(scene.stores.artifacts.list('own-bucket', '', NEVER))).toEqual([])
-      expect(await scene.stores.deliveries.ofRender(record.id, NEVER)).toEqual([])
+      expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toEqual([])
       expect(await existing(scene, longer)).toEqual(longer)
       expect(await indexed(scene)).toHaveLength(1)
     },
@@ -89,11 +89,11 @@ describe.each([
       const left = await existing(scene, stored)
       // A manifest that is still there gives a link, which has to lead to a PDF; and the index leads to all that is left.
       if (left.some(isManifest)) expect(left).toEqual(stored)
-      const deliveries = await scene.stores.deliveries.ofRender(record.id, NEVER)
+      const deliveries = await scene.stores.deliveries.listByRender(record.id, NEVER)
       if (left.length + deliveries.length > 0) expect((await indexed(scene)).flat()).toContain(record.id)
       await removeExpired(aProcess(scene), NEVER)
       expect(await existing(scene, stored)).toEqual([])
-      expect(await scene.stores.deliveries.ofRender(record.id, NEVER)).toEqual([])
+      expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toEqual([])
       expect(await indexed(scene)).toEqual([])
       // All that is stored, the deliveries, and the object of the index.
       if (ending !== 'killed') return expect(steps).toBe(stored.length + 2)

@@ -22,7 +22,7 @@ import {
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/render.ts'
-import { keepExpiryIndex } from '@platen/events/retention/expiry-index.ts'
+import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
 import type { RetentionPorts } from '@platen/events/retention/retention.ts'
 import { aDelivery, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 
@@ -123,7 +123,7 @@ export async function index(scene: Scene, changes: Partial<RetentionPorts> = {})
   const stopping = new AbortController()
   const ports = aProcess(scene, changes)
   const events = watched(ports.events, (id) => id === last.id && stopping.abort())
-  await keepExpiryIndex({ ...ports, events }, stopping.signal)
+  await maintainExpiryIndex({ ...ports, events }, stopping.signal)
 }
 
 /** The log, telling the id of each event when its reader has taken it in and asks for the next. */

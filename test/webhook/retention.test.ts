@@ -3,7 +3,7 @@ import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
 import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
+import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type ArtifactAddress, encodeManifest, type RenderRecord } from '@platen/contract/render.ts'
 import {
@@ -14,7 +14,7 @@ import {
   RENDERS_REMOVED_AT_ONCE,
 } from '@platen/contract/retention-limit.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
-import { keepExpiryIndex } from '@platen/events/retention/expiry-index.ts'
+import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
 import { runRetention } from '@platen/events/retention/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
@@ -55,7 +55,7 @@ describe('the index', () => {
       },
     }
     const stopping = new AbortController()
-    const ended = keepExpiryIndex(aProcess(scene, { events }), stopping.signal)
+    const ended = maintainExpiryIndex(aProcess(scene, { events }), stopping.signal)
     await taken.promise
     await scene.clock.advance(EXPIRY_WRITTEN_EVERY_MS - 1)
     expect(await indexed(scene)).toEqual([])
@@ -75,7 +75,7 @@ describe('the index', () => {
     }
     let waiting = 0
     let waitingMost = 0
-    const done = async (given: EventDelivery) => {
+    const done = async (given: ReceivedEvent) => {
       await given.done()
       waiting = 0
     }
@@ -124,7 +124,7 @@ describe('the index', () => {
     const events = watched(scene.stores.events, () => ++given === records.length && all.resolve())
     const stopping = new AbortController()
     const ports = aProcess(scene, { events, artifacts: { ...scene.stores.artifacts, put } })
-    const ended = keepExpiryIndex(ports, stopping.signal)
+    const ended = maintainExpiryIndex(ports, stopping.signal)
     await tried.promise
     await scene.clock.advance(EXPIRY_WRITTEN_EVERY_MS)
     expect(given).toBeLessThan(EXPIRY_RENDERS_MAX)
@@ -161,7 +161,7 @@ describe('the index', () => {
     }
     const stopping = new AbortController()
     const ports = aProcess(scene, { events, artifacts: { ...scene.stores.artifacts, put } })
-    const ended = keepExpiryIndex(ports, stopping.signal)
+    const ended = maintainExpiryIndex(ports, stopping.signal)
     await taken?.promise
     await scene.clock.advance(EXPIRY_WRITTEN_EVERY_MS)
     await append(records.slice(1))

@@ -48,35 +48,36 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
   const { root, publicUrl, urlKey, clock } = options
   assert(urlKey.length >= 32, 'the URL key has at least 32 bytes')
   const temporary = join(root, '.tmp')
-  await reach(async () => {
+  await orUnavailable(async () => {
     await rm(temporary, { recursive: true, force: true })
     await makeDurableFolder(root)
     await mkdir(temporary, { mode: 0o700 })
   })
   const folders = durableFolders(root)
-  const pathOf = (address: ArtifactAddress) => join(root, checked(address).bucket, address.key)
+  const pathOf = (address: ArtifactAddress) => join(root, requireAddress(address).bucket, address.key)
   let written = 0
 
-  const write = async (address: ArtifactAddress, bytes: Uint8Array, publish: Publish): Promise<boolean> => {
+  const write = async (address: ArtifactAddress, bytes: Uint8Array, commit: Commit): Promise<boolean> => {
     const target = pathOf(address)
-    const draft = join(temporary, `${++written}`)
+    const temporaryFile = join(temporary, `${++written}`)
     try {
-      await writeFlushed(draft, bytes)
-      return await folders.changeIn(dirname(target), () => publish(draft, target))
+      await writeFlushed(temporaryFile, bytes)
+      return await folders.changeIn(dirname(target), () => commit(temporaryFile, target))
     } finally {
-      await rm(draft, { force: true })
+      await rm(temporaryFile, { force: true })
     }
   }
 
   return {
-    put: (address, bytes, signal) => reach(async () => void (await write(address, bytes, replace)), signal),
-    create: (address, bytes, signal) => reach(() => write(address, bytes, linkIfAbsent), signal),
-    get: (address, signal) => reach(() => orUndefined(readFile(pathOf(address))), signal),
-    has: (address, signal) => reach(async () => (await orUndefined(stat(pathOf(address))))?.isFile() ?? false, signal),
-    delete: (address, signal) => reach(() => remove(pathOf(address), join(root, address.bucket)), signal),
+    put: (address, bytes, signal) => orUnavailable(async () => void (await write(address, bytes, replace)), signal),
+    create: (address, bytes, signal) => orUnavailable(() => write(address, bytes, linkIfAbsent), signal),
+    get: (address, signal) => orUnavailable(() => orUndefined(readFile(pathOf(address))), signal),
+    has: (address, signal) =>
+      orUnavailable(async () => (await orUndefined(stat(pathOf(address))))?.isFile() ?? false, signal),
+    delete: (address, signal) => orUnavailable(() => remove(pathOf(address), join(root, address.bucket)), signal),
     async *list(bucket, prefix, signal) {
       // A prefix is a folder, so whatever makes it an address when a name is added is fit to be walked.
-      checked({ bucket, key: `${prefix}name` })
+      requireAddress({ bucket, key: `${prefix}name` })
       try {
         for await (const key of walk(join(root, bucket), prefix)) {
           signal.throwIfAborted()
@@ -88,24 +89,26 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
     },
     async presign(address, { expiresAt, filename }, signal) {
       signal.throwIfAborted()
-      return publicUrl().replace(/\/+$/, '') + signUrl({ address: checked(address), filename, expiresAt }, urlKey)
+      return (
+        publicUrl().replace(/\/+$/, '') + signUrl({ address: requireAddress(address), filename, expiresAt }, urlKey)
+      )
     },
-    open: (address) => reach(() => orUndefined(open(pathOf(address)))),
+    open: (address) => orUnavailable(() => orUndefined(open(pathOf(address)))),
     resolve: (pathAndQuery) => resolveUrl(pathAndQuery, urlKey, clock.now()),
   }
 }
 
 /** Gives a draft its name. False when the name was taken and stays. */
-type Publish = (draft: string, target: string) => Promise<boolean>
+type Commit = (temporaryFile: string, target: string) => Promise<boolean>
 
-async function replace(draft: string, target: string): Promise<boolean> {
-  await rename(draft, target)
+async function replace(temporaryFile: string, target: string): Promise<boolean> {
+  await rename(temporaryFile, target)
   return true
 }
 
-async function linkIfAbsent(draft: string, target: string): Promise<boolean> {
+async function linkIfAbsent(temporaryFile: string, target: string): Promise<boolean> {
   try {
-    await link(draft, target)
+    await link(temporaryFile, target)
     return true
   } catch (cause) {
     if (isErrno(cause, 'EEXIST')) return false
@@ -148,7 +151,7 @@ async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function reach<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+async function orUnavailable<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   signal?.throwIfAborted()
   try {
     return await work()
@@ -164,7 +167,7 @@ function asUnavailable(cause: unknown): unknown {
     : cause
 }
 
-function checked(address: ArtifactAddress): ArtifactAddress {
+function requireAddress(address: ArtifactAddress): ArtifactAddress {
   assert(isArtifactAddress(address), 'not an artifact address')
   return address
 }

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { type SecureContext, connect as secure } from 'node:tls'
 import { type Cidr, mayConnect } from '@platen/contract/address.ts'
-import { abortable } from '@platen/contract/bell.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import { hostOf } from '@platen/contract/webhook-url.ts'
 
 export interface Guard {
@@ -87,7 +87,7 @@ async function addressesOf(host: string, guard: Guard, signal: AbortSignal): Pro
 
 async function resolved(host: string, { resolve }: Guard, signal: AbortSignal): Promise<readonly LookupAddress[]> {
   try {
-    return await abortable(resolve(host), signal)
+    return await raceAbort(resolve(host), signal)
   } catch (cause) {
     signal.throwIfAborted()
     throw new UnreachableError('dns', codeOf(cause), { cause })

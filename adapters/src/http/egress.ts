@@ -6,8 +6,7 @@ import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Cidr } from '@platen/contract/address.ts'
-import { abortable } from '@platen/contract/bell.ts'
-import { egressUrl, refusal } from '@platen/contract/egress-url.ts'
+import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import {
   EGRESS_BYTES_MAX,
@@ -15,9 +14,10 @@ import {
   EGRESS_MS_MAX,
   EGRESS_REDIRECTS_MAX,
 } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Egress, Fetched } from '@platen/contract/port/egress.ts'
-import { hostOf, isInnerName } from '@platen/contract/webhook-url.ts'
+import type { Egress, FetchedFile } from '@platen/contract/port/egress.ts'
+import { hostOf, isInternalName } from '@platen/contract/webhook-url.ts'
 import {
   codeOf,
   type Guard,
@@ -56,51 +56,55 @@ export function httpEgress({ clock, ca, ...options }: EgressOptions): Egress {
       if (url === undefined) throw new ServiceError('asset_unavailable', 'the URL is none of an allowed host')
       const limit = clock.timeout(EGRESS_MS_MAX)
       try {
-        return await follow(url, { guard, allowedHosts, ended: AbortSignal.any([signal, limit]) })
+        return await followRedirects(url, { guard, allowedHosts, ended: AbortSignal.any([signal, limit]) })
       } catch (error) {
         signal.throwIfAborted()
-        if (limit.aborted) throw refusal(url, `it took longer than ${EGRESS_MS_MAX / 1000} seconds`, error)
+        if (limit.aborted) throw assetUnavailable(url, `it took longer than ${EGRESS_MS_MAX / 1000} seconds`, error)
         throw error
       }
     },
   }
 }
 
-interface Errand {
+interface FetchContext {
   readonly guard: Guard
   readonly allowedHosts: readonly string[]
   readonly ended: AbortSignal
 }
 
 /** Asks at `url` and wherever that leads. */
-async function follow(url: URL, errand: Errand): Promise<Fetched> {
+async function followRedirects(url: URL, context: FetchContext): Promise<FetchedFile> {
   let at = url
   for (let redirects = 0; redirects <= EGRESS_REDIRECTS_MAX; redirects += 1) {
-    const answer = await ask(at, errand)
-    if (!('location' in answer)) return answer
-    at = nextOf(at, answer.location, errand.allowedHosts)
+    const result = await fetchOnce(at, context)
+    if (!('location' in result)) return result
+    at = redirectTarget(at, result.location, context.allowedHosts)
   }
-  throw refusal(url, `it redirects more than ${EGRESS_REDIRECTS_MAX} times`)
+  throw assetUnavailable(url, `it redirects more than ${EGRESS_REDIRECTS_MAX} times`)
 }
 
-function nextOf(at: URL, location: string, allowedHosts: readonly string[]): URL {
+function redirectTarget(at: URL, location: string, allowedHosts: readonly string[]): URL {
   const target = URL.parse(location, at.href)
-  if (target === null) throw refusal(at, 'it redirects to what is no URL')
-  if (at.protocol === 'https:' && target.protocol === 'http:') throw refusal(at, 'it redirects from https to http')
+  if (target === null) throw assetUnavailable(at, 'it redirects to what is no URL')
+  if (at.protocol === 'https:' && target.protocol === 'http:')
+    throw assetUnavailable(at, 'it redirects from https to http')
   const next = egressUrl(target.href, allowedHosts)
   if (next !== undefined) return next
-  throw refusal(at, `it redirects to ${target.hostname.slice(0, 100)}, which is not among the allowed hosts`)
+  throw assetUnavailable(at, `it redirects to ${target.hostname.slice(0, 100)}, which is not among the allowed hosts`)
 }
 
 /** One request. */
-async function ask(url: URL, { guard, ended }: Errand): Promise<Fetched | { readonly location: string }> {
+async function fetchOnce(
+  url: URL,
+  { guard, ended }: FetchContext,
+): Promise<FetchedFile | { readonly location: string }> {
   let channel: Socket | undefined
   try {
     channel = await openCheckedSocket(url, guard, ended)
-    return await abortable(converse(url, channel, ended), ended)
+    return await raceAbort(sendRequest(url, channel, ended), ended)
   } catch (error) {
     if (error instanceof ServiceError) throw error
-    throw refusal(url, reasonOf(url, error), error)
+    throw assetUnavailable(url, reasonOf(url, error), error)
   } finally {
     channel?.destroy()
   }
@@ -117,7 +121,9 @@ function reasonOf(url: URL, error: unknown): string {
       return NOWHERE
     case 'dns':
       // That the servers of a public name do not answer is for its owner to mend.
-      return isInnerName(hostOf(url)) || NO_SUCH_NAME.includes(code) ? NOWHERE : `its name cannot be resolved (${code})`
+      return isInternalName(hostOf(url)) || NO_SUCH_NAME.includes(code)
+        ? NOWHERE
+        : `its name cannot be resolved (${code})`
     case 'connection':
     case 'tls':
       return `it could not be reached or broke off (${code})`
@@ -126,14 +132,14 @@ function reasonOf(url: URL, error: unknown): string {
 
 const NO_SUCH_NAME = ['ENOTFOUND', 'ENODATA']
 
-async function converse(
+async function sendRequest(
   url: URL,
   channel: Socket,
   signal: AbortSignal,
-): Promise<Fetched | { readonly location: string }> {
+): Promise<FetchedFile | { readonly location: string }> {
   const response = await responseOf(url, channel, signal)
   const location = REDIRECTS.includes(response.statusCode ?? 0) ? response.headers.location : undefined
-  return location === undefined ? await read(url, response) : { location }
+  return location === undefined ? await readFile(url, response) : { location }
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308]
@@ -155,12 +161,13 @@ function responseOf(url: URL, channel: Socket, signal: AbortSignal): Promise<Inc
   return promise
 }
 
-async function read(url: URL, response: IncomingMessage): Promise<Fetched> {
+async function readFile(url: URL, response: IncomingMessage): Promise<FetchedFile> {
   const { statusCode, headers } = response
-  if (statusCode !== 200) throw refusal(url, `it answered with the status ${statusCode}`)
+  if (statusCode !== 200) throw assetUnavailable(url, `it answered with the status ${statusCode}`)
   const coding = headers['content-encoding'] ?? 'identity'
-  if (coding.toLowerCase() !== 'identity') throw refusal(url, 'it answered compressed, which it was not asked for')
-  const tooLarge = () => refusal(url, `it gave more than ${EGRESS_BYTES_MAX} bytes`)
+  if (coding.toLowerCase() !== 'identity')
+    throw assetUnavailable(url, 'it answered compressed, which it was not asked for')
+  const tooLarge = () => assetUnavailable(url, `it gave more than ${EGRESS_BYTES_MAX} bytes`)
   if (Number(headers['content-length']) > EGRESS_BYTES_MAX) throw tooLarge()
   const chunks: Buffer[] = []
   let bytes = 0
@@ -169,7 +176,7 @@ async function read(url: URL, response: IncomingMessage): Promise<Fetched> {
     if (bytes > EGRESS_BYTES_MAX) throw tooLarge()
     chunks.push(chunk)
   }
-  if (bytes === 0) throw refusal(url, 'it answered with nothing')
+  if (bytes === 0) throw assetUnavailable(url, 'it answered with nothing')
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   return { bytes: Buffer.concat(chunks), type: type.trim().toLowerCase() }
 }

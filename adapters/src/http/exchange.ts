@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { WebhookRequest } from '@platen/contract/port/webhook-sender.ts'
 import { WEBHOOK_EXCERPT_BYTES_MAX } from '@platen/contract/webhook-limit.ts'
-import type { Connection } from './kept-connections.ts'
+import type { Connection } from './connection-pool.ts'
 
 /** The beginning of an answer, as far as its headers go. */
 export interface Head {
@@ -24,13 +24,13 @@ export interface Exchange {
   body(): Uint8Array
 }
 
-interface Errand {
+interface ExchangeInput {
   readonly url: URL
   readonly request: WebhookRequest
 }
 
 /** Sends a request. The answer is read until it ends, there is enough of it, or somebody destroys the socket. */
-export function beginExchange(connection: Connection, { url, request }: Errand): Exchange {
+export function beginExchange(connection: Connection, { url, request }: ExchangeInput): Exchange {
   const head = Promise.withResolvers<Head>()
   const stopped = Promise.withResolvers<void>()
   const chunks: Uint8Array[] = []

@@ -48,7 +48,7 @@ export async function openProbes(options: ProbeOptions): Promise<Probes> {
       // Node's own 30 s would let whoever asks nothing keep everybody else out for so long.
       connectionsCheckingInterval: PROBE_RECEIVE_MS_MAX / 2,
     },
-    answering(options, { isAlive: () => health.isAlive(), isReady }),
+    requestListener(options, { isAlive: () => health.isAlive(), isReady }),
   )
   return {
     port: port === undefined ? undefined : await listen(server, { ...options, port }),
@@ -85,15 +85,15 @@ function portOf(server: Server): number {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-interface Answer {
+interface ProbeResponse {
   readonly status: number
   readonly type: string
   readonly body: string
 }
 
-function answering(options: ProbeOptions, health: Health): RequestListener {
+function requestListener(options: ProbeOptions, health: Health): RequestListener {
   return (request, response) => {
-    answerTo(request, options, health).then(
+    responseTo(request, options, health).then(
       (answer) => send(answer, response),
       (err: unknown) => {
         options.log.error({ err }, 'probe could not be answered')
@@ -103,21 +103,21 @@ function answering(options: ProbeOptions, health: Health): RequestListener {
   }
 }
 
-async function answerTo(
+async function responseTo(
   { method, url = '' }: IncomingMessage,
   { metrics }: ProbeOptions,
   health: Health,
-): Promise<Answer> {
+): Promise<ProbeResponse> {
   if (method !== 'GET' && method !== 'HEAD') return NOT_FOUND
   const [path = ''] = url.split('?', 1)
   switch (path) {
     case '/livez': {
       const alive = health.isAlive()
-      return judged(alive, { alive })
+      return healthResponse(alive, { alive })
     }
     case '/readyz': {
       const { ready, detail } = health.isReady()
-      return judged(ready, { ready, detail })
+      return healthResponse(ready, { ready, detail })
     }
     case '/metrics':
       return { status: 200, type: metrics.contentType, body: await metrics.text() }
@@ -126,14 +126,14 @@ async function answerTo(
   }
 }
 
-const NOT_FOUND: Answer = { status: 404, type: 'text/plain', body: '' }
+const NOT_FOUND: ProbeResponse = { status: 404, type: 'text/plain', body: '' }
 
-function judged(isGood: boolean, body: object): Answer {
+function healthResponse(isGood: boolean, body: object): ProbeResponse {
   return { status: isGood ? 200 : 503, type: 'application/json; charset=utf-8', body: JSON.stringify(body) }
 }
 
 /** One request a connection: whoever asks every few seconds loses nothing, and a body that nobody reads ends with it. */
-function send({ status, type, body }: Answer, response: ServerResponse): void {
+function send({ status, type, body }: ProbeResponse, response: ServerResponse): void {
   const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), connection: 'close' }
   response.writeHead(status, headers).end(body)
 }

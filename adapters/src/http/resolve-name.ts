@@ -1,7 +1,7 @@
 /** Names → addresses, in a way that nobody's name server can hold up. */
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
-import { isInnerName } from '@platen/contract/webhook-url.ts'
+import { isInternalName } from '@platen/contract/webhook-url.ts'
 
 /** How long the first question waits for its answer, and how often it is put: with c-ares' growing waits, 6 s in all. */
 const DNS_TIMEOUT_MS = 2000
@@ -14,7 +14,7 @@ const DNS_TRIES = 2
  * domains that only the system knows.
  */
 export async function resolveName(host: string): Promise<readonly LookupAddress[]> {
-  if (isInnerName(host)) return lookup(host, { all: true })
+  if (isInternalName(host)) return lookup(host, { all: true })
   // Made for each name, as the system's settings may have changed.
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })
   const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
@@ -23,14 +23,14 @@ export async function resolveName(host: string): Promise<readonly LookupAddress[
   throw reasonOf([four, six])
 }
 
-type Answer = PromiseSettledResult<string[]>
+type Lookup = PromiseSettledResult<string[]>
 
-function addresses(answer: Answer, family: 4 | 6): readonly LookupAddress[] {
+function addresses(answer: Lookup, family: 4 | 6): readonly LookupAddress[] {
   return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : []
 }
 
 /** That a question got no answer says more than that there is no address of the other kind. */
-function reasonOf(answers: readonly Answer[]): unknown {
+function reasonOf(answers: readonly Lookup[]): unknown {
   const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
   return reasons.find(({ code }) => code !== 'ENODATA' && code !== 'ENOTFOUND') ?? reasons[0]
 }

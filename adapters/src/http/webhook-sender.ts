@@ -5,10 +5,10 @@
  */
 import { createSecureContext, getCACertificates } from 'node:tls'
 import type { Cidr } from '@platen/contract/address.ts'
-import { abortable } from '@platen/contract/bell.ts'
 import type { AttemptResult } from '@platen/contract/delivery.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { WebhookAnswer, WebhookRequest, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
+import type { WebhookRequest, WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
 import { hostOf, type WebhookPolicy, webhookUrlFault } from '@platen/contract/webhook-url.ts'
 import { errors } from 'undici'
@@ -21,9 +21,9 @@ import {
   UnreachableError,
   USUAL_PORTS,
 } from './checked-socket.ts'
+import { type ConnectionPool, connectionOver, openConnectionPool } from './connection-pool.ts'
 import { excerptOf } from './excerpt.ts'
 import { beginExchange, type Exchange, type Head } from './exchange.ts'
-import { connectionOver, type KeptConnections, keptConnections } from './kept-connections.ts'
 import { resolveName } from './resolve-name.ts'
 
 export interface WebhookSenderOptions {
@@ -41,7 +41,7 @@ export interface WebhookSenderOptions {
 export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOptions): WebhookSender {
   const trust = ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates(), ca] })
   const guard = { resolve: resolveName, ports: USUAL_PORTS, trust, ...options }
-  const kept = keptConnections()
+  const pool = openConnectionPool()
   const underWay = new Set<AbortController>()
   return {
     async post(request, signal) {
@@ -55,10 +55,10 @@ export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOp
       signal.addEventListener('abort', onAbort, { once: true })
       underWay.add(ended)
       try {
-        return await call({ url, request, guard: { ...guard, allowCidrs }, kept, clock, ended })
+        return await call({ url, request, guard: { ...guard, allowCidrs }, pool, clock, ended })
       } catch (error) {
         signal.throwIfAborted()
-        return answerOf(error, hostOf(url))
+        return failureResponse(error, hostOf(url))
       } finally {
         signal.removeEventListener('abort', onAbort)
         underWay.delete(ended)
@@ -68,32 +68,32 @@ export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOp
     },
     async [Symbol.asyncDispose]() {
       for (const ended of underWay) ended.abort(new CallError('connection', 'the call was broken off'))
-      kept.end()
+      pool.destroy()
     },
   }
 }
 
 const OVER = 'the call is over'
 
-interface Call {
+interface CallContext {
   readonly url: URL
   readonly request: WebhookRequest
   readonly guard: Guard
-  readonly kept: KeptConnections
+  readonly pool: ConnectionPool
   readonly clock: Clock
   /** Aborts when the call is to end, whatever it has come to. */
   readonly ended: AbortController
 }
 
-async function call(errand: Call): Promise<WebhookAnswer> {
-  const { url, clock, ended, kept } = errand
+async function call(context: CallContext): Promise<WebhookResponse> {
+  const { url, clock, ended, pool } = context
   let head: Head | undefined
   const limit = () => {
     const seconds = WEBHOOK_ATTEMPT_MS_MAX / 1000
     if (head === undefined) ended.abort(new CallError('timeout', `it did not answer within ${seconds} seconds`))
   }
   clock.sleep(WEBHOOK_ATTEMPT_MS_MAX, ended.signal).then(limit, () => undefined)
-  const exchange = await exchangeOf(errand)
+  const exchange = await exchangeOf(context)
   head = await exchange.head
   // From here on there is an answer, and nothing can change it: not even the caller's signal.
   if (!exchange.hasEnded()) {
@@ -101,14 +101,14 @@ async function call(errand: Call): Promise<WebhookAnswer> {
     await Promise.race([exchange.stopped, enough])
   }
   const { connection } = exchange
-  if (exchange.hasEnded() && !ended.signal.aborted) kept.keep(connection)
+  if (exchange.hasEnded() && !ended.signal.aborted) pool.release(connection)
   else connection.socket.destroy()
   return read(head, exchange.body(), hostOf(url))
 }
 
-function read({ statusCode, headers }: Head, body: Uint8Array, host: string): WebhookAnswer {
-  const retryAfter = firstOf(headers['retry-after'])
-  const excerpt = excerptOf(body, firstOf(headers['content-encoding']))
+function read({ statusCode, headers }: Head, body: Uint8Array, host: string): WebhookResponse {
+  const retryAfter = firstValue(headers['retry-after'])
+  const excerpt = excerptOf(body, firstValue(headers['content-encoding']))
   const isOk = statusCode >= 200 && statusCode < 300
   return {
     result: isOk ? 'ok' : 'status',
@@ -119,19 +119,19 @@ function read({ statusCode, headers }: Head, body: Uint8Array, host: string): We
   }
 }
 
-function firstOf(value: string | readonly string[] | undefined): string | undefined {
+function firstValue(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.[0]
 }
 
 /** An exchange whose head has come, on a connection that was kept or else on a new one. */
-async function exchangeOf(errand: Call): Promise<Exchange> {
-  const { url, request, guard, kept, ended } = errand
+async function exchangeOf(context: CallContext): Promise<Exchange> {
+  const { url, request, guard, pool, ended } = context
   const key = keyOf(url, request.allowCidrs)
-  const connection = kept.take(key)
+  const connection = pool.acquire(key)
   if (connection !== undefined) {
     const exchange = beginExchange(connection, { url, request })
     try {
-      return await answered(exchange, ended.signal)
+      return await awaitHead(exchange, ended.signal)
     } catch (error) {
       ended.signal.throwIfAborted()
       // Closed while nothing was said, and noticed only now; what was sent may have been read. Twice is allowed, never is not.
@@ -140,7 +140,7 @@ async function exchangeOf(errand: Call): Promise<Exchange> {
   }
   const socket = await openCheckedSocket(url, guard, ended.signal)
   const fresh = connectionOver(socket, { key, origin: url.origin })
-  return await answered(beginExchange(fresh, { url, request }), ended.signal)
+  return await awaitHead(beginExchange(fresh, { url, request }), ended.signal)
 }
 
 /** What a connection was judged by: where it leads, and whose blocks were allowed; those of the installation never change. */
@@ -148,9 +148,9 @@ function keyOf({ origin }: URL, allowCidrs: readonly Cidr[]): string {
   return [origin, ...allowCidrs.map(({ bits, value, prefix }) => `${bits}:${value}/${prefix}`)].join(' ')
 }
 
-async function answered(exchange: Exchange, signal: AbortSignal): Promise<Exchange> {
+async function awaitHead(exchange: Exchange, signal: AbortSignal): Promise<Exchange> {
   try {
-    await abortable(exchange.head, signal)
+    await raceAbort(exchange.head, signal)
     return exchange
   } catch (error) {
     exchange.connection.socket.destroy()
@@ -178,33 +178,33 @@ const OBSTACLES = {
 } as const
 
 /** What became of a call without an answer. Throws what is a fault of ours. */
-function answerOf(error: unknown, host: string): WebhookAnswer {
-  const told = (result: AttemptResult, what: string) => ({ result, message: `${host}: ${what}` })
+function failureResponse(error: unknown, host: string): WebhookResponse {
+  const failed = (result: AttemptResult, what: string) => ({ result, message: `${host}: ${what}` })
   const code = codeOf(error)
-  if (error instanceof CallError) return told(error.result, error.message)
+  if (error instanceof CallError) return failed(error.result, error.message)
   if (error instanceof UnreachableError) {
     const { obstacle } = error
-    return told(obstacle, obstacle === 'blocked' ? OBSTACLES.blocked : `${OBSTACLES[obstacle]} (${code})`)
+    return failed(obstacle, obstacle === 'blocked' ? OBSTACLES.blocked : `${OBSTACLES[obstacle]} (${code})`)
   }
   if (
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
     error instanceof errors.ResponseContentLengthMismatchError
   ) {
-    return told('protocol', `what it answered is no HTTP (${error.message})`)
+    return failed('protocol', `what it answered is no HTTP (${error.message})`)
   }
   if (error instanceof errors.SocketError) {
     // The message is all that tells these apart.
     switch (error.message) {
       case 'bad upgrade':
-        return { statusCode: 101, ...told('status', 'it answered with the status 101') }
+        return { statusCode: 101, ...failed('status', 'it answered with the status 101') }
       case 'bad response':
-        return told('protocol', 'it answered 100 Continue, which it was not asked for')
+        return failed('protocol', 'it answered 100 Continue, which it was not asked for')
       default:
-        return told('connection', 'it closed the connection without an answer')
+        return failed('connection', 'it closed the connection without an answer')
     }
   }
-  if (/^ERR_(SSL|TLS)_/.test(code)) return told('tls', `${OBSTACLES.tls} (${code})`)
-  if (/^E[A-Z]+$/.test(code)) return told('connection', `${OBSTACLES.connection} (${code})`)
+  if (/^ERR_(SSL|TLS)_/.test(code)) return failed('tls', `${OBSTACLES.tls} (${code})`)
+  if (/^E[A-Z]+$/.test(code)) return failed('connection', `${OBSTACLES.connection} (${code})`)
   throw error
 }

@@ -6,23 +6,22 @@
  * next record the sequence number of the last, which the broker then takes for a repeat and drops. So a record may be there twice,
  * and whoever reads it has to bear that.
  */
-
 import { connect as connectPlain, isIP } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
-import { abortable } from '@platen/contract/bell.ts'
 import {
-  KAFKA_ANSWER_MS_MAX,
-  KAFKA_COMPLAINT_EVERY_MS,
   KAFKA_CONNECT_MS_MAX,
+  KAFKA_REQUEST_MS_MAX,
   KAFKA_RETRY_MS_MAX,
   KAFKA_RETRY_MS_MIN,
+  KAFKA_WARNING_EVERY_MS,
 } from '@platen/contract/kafka-limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners, type SASLOptions } from 'kafkajs'
-import { batched } from './client/batch.ts'
-import { mendKafkajs } from './client/mend.ts'
+import { batchSends } from './client/batch.ts'
+import { patchKafkajs } from './client/kafkajs-patches.ts'
 
 export interface KafkaSettings {
   /** `host:port` of some brokers; they name the others. */
@@ -58,7 +57,7 @@ export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
   /** What looks at topics and groups, and makes them; connected at the first call, closed with the connection. */
   admin(): Promise<Admin>
   /** A client with connections of its own, for one consumer. `heard` is called at each sign of life that is written to its log. */
-  client(heard: () => void): Kafka
+  client(onActivity: () => void): Kafka
 }
 
 /** Connects. Throws `Unavailable` with the reason when no broker can be reached, or it refuses the credentials or the certificate. */
@@ -68,18 +67,20 @@ export async function connectKafka(
   signal: AbortSignal,
 ): Promise<KafkaConnection> {
   signal.throwIfAborted()
-  mendKafkajs(ports.clock)
-  const client = (heard: () => void) => new Kafka(configOf(settings, ports, heard))
+  patchKafkajs(ports.clock)
+  const client = (onActivity: () => void) => new Kafka(configOf(settings, ports, onActivity))
   await probe(settings, ports, signal)
   const producer = client(() => undefined).producer({
     createPartitioner: Partitioners.DefaultPartitioner,
     allowAutoTopicCreation: false,
     retry: { ...RETRY, retries: 5 },
   })
-  await producer.connect().catch(refuse(settings))
+  await producer.connect().catch(throwConnectFailure(settings))
   let admin: Promise<Admin> | undefined
-  const send = batched(async (topic, messages) => {
-    await producer.send({ topic, messages: [...messages], acks: -1, timeout: KAFKA_ANSWER_MS_MAX }).catch(unavailable)
+  const send = batchSends(async (topic, messages) => {
+    await producer
+      .send({ topic, messages: [...messages], acks: -1, timeout: KAFKA_REQUEST_MS_MAX })
+      .catch(throwUnavailable)
   }, ports.clock)
   return {
     ...ports,
@@ -97,7 +98,7 @@ export async function connectKafka(
       return await admin.catch((cause: unknown) => {
         // The next who needs it tries anew.
         admin = undefined
-        return unavailable(cause)
+        return throwUnavailable(cause)
       })
     },
     async [Symbol.asyncDispose]() {
@@ -107,13 +108,17 @@ export async function connectKafka(
 }
 
 /** Settles as a call of kafkajs does, but for what it could not do: that is `Unavailable`. */
-export function unavailable(cause: unknown): never {
+export function throwUnavailable(cause: unknown): never {
   throw cause instanceof Unavailable ? cause : new Unavailable(`Kafka did not answer: ${messageOf(cause)}`, { cause })
 }
 
 const RETRY = { initialRetryTime: KAFKA_RETRY_MS_MIN, maxRetryTime: KAFKA_RETRY_MS_MAX, factor: 0.2, multiplier: 2 }
 
-function configOf({ brokers, clientId, sasl, tls }: KafkaSettings, ports: KafkaPorts, heard: () => void): KafkaConfig {
+function configOf(
+  { brokers, clientId, sasl, tls }: KafkaSettings,
+  ports: KafkaPorts,
+  onActivity: () => void,
+): KafkaConfig {
   return {
     brokers: [...brokers],
     clientId,
@@ -121,12 +126,12 @@ function configOf({ brokers, clientId, sasl, tls }: KafkaSettings, ports: KafkaP
     ...(sasl !== undefined && { sasl: { ...sasl } as SASLOptions }),
     ssl: tls === undefined ? false : { ...tls },
     connectionTimeout: KAFKA_CONNECT_MS_MAX,
-    authenticationTimeout: KAFKA_ANSWER_MS_MAX,
-    requestTimeout: KAFKA_ANSWER_MS_MAX,
+    authenticationTimeout: KAFKA_REQUEST_MS_MAX,
+    requestTimeout: KAFKA_REQUEST_MS_MAX,
     retry: { ...RETRY, retries: 5 },
     socketFactory,
     logLevel: logLevel.INFO,
-    logCreator: () => complaintsTo(ports, heard),
+    logCreator: () => logEntriesTo(ports, onActivity),
   }
 }
 
@@ -139,24 +144,24 @@ const socketFactory: NonNullable<KafkaConfig['socketFactory']> = ({ host, port, 
   return socket.setNoDelay(true).setKeepAlive(true, 60_000)
 }
 
-const COMPLAINTS_KEPT_MAX = 100
+const WARNINGS_KEPT_MAX = 100
 /** What brokers say whenever a member comes or goes, or a topic is made by somebody else. */
-const PASSING = /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors/
+const TRANSIENT = /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors/
 
 /** What kafkajs says of itself. What it objects to is worth a warning, once; the rest is for whoever looks for a fault. */
-function complaintsTo({ clock, log }: KafkaPorts, heard: () => void): (entry: LogEntry) => void {
-  const toldAt = new Map<string, number>()
+function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entry: LogEntry) => void {
+  const loggedAt = new Map<string, number>()
   return ({ level, namespace, log: { message, broker, groupId, error } }) => {
-    heard()
+    onActivity()
     const fields = { namespace, reason: message, broker, group: groupId, detail: error }
-    const last = toldAt.get(message)
+    const last = loggedAt.get(message)
     const now = clock.monotonic()
-    const isWorthIt = level <= logLevel.ERROR && !PASSING.test(String(error))
-    const isNews = isWorthIt && (last === undefined || now - last > KAFKA_COMPLAINT_EVERY_MS)
+    const isWarning = level <= logLevel.ERROR && !TRANSIENT.test(String(error))
+    const isNews = isWarning && (last === undefined || now - last > KAFKA_WARNING_EVERY_MS)
     if (!isNews) return log.debug(fields, 'kafka client reported')
     // Messages hold names and numbers, so there is no end to them.
-    if (toldAt.size >= COMPLAINTS_KEPT_MAX) toldAt.clear()
-    toldAt.set(message, now)
+    if (loggedAt.size >= WARNINGS_KEPT_MAX) loggedAt.clear()
+    loggedAt.set(message, now)
     log.warn(fields, 'kafka client complained')
   }
 }
@@ -166,13 +171,13 @@ async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSi
   const config = configOf(settings, ports, () => undefined)
   const admin = new Kafka({ ...config, retry: { ...RETRY, retries: settings.brokers.length - 1 } }).admin()
   try {
-    await abortable(
+    await raceAbort(
       admin.connect().then(() => admin.describeCluster()),
       signal,
     )
   } catch (cause) {
     signal.throwIfAborted()
-    refuse(settings)(cause)
+    throwConnectFailure(settings)(cause)
   } finally {
     await admin.disconnect()
   }
@@ -184,7 +189,7 @@ async function openAdmin(client: Kafka): Promise<Admin> {
   return admin
 }
 
-function refuse({ brokers, sasl }: KafkaSettings): (cause: unknown) => never {
+function throwConnectFailure({ brokers, sasl }: KafkaSettings): (cause: unknown) => never {
   return (cause) => {
     const isRefusal = nameOf(cause) === 'KafkaJSSASLAuthenticationError'
     const what = isRefusal

@@ -13,7 +13,7 @@ export const DEAD_HEADERS = {
 /** Why a record is buried: told in its headers, so it quotes nothing of it. */
 const REASON_CHARS_MAX = 1000
 
-interface Burial {
+interface DeadLetterOptions {
   readonly record: StoredRecord
   readonly reason: string
   /** Where it is put aside, with the prefix. */
@@ -21,9 +21,9 @@ interface Burial {
 }
 
 /** Resolves when the dead letter is durable. Throws `Unavailable`; done again, it is there twice. */
-export async function buryRecord(
+export async function deadLetterRecord(
   connection: Pick<KafkaConnection, 'send'>,
-  { record, reason, deadTopic }: Burial,
+  { record, reason, deadTopic }: DeadLetterOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { key, value, headers, topic, partition, offset } = record

@@ -2,17 +2,23 @@
  * The event log on Kafka: one topic, and a group for each name under which it is read. An event's key is its render's id, so what
  * happened to a render is in one partition; order is kept in each partition.
  */
-import { bell } from '@platen/contract/bell.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { KAFKA_JOIN_MS_MAX } from '@platen/contract/kafka-limit.ts'
-import type { EventDelivery, EventLog, EventSpan, ReplayableLog, ReplayBegin } from '@platen/contract/port/event-log.ts'
-import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
+import { openNotifier } from '@platen/contract/notifier.ts'
+import type {
+  EventBatch,
+  EventLog,
+  ReceivedEvent,
+  ReplayableLog,
+  ReplayStart,
+} from '@platen/contract/port/event-log.ts'
+import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Codec } from '@platen/contract/schema/codec.ts'
 import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
-import { type KafkaConnection, unavailable } from './connect.ts'
+import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { type ConsumedRecord, type ConsumerSettings, type GroupConsumer, openConsumer } from './consumer/consumer.ts'
-import { spansOf } from './consumer/span.ts'
-import { buryRecord } from './dead-letter.ts'
+import { eventBatches } from './consumer/event-batch.ts'
+import { deadLetterRecord } from './dead-letter.ts'
 import { commitInGroup } from './group.ts'
 import type { Lag } from './partition/partition.ts'
 import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
@@ -21,7 +27,7 @@ export interface EventLogSettings {
   /** Before the names of topics and groups; see `TopicSettings`. */
   readonly prefix: string
   /** Told of each record that was buried as it could not be read, for a counter. */
-  readonly buried?: (() => void) | undefined
+  readonly deadLettered?: (() => void) | undefined
 }
 
 export interface KafkaEventLog extends EventLog, ReplayableLog {
@@ -32,11 +38,11 @@ export interface KafkaEventLog extends EventLog, ReplayableLog {
 }
 
 /** The log on a connection, in a topic that is there. */
-export function kafkaEventLog(connection: KafkaConnection, { prefix, buried }: EventLogSettings): KafkaEventLog {
+export function kafkaEventLog(connection: KafkaConnection, { prefix, deadLettered }: EventLogSettings): KafkaEventLog {
   const codec = renderEventCodec()
   const topic = prefix + EVENT_TOPIC
   const consumers = new Map<GroupConsumer, string>()
-  const log: Topic = { connection, prefix, buried, codec, topic, consumers }
+  const log: EventTopic = { connection, prefix, deadLettered, codec, topic, consumers }
   return {
     follow: (reader, signal) => follow(log, reader, signal),
     replay: (reader, begin, signal) => replay(log, { reader, begin }, signal),
@@ -51,7 +57,7 @@ export function kafkaEventLog(connection: KafkaConnection, { prefix, buried }: E
   }
 }
 
-interface Topic extends EventLogSettings {
+interface EventTopic extends EventLogSettings {
   readonly connection: KafkaConnection
   readonly codec: Codec<RenderEvent>
   /** Its full name. */
@@ -60,26 +66,26 @@ interface Topic extends EventLogSettings {
   readonly consumers: Map<GroupConsumer, string>
 }
 
-async function* follow(log: Topic, reader: string, signal: AbortSignal): AsyncGenerator<EventDelivery> {
+async function* follow(log: EventTopic, reader: string, signal: AbortSignal): AsyncGenerator<ReceivedEvent> {
   const { connection, prefix, topic, codec, consumers } = log
-  const own = bell()
+  const arrival = openNotifier()
   try {
-    await using consumer = await join(log, { reader, arrived: () => own.ring() }, signal)
-    const reading = new Reading(connection, { group: prefix + readerGroup(reader), topic, consumer })
+    await using consumer = await join(log, { reader, onRecords: () => arrival.notify() }, signal)
+    const reading = new ReaderPosition(connection, { group: prefix + readerGroup(reader), topic, consumer })
     // Before the consumer goes: from then on what is done is committed another way.
-    using _ended = { [Symbol.dispose]: () => void (consumers.delete(consumer) && reading.end()) }
+    using _ended = { [Symbol.dispose]: () => void (consumers.delete(consumer) && reading.leave()) }
     for (;;) {
       const record = consumer.poll(topic)
       if (record === undefined) {
-        await own.rung(signal)
+        await arrival.wait(signal)
         continue
       }
       const decoded = codec.decode(record.headers['v']?.toString(), record.value)
       if ('value' in decoded) {
-        yield { event: decoded.value, done: reading.give(record) }
+        yield { event: decoded.value, done: reading.track(record) }
         signal.throwIfAborted()
       } else {
-        await bury(log, { record, reason: decoded.fault }, signal)
+        await deadLetter(log, { record, reason: decoded.fault }, signal)
       }
     }
   } catch (cause) {
@@ -89,48 +95,48 @@ async function* follow(log: Topic, reader: string, signal: AbortSignal): AsyncGe
 }
 
 async function* replay(
-  log: Topic,
-  { reader, begin }: { readonly reader: string; readonly begin: ReplayBegin },
+  log: EventTopic,
+  { reader, begin }: { readonly reader: string; readonly begin: ReplayStart },
   signal: AbortSignal,
-): AsyncGenerator<readonly EventSpan[]> {
-  const arrival = bell()
+): AsyncGenerator<readonly EventBatch[]> {
+  const arrival = openNotifier()
   try {
-    await using consumer = await join(log, { reader, arrived: () => arrival.ring(), isSeeking: true }, signal)
+    await using consumer = await join(log, { reader, onRecords: () => arrival.notify(), isSeeking: true }, signal)
     using _ended = { [Symbol.dispose]: () => void log.consumers.delete(consumer) }
-    yield* spansOf({ ...log, consumer, begin, arrival }, signal)
+    yield* eventBatches({ ...log, consumer, begin, arrival }, signal)
   } catch (cause) {
     // See `follow`.
     if (!signal.aborted) throw cause
   }
 }
 
-interface Joining extends Pick<ConsumerSettings, 'arrived' | 'isSeeking'> {
+interface JoinOptions extends Pick<ConsumerSettings, 'onRecords' | 'isSeeking'> {
   readonly reader: string
 }
 
 /** Becomes one of those who read under a name, also where Kafka is away: whoever begins then waits as those do who had begun before. */
 async function join(
-  { connection, prefix, topic, consumers }: Topic,
-  { reader, ...settings }: Joining,
+  { connection, prefix, topic, consumers }: EventTopic,
+  { reader, ...settings }: JoinOptions,
   signal: AbortSignal,
 ): Promise<GroupConsumer> {
   signal.throwIfAborted()
   const group = prefix + readerGroup(reader)
   const open = () => openConsumer(connection, { group, topics: [topic], ...settings }, signal)
-  const consumer = await repeatWhileUnavailable(open, { ...connection, signal })
+  const consumer = await retryWhileUnavailable(open, { ...connection, signal })
   consumers.set(consumer, reader)
   return consumer
 }
 
-async function bury(
-  { connection, prefix, topic, buried }: Topic,
+async function deadLetter(
+  { connection, prefix, topic, deadLettered }: EventTopic,
   { record, reason }: { readonly record: ConsumedRecord; readonly reason: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const burial = () => buryRecord(connection, { record, reason, deadTopic: prefix + DEAD_TOPIC }, signal)
-  await repeatWhileUnavailable(burial, { ...connection, signal })
+  const send = () => deadLetterRecord(connection, { record, reason, deadTopic: prefix + DEAD_TOPIC }, signal)
+  await retryWhileUnavailable(send, { ...connection, signal })
   record.done()
-  buried?.()
+  deadLettered?.()
   const { partition, offset } = record
   connection.log.warn({ topic, partition, offset, reason }, 'record buried')
 }
@@ -142,7 +148,7 @@ interface Membership {
 }
 
 /** What one who follows was given and is not through with. */
-class Reading {
+class ReaderPosition {
   readonly #connection: KafkaConnection
   readonly #membership: Membership
   readonly #given: ConsumedRecord[] = []
@@ -156,7 +162,7 @@ class Reading {
   }
 
   /** Gives a record out; the answer is what is called when the reader is through with it and all before it. */
-  give(record: ConsumedRecord): () => Promise<void> {
+  track(record: ConsumedRecord): () => Promise<void> {
     this.#given.push(record)
     return async () => {
       const at = this.#given.indexOf(record)
@@ -169,7 +175,7 @@ class Reading {
   }
 
   /** The consumer is about to be closed. */
-  end(): void {
+  leave(): void {
     this.#isMember = false
   }
 
@@ -185,7 +191,7 @@ class Reading {
       if (groups.some(({ state }) => state !== 'Empty')) return
       await commitInGroup(this.#connection, { group, topics: [topic], offset: this.#lateOffset.bind(this) }, signal)
     } catch (cause) {
-      unavailable(cause)
+      throwUnavailable(cause)
     }
   }
 

@@ -2,39 +2,42 @@
  * Offsets of a group that are committed beside its consumers. kafkajs lets members alone commit, so this joins for a moment, and
  * again until every partition has come by: others may be members too, and each commits what it was given.
  */
-
-import { abortable } from '@platen/contract/bell.ts'
 import { KAFKA_RETRY_MS_MAX, KAFKA_RETRY_MS_MIN } from '@platen/contract/kafka-limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import { groupMember } from './client/member.ts'
 import type { KafkaConnection } from './connect.ts'
 
-interface Commit {
+interface GroupCommit {
   /** Full names, prefix and all. */
   readonly group: string
   readonly topics: readonly string[]
   /** What to commit of a partition, given what is committed and what is the first offset in it; undefined = leave it. */
-  offset(committed: number | undefined, low: number, place: Place): number | undefined
+  offset(committed: number | undefined, low: number, topicPartition: TopicPartition): number | undefined
 }
 
-interface Place {
+interface TopicPartition {
   readonly topic: string
   readonly partition: number
 }
 
-interface Wanted extends Place {
+interface PartitionOffset extends TopicPartition {
   readonly offset: number
 }
 
 /** Resolves when no partition is to be committed any more. Rejects as kafkajs does, or with the signal's reason. */
-export async function commitInGroup(connection: KafkaConnection, commit: Commit, signal: AbortSignal): Promise<void> {
+export async function commitInGroup(
+  connection: KafkaConnection,
+  commit: GroupCommit,
+  signal: AbortSignal,
+): Promise<void> {
   for (let waitMs = KAFKA_RETRY_MS_MIN; ; waitMs = Math.min(2 * waitMs, KAFKA_RETRY_MS_MAX)) {
     try {
-      if ((await wantedOf(connection, commit)).length === 0) return
+      if ((await offsetsToCommit(connection, commit)).length === 0) return
       await commitAsMember(connection, commit, signal)
-      if ((await wantedOf(connection, commit)).length === 0) return
+      if ((await offsetsToCommit(connection, commit)).length === 0) return
     } catch (cause) {
       // A broker that has just started or a group that is being shared out anew says so for a while.
-      if (!isPassing(cause)) throw cause
+      if (!isTransient(cause)) throw cause
       connection.log.debug({ group: commit.group, err: cause }, 'group not ready')
     }
     await connection.clock.sleep(waitMs, signal)
@@ -48,26 +51,26 @@ export async function commitInGroup(connection: KafkaConnection, commit: Commit,
  */
 export async function renewOffsets(
   connection: KafkaConnection,
-  { group, topics }: Pick<Commit, 'group' | 'topics'>,
+  { group, topics }: Pick<GroupCommit, 'group' | 'topics'>,
   signal: AbortSignal,
 ): Promise<void> {
   const described = connection.admin().then((admin) => admin.describeGroups([group]))
-  const { groups } = await abortable(described, signal)
+  const { groups } = await raceAbort(described, signal)
   if (groups.some(({ members }) => members.length > 0)) return
   // What was deleted meanwhile nobody waits for; a broker that forgot all the same is told of the first there is.
   await commitAsMember(connection, { group, topics, offset: (committed = 0, low) => Math.max(committed, low) }, signal)
 }
 
 /** What brokers say of a member while others come and go, such as all processes of an installation that starts. */
-const UNREST = ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS']
+const REBALANCE_ERRORS = ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS']
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const isUnrest = 'type' in error && UNREST.includes(String(error.type))
-  return isUnrest || ('retriable' in error && error.retriable === true) || isPassing(error.cause)
+  const isRebalance = 'type' in error && REBALANCE_ERRORS.includes(String(error.type))
+  return isRebalance || ('retriable' in error && error.retriable === true) || isTransient(error.cause)
 }
 
-async function wantedOf(connection: KafkaConnection, commit: Commit): Promise<readonly Wanted[]> {
+async function offsetsToCommit(connection: KafkaConnection, commit: GroupCommit): Promise<readonly PartitionOffset[]> {
   const { group, topics } = commit
   const admin = await connection.admin()
   const [lows, committed] = await Promise.all([
@@ -81,16 +84,16 @@ async function wantedOf(connection: KafkaConnection, commit: Commit): Promise<re
         ?.partitions.find((each) => each.partition === partition)
       // -1 where there is none.
       const before = known === undefined || Number(known.offset) < 0 ? undefined : Number(known.offset)
-      const place = { topic, partition }
-      const next = commit.offset(before, Number(low), place)
-      return next === undefined ? [] : [{ ...place, offset: next }]
+      const topicPartition = { topic, partition }
+      const next = commit.offset(before, Number(low), topicPartition)
+      return next === undefined ? [] : [{ ...topicPartition, offset: next }]
     }),
   )
 }
 
-async function commitAsMember(connection: KafkaConnection, commit: Commit, signal: AbortSignal): Promise<void> {
+async function commitAsMember(connection: KafkaConnection, commit: GroupCommit, signal: AbortSignal): Promise<void> {
   const client = connection.client(() => undefined)
-  const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1, restarts: () => false })
+  const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1, shouldRestart: () => false })
   const joined = Promise.withResolvers<Readonly<Record<string, readonly number[]>>>()
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => joined.resolve(payload.memberAssignment))
   consumer.on(consumer.events.CRASH, ({ payload }) => joined.reject(payload.error))
@@ -99,13 +102,13 @@ async function commitAsMember(connection: KafkaConnection, commit: Commit, signa
     await consumer.subscribe({ topics: [...commit.topics], fromBeginning: true })
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined })
     const assignment = await joined.promise
-    const offsets = (await wantedOf(connection, commit))
+    const offsets = (await offsetsToCommit(connection, commit))
       .filter(({ topic, partition }) => assignment[topic]?.includes(partition))
       .map((each) => ({ ...each, offset: String(each.offset) }))
     if (offsets.length > 0) await consumer.commitOffsets(offsets)
   }
   try {
-    await abortable(run(), signal)
+    await raceAbort(run(), signal)
   } finally {
     joined.promise.catch(() => undefined)
     await consumer.disconnect()

@@ -16,7 +16,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin, ITopicConfig } from 'kafkajs'
-import { type KafkaConnection, unavailable } from './connect.ts'
+import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { commitInGroup } from './group.ts'
 
 /** A topic as it is to be. */
@@ -58,7 +58,7 @@ export const EVENT_TOPIC = 'render.events'
 const DEAD_PARTITIONS = 1
 
 /** The topic of a line, and the group of its renderers: members of a group all consume the same, and renderers may differ in their lanes. */
-export function lineTopic(engine: Engine, lane: Lane): string {
+export function queueTopic(engine: Engine, lane: Lane): string {
   return `render.${engine}.${lane}`
 }
 
@@ -72,11 +72,11 @@ export function renderTopics(
   { partitions, eventsKeptMs }: TopicSettings,
   readers: readonly string[],
 ): readonly Topic[] {
-  const lines = ENGINES.flatMap((engine) =>
+  const queues = ENGINES.flatMap((engine) =>
     LANES.map((lane) => ({
-      name: lineTopic(engine, lane),
+      name: queueTopic(engine, lane),
       partitions: partitions?.[lane] ?? PARTITIONS[lane],
-      groups: [lineTopic(engine, lane)],
+      groups: [queueTopic(engine, lane)],
       config: deletedAfter(lane === 'sync' ? KAFKA_SYNC_KEPT_MS : KAFKA_QUEUE_KEPT_MS),
     })),
   )
@@ -92,7 +92,7 @@ export function renderTopics(
     groups: readers.map(readerGroup),
     config: deletedAfter(eventsKeptMs ?? KAFKA_EVENTS_KEPT_MS),
   }
-  return [...lines, dead, events]
+  return [...queues, dead, events]
 }
 
 /**
@@ -124,7 +124,7 @@ export async function prepareTopics(
     const admin = await connection.admin()
     const missing = await missingOf(admin, wanted)
     if (missing.length > 0) await create(admin, missing, settings)
-    await untilThere(connection, admin, { wanted, signal })
+    await waitUntilCreated(connection, admin, { wanted, signal })
     await Promise.all(
       [...groupsOf(wanted)].map(([group, names]) =>
         commitInGroup(connection, { group: settings.prefix + group, topics: names, offset: firstOffset }, signal),
@@ -133,7 +133,7 @@ export async function prepareTopics(
   } catch (cause) {
     options.signal.throwIfAborted()
     if (cause instanceof KafkaUnfit) throw cause
-    unavailable(cause)
+    throwUnavailable(cause)
   }
 }
 
@@ -173,7 +173,7 @@ async function create(admin: Admin, missing: readonly Topic[], { replicas, inSyn
 }
 
 /** What was made is known to every broker, and has leaders, a moment later. */
-async function untilThere(
+async function waitUntilCreated(
   { clock }: KafkaConnection,
   admin: Admin,
   { wanted, signal }: { wanted: readonly Topic[]; signal: AbortSignal },
@@ -181,7 +181,7 @@ async function untilThere(
   for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, KAFKA_RETRY_MS_MAX)) {
     const { topics } = await admin
       .fetchTopicMetadata({ topics: wanted.map(({ name }) => name) })
-      .catch((cause: unknown) => (isNew(cause) ? { topics: [] } : unavailable(cause)))
+      .catch((cause: unknown) => (isNew(cause) ? { topics: [] } : throwUnavailable(cause)))
     const found = new Map(topics.map(({ name, partitions }) => [name, partitions]))
     const late = wanted.filter(({ name }) => (found.get(name) ?? []).length === 0)
     if (late.length === 0) {

@@ -57,10 +57,10 @@ export function manualClock(start: Instant = Date.UTC(2026, 10, 21, 9)): ManualC
         timers.delete(timer)
         now = Math.max(now, timer.due)
         timer.fire()
-        await turn()
+        await eventLoopTurn()
       }
       now = end
-      await turn()
+      await eventLoopTurn()
     },
   }
 }
@@ -71,7 +71,7 @@ function earliest(timers: ReadonlySet<Timer>, end: number): Timer | undefined {
   return first
 }
 
-function turn(): Promise<void> {
+function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
   })

@@ -1,7 +1,7 @@
 /** Deliveries that live as long as the process, for unit tests. */
-import { type Bell, bell, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
+import { type Notifier, openNotifier, raceFirst } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
@@ -21,7 +21,7 @@ interface Entry {
 /** An empty log. */
 export function memoryDeliveryLog(clock: Clock): DeliveryLog {
   const entries = new Map<string, Entry>()
-  const changed = bell()
+  const changed = openNotifier()
 
   async function* consume(signal: AbortSignal): AsyncGenerator<DueDelivery> {
     while (!signal.aborted) {
@@ -32,9 +32,9 @@ export function memoryDeliveryLog(clock: Clock): DeliveryLog {
         yield dueIn(entry, { clock, changed })
         continue
       }
-      const waits = [(over: AbortSignal) => changed.rung(over)]
+      const waits = [(over: AbortSignal) => changed.wait(over)]
       if (entry !== undefined) waits.push((over) => clock.sleep(waitMs, over))
-      await firstOf(waits, signal).catch((reason: unknown) => {
+      await raceFirst(waits, signal).catch((reason: unknown) => {
         if (!signal.aborted) throw reason
       })
     }
@@ -50,14 +50,14 @@ export function memoryDeliveryLog(clock: Clock): DeliveryLog {
         const due = { status: 'scheduled', reason: undefined, attempts: 0, dueAt: now, asked: 0, nextAt: now } as const
         entries.set(delivery.id, { delivery, ...due, isTaken: false, made: [] })
       }
-      changed.ring()
+      changed.notify()
     },
     async find(id, signal) {
       signal.throwIfAborted()
       const entry = entries.get(id)
       return entry === undefined ? undefined : recordOf(entry)
     },
-    async ofRender(render, signal) {
+    async listByRender(render, signal) {
       signal.throwIfAborted()
       const found = [...entries.values()].filter(({ delivery }) => delivery.render === render)
       return found.sort((one, other) => (one.delivery.id < other.delivery.id ? -1 : 1)).map(recordOf)
@@ -68,7 +68,7 @@ export function memoryDeliveryLog(clock: Clock): DeliveryLog {
       if (entry === undefined || entry.asked >= WEBHOOK_REDELIVERIES_MAX) return false
       entry.asked += 1
       entry.nextAt = Math.min(entry.nextAt ?? clock.now(), clock.now())
-      changed.ring()
+      changed.notify()
       return true
     },
     async forget(render, signal) {
@@ -83,7 +83,7 @@ function earliest(entries: Iterable<Entry>): Entry | undefined {
   return open.sort((one, other) => Number(one.nextAt) - Number(other.nextAt))[0]
 }
 
-function dueIn(entry: Entry, { clock, changed }: { clock: Clock; changed: Bell }): DueDelivery {
+function dueIn(entry: Entry, { clock, changed }: { clock: Clock; changed: Notifier }): DueDelivery {
   const isRedelivery = entry.asked > 0
   return {
     delivery: entry.delivery,
@@ -101,13 +101,13 @@ function dueIn(entry: Entry, { clock, changed }: { clock: Clock; changed: Bell }
       }
       entry.nextAt = entry.asked > 0 ? clock.now() : entry.dueAt
       entry.isTaken = false
-      changed.ring()
+      changed.notify()
     },
     async defer(waitMs, reason) {
       entry.nextAt = clock.now() + waitMs
       entry.reason = reason ?? entry.reason
       entry.isTaken = false
-      changed.ring()
+      changed.notify()
     },
   }
 }

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import type { Instant } from '@platen/contract/brand.ts'
-import { LEDGER_SETTLED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import { LEDGER_ENDED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { ClaimAnswer, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { mayFollow, type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
+import type { ClaimResult, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { canTransition, type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 
 interface Entry {
@@ -22,16 +22,16 @@ interface Entry {
 /** An empty ledger. */
 export function memoryRenderLedger(clock: Clock): RenderLedger {
   const open = new Map<RenderId, Entry>()
-  const settled = new Map<RenderId, RenderView>()
+  const ended = new Map<RenderId, RenderView>()
 
   return {
-    async open(record, signal) {
+    async markQueued(record, signal) {
       signal.throwIfAborted()
-      if (!settled.has(record.id) && !open.has(record.id)) open.set(record.id, entryOf(record))
+      if (!ended.has(record.id) && !open.has(record.id)) open.set(record.id, entryOf(record))
     },
     async claim(record, lease, signal) {
       signal.throwIfAborted()
-      if (settled.has(record.id)) return { kind: 'settled' }
+      if (ended.has(record.id)) return { kind: 'settled' }
       const entry = open.get(record.id) ?? entryOf(record)
       open.set(record.id, entry)
       return claim(entry, lease, clock.now())
@@ -50,18 +50,18 @@ export function memoryRenderLedger(clock: Clock): RenderLedger {
       entry.hold = undefined
       entry.returned += 1
     },
-    async settle(manifest, signal) {
+    async complete(manifest, signal) {
       signal.throwIfAborted()
       const { id } = manifest.render
-      if (settled.has(id)) return
+      if (ended.has(id)) return
       open.delete(id)
-      settled.set(id, viewOf(manifest))
-      const [oldest] = settled.keys()
-      if (settled.size > LEDGER_SETTLED_MAX && oldest !== undefined) settled.delete(oldest)
+      ended.set(id, viewOf(manifest))
+      const [oldest] = ended.keys()
+      if (ended.size > LEDGER_ENDED_MAX && oldest !== undefined) ended.delete(oldest)
     },
     async find(id, signal) {
       signal.throwIfAborted()
-      return settled.get(id) ?? open.get(id)?.view
+      return ended.get(id) ?? open.get(id)?.view
     },
   }
 }
@@ -70,12 +70,12 @@ function entryOf({ id, template, acceptedAt }: RenderRecord): Entry {
   return { view: { id, template: template.code, acceptedAt, state: { status: 'queued' } }, attempts: 0, returned: 0 }
 }
 
-function claim(entry: Entry, { owner, leaseMs }: Lease, now: Instant): ClaimAnswer {
+function claim(entry: Entry, { owner, leaseMs }: Lease, now: Instant): ClaimResult {
   const { view, attempts, hold } = entry
   const counted = attempts - entry.returned
   if (hold !== undefined && hold.owner !== owner && hold.until > now) return { kind: 'held', until: hold.until }
   if (counted >= RENDER_ATTEMPTS_MAX) return { kind: 'exhausted', attempts: counted }
-  assert(mayFollow(view.state.status, 'running'))
+  assert(canTransition(view.state.status, 'running'))
   const attempt = attempts + 1
   entry.attempts = attempt
   entry.hold = { owner, until: now + leaseMs }

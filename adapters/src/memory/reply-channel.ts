@@ -1,6 +1,6 @@
 /** The way back of sync renders where API and renderer share a process. It holds only what somebody waits for. */
 import assert from 'node:assert/strict'
-import { abortable } from '@platen/contract/bell.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -29,10 +29,10 @@ export function memoryReplyChannel(): ReplyChannel & Disposable {
       callers.set(id, caller)
       return pendingReply(caller, () => callers.delete(id))
     },
-    announce(id) {
+    notifyStarted(id) {
       callers.get(id)?.taken.resolve()
     },
-    async answer(id, reply, signal) {
+    async reply(id, reply, signal) {
       signal.throwIfAborted()
       const caller = callers.get(id)
       if (caller === undefined) return
@@ -51,23 +51,23 @@ export function memoryReplyChannel(): ReplyChannel & Disposable {
       }
       callers.clear()
     },
-    departure: (id) => callers.get(id)?.gone.signal ?? AbortSignal.abort(departed()),
+    callerGone: (id) => callers.get(id)?.gone.signal ?? AbortSignal.abort(callerGoneReason()),
   }
 }
 
-function departed(): DOMException {
+function callerGoneReason(): DOMException {
   return new DOMException('the caller has gone', 'AbortError')
 }
 
 /** `forget` says whether the reply was still awaited. */
 function pendingReply(caller: Caller, forget: () => boolean): PendingReply {
   return {
-    taken: (signal) => abortable(caller.taken.promise, signal),
-    reply: (signal) => abortable(caller.reply.promise, signal),
+    started: (signal) => raceAbort(caller.taken.promise, signal),
+    reply: (signal) => raceAbort(caller.reply.promise, signal),
     // Within a process nothing is lost.
-    broken: (signal) => abortable(new Promise<never>(() => undefined), signal),
+    broken: (signal) => raceAbort(new Promise<never>(() => undefined), signal),
     [Symbol.dispose]() {
-      if (forget()) caller.gone.abort(departed())
+      if (forget()) caller.gone.abort(callerGoneReason())
     },
   }
 }

@@ -110,14 +110,14 @@ function requestMeter(registry: Registry): Pick<ApiMeter, 'routed' | 'answered'>
   }
 }
 
-function gaugeDirectory(registry: Registry, look: () => DirectoryState): void {
+function gaugeDirectory(registry: Registry, read: () => DirectoryState): void {
   const gauge = (name: string, help: string, valueOf: (directory: DirectoryState) => number) =>
     new Gauge({
       name,
       help,
       registers: [registry],
       collect() {
-        this.set(valueOf(look()))
+        this.set(valueOf(read()))
       },
     })
   gauge('platen_directory_revision', 'The revision of the settings in force.', ({ revision }) => revision)
@@ -137,7 +137,7 @@ function gaugeDirectory(registry: Registry, look: () => DirectoryState): void {
       collect() {
         // The reader counts them itself, from its start on.
         this.reset()
-        this.inc(look().damaged)
+        this.inc(read().damaged)
       },
     }),
   )

@@ -106,7 +106,7 @@ test('every series is at zero before anything happens', async () => {
   const { metrics } = opened()
   const meter = rendererMeter(metrics, { countsTenants: false })
   const before = (await metrics.text()).split('\n').length
-  meter.buried('crashed')
+  meter.deadLettered('crashed')
   meter.begun(HTML, { attempt: 1, waitedMs: 1 })
   meter.begun(HTML, { attempt: 2, waitedMs: 1 })
   meter.ended(HTML, aFailure())
@@ -117,9 +117,12 @@ test('every series is at zero before anything happens', async () => {
 test('controllers are told apart, each with its queue as it is when it is scraped', async () => {
   const { metrics } = opened()
   const meter = operatorMeter(metrics, { kinds: ['Tenant'], lease: 'platen' })
-  let inHandMs = [3000, 500]
-  const tenant = meter.controller('tenant', { workers: 4, look: () => ({ waiting: { live: 2, resync: 7 }, inHandMs }) })
-  meter.controller('plan', { workers: 1, look: () => ({ waiting: { live: 0, resync: 0 }, inHandMs: [] }) })
+  let runningMs = [3000, 500]
+  const tenant = meter.controller('tenant', {
+    workers: 4,
+    readState: () => ({ waiting: { live: 2, resync: 7 }, runningMs }),
+  })
+  meter.controller('plan', { workers: 1, readState: () => ({ waiting: { live: 0, resync: 0 }, runningMs: [] }) })
   const told = async (controller: string, of: RegExp) =>
     (await metrics.text()).split('\n').filter((line) => of.test(line) && line.includes(`controller="${controller}"`))
   const queue = /^workqueue_(depth|unfinished_work_seconds|longest_running_processor_seconds)\{/
@@ -130,7 +133,7 @@ test('controllers are told apart, each with its queue as it is when it is scrape
     `workqueue_depth{${labels},priority="live"} 2`,
     `workqueue_depth{${labels},priority="resync"} 7`,
   ])
-  inHandMs = []
+  runningMs = []
   expect((await told('tenant', queue)).slice(0, 2)).toEqual([
     `workqueue_unfinished_work_seconds{${labels}} 0`,
     `workqueue_longest_running_processor_seconds{${labels}} 0`,
@@ -142,7 +145,7 @@ test('controllers are told apart, each with its queue as it is when it is scrape
     ])
   }
   tenant.reconciled('error', 10)
-  tenant.gaveUp()
+  tenant.failedTerminally()
   tenant.reconciled('success', 10)
   const ended = /^controller_runtime_(reconcile_total|.*errors_total|active_workers|max)/
   expect(await told('tenant', ended)).toEqual([

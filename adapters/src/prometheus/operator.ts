@@ -22,7 +22,7 @@ const RECONCILE_BUCKETS = [
 /** Seconds, as client-go has them: from 10 ns to 1000 s. */
 const QUEUE_BUCKETS = exponentialBuckets(10e-9, 10, 12)
 
-type Looks = ReadonlyMap<string, () => WorkState>
+type WorkStates = ReadonlyMap<string, () => WorkState>
 
 /** What is counted apart, of closed sets. */
 interface Counted {
@@ -40,14 +40,14 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Adds the counters to what is scraped. Once for each `metrics`. */
 export function operatorMeter({ registry }: Metrics, counted: Counted): OperatorMeter {
-  const looks = new Map<string, () => WorkState>()
-  gaugeWork(registry, looks)
+  const workStates = new Map<string, () => WorkState>()
+  gaugeWork(registry, workStates)
   const queue = queueMeter(registry)
   const reconcile = reconcileMeter(registry)
   return {
     ...clusterMeter(registry, counted),
-    controller(name, { workers, look }) {
-      looks.set(name, look)
+    controller(name, { workers, readState }) {
+      workStates.set(name, readState)
       return { ...queue(name), ...reconcile(name, workers) }
     },
   }
@@ -126,7 +126,7 @@ function queueMeter(
 
 function reconcileMeter(
   registry: Registry,
-): (controller: string, workers: number) => Pick<ControllerMeter, 'busy' | 'reconciled' | 'gaveUp'> {
+): (controller: string, workers: number) => Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'> {
   const described = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) => ({
     name: `controller_runtime_${name}`,
     help,
@@ -162,13 +162,13 @@ function reconcileMeter(
         if (result === 'error') errors.inc({ controller })
         time.observe({ controller }, durationMs / 1000)
       },
-      gaveUp: () => terminal.inc({ controller }),
+      failedTerminally: () => terminal.inc({ controller }),
     }
   }
 }
 
 /** What depends on the moment is looked at for each scrape. */
-function gaugeWork(registry: Registry, looks: Looks): void {
+function gaugeWork(registry: Registry, workStates: WorkStates): void {
   const gauge = (name: string, help: string, valueOf: (inHandMs: readonly number[]) => number) =>
     new Gauge({
       name: `workqueue_${name}`,
@@ -176,7 +176,7 @@ function gaugeWork(registry: Registry, looks: Looks): void {
       labelNames: ['name', 'controller'],
       registers: [registry],
       collect() {
-        for (const [name, look] of looks) this.set({ name, controller: name }, valueOf(look().inHandMs) / 1000)
+        for (const [name, look] of workStates) this.set({ name, controller: name }, valueOf(look().runningMs) / 1000)
       },
     })
   gauge('unfinished_work_seconds', 'How long the keys that are with workers have been there, in all.', (inHandMs) =>
@@ -191,7 +191,7 @@ function gaugeWork(registry: Registry, looks: Looks): void {
     labelNames: ['name', 'controller', 'priority'],
     registers: [registry],
     collect() {
-      for (const [name, look] of looks) {
+      for (const [name, look] of workStates) {
         const { waiting } = look()
         for (const priority of PRIORITIES) depth.set({ name, controller: name, priority }, waiting[priority])
       }

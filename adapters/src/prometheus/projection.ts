@@ -22,5 +22,5 @@ export function projectionMeter({ registry }: Metrics, { lag }: { lag: () => num
     registers,
     collect: () => waiting.set(lag()),
   })
-  return { applied: (count) => events.inc(count), begunAgain: () => rebuilds.inc() }
+  return { applied: (count) => events.inc(count), rebuildStarted: () => rebuilds.inc() }
 }

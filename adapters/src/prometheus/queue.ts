@@ -15,7 +15,7 @@ export interface Backlog {
 }
 
 /** Adds the gauges to what is scraped. `look` is asked at each scrape, must neither wait nor throw, and gives nothing while nothing is known. */
-export function gaugeQueue({ registry }: Metrics, look: () => readonly Backlog[]): void {
+export function gaugeQueue({ registry }: Metrics, read: () => readonly Backlog[]): void {
   const gauge = (name: string, help: string, valueOf: (backlog: Backlog) => number) =>
     new Gauge({
       name,
@@ -25,7 +25,7 @@ export function gaugeQueue({ registry }: Metrics, look: () => readonly Backlog[]
       collect() {
         // Of a queue that cannot be looked at, what was seen last would be taken for how it is.
         this.reset()
-        for (const backlog of look()) this.set({ engine: backlog.engine, lane: backlog.lane }, valueOf(backlog))
+        for (const backlog of read()) this.set({ engine: backlog.engine, lane: backlog.lane }, valueOf(backlog))
       },
     })
   gauge(

@@ -53,7 +53,7 @@ export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeter
       if (attempt > 1) retries.inc({ engine })
       else wait.observe({ lane }, Math.max(waitedMs, 0) / 1000)
     },
-    buried: (reason) => deadLetters.inc({ reason }),
+    deadLettered: (reason) => deadLetters.inc({ reason }),
   }
 }
 

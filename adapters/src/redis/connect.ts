@@ -5,13 +5,13 @@
  * The client connects again by itself, for ever, and sends again what was under way when the connection broke: so every call must
  * be one that may run twice.
  */
-import { abortable } from '@platen/contract/bell.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { REDIS_CALLS_MAX, REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
-import { openCallLimit } from './connect/call-limit.ts'
-import { openPulse, type Pulse } from './connect/pulse.ts'
+import { openCallTimeout } from './connect/call-timeout.ts'
+import { type HealthCheck, openHealthCheck } from './connect/health-check.ts'
 
 export interface RedisAddress {
   readonly host: string
@@ -19,7 +19,7 @@ export interface RedisAddress {
 }
 
 /** Where Redis is: one server, the primary that Sentinels name, or a Cluster found through any of its nodes. */
-export type RedisPlace =
+export type RedisLocation =
   | { readonly kind: 'server'; readonly address: RedisAddress }
   | {
       readonly kind: 'sentinel'
@@ -32,7 +32,7 @@ export type RedisPlace =
   | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] }
 
 export interface RedisSettings {
-  readonly place: RedisPlace
+  readonly location: RedisLocation
   readonly username?: string | undefined
   readonly password?: string | undefined
   /** Present = TLS. `ca` is PEM and replaces the system's authorities; `servername` is the name in the certificate where the host is another. */
@@ -40,21 +40,21 @@ export interface RedisSettings {
   /** How long a call may take; after it the call is `Unavailable`. */
   readonly callMsMax: number
   /** Do the calls of one turn of the event loop go together? Many at once then cost less, and one alone comes a little later. */
-  readonly isGathering?: boolean | undefined
+  readonly isAutoPipelined?: boolean | undefined
 }
 
 export interface RedisConnection extends AsyncDisposable {
   /** Settles as the command does. Rejects with the signal's reason, or `Unavailable`; an error of the command itself is a defect and comes as it is. */
   call<T>(command: (client: Client) => Promise<T>, signal: AbortSignal): Promise<T>
   /** Whether Redis is there, as far as this connection and its lines can tell. */
-  readonly pulse: Pulse
+  readonly health: HealthCheck
   /**
    * Another connection to the same place, for calls that may take longer, and which no other then waits behind. It has no pulse of
    * its own: what one of a process finds out, all know. The caller closes it, before this one.
    */
-  line(callMsMax: number, signal: AbortSignal): Promise<RedisConnection>
+  duplicate(callMsMax: number, signal: AbortSignal): Promise<RedisConnection>
   /** One for subscriptions, as the client has it. The caller closes it. */
-  fork(signal: AbortSignal): Promise<Client>
+  openClient(signal: AbortSignal): Promise<Client>
 }
 
 type Client = Redis | Cluster
@@ -65,59 +65,59 @@ export async function connectRedis(
   signal: AbortSignal,
 ): Promise<RedisConnection> {
   const client = await open(settings, signal)
-  const pulse = openPulse({ beat: () => signOfLife(client), answerMsMax: settings.callMsMax, clock })
-  const connection = connectionBy(client, settings, { pulse, clock })
+  const health = openHealthCheck({ ping: () => ping(client), answerMsMax: settings.callMsMax, clock })
+  const connection = connectionBy(client, settings, { health, clock })
   return {
     ...connection,
     async [Symbol.asyncDispose]() {
-      await pulse[Symbol.asyncDispose]()
+      await health[Symbol.asyncDispose]()
       await connection[Symbol.asyncDispose]()
     },
   }
 }
 
 /** Writes nothing, as there is never such a key, and is refused where no write would be taken: by a replica, or without room. */
-function signOfLife(client: Client): Promise<unknown> {
+function ping(client: Client): Promise<unknown> {
   return client.set('platen:pulse', '', 'XX')
 }
 
 function connectionBy(
   client: Client,
   settings: RedisSettings,
-  world: { readonly pulse: Pulse; readonly clock: Clock },
+  shared: { readonly health: HealthCheck; readonly clock: Clock },
 ): RedisConnection {
-  const { pulse, clock } = world
-  const limit = openCallLimit(settings.callMsMax, clock)
-  const watch = pulse.watch((reason) => {
-    if (reason !== undefined) limit.cut(away(reason))
+  const { health, clock } = shared
+  const timeout = openCallTimeout(settings.callMsMax, clock)
+  const watch = health.watch((reason) => {
+    if (reason !== undefined) timeout.failAll(redisDown(reason))
   })
   let underWay = 0
   return {
-    pulse,
+    health,
     async call(command, callSignal) {
       callSignal.throwIfAborted()
-      if (pulse.isAway()) throw away()
+      if (health.isDown()) throw redisDown()
       if (underWay >= REDIS_CALLS_MAX) throw new Unavailable(`Redis has ${REDIS_CALLS_MAX} calls to answer already`)
       underWay++
       const answer = command(client)
         .catch(rethrow)
         .finally(() => underWay--)
-      return abortable(limit.bound(answer), callSignal)
+      return raceAbort(timeout.bound(answer), callSignal)
     },
-    async line(callMsMax, lineSignal) {
+    async duplicate(callMsMax, lineSignal) {
       const own = { ...settings, callMsMax, isGathering: false }
-      return connectionBy(await open(own, lineSignal), own, world)
+      return connectionBy(await open(own, lineSignal), own, shared)
     },
-    fork: (forkSignal) => open(settings, forkSignal),
+    openClient: (forkSignal) => open(settings, forkSignal),
     async [Symbol.asyncDispose]() {
       watch[Symbol.dispose]()
-      limit[Symbol.dispose]()
+      timeout[Symbol.dispose]()
       client.disconnect()
     },
   }
 }
 
-function away(cause?: Error): Unavailable {
+function redisDown(cause?: Error): Unavailable {
   return new Unavailable('Redis is away', { cause })
 }
 
@@ -134,7 +134,7 @@ async function open(settings: RedisSettings, signal: AbortSignal): Promise<Clien
   const ended = Promise.withResolvers<never>()
   client.once('end', () => ended.reject(new Error('the connection was closed')))
   try {
-    await abortable(Promise.race([client.connect(), ended.promise]), signal)
+    await raceAbort(Promise.race([client.connect(), ended.promise]), signal)
     isOpen = true
     return client
   } catch (cause) {
@@ -145,17 +145,17 @@ async function open(settings: RedisSettings, signal: AbortSignal): Promise<Clien
 }
 
 function clientOf(settings: RedisSettings, retryStrategy: (times: number) => number | null): Client {
-  const { place, callMsMax } = settings
+  const { location, callMsMax } = settings
   const common = optionsOf(settings)
-  switch (place.kind) {
+  switch (location.kind) {
     case 'server':
-      return new Redis({ ...common, ...place.address, retryStrategy })
+      return new Redis({ ...common, ...location.address, retryStrategy })
     case 'sentinel':
       return new Redis({
         ...common,
-        sentinels: place.sentinels.map(({ host, port }) => ({ host, port })),
-        name: place.primary,
-        ...(place.sentinelPassword !== undefined && { sentinelPassword: place.sentinelPassword }),
+        sentinels: location.sentinels.map(({ host, port }) => ({ host, port })),
+        name: location.primary,
+        ...(location.sentinelPassword !== undefined && { sentinelPassword: location.sentinelPassword }),
         ...(common.tls !== undefined && { enableTLSForSentinelMode: true, sentinelTLS: common.tls }),
         sentinelCommandTimeout: callMsMax,
         retryStrategy,
@@ -164,7 +164,7 @@ function clientOf(settings: RedisSettings, retryStrategy: (times: number) => num
     case 'cluster': {
       const { enableOfflineQueue, ...redisOptions } = common
       return new Cluster(
-        place.nodes.map(({ host, port }) => ({ host, port })),
+        location.nodes.map(({ host, port }) => ({ host, port })),
         {
           redisOptions,
           lazyConnect: true,
@@ -178,11 +178,11 @@ function clientOf(settings: RedisSettings, retryStrategy: (times: number) => num
 }
 
 /** What would else wait for ever in the client ends here: by default it queues without bound while Redis is away. */
-function optionsOf({ username, password, tls, callMsMax, isGathering = false }: RedisSettings) {
+function optionsOf({ username, password, tls, callMsMax, isAutoPipelined = false }: RedisSettings) {
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
-    enableAutoPipelining: isGathering,
+    enableAutoPipelining: isAutoPipelined,
     // The sign of life alone: it is not to wait for what was gathered before it.
     autoPipeliningIgnoredCommands: ['set'],
     maxRetriesPerRequest: 1,

@@ -3,16 +3,20 @@
  * `current` is always one whole revision. While Redis is away, or holds nothing, or what cannot be read, the last good settings stay
  * in force, and `state` says so.
  */
-import { DIRECTORY_REPORT_MS, DIRECTORY_REPORTED_MS, DIRECTORY_WAIT_MS } from '@platen/contract/directory-limit.ts'
+import {
+  DIRECTORY_REPORT_EVERY_MS,
+  DIRECTORY_REPORT_KEPT_MS,
+  DIRECTORY_WAIT_MS,
+} from '@platen/contract/directory-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory, DirectoryState } from '@platen/contract/port/directory.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { RedisConnection } from './connect.ts'
-import { type Copy, openCopy } from './directory/copy.ts'
-import { directoryScript, readMeta, waitForSteps } from './directory/layout.ts'
-import type { Step } from './directory/step.ts'
-import { openTurns } from './directory/turn.ts'
+import { type DirectoryCopy, openCopy } from './directory/copy.ts'
+import type { Delta } from './directory/delta.ts'
+import { directoryScript, readMeta, waitForDeltas } from './directory/layout.ts'
+import { openSerialQueue } from './directory/serial-queue.ts'
 
 export interface RedisDirectoryOptions {
   readonly redis: RedisConnection
@@ -42,28 +46,35 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   const copy = openCopy(options)
   const closing = new AbortController()
   const confirmedAt = clock.monotonic()
-  const link: Link = { isConnected: true, reason: undefined, confirmedAt, readers: 1, fewerSince: undefined }
-  const takeLook = looker(options, copy, link)
-  const inTurn = openTurns()
+  const connection: ConnectionState = {
+    isConnected: true,
+    reason: undefined,
+    confirmedAt,
+    readers: 1,
+    fewerSince: undefined,
+  }
+  const refreshOnce = openRefresh(options, copy, connection)
+  const runSerially = openSerialQueue()
   // One at a time: two would each take the other's settings for old ones.
-  const look: Look = (steps, lookSignal) => inTurn((turnSignal) => takeLook(steps, turnSignal), lookSignal)
-  await look([], signal).catch((err: unknown) => {
+  const refresh: Refresh = (deltas, callSignal) =>
+    runSerially((turnSignal) => refreshOnce(deltas, turnSignal), callSignal)
+  await refresh([], signal).catch((err: unknown) => {
     signal.throwIfAborted()
-    lose(link, options.log, err)
+    markDisconnected(connection, options.log, err)
   })
-  const following = follow({ ...options, copy, link, look }, closing.signal)
+  const following = follow({ ...options, copy, connection, refresh }, closing.signal)
   return {
     current: () => copy.snapshot(),
     state: () => ({
-      isReady: copy.held() !== undefined,
-      isConnected: link.isConnected,
-      ...(link.reason !== undefined && { reason: link.reason }),
+      isReady: copy.revision() !== undefined,
+      isConnected: connection.isConnected,
+      ...(connection.reason !== undefined && { reason: connection.reason }),
       revision: copy.snapshot().revision,
-      ageMs: clock.monotonic() - link.confirmedAt,
+      ageMs: clock.monotonic() - connection.confirmedAt,
       damaged: copy.damaged(),
     }),
-    readers: () => link.readers,
-    refresh: (refreshSignal) => look([], refreshSignal),
+    readers: () => connection.readers,
+    refresh: (refreshSignal) => refresh([], refreshSignal),
     async [Symbol.asyncDispose]() {
       closing.abort()
       await following
@@ -72,7 +83,7 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
 }
 
 /** What is known of the way to Redis. */
-interface Link {
+interface ConnectionState {
   isConnected: boolean
   reason: string | undefined
   confirmedAt: number
@@ -81,32 +92,36 @@ interface Link {
   fewerSince: number | undefined
 }
 
-type Look = (steps: readonly Step[], signal: AbortSignal) => Promise<void>
+type Refresh = (deltas: readonly Delta[], signal: AbortSignal) => Promise<void>
 
 /** Takes the steps that are known, looks whether these are all, and tells what is enforced then. */
-function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, link: Link): Look {
+function openRefresh(
+  { redis, clock, reader }: RedisDirectoryOptions,
+  copy: DirectoryCopy,
+  connection: ConnectionState,
+): Refresh {
   const script = directoryScript(redis)
-  let reported: { readonly mark: string; readonly at: number } | undefined
+  let reported: { readonly revisionId: string; readonly at: number } | undefined
   const report = async (signal: AbortSignal) => {
     if (reader === undefined) return
     // Also with nothing in force: who publishes for the first time waits, too.
-    const { mark, revision } = copy.held() ?? { mark: '', revision: 0 }
-    if (reported?.mark === mark && clock.monotonic() - reported.at < DIRECTORY_REPORT_MS) return
-    const request = { operation: 'report', reader, mark, revision, reportedMs: DIRECTORY_REPORTED_MS }
+    const { revisionId, revision } = copy.revision() ?? { revisionId: '', revision: 0 }
+    if (reported?.revisionId === revisionId && clock.monotonic() - reported.at < DIRECTORY_REPORT_EVERY_MS) return
+    const request = { operation: 'report', reader, mark: revisionId, revision, reportedMs: DIRECTORY_REPORT_KEPT_MS }
     const askedAt = clock.monotonic()
     // The script answers with a number.
     const readers = (await script({ keys: [], request }, signal)) as number
     const now = clock.monotonic()
-    countReaders(link, readers, { now, isLate: now - askedAt > REDIS_CALL_MS_MAX })
-    reported = { mark, at: now }
+    countReaders(connection, readers, { now, isLate: now - askedAt > REDIS_CALL_MS_MAX })
+    reported = { revisionId, at: now }
   }
-  return async (steps, signal) => {
+  return async (deltas, signal) => {
     // Before it loads anything: what is published after this waits for it, and what was published before, it loads.
     if (reported === undefined) await report(signal)
-    copy.take(steps)
-    link.reason = await copy.update(await readMeta(redis, signal), signal)
-    link.isConnected = true
-    if (link.reason === undefined) link.confirmedAt = clock.monotonic()
+    copy.apply(deltas)
+    connection.reason = await copy.update(await readMeta(redis, signal), signal)
+    connection.isConnected = true
+    if (connection.reason === undefined) connection.confirmedAt = clock.monotonic()
     await report(signal)
   }
 }
@@ -115,49 +130,56 @@ function looker({ redis, clock, reader }: RedisDirectoryOptions, copy: Copy, lin
  * Who is missing may not have gone: while Redis is slow the reports of the others are late, too, and one that has come back empty has
  * the first of them alone.
  */
-function countReaders(link: Link, readers: number, { now, isLate }: { now: number; isLate: boolean }): void {
-  if (readers >= link.readers || isLate) link.fewerSince = undefined
-  else link.fewerSince ??= now
-  const isOver = link.fewerSince !== undefined && now - link.fewerSince >= DIRECTORY_REPORTED_MS
-  if (readers > link.readers || isOver) link.readers = readers
+function countReaders(
+  connection: ConnectionState,
+  readers: number,
+  { now, isLate }: { now: number; isLate: boolean },
+): void {
+  if (readers >= connection.readers || isLate) connection.fewerSince = undefined
+  else connection.fewerSince ??= now
+  const isOver = connection.fewerSince !== undefined && now - connection.fewerSince >= DIRECTORY_REPORT_KEPT_MS
+  if (readers > connection.readers || isOver) connection.readers = readers
 }
 
-function lose(link: Link, log: Log, err: unknown): void {
-  if (link.isConnected) log.warn({ err }, 'directory unreachable, last good settings kept')
-  link.isConnected = false
-  link.fewerSince = undefined
-  link.reason = 'Redis cannot be asked'
+function markDisconnected(connection: ConnectionState, log: Log, err: unknown): void {
+  if (connection.isConnected) log.warn({ err }, 'directory unreachable, last good settings kept')
+  connection.isConnected = false
+  connection.fewerSince = undefined
+  connection.reason = 'Redis cannot be asked'
 }
 
 interface Following extends RedisDirectoryOptions {
-  readonly copy: Copy
-  readonly link: Link
-  readonly look: Look
+  readonly copy: DirectoryCopy
+  readonly connection: ConnectionState
+  readonly refresh: Refresh
 }
 
 /** Waits for what is published, on a connection of its own, until the signal aborts. Never rejects. */
-async function follow({ redis, clock, log, copy, link, look, reader }: Following, signal: AbortSignal): Promise<void> {
-  let place = copy.held()?.entry ?? '0'
+async function follow(
+  { redis, clock, log, copy, connection, refresh, reader }: Following,
+  signal: AbortSignal,
+): Promise<void> {
+  let position = copy.revision()?.entry ?? '0'
   while (!signal.aborted) {
     try {
-      const client = await redis.fork(signal)
+      const client = await redis.openClient(signal)
       using _ = { [Symbol.dispose]: () => client.disconnect() }
       while (!signal.aborted) {
-        const steps = await waitForSteps(client, { place, waitMs: DIRECTORY_WAIT_MS }, signal)
-        await look(steps, signal)
-        place = steps.at(-1)?.entry ?? place
+        const deltas = await waitForDeltas(client, { after: position, waitMs: DIRECTORY_WAIT_MS }, signal)
+        await refresh(deltas, signal)
+        position = deltas.at(-1)?.entry ?? position
       }
     } catch (err) {
       if (signal.aborted) break
-      lose(link, log, err)
+      markDisconnected(connection, log, err)
       await clock.sleep(DIRECTORY_WAIT_MS, signal).catch(() => undefined)
     }
   }
-  if (reader !== undefined) await leave(redis, { reader, clock })
+  if (reader !== undefined) await deregister(redis, { reader, clock })
 }
 
 /** Nobody should wait for who is gone. That it is, shows otherwise after a while. */
-async function leave(
+async function deregister(
   redis: RedisConnection,
   { reader, clock }: { readonly reader: string; readonly clock: Clock },
 ): Promise<void> {

@@ -1,4 +1,4 @@
--- What one account may still ask for: the algorithm of contract/src/allowance.ts, decided where all API processes meet.
+-- What one account may still ask for: the algorithm of contract/src/limiter-state.ts, decided where all API processes meet.
 -- KEYS  1 holdings: render -> what it holds, as JSON      2 lapses: render, by when its holding lapses
 --       3 sums of the holdings: units of a month, outstanding renders of an engine
 --       4 charges of the month: units in sum, the renders they are of, in buckets, and a name for this count, which is another one

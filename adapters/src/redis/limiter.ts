@@ -1,13 +1,13 @@
 /**
- * The limiter of several API processes: the algorithm of `contract/allowance.ts` as a script inside Redis, so that each decision
+ * The limiter of several API processes: the algorithm of `contract/src/limiter-state.ts` as a script inside Redis, so that each decision
  * is one call and no two interleave. All of an account is in one hash slot, and everything expires. Redis losing it costs one
  * generous minute of rates, and lanes and what is reserved until they are counted anew; charges come back from the event log.
  * To settle a render again changes nothing for as long as its charge is kept.
  */
-import { rateBucketsOf } from '@platen/contract/allowance.ts'
 import { CHARGES_KEPT_MS, QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
+import { rateBucketsOf } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Decision, Tally, TallyingLimiter, Usage } from '@platen/contract/port/limiter.ts'
+import type { AuditableLimiter, ChargeTotal, Decision, Usage } from '@platen/contract/port/limiter.ts'
 import { VIEW_KEPT_MS } from '@platen/contract/redis-limit.ts'
 import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -20,7 +20,7 @@ import { openScript } from './script.ts'
 const KEPT_MS = VIEW_KEPT_MS
 
 /** The limiter in Redis. Without a clock of its own it goes by that of Redis, the one clock all processes have in common. */
-export function redisLimiter(redis: RedisConnection, clock?: Clock): TallyingLimiter {
+export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLimiter {
   const script = openScript(redis, { file: './limiter.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
   const run = (keys: readonly string[], request: object, signal: AbortSignal) =>
@@ -44,7 +44,7 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): TallyingLim
       const holding = { id, engine, mode, units, period, holdMs: QUEUE_AGE_MS_MAX }
       await run(keys, { operation: 'confirm', ...holding }, signal)
     },
-    async settle(manifest, signal) {
+    async complete(manifest, signal) {
       const { account, id, units, period } = manifest.render
       const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
       const keys = [...keysOf(account, period), endedKey(account, id), ...buckets]
@@ -55,9 +55,9 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): TallyingLim
       // See `reserve`.
       return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
     },
-    async tally(account, period, signal) {
+    async chargeTotal(account, period, signal) {
       // See `reserve`.
-      return (await run(keysOf(account, period), { operation: 'tally' }, signal)) as Tally
+      return (await run(keysOf(account, period), { operation: 'tally' }, signal)) as ChargeTotal
     },
   }
 }

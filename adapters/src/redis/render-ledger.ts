@@ -4,7 +4,7 @@
  */
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { ClaimAnswer, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { VIEW_KEPT_MS } from '@platen/contract/redis-limit.ts'
 import { type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -20,14 +20,14 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
   const run = (id: RenderId, request: object, signal: AbortSignal) =>
     script.run({ keys: [`platen:render:{${id}}`], request: { id, ...request } }, signal)
   return {
-    async open(record, signal) {
+    async markQueued(record, signal) {
       await run(record.id, { operation: 'open', view: queuedView(record), keptMs: VIEW_KEPT_MS }, signal)
     },
     async claim(record, { owner, leaseMs }, signal) {
       const kept = { view: queuedView(record), keptMs: VIEW_KEPT_MS }
       const claiming = { operation: 'claim', ...kept, owner, leaseMs, attemptsMax: RENDER_ATTEMPTS_MAX }
       // The script answers in the port's own words.
-      return (await run(record.id, claiming, signal)) as ClaimAnswer
+      return (await run(record.id, claiming, signal)) as ClaimResult
     },
     async renew({ id, fence }, { owner, leaseMs }, signal) {
       const renewing = { operation: 'renew', fence, owner, leaseMs, keptMs: VIEW_KEPT_MS }
@@ -36,7 +36,7 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
     async release({ id, fence }, owner, signal) {
       await run(id, { operation: 'release', fence, owner }, signal)
     },
-    async settle(manifest, signal) {
+    async complete(manifest, signal) {
       const { state, ...view } = viewOf(manifest)
       const ending = { view: JSON.stringify(view), outcome: JSON.stringify(state), keptMs: SETTLED_KEPT_MS }
       await run(view.id, { operation: 'settle', ...ending }, signal)

@@ -4,12 +4,12 @@
  * the channel hears anew. A PDF travels by its key alone, to the one process that waits for it.
  */
 import assert from 'node:assert/strict'
-import { abortable } from '@platen/contract/bell.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
-import { type Hint, openReplyBoard } from './reply-board.ts'
+import { type Hint, openReplyBus } from './reply-bus.ts'
 
 interface Caller {
   readonly taken: PromiseWithResolvers<void>
@@ -17,7 +17,7 @@ interface Caller {
   readonly broken: PromiseWithResolvers<void>
 }
 
-interface Departure {
+interface CallerWatch {
   readonly gone: AbortController
   /** Aborts when nobody cares any more, and frees the listener on the renderer's signal. */
   readonly over: AbortController
@@ -32,16 +32,16 @@ export async function openRedisReplyChannel(
   signal: AbortSignal,
 ): Promise<ReplyChannel & AsyncDisposable> {
   const callers = new Map<RenderId, Caller>()
-  const departures = openDepartures()
-  const board = await openReplyBoard(redis, { hear, onLoss, onReturn }, signal)
+  const watches = openCallerWatches()
+  const bus = await openReplyBus(redis, { onHint, onDisconnect, onReconnect }, signal)
 
-  function hear(hint: Hint, id: RenderId): void {
+  function onHint(hint: Hint, id: RenderId): void {
     if (hint === 'taken') callers.get(id)?.taken.resolve()
-    else if (hint === 'gone') departures.tell(id)
-    else if (callers.has(id)) inBackground(collect(id))
+    else if (hint === 'gone') watches.markGone(id)
+    else if (callers.has(id)) inBackground(collectReply(id))
   }
-  async function collect(id: RenderId): Promise<void> {
-    const reply = await unlessAway(board.read(id))
+  async function collectReply(id: RenderId): Promise<void> {
+    const reply = await ignoreUnavailable(bus.takeReply(id))
     const caller = callers.get(id)
     // It was said, and is not there or cannot be had: it may not be said again.
     if (reply === undefined) caller?.broken.resolve()
@@ -50,47 +50,48 @@ export async function openRedisReplyChannel(
     caller.taken.resolve()
     caller.reply.resolve(reply)
   }
-  async function look(id: RenderId, hint: Hint): Promise<void> {
-    if (await board.says(id, hint)) hear(hint, id)
+  async function checkHint(id: RenderId, hint: Hint): Promise<void> {
+    if (await bus.has(id, hint)) onHint(hint, id)
   }
-  function onLoss(): void {
+  function onDisconnect(): void {
     for (const caller of callers.values()) caller.broken.resolve()
   }
-  function onReturn(): void {
-    for (const id of callers.keys()) for (const hint of ['taken', 'answered'] as const) inBackground(look(id, hint))
-    for (const id of departures.ids()) inBackground(look(id, 'gone'))
+  function onReconnect(): void {
+    for (const id of callers.keys())
+      for (const hint of ['taken', 'answered'] as const) inBackground(checkHint(id, hint))
+    for (const id of watches.ids()) inBackground(checkHint(id, 'gone'))
   }
   return {
     expect(id) {
       assert(!callers.has(id), 'a render has one caller')
-      const caller = aCaller()
+      const caller = newCaller()
       callers.set(id, caller)
-      if (!board.hears()) caller.broken.resolve()
+      if (!bus.isReceiving()) caller.broken.resolve()
       return pendingReply(caller, () => {
-        if (callers.delete(id)) inBackground(board.post(id, 'gone'))
+        if (callers.delete(id)) inBackground(bus.publish(id, 'gone'))
       })
     },
-    announce(id) {
-      inBackground(board.post(id, 'taken'))
+    notifyStarted(id) {
+      inBackground(bus.publish(id, 'taken'))
     },
-    async answer(id, reply, answerSignal) {
-      departures.end(id)
-      await board.answer(id, reply, answerSignal)
+    async reply(id, reply, answerSignal) {
+      watches.end(id)
+      await bus.publishReply(id, reply, answerSignal)
     },
-    departure(id, until) {
-      const gone = departures.begin(id, until)
+    callerGone(id, until) {
+      const gone = watches.begin(id, until)
       // The caller may have gone before anybody here listened.
-      if (!until.aborted) inBackground(look(id, 'gone'))
+      if (!until.aborted) inBackground(checkHint(id, 'gone'))
       return gone
     },
     async [Symbol.asyncDispose]() {
-      for (const id of departures.ids()) departures.end(id)
-      await board[Symbol.asyncDispose]()
+      for (const id of watches.ids()) watches.end(id)
+      await bus[Symbol.asyncDispose]()
     },
   }
 }
 
-function aCaller(): Caller {
+function newCaller(): Caller {
   return {
     taken: Promise.withResolvers(),
     reply: Promise.withResolvers(),
@@ -99,8 +100,8 @@ function aCaller(): Caller {
 }
 
 /** The renders of this process whose callers may go. */
-function openDepartures() {
-  const all = new Map<RenderId, Departure>()
+function openCallerWatches() {
+  const all = new Map<RenderId, CallerWatch>()
   const end = (id: RenderId) => {
     all.get(id)?.over.abort()
     all.delete(id)
@@ -108,24 +109,24 @@ function openDepartures() {
   return {
     end,
     ids: () => all.keys(),
-    tell: (id: RenderId) => all.get(id)?.gone.abort(new DOMException('the caller has gone', 'AbortError')),
+    markGone: (id: RenderId) => all.get(id)?.gone.abort(new DOMException('the caller has gone', 'AbortError')),
     /** Ends when `until` aborts, if not before. */
     begin(id: RenderId, until: AbortSignal): AbortSignal {
-      const departure = all.get(id) ?? { gone: new AbortController(), over: new AbortController() }
-      if (until.aborted) return departure.gone.signal
-      all.set(id, departure)
-      until.addEventListener('abort', () => end(id), { once: true, signal: departure.over.signal })
-      return departure.gone.signal
+      const watch = all.get(id) ?? { gone: new AbortController(), over: new AbortController() }
+      if (until.aborted) return watch.gone.signal
+      all.set(id, watch)
+      until.addEventListener('abort', () => end(id), { once: true, signal: watch.over.signal })
+      return watch.gone.signal
     },
   }
 }
 
 /** What is said while Redis is away is lost: whoever waits for it looks elsewhere, or runs into a deadline. */
 function inBackground(saying: Promise<void>): void {
-  void unlessAway(saying)
+  void ignoreUnavailable(saying)
 }
 
-async function unlessAway<T>(asking: Promise<T>): Promise<T | undefined> {
+async function ignoreUnavailable<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
     return await asking
   } catch (error) {
@@ -136,9 +137,9 @@ async function unlessAway<T>(asking: Promise<T>): Promise<T | undefined> {
 
 function pendingReply({ taken, reply, broken }: Caller, leave: () => void): PendingReply {
   return {
-    taken: (signal) => abortable(taken.promise, signal),
-    reply: (signal) => abortable(reply.promise, signal),
-    broken: (signal) => abortable(broken.promise, signal),
+    started: (signal) => raceAbort(taken.promise, signal),
+    reply: (signal) => raceAbort(reply.promise, signal),
+    broken: (signal) => raceAbort(broken.promise, signal),
     [Symbol.dispose]: leave,
   }
 }

@@ -24,12 +24,12 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
 import { connectS3, nameOf, type S3Connection, type S3Options, statusOf } from './connect.ts'
-import type { Home } from './home.ts'
 import { claimPrefix } from './installation.ts'
+import type { S3Namespace } from './namespace.ts'
 import { plainKey, shardedKey } from './shard.ts'
 
 export interface S3ArtifactStoreOptions extends S3Options {
-  readonly home: Home
+  readonly namespace: S3Namespace
   readonly clock: Pick<Clock, 'now' | 'sleep' | 'timeout'>
   readonly ids: Ids
 }
@@ -67,32 +67,32 @@ function storeOf(
   options: S3ArtifactStoreOptions & { readonly shardedSince: Instant },
 ): ArtifactStore & Disposable {
   const { client, publicClient, call } = connection
-  const { clock, home, shardedSince } = options
-  const placeOf = (address: ArtifactAddress): ArtifactAddress => {
+  const { clock, namespace, shardedSince } = options
+  const storedAddress = (address: ArtifactAddress): ArtifactAddress => {
     assert(isArtifactAddress(address), 'not an artifact address')
-    return { bucket: address.bucket, key: home.prefix + shardedKey(address.key, shardedSince) }
+    return { bucket: address.bucket, key: namespace.prefix + shardedKey(address.key, shardedSince) }
   }
   return {
     async put(address, bytes, signal) {
-      const command = { ...inputOf(placeOf(address)), Body: bytes }
+      const command = { ...inputOf(storedAddress(address)), Body: bytes }
       await call((how) => client.send(new PutObjectCommand(command), how), signal)
     },
-    create: async (address, bytes, signal) => objects.create(placeOf(address), bytes, signal),
-    get: async (address, signal) => objects.get(placeOf(address), signal),
+    create: async (address, bytes, signal) => objects.create(storedAddress(address), bytes, signal),
+    get: async (address, signal) => objects.get(storedAddress(address), signal),
     async has(address, signal) {
-      const command = new HeadObjectCommand(inputOf(placeOf(address)))
+      const command = new HeadObjectCommand(inputOf(storedAddress(address)))
       return (await orUndefined(call((how) => client.send(command, how), signal))) !== undefined
     },
     async delete(address, signal) {
-      const command = new DeleteObjectCommand(inputOf(placeOf(address)))
+      const command = new DeleteObjectCommand(inputOf(storedAddress(address)))
       await orUndefined(call((how) => client.send(command, how), signal))
     },
     async *list(bucket, prefix, signal) {
       // Whatever makes the prefix an address when a name is added is fit to be listed.
-      const { key } = placeOf({ bucket, key: `${prefix}name` })
+      const { key } = storedAddress({ bucket, key: `${prefix}name` })
       const Prefix = key.slice(0, -'name'.length)
       for await (const found of keysBelow(connection, { Bucket: bucket, Prefix }, signal)) {
-        const plain = plainKey(found.slice(home.prefix.length), shardedSince)
+        const plain = plainKey(found.slice(namespace.prefix.length), shardedSince)
         // A folder of shards may be named as the folder of a tenant in it.
         if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
       }
@@ -100,7 +100,7 @@ function storeOf(
     async presign(address, { expiresAt, filename }, signal) {
       signal.throwIfAborted()
       const command = new GetObjectCommand({
-        ...inputOf(placeOf(address)),
+        ...inputOf(storedAddress(address)),
         ResponseContentDisposition: contentDisposition(filename),
         ResponseContentType: 'application/pdf',
         ResponseCacheControl: 'private, no-store',
@@ -137,7 +137,7 @@ function objectsOf({ client, call }: S3Connection, { clock, ids }: S3ArtifactSto
           const { Body } = await client.send(new GetObjectCommand(inputOf(place)), how)
           // In Node it is a stream of Node; the type is for browsers too.
           assert(Body instanceof Readable)
-          return wholeOf(Body)
+          return readAll(Body)
         }, signal),
       ),
   }
@@ -168,7 +168,7 @@ async function* keysBelow(
 }
 
 /** The bytes of an answer, of which a store that is not ours decides how many they are. */
-async function wholeOf(body: Readable): Promise<Uint8Array> {
+async function readAll(body: Readable): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   // Leaving the loop closes the connection.

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import type { Instant } from '@platen/contract/brand.ts'
-import { INSTANT_FORM, readInstant } from '@platen/contract/instant.ts'
+import { INSTANT_FORMAT, parseInstant } from '@platen/contract/instant.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { codeOf, nameOf, statusOf } from './connect.ts'
-import { type Home, isPrefix } from './home.ts'
+import { isKeyPrefix, type S3Namespace } from './namespace.ts'
 
 /** The S3 can be reached and is not one the store can stand on; the message says what the operator has to mend. */
 export class S3Unfit extends Error {
@@ -39,10 +39,13 @@ type Objects = Pick<ArtifactStore, 'create' | 'get'>
  */
 export async function claimPrefix(
   objects: Objects,
-  { home: { bucket, prefix, installation }, clock }: { readonly home: Home; readonly clock: Pick<Clock, 'now'> },
+  {
+    namespace: { bucket, prefix, installation },
+    clock,
+  }: { readonly namespace: S3Namespace; readonly clock: Pick<Clock, 'now'> },
   signal: AbortSignal,
 ): Promise<Instant> {
-  assert(isPrefix(prefix), 'a prefix is empty or ends in a slash')
+  assert(isKeyPrefix(prefix), 'a prefix is empty or ends in a slash')
   const marker = { bucket, key: prefix + MARKER }
   const sinceMarker = { bucket, key: prefix + SHARDED_SINCE }
   const name = bytesOf(installation)
@@ -56,8 +59,8 @@ export async function claimPrefix(
     }
     const found = await owner()
     if (found !== installation) {
-      const place = prefix === '' ? `the bucket ${bucket}` : `${prefix} in the bucket ${bucket}`
-      throw new S3Unfit(`${place} belongs to another installation: ${found?.slice(0, NAME_CHARS_SHOWN_MAX)}`)
+      const location = prefix === '' ? `the bucket ${bucket}` : `${prefix} in the bucket ${bucket}`
+      throw new S3Unfit(`${location} belongs to another installation: ${found?.slice(0, NAME_CHARS_SHOWN_MAX)}`)
     }
     if (await objects.create(marker, name, signal)) {
       throw new S3Unfit(
@@ -81,8 +84,8 @@ async function shardedSince(
     await objects.create(marker, instantBytes(otherwise), signal)
     text = await read(objects, marker, signal)
   }
-  const since = readInstant(text ?? '')
-  if (since === undefined) throw new S3Unfit(`${marker.key} in the bucket ${marker.bucket} is not ${INSTANT_FORM}`)
+  const since = parseInstant(text ?? '')
+  if (since === undefined) throw new S3Unfit(`${marker.key} in the bucket ${marker.bucket} is not ${INSTANT_FORMAT}`)
   return since
 }
 

@@ -17,13 +17,13 @@ import { issuedAt, type RenderId } from '@platen/contract/render-id.ts'
 const SHARD_CHARS = 2
 
 /** A name that begins with the time: a render id, or the UUIDv7 of an event; manifests have an ending. */
-const ORDERED =
+const TIME_ORDERED =
   /^(?:(?<ulid>[0-7][0-9A-HJKMNP-TV-Z]{25})|(?<uuid>(?<high>[0-9a-f]{8})-(?<low>[0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}))(?:\.json)?$/
 
 /** The key, or the prefix that ends in a slash, under which S3 has what the service calls `key`, if ids have shards since `since`. */
 export function shardedKey(key: string, since: Instant): string {
   const names = key.split('/')
-  const at = names.findIndex((name) => ORDERED.test(name))
+  const at = names.findIndex((name) => TIME_ORDERED.test(name))
   const shard = shardOf(names[at] ?? '', since)
   return shard === undefined ? key : names.toSpliced(at, 0, shard).join('/')
 }
@@ -31,14 +31,14 @@ export function shardedKey(key: string, since: Instant): string {
 /** What the service calls the object that S3 has under `stored`; undefined where the service would look for that elsewhere, and so has not written it. */
 export function plainKey(stored: string, since: Instant): string | undefined {
   const names = stored.split('/')
-  const at = names.findIndex((name) => ORDERED.test(name))
+  const at = names.findIndex((name) => TIME_ORDERED.test(name))
   const shard = shardOf(names[at] ?? '', since)
   if (shard === undefined) return stored
   return names[at - 1] === shard ? names.toSpliced(at - 1, 1).join('/') : undefined
 }
 
 function shardOf(name: string, since: Instant): string | undefined {
-  const { ulid, uuid, high = '', low = '' } = ORDERED.exec(name)?.groups ?? {}
+  const { ulid, uuid, high = '', low = '' } = TIME_ORDERED.exec(name)?.groups ?? {}
   const id = ulid ?? uuid
   if (id === undefined) return undefined
   // It has the form of one, and nothing more is asked of it here.

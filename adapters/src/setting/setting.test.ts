@@ -34,11 +34,11 @@ const server = (host: string, port: number) => ({ kind: 'server', address: { hos
 describe('the settings of the connections', () => {
   test('are few where nothing is out of the ordinary', () => {
     expect(read({})).toEqual({
-      redis: { place: server('localhost', 6379), username: undefined, password: undefined, callMsMax: 500 },
+      redis: { location: server('localhost', 6379), username: undefined, password: undefined, callMsMax: 500 },
       s3: {
         region: 'us-east-1',
         isPathStyle: false,
-        home: { bucket: 'pdfs', prefix: '', installation: 'platen' },
+        namespace: { bucket: 'pdfs', prefix: '', installation: 'platen' },
       },
       kafka: { brokers: ['localhost:9092'], topicPrefix: '' },
       sealKey: Buffer.alloc(32, 7),
@@ -46,14 +46,14 @@ describe('the settings of the connections', () => {
   })
 
   test.for<[string, object]>([
-    ['redis://redis.data:6380', { place: server('redis.data', 6380) }],
-    ['redis://[fd12::7]:6380/0', { place: server('fd12::7', 6380) }],
-    ['redis://:s%40cret@h/', { place: server('h', 6379), username: undefined, password: 's@cret' }],
-    ['rediss://me:s:cret@h', { place: server('h', 6379), username: 'me', password: 's:cret', tls: {} }],
+    ['redis://redis.data:6380', { location: server('redis.data', 6380) }],
+    ['redis://[fd12::7]:6380/0', { location: server('fd12::7', 6380) }],
+    ['redis://:s%40cret@h/', { location: server('h', 6379), username: undefined, password: 's@cret' }],
+    ['rediss://me:s:cret@h', { location: server('h', 6379), username: 'me', password: 's:cret', tls: {} }],
     [
       'redis+cluster://a,b:7001',
       {
-        place: {
+        location: {
           kind: 'cluster',
           nodes: [
             { host: 'a', port: 6379 },
@@ -65,7 +65,7 @@ describe('the settings of the connections', () => {
     [
       'rediss+sentinel://:x@a,b:7/main',
       {
-        place: {
+        location: {
           kind: 'sentinel',
           sentinels: [
             { host: 'a', port: 26_379 },
@@ -98,14 +98,14 @@ describe('the settings of the connections', () => {
   test.for<[Variables, object]>([
     [
       { PLATEN_REDIS_URL: 'redis+sentinel://a/m', PLATEN_REDIS_SENTINEL_PASSWORD: 'x' },
-      { redis: { place: { sentinelPassword: 'x' } } },
+      { redis: { location: { sentinelPassword: 'x' } } },
     ],
     [{ PLATEN_S3_ENDPOINT: 'http://minio:9000/' }, { s3: { endpoint: 'http://minio:9000' } }],
     [{ PLATEN_S3_PUBLIC_ENDPOINT: 'https://f.example.com' }, { s3: { publicEndpoint: 'https://f.example.com' } }],
     [{ PLATEN_S3_PATH_STYLE: 'true' }, { s3: { isPathStyle: true } }],
-    [{ PLATEN_S3_PREFIX: 'team/pdf' }, { s3: { home: { prefix: 'team/pdf/' } } }],
-    [{ PLATEN_S3_PREFIX: 'team/' }, { s3: { home: { prefix: 'team/' } } }],
-    [{ PLATEN_INSTALLATION: 'blue' }, { s3: { home: { installation: 'blue' } } }],
+    [{ PLATEN_S3_PREFIX: 'team/pdf' }, { s3: { namespace: { prefix: 'team/pdf/' } } }],
+    [{ PLATEN_S3_PREFIX: 'team/' }, { s3: { namespace: { prefix: 'team/' } } }],
+    [{ PLATEN_INSTALLATION: 'blue' }, { s3: { namespace: { installation: 'blue' } } }],
     [{ PLATEN_KAFKA_BROKERS: 'k1:1, [::1]' }, { kafka: { brokers: ['k1:1', '[::1]:9092'] } }],
     [
       { PLATEN_KAFKA_SASL: 'scram-sha-512', PLATEN_KAFKA_USERNAME: 'me', PLATEN_KAFKA_PASSWORD: 'x' },

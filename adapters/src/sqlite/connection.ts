@@ -9,7 +9,7 @@ export type Command = readonly { readonly sql: string; readonly values?: readonl
 export type Row = Readonly<Record<string, SQLOutputValue>>
 
 /** What became of a command: the rows of each of its statements, or why it took no effect. */
-export type Answer =
+export type CommandResult =
   | { readonly kind: 'rows'; readonly rows: readonly (readonly Row[])[] }
   /** The command is at fault, such as by breaking a constraint. */
   | { readonly kind: 'refused'; readonly message: string }
@@ -21,7 +21,7 @@ export interface Connection {
    * loss. A command that is refused leaves the others alone. Throws when the database can no longer be trusted to keep
    * anything; the connection is then of no more use.
    */
-  run(commands: readonly Command[]): Answer[]
+  run(commands: readonly Command[]): CommandResult[]
   close(): void
 }
 
@@ -85,7 +85,7 @@ function run(connection: DatabaseSync): Connection {
     return known
   }
 
-  const answer = (command: Command): Answer => {
+  const answer = (command: Command): CommandResult => {
     statement('SAVEPOINT command').run()
     try {
       const rows = command.map(({ sql, values = [] }) => statement(sql).all(...values))
@@ -99,7 +99,7 @@ function run(connection: DatabaseSync): Connection {
     }
   }
 
-  const transact = (commands: readonly Command[]): Answer[] => {
+  const transact = (commands: readonly Command[]): CommandResult[] => {
     try {
       statement('BEGIN IMMEDIATE').run()
       const answers = commands.map(answer)

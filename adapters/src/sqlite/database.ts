@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
-import { abortable } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { COMMANDS_PER_COMMIT_MAX, DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type Answer, type Command, DataFolderLocked, type Row } from './connection.ts'
+import { type Command, type CommandResult, DataFolderLocked, type Row } from './connection.ts'
 import { DatabaseTooNew } from './migrate.ts'
 
 export interface Database extends AsyncDisposable {
@@ -32,7 +32,7 @@ export type ToThread =
 export type ToDatabase =
   | { readonly kind: 'opened' }
   | { readonly kind: 'refused'; readonly name: string; readonly message: string }
-  | { readonly kind: 'answered'; readonly calls: readonly number[]; readonly answers: readonly Answer[] }
+  | { readonly kind: 'answered'; readonly calls: readonly number[]; readonly answers: readonly CommandResult[] }
 
 export { DatabaseTooNew, DataFolderLocked }
 
@@ -49,7 +49,7 @@ export async function openDatabase(options: { path: string; signal: AbortSignal 
   const opened = Promise.withResolvers<void>()
   const database = databaseOn(thread, opened)
   try {
-    await abortable(opened.promise, signal)
+    await raceAbort(opened.promise, signal)
     return database
   } catch (cause) {
     await thread.terminate()
@@ -65,7 +65,7 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
   const exited = Promise.withResolvers<void>()
   let calls = 0
   let isClosed = false
-  const post = mailTo(thread)
+  const post = batchedPost(thread)
 
   const fail = (cause: unknown) => {
     const unavailable = new Unavailable('the database has failed', { cause })
@@ -74,18 +74,18 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
     for (const { reject } of pending.values()) reject(unavailable)
     pending.clear()
   }
-  const settle = (call: number, answer: Answer) => {
+  const onResult = (call: number, answer: CommandResult) => {
     const waiting = pending.get(call)
     pending.delete(call)
     assert(waiting !== undefined, 'every answer has its call')
-    conclude(waiting, answer)
+    settleCall(waiting, answer)
   }
 
   thread.on('message', (message: ToDatabase) => {
     if (message.kind === 'opened') opened.resolve()
-    if (message.kind === 'refused') opened.reject(refusal(message))
+    if (message.kind === 'refused') opened.reject(openError(message))
     if (message.kind === 'answered')
-      for (const [i, answer] of message.answers.entries()) settle(message.calls[i] ?? 0, answer)
+      for (const [i, answer] of message.answers.entries()) onResult(message.calls[i] ?? 0, answer)
   })
   thread.on('error', fail)
   thread.on('exit', (code) => {
@@ -107,7 +107,7 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
     failed: failure.signal,
     async run(command, signal) {
       signal?.throwIfAborted()
-      return signal === undefined ? send(command) : abortable(send(command), signal)
+      return signal === undefined ? send(command) : raceAbort(send(command), signal)
     },
     post(command) {
       // A refusal is a defect and shall be loud: it stays an unhandled rejection.
@@ -127,7 +127,7 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
 type Call = Extract<ToThread, { kind: 'run' }>['calls'][number]
 
 /** Sends what is given in one turn in one message, up to what one commit takes: a message costs as much as what it carries. */
-function mailTo(thread: Worker): (call: Call) => void {
+function batchedPost(thread: Worker): (call: Call) => void {
   let gathered: Call[] = []
   const send = () => {
     if (gathered.length > 0) thread.postMessage({ kind: 'run', calls: gathered } satisfies ToThread, [])
@@ -140,7 +140,7 @@ function mailTo(thread: Worker): (call: Call) => void {
   }
 }
 
-function conclude({ resolve, reject }: Pending, answer: Answer): void {
+function settleCall({ resolve, reject }: Pending, answer: CommandResult): void {
   switch (answer.kind) {
     case 'rows':
       return resolve(answer.rows)
@@ -151,7 +151,7 @@ function conclude({ resolve, reject }: Pending, answer: Answer): void {
   }
 }
 
-function refusal({ name, message }: { name: string; message: string }): Error {
+function openError({ name, message }: { name: string; message: string }): Error {
   if (name === 'DataFolderLocked') return new DataFolderLocked(message)
   if (name === 'DatabaseTooNew') return new DatabaseTooNew(message)
   return new Unavailable(`the database cannot be opened: ${message}`)

@@ -1,9 +1,9 @@
 /** The deliveries in the database of the embedded service. */
-import { abortable, type Bell, bell, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
+import { type Notifier, openNotifier, raceAbort, raceFirst } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { DeliveryLog, DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
+import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import {
   WEBHOOK_ATTEMPTS_KEPT_MAX,
   WEBHOOK_DUE_PREFETCH,
@@ -14,7 +14,7 @@ import { type Database, integerIn, textIn } from './database.ts'
 
 const SCHEDULE = `INSERT INTO delivery (id, render, delivery, status, due_at, next_at) VALUES (?1, ?2, ?3, 'scheduled', ?4, ?4)
   ON CONFLICT DO NOTHING RETURNING next_at`
-const LET_GO = `UPDATE delivery SET taken = 0 WHERE next_at IS NOT NULL AND taken = 1`
+const RELEASE_ALL = `UPDATE delivery SET taken = 0 WHERE next_at IS NOT NULL AND taken = 1`
 const TAKE = `UPDATE delivery SET taken = 1 WHERE id IN (
     SELECT id FROM delivery WHERE next_at IS NOT NULL AND taken = 0 AND next_at <= ? ORDER BY next_at LIMIT ?)
   RETURNING id, delivery, attempts, asked, next_at`
@@ -39,13 +39,13 @@ export async function openSqliteDeliveryLog(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<DeliveryLog> {
-  await database.run([{ sql: LET_GO }], signal)
-  const changed = bell()
+  await database.run([{ sql: RELEASE_ALL }], signal)
+  const changed = openNotifier()
 
   /** Its consumer hears of what is now to be taken up again, even where the caller stops waiting first. */
   const write = async (command: Command) => {
     const answers = await database.run(command)
-    if (answers.some((rows) => rows.some(({ next_at: at }) => at !== null))) changed.ring()
+    if (answers.some((rows) => rows.some(({ next_at: at }) => at !== null))) changed.notify()
     return answers
   }
 
@@ -58,20 +58,20 @@ export async function openSqliteDeliveryLog(
         sql: SCHEDULE,
         values: [delivery.id, delivery.render, JSON.stringify(delivery), now],
       })
-      await abortable(write(deliveries.map(insert)), signal)
+      await raceAbort(write(deliveries.map(insert)), signal)
     },
     async find(id, signal) {
       const [[row] = []] = await database.run([{ sql: FIND, values: [id] }], signal)
       return row === undefined ? undefined : recordIn(row)
     },
-    async ofRender(render, signal) {
+    async listByRender(render, signal) {
       const [rows = []] = await database.run([{ sql: OF_RENDER, values: [render] }], signal)
       return rows.map(recordIn)
     },
     async redeliver(id, signal) {
       signal.throwIfAborted()
       const values = [id, clock.now(), WEBHOOK_REDELIVERIES_MAX]
-      const [rows = []] = await abortable(write([{ sql: REDELIVER, values }]), signal)
+      const [rows = []] = await raceAbort(write([{ sql: REDELIVER, values }]), signal)
       return rows.length > 0
     },
     async forget(render, signal) {
@@ -84,7 +84,7 @@ interface Consumption {
   readonly database: Database
   readonly clock: Clock
   /** Rung whenever something may have become due. */
-  readonly changed: Bell
+  readonly changed: Notifier
   /** Runs a command whose rows tell when a delivery is to be taken up next. */
   readonly write: (command: Command) => Promise<readonly (readonly Row[])[]>
 }
@@ -117,9 +117,9 @@ async function somethingDue(
   signal: AbortSignal,
 ): Promise<void> {
   const at = next?.['at']
-  const waits = [(over: AbortSignal) => changed.rung(over)]
+  const waits = [(over: AbortSignal) => changed.wait(over)]
   if (typeof at === 'number') waits.push((over) => clock.sleep(at - clock.now(), over))
-  await firstOf(waits, signal)
+  await raceFirst(waits, signal)
 }
 
 function dueIn(row: Row, { write, clock }: Consumption): DueDelivery {
@@ -143,11 +143,11 @@ function dueIn(row: Row, { write, clock }: Consumption): DueDelivery {
   }
 }
 
-function dueAtOf(next: Next, now: Instant): Instant | null {
+function dueAtOf(next: NextStatus, now: Instant): Instant | null {
   return next.status === 'scheduled' ? now + next.waitMs : null
 }
 
-function reasonOf(next: Next): string | null {
+function reasonOf(next: NextStatus): string | null {
   return next.status === 'scheduled' ? null : (next.reason ?? null)
 }
 

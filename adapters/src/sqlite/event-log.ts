@@ -1,9 +1,9 @@
 /** The event log in the database of the embedded service. */
-import { abortable, type Bell, bell } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { EVENT_PREFETCH } from '@platen/contract/limit.ts'
-import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
+import { type Notifier, openNotifier, raceAbort } from '@platen/contract/notifier.ts'
+import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
 const APPEND = `INSERT INTO event (id, dated, event) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
@@ -20,11 +20,11 @@ export interface SqliteEventLog extends EventLog {
 
 /** The log in an open database; one a database, as it alone wakes those who follow it. An event appended again under its id changes nothing. */
 export function sqliteEventLog(database: Database): SqliteEventLog {
-  const bells = new Set<Bell>()
+  const notifiers = new Set<Notifier>()
 
-  async function* follow(reader: string, signal: AbortSignal): AsyncGenerator<EventDelivery> {
-    const own = bell()
-    bells.add(own)
+  async function* follow(reader: string, signal: AbortSignal): AsyncGenerator<ReceivedEvent> {
+    const arrival = openNotifier()
+    notifiers.add(arrival)
     try {
       const [[start] = []] = await database.run([{ sql: POSITION, values: [reader] }], signal)
       let position = start === undefined ? 0 : integerIn(start, 'position')
@@ -39,20 +39,20 @@ export function sqliteEventLog(database: Database): SqliteEventLog {
           signal.throwIfAborted()
           position = at
         }
-        if (rows.length < EVENT_PREFETCH) await own.rung(signal)
+        if (rows.length < EVENT_PREFETCH) await arrival.wait(signal)
       }
     } catch (cause) {
       // Being told to stop is how following ends; everything else is an error.
       if (!signal.aborted) throw cause
     } finally {
-      bells.delete(own)
+      notifiers.delete(arrival)
     }
   }
 
   const insert = async (event: RenderEvent) => {
     const values = [event.id, event.manifest.outcome.finishedAt, JSON.stringify(event)]
     await database.run([{ sql: APPEND, values }])
-    for (const bell of bells) bell.ring()
+    for (const notifier of notifiers) notifier.notify()
   }
 
   return {
@@ -60,7 +60,7 @@ export function sqliteEventLog(database: Database): SqliteEventLog {
     async append(event, signal) {
       signal.throwIfAborted()
       // Those who follow hear of the event even where the caller stops waiting first.
-      await abortable(insert(event), signal)
+      await raceAbort(insert(event), signal)
     },
     prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
   }

@@ -2,9 +2,9 @@
  * The limiter of the embedded service. One process decides, so memory is the authority and no decision waits for a disk; what must
  * outlast the process is in the database: a row for each charge, and the queue, whose records are the reservations.
  */
-import { openAllowance } from '@platen/contract/allowance.ts'
-import { abortable } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
+import { openLimiterState } from '@platen/contract/limiter-state.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
@@ -26,39 +26,39 @@ export interface SqliteLimiter extends Limiter {
 /** The limiter in an open database, with what was charged and what is queued there; one a database, opened before anything is reserved. */
 export async function openSqliteLimiter(database: Database, clock: Clock, signal: AbortSignal): Promise<SqliteLimiter> {
   const [charges = [], queued = []] = await database.run([{ sql: CHARGES }, { sql: QUEUED }], signal)
-  const allowance = openAllowance(
+  const state = openLimiterState(
     charges.map((row) => ({
       account: textIn(row, 'account'),
       period: textIn(row, 'period'),
       units: integerIn(row, 'units'),
     })),
   )
-  for (const row of queued) allowance.confirm(JSON.parse(textIn(row, 'record')), clock.now())
+  for (const row of queued) state.confirm(JSON.parse(textIn(row, 'record')), clock.now())
   return {
     async reserve(request, signal) {
       signal.throwIfAborted()
-      return allowance.reserve(request, clock.now())
+      return state.reserve(request, clock.now())
     },
     async confirm(record, signal) {
       signal.throwIfAborted()
-      allowance.confirm(record, clock.now())
+      state.confirm(record, clock.now())
     },
-    async settle(manifest, signal) {
+    async complete(manifest, signal) {
       signal.throwIfAborted()
       const { render, outcome } = manifest
-      if (outcome.status === 'failed' || render.units === 0) return allowance.end(manifest, false)
+      if (outcome.status === 'failed' || render.units === 0) return state.complete(manifest, false)
       const values = [render.id, render.account, render.period, render.units, outcome.finishedAt]
       const charging = async () => {
         const [charged = []] = await database.run([{ sql: CHARGE, values }])
         // A render that ended before the last start was charged then, and is counted already.
-        allowance.end(manifest, charged.length > 0)
+        state.complete(manifest, charged.length > 0)
       }
       // A caller that leaves stops no charge, and no second call would know of it: memory follows the disk in any case.
-      await abortable(charging(), signal)
+      await raceAbort(charging(), signal)
     },
     async usage(account, period, signal) {
       signal.throwIfAborted()
-      return allowance.usage(account, period, clock.now())
+      return state.usage(account, period, clock.now())
     },
     prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
   }

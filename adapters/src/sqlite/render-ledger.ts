@@ -5,7 +5,7 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import { PRUNE_ROWS_MAX, QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { ClaimAnswer, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { ClaimResult, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { expiryOf, type RenderRecord, type RenderView } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
@@ -21,14 +21,14 @@ const STATE = `SELECT status, attempts - returned AS counted, owner, lease_until
 const RENEW = `UPDATE render SET lease_until = ?1 WHERE id = ?2 AND attempts = ?3 AND owner = ?4 RETURNING id`
 const RELEASE = `UPDATE render SET returned = returned + 1, owner = NULL, lease_until = NULL
   WHERE id = ? AND attempts = ? AND owner = ?`
-const SETTLE = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage)
+const COMPLETE = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET status = excluded.status, attempts = excluded.attempts, outcome = excluded.outcome,
     expires_at = excluded.expires_at, storage = excluded.storage, owner = NULL, lease_until = NULL
   WHERE render.outcome IS NULL`
 const FIND = `SELECT template, accepted_at, status, attempts, outcome FROM render WHERE id = ?`
 const FIND_QUEUED = `SELECT record FROM queue WHERE id = ?`
-const TAKE_BACK = `UPDATE render SET owner = NULL, lease_until = NULL WHERE owner IS NOT NULL`
+const RELEASE_ALL = `UPDATE render SET owner = NULL, lease_until = NULL WHERE owner IS NOT NULL`
 const DUE = `SELECT id, storage, expires_at FROM render WHERE expires_at <= ? AND (expires_at, id) > (?, ?)
   ORDER BY expires_at, id LIMIT ?`
 const FORGET = `DELETE FROM render WHERE id = ?`
@@ -56,9 +56,9 @@ export interface SqliteRenderLedger extends RenderLedger {
  * database before and is dead, so all claims are free at once.
  */
 export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRenderLedger {
-  database.post([{ sql: TAKE_BACK }])
+  database.post([{ sql: RELEASE_ALL }])
   return {
-    async open(record, signal) {
+    async markQueued(record, signal) {
       signal.throwIfAborted()
       database.post([opening(record)])
     },
@@ -68,7 +68,7 @@ export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRend
       const claiming = { sql: CLAIM, values: [record.id, owner, now, leaseMs, RENDER_ATTEMPTS_MAX] }
       const command = [opening(record), claiming, { sql: STATE, values: [record.id] }]
       const [, granted = [], [state] = []] = await database.run(command, signal)
-      if (granted[0] === undefined) return refusal(state, lease, now)
+      if (granted[0] === undefined) return refusedClaim(state, lease, now)
       const attempt = integerIn(granted[0], 'attempts')
       return { kind: 'granted', claim: { id: record.id, fence: attempt, attempt } }
     },
@@ -82,11 +82,11 @@ export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRend
     async release({ id, fence }, owner, signal) {
       await database.run([{ sql: RELEASE, values: [id, fence, owner] }], signal)
     },
-    async settle({ render, attempt, outcome }, signal) {
+    async complete({ render, attempt, outcome }, signal) {
       const { id, template, acceptedAt, storage } = render
       const { status, finishedAt } = outcome
       const ending = [status, attempt, JSON.stringify(outcome), expiryOf(render, finishedAt), JSON.stringify(storage)]
-      await database.run([{ sql: SETTLE, values: [id, template.code, acceptedAt, ...ending] }], signal)
+      await database.run([{ sql: COMPLETE, values: [id, template.code, acceptedAt, ...ending] }], signal)
     },
     async find(id, signal) {
       const command = [
@@ -124,7 +124,7 @@ function opening(record: RenderRecord) {
 }
 
 /** Why a claim changed nothing, in the state it left. */
-function refusal(state: Row | undefined, { owner }: Lease, now: Instant): ClaimAnswer {
+function refusedClaim(state: Row | undefined, { owner }: Lease, now: Instant): ClaimResult {
   const status = textIn(state, 'status')
   if (status === 'succeeded' || status === 'failed') return { kind: 'settled' }
   const isHeld = typeof state?.['owner'] === 'string' && state['owner'] !== owner

@@ -2,9 +2,9 @@
  * The durable render queue: a row until it is done. What is about to be taken is held in memory, a little of each line, so that
  * `poll` never waits; what was delivered is known in memory only, so that all that is not done is delivered again after a restart.
  */
-import { abortable, type Bell, bell } from '@platen/contract/bell.ts'
 import { CONSUMER_PREFETCH, DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
-import type { RenderConsumer, RenderDelivery, RenderQueue } from '@platen/contract/port/render-queue.ts'
+import { type Notifier, openNotifier, raceAbort } from '@platen/contract/notifier.ts'
+import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
@@ -19,26 +19,26 @@ const FORGET = `DELETE FROM dead_letter WHERE buried_at < unixepoch('subsec') * 
 
 /** The queue in an open database; one a database, as it alone knows what is in hand. Enqueuing a record again changes nothing. */
 export function sqliteRenderQueue(database: Database): RenderQueue {
-  const lines = ENGINES.flatMap((engine) => LANES.map((lane) => new Line(database, engine, lane)))
+  const queues = ENGINES.flatMap((engine) => LANES.map((lane) => new LaneQueue(database, engine, lane)))
 
   const append = async (record: RenderRecord) => {
     const { id, engine, lane } = record
     const [rows = []] = await database.run([{ sql: ENQUEUE, values: [id, engine, lane, JSON.stringify(record)] }])
-    const line = lines.find((line) => line.engine === engine && line.lane === lane)
-    if (rows[0] !== undefined) line?.append({ sequence: integerIn(rows[0], 'sequence'), record })
+    const queue = queues.find((queue) => queue.engine === engine && queue.lane === lane)
+    if (rows[0] !== undefined) queue?.append({ sequence: integerIn(rows[0], 'sequence'), record })
   }
 
   return {
     async enqueue(record, signal) {
       signal.throwIfAborted()
       // The line hears of the record even where the caller stops waiting first: else nobody would ever take it.
-      await abortable(append(record), signal)
+      await raceAbort(append(record), signal)
     },
     async consume(engine, signal) {
       signal.throwIfAborted()
       return consumer(
         database,
-        lines.filter((line) => line.engine === engine),
+        queues.filter((queue) => queue.engine === engine),
       )
     },
   }
@@ -50,14 +50,14 @@ interface Entry {
 }
 
 /** One line, from the cursor on in the database and before it in memory. */
-class Line {
+class LaneQueue {
   readonly engine: Engine
   readonly lane: Lane
-  readonly bells = new Set<Bell>()
+  readonly notifiers = new Set<Notifier>()
   readonly #database: Database
   /** Fetched and in no hand, in order. Beyond `CONSUMER_PREFETCH` only by what closed consumers gave back. */
-  #atHand: Entry[] = []
-  readonly #inHand = new Map<Entry, Bell>()
+  #buffered: Entry[] = []
+  readonly #inHand = new Map<Entry, Notifier>()
   /** Everything up to this sequence has been fetched. */
   #cursor = 0
   /** Is there nothing in the database behind the cursor? */
@@ -74,10 +74,10 @@ class Line {
   append(entry: Entry): void {
     // A fetch may have brought it before this was told.
     if (entry.sequence <= this.#cursor) return
-    if (this.#isDrained && !this.#isFetching && this.#atHand.length < CONSUMER_PREFETCH) {
+    if (this.#isDrained && !this.#isFetching && this.#buffered.length < CONSUMER_PREFETCH) {
       this.#cursor = entry.sequence
-      this.#atHand.push(entry)
-      this.#ring()
+      this.#buffered.push(entry)
+      this.#notify()
       return
     }
     this.#isDrained = false
@@ -85,31 +85,31 @@ class Line {
   }
 
   /** The next record at hand, which is in this consumer's hand from now on. */
-  take(consumer: Bell): RenderRecord | undefined {
-    const entry = this.#atHand.shift()
+  shift(consumer: Notifier): RenderRecord | undefined {
+    const entry = this.#buffered.shift()
     if (entry !== undefined) this.#inHand.set(entry, consumer)
     this.fetch()
     return entry?.record
   }
 
   /** A consumer is no more: what it has in hand goes back to where it stood in the line. */
-  leave(consumer: Bell): void {
-    this.bells.delete(consumer)
-    for (const [entry, holder] of this.#inHand) if (holder === consumer) this.#atHand.push(entry)
-    for (const entry of this.#atHand) this.#inHand.delete(entry)
-    this.#atHand.sort((a, b) => a.sequence - b.sequence)
-    this.#ring()
+  leave(consumer: Notifier): void {
+    this.notifiers.delete(consumer)
+    for (const [entry, holder] of this.#inHand) if (holder === consumer) this.#buffered.push(entry)
+    for (const entry of this.#buffered) this.#inHand.delete(entry)
+    this.#buffered.sort((a, b) => a.sequence - b.sequence)
+    this.#notify()
   }
 
   /** A record is gone from the database: it is given to nobody any more, whoever had it when. */
   remove(id: RenderId): void {
-    this.#atHand = this.#atHand.filter(({ record }) => record.id !== id)
+    this.#buffered = this.#buffered.filter(({ record }) => record.id !== id)
     for (const entry of this.#inHand.keys()) if (entry.record.id === id) this.#inHand.delete(entry)
   }
 
   /** Sees to it that something is at hand while there is something to be had. */
   fetch(): void {
-    if (this.#isFetching || this.#isDrained || this.#atHand.length > CONSUMER_PREFETCH / 2) return
+    if (this.#isFetching || this.#isDrained || this.#buffered.length > CONSUMER_PREFETCH / 2) return
     this.#isFetching = true
     // What is appended while this waits clears the flag again.
     this.#isDrained = true
@@ -128,50 +128,50 @@ class Line {
 
   #fetched(entries: readonly Entry[]): void {
     this.#isFetching = false
-    this.#atHand.push(...entries)
+    this.#buffered.push(...entries)
     this.#cursor = entries.at(-1)?.sequence ?? this.#cursor
     if (entries.length === CONSUMER_PREFETCH) this.#isDrained = false
-    if (entries.length > 0) this.#ring()
+    if (entries.length > 0) this.#notify()
     this.fetch()
   }
 
-  #ring(): void {
-    for (const bell of this.bells) bell.ring()
+  #notify(): void {
+    for (const notifier of this.notifiers) notifier.notify()
   }
 }
 
-function consumer(database: Database, lines: readonly Line[]): RenderConsumer {
-  const own = bell()
+function consumer(database: Database, queues: readonly LaneQueue[]): RenderConsumer {
+  const arrival = openNotifier()
   let isClosed = false
-  for (const line of lines) {
-    line.bells.add(own)
-    line.fetch()
+  for (const queue of queues) {
+    queue.notifiers.add(arrival)
+    queue.fetch()
   }
 
-  const deliver = (line: Line, record: RenderRecord): RenderDelivery => ({
+  const deliver = (queue: LaneQueue, record: RenderRecord): QueuedRender => ({
     record,
     async done(signal) {
       await database.run([{ sql: DONE, values: [record.id] }], signal)
-      line.remove(record.id)
+      queue.remove(record.id)
     },
-    async bury(reason, signal) {
+    async deadLetter(reason, signal) {
       const bury = { sql: BURY, values: [reason, record.id] }
       const forget = { sql: FORGET, values: [DEAD_LETTERS_KEPT_MS] }
       await database.run([bury, forget, { sql: DONE, values: [record.id] }], signal)
-      line.remove(record.id)
+      queue.remove(record.id)
     },
   })
 
   return {
     poll(lane) {
-      const line = isClosed ? undefined : lines.find((line) => line.lane === lane)
-      const record = line?.take(own)
-      return line !== undefined && record !== undefined ? deliver(line, record) : undefined
+      const queue = isClosed ? undefined : queues.find((queue) => queue.lane === lane)
+      const record = queue?.shift(arrival)
+      return queue !== undefined && record !== undefined ? deliver(queue, record) : undefined
     },
-    arrival: (signal) => own.rung(signal),
+    waitForRecord: (signal) => arrival.wait(signal),
     async [Symbol.asyncDispose]() {
       isClosed = true
-      for (const line of lines) line.leave(own)
+      for (const queue of queues) queue.leave(arrival)
     },
   }
 }

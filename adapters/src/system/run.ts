@@ -1,5 +1,4 @@
 /** The life of a process: from its environment to its exit code. */
-
 import type { Log } from '@platen/contract/port/log.ts'
 import { CLOSE_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { flushed } from './log-output.ts'
@@ -47,17 +46,17 @@ interface Drain {
  * Aborts `drainMs` after `stop` did, when what is in hand is to be left. Whoever sent SIGTERM sends SIGKILL next, so the process has
  * gone `CLOSE_MS_MAX` later, whatever it could not close by then: what is not acknowledged is with those that come after.
  */
-export function drainEnd(stop: AbortSignal, { drainMs, log }: Drain): AbortSignal {
+export function forceStopSignal(stop: AbortSignal, { drainMs, log }: Drain): AbortSignal {
   const over = new AbortController()
-  const end = () => {
+  const exitNow = () => {
     log.warn({}, 'process ended with something open')
     void exit(0)
   }
-  const leave = () => {
+  const forceStop = () => {
     over.abort(new Error('the time to drain is over'))
-    setTimeout(end, CLOSE_MS_MAX)
+    setTimeout(exitNow, CLOSE_MS_MAX)
   }
-  void untilAborted(stop).then(() => setTimeout(leave, drainMs))
+  void untilAborted(stop).then(() => setTimeout(forceStop, drainMs))
   return over.signal
 }
 
@@ -76,6 +75,6 @@ export function explain(error: unknown): string {
   const causes: string[] = []
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) causes.push(cause.message)
   // A message often says that of its cause already.
-  const told = causes.filter((message, i) => i === 0 || !causes[i - 1]?.includes(message))
-  return `platen cannot start: ${told.join(': ')}`
+  const shown = causes.filter((message, i) => i === 0 || !causes[i - 1]?.includes(message))
+  return `platen cannot start: ${shown.join(': ')}`
 }

@@ -17,7 +17,7 @@ import { requireFit } from './data.ts'
 import { modeOf, webhookUrlOf } from './request.ts'
 import { engineOf, findTemplate, requireEngine } from './template.ts'
 
-export interface Application {
+export interface AdmissionRequest {
   readonly caller: Caller
   readonly body: ParsedRequest
   readonly requestId: string
@@ -33,8 +33,8 @@ export interface Admission {
 }
 
 /** Decides on a request and mints the id of the render. Touches no store. Throws the catalogued codes of the station that refused. */
-export async function admit(application: Application, ports: ApiPorts): Promise<Admission> {
-  const { caller, body, signal } = application
+export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise<Admission> {
+  const { caller, body, signal } = request
   const { tenant } = caller
   const mode = modeOf(body)
   const webhookUrl = webhookUrlOf(body, { tenant, policy: ports.settings.webhooks })
@@ -43,7 +43,7 @@ export async function admit(application: Application, ports: ApiPorts): Promise<
   const engine = engineOf(body.engine, template)
   requireEngine(engine, { limits: tenant.limits, template, isAvailable: ports.isEngineAvailable(engine) })
   await requireFit(template, body.data, { checks: ports.checks, signal })
-  return recordOf(application, ports, { mode, template, engine, webhookUrl })
+  return recordOf(request, ports, { mode, template, engine, webhookUrl })
 }
 
 function requireActive({ suspended, suspendedReason }: Tenant): void {
@@ -52,16 +52,16 @@ function requireActive({ suspended, suspendedReason }: Tenant): void {
   throw new ServiceError('PAYMENT_REQUIRED', `The subscription is suspended${reason}.`)
 }
 
-interface Decision {
+interface RenderChoice {
   readonly mode: Mode
   readonly template: Template
   readonly engine: Engine
   readonly webhookUrl: string | undefined
 }
 
-function recordOf({ caller, body, requestId }: Application, ports: ApiPorts, decision: Decision): Admission {
+function recordOf({ caller, body, requestId }: AdmissionRequest, ports: ApiPorts, choice: RenderChoice): Admission {
   const { tenant, key } = caller
-  const { mode, template, engine, webhookUrl } = decision
+  const { mode, template, engine, webhookUrl } = choice
   const input = body.data
   const now = ports.clock.now()
   const id = mintRenderId(scopeOf(caller), ports.keys, { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })

@@ -44,7 +44,7 @@ describe('of any number of requests that find a key free', () => {
           if ((await keyed.find()) !== undefined) return
           await keyed.claim(record)
           mostHolders = Math.max(mostHolders, holders.add(record.id).size)
-          if (!givesUp) return await ports.ledger.open(record, NEVER)
+          if (!givesUp) return await ports.ledger.markQueued(record, NEVER)
           holders.delete(record.id)
           await abandon(record, ports)
         }

@@ -4,7 +4,7 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import { encodeClaim, IDEMPOTENCY_PREFIX, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { IDEMPOTENCY_MS, IDEMPOTENCY_UNDER_WAY_MS, RESERVATION_MS, SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
+import { IDEMPOTENCY_MS, IDEMPOTENCY_UNDER_WAY_MS, RESERVATION_MS, SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
@@ -28,7 +28,7 @@ const PDF = Buffer.from('%PDF-1.7 …')
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
 const FOLDER = idempotencyFolder(SCOPE, KEY)
 /** Longer than any request of the fixture's tenant can be under way. */
-const LAPSED_MS = SYNC_TAKE_MS_MAX + 28_000 + IDEMPOTENCY_UNDER_WAY_MS
+const LAPSED_MS = SYNC_START_MS_MAX + 28_000 + IDEMPOTENCY_UNDER_WAY_MS
 
 const inBucket = (key: string) => ({ bucket: 'platen', key })
 const unreachable = () => Promise.reject(new Unavailable('no answer'))
@@ -60,7 +60,7 @@ async function end({ ports }: Api, record: RenderRecord, outcome: 'succeeded' | 
     outcome === 'succeeded' ? { status: 'succeeded', finishedAt: NOON, durationMs: 77, pdf } : outcome
   const manifest = manifestOf(record, 1, ended)
   await ports.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(manifest), NEVER)
-  await ports.limiter.settle(manifest, NEVER)
+  await ports.limiter.complete(manifest, NEVER)
 }
 
 /** Sends a sync request whose render a renderer ends, and waits for the answer. */
@@ -72,7 +72,7 @@ async function rendered(api: Api, outcome: 'succeeded' | Extract<Outcome, { stat
     outcome === 'succeeded'
       ? ({ kind: 'rendered', pdf: PDF, durationMs: 77 } as const)
       : ({ kind: 'failed', error: outcome.error, durationMs: outcome.durationMs } as const)
-  await api.ports.replies.answer(record.id, reply, NEVER)
+  await api.ports.replies.reply(record.id, reply, NEVER)
   await end(api, record, outcome)
   return { record, answer: await answer }
 }
@@ -207,7 +207,7 @@ describe('the same request again', () => {
     const second = await api.post(body, KEYED)
     expect([second.statusCode, second.json().error.code]).toEqual([status, code])
     expect(second.headers['retry-after']).toBe(status === 409 ? '1' : undefined)
-    await api.ports.replies.answer(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
     expect((await first).statusCode).toBe(200)
   })
 
@@ -276,7 +276,7 @@ describe('a refusal is not kept:', () => {
     const api = anApi()
     const first = api.post(SYNC, KEYED)
     const { id } = await queued(api, 'sync')
-    await api.clock.advance(SYNC_TAKE_MS_MAX)
+    await api.clock.advance(SYNC_START_MS_MAX)
     expect((await first).statusCode).toBe(503)
     await drain(api)
     const { record, answer } = await rendered(api)
@@ -315,7 +315,7 @@ describe('after the death of the process that had the first request', () => {
   })
 
   test.for<[string, (api: Api, record: RenderRecord) => Promise<unknown>]>([
-    ['the ledger', ({ ports }, record) => ports.ledger.open(record, NEVER)],
+    ['the ledger', ({ ports }, record) => ports.ledger.markQueued(record, NEVER)],
     ['its manifest', (api, record) => end(api, record, 'succeeded')],
     ['its manifest, failed,', (api, record) => end(api, record, aFailure())],
   ])('an async render that %s knows was accepted', async ([, leave]) => {
@@ -361,7 +361,7 @@ describe('after the death of the process that had the first request', () => {
     expect(answer.statusCode).toBe(503)
     expect(answer.headers['idempotent-replayed']).toBeUndefined()
     expect(await keysUnder(api, 'manifest/')).toEqual([])
-    await api.ports.ledger.open(record, NEVER)
+    await api.ports.ledger.markQueued(record, NEVER)
     expect((await api.post(ASYNC, KEYED)).json().render_id).toBe(record.id)
   })
 

@@ -18,15 +18,15 @@ import {
   encodeClaim,
   type IdempotencyClaim,
   idempotencyFolder,
-  isSpent,
+  isExpired,
 } from '@platen/contract/idempotency.ts'
 import {
   IDEMPOTENCY_MS,
   IDEMPOTENCY_RETRY_AFTER_S,
   IDEMPOTENCY_UNDER_WAY_MS,
   PORT_CALL_MS_MAX,
-  SYNC_ANSWER_MARGIN_MS,
-  SYNC_TAKE_MS_MAX,
+  SYNC_REPLY_MARGIN_MS,
+  SYNC_START_MS_MAX,
 } from '@platen/contract/limit.ts'
 import { inputKey, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -35,7 +35,7 @@ import { isUnavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
 import { readManifest } from './manifest.ts'
-import { abandon, release } from './submit.ts'
+import { abandon, releaseReservation } from './submit.ts'
 
 export interface KeyedRequest {
   readonly key: string
@@ -47,7 +47,7 @@ export interface KeyedRequest {
 }
 
 /** The first request of a key, as far as it came. */
-export type Earlier =
+export type EarlierRequest =
   /** Answered 202. */
   | { readonly kind: 'accepted'; readonly record: Pick<RenderRecord, 'id' | 'template' | 'options'> }
   /** Sync, and this is its outcome. */
@@ -61,7 +61,7 @@ export interface KeyedAttempt extends Disposable {
    * What the key stands for already; undefined when it is free. Throws `IDEMPOTENCY_MISMATCH` when that is another request, and
    * `IDEMPOTENCY_IN_PROGRESS` when it has no answer yet.
    */
-  find(): Promise<Earlier | undefined>
+  find(): Promise<EarlierRequest | undefined>
   /**
    * Takes a key that `find` found free for a render that the limiter has admitted. Throws `IDEMPOTENCY_IN_PROGRESS` when another
    * request was quicker, having given the reservation back.
@@ -79,20 +79,20 @@ export function duplicateCheck(ports: ApiPorts): (request: KeyedRequest) => Keye
     const first = underWay.get(folder)
     if (first !== undefined) throw first === fingerprint ? inProgress() : mismatch()
     underWay.set(folder, fingerprint)
-    const look: Look = { ports, folder, fingerprint, admission }
+    const lookup: KeyLookup = { ports, folder, fingerprint, admission }
     let known: readonly number[] = []
     return {
       async find() {
-        known = await generationsIn(look)
-        return known.length === 0 ? undefined : await standingOf(look, Math.max(...known))
+        known = await generationsIn(lookup)
+        return known.length === 0 ? undefined : await earlierRequest(lookup, Math.max(...known))
       },
-      claim: (record) => claim(look, known, record),
+      claim: (record) => claim(lookup, known, record),
       [Symbol.dispose]: () => void underWay.delete(folder),
     }
   }
 }
 
-interface Look {
+interface KeyLookup {
   readonly ports: ApiPorts
   readonly folder: string
   readonly fingerprint: string
@@ -100,21 +100,25 @@ interface Look {
 }
 
 /** What the highest claim of a key stands for; undefined when it binds nobody any more. */
-async function standingOf(look: Look, generation: number): Promise<Earlier | undefined> {
+async function earlierRequest(look: KeyLookup, generation: number): Promise<EarlierRequest | undefined> {
   const { ports, fingerprint } = look
-  const made = await readClaim(look, generation)
+  const stored = await readClaim(look, generation)
   // Removed since it was listed: somebody else has taken the key over.
-  if (made === undefined) throw inProgress()
-  if (isSpent(made, ports.clock.now())) return undefined
-  const manifest = await readManifest(made.record.id, ports)
+  if (stored === undefined) throw inProgress()
+  if (isExpired(stored, ports.clock.now())) return undefined
+  const manifest = await readManifest(stored.record.id, ports)
   if (manifest !== undefined && isGivenUp(manifest)) return undefined
-  if (made.fingerprint !== fingerprint) throw mismatch()
-  return made.record.mode === 'async'
-    ? await asyncStanding(look, made, manifest)
-    : await syncStanding(look, made, manifest)
+  if (stored.fingerprint !== fingerprint) throw mismatch()
+  return stored.record.mode === 'async'
+    ? await earlierAsync(look, stored, manifest)
+    : await earlierSync(look, stored, manifest)
 }
 
-async function asyncStanding(look: Look, made: IdempotencyClaim, manifest: Manifest | undefined): Promise<Earlier> {
+async function earlierAsync(
+  look: KeyLookup,
+  made: IdempotencyClaim,
+  manifest: Manifest | undefined,
+): Promise<EarlierRequest> {
   const isAccepted = manifest !== undefined || (await isInLedger(made.record.id, look.ports))
   if (isAccepted) return { kind: 'accepted', record: made.record }
   if (mayBeUnderWay(made, look.ports.clock.now())) throw inProgress()
@@ -131,11 +135,11 @@ async function isInLedger(id: RenderId, { ledger, clock }: ApiPorts): Promise<bo
   }
 }
 
-async function syncStanding(
-  { ports, admission }: Look,
+async function earlierSync(
+  { ports, admission }: KeyLookup,
   made: IdempotencyClaim,
   manifest: Manifest | undefined,
-): Promise<Earlier | undefined> {
+): Promise<EarlierRequest | undefined> {
   if (manifest === undefined && mayBeUnderWay(made, ports.clock.now())) throw inProgress()
   // Its manifest may be written at this very moment: whichever is first stands.
   const outcome = manifest ?? (await abandon(withData(made.record, admission), ports))
@@ -148,7 +152,7 @@ function isGivenUp({ outcome }: Manifest): boolean {
 }
 
 function mayBeUnderWay({ claimedAt, record }: IdempotencyClaim, now: number): boolean {
-  const waitMs = record.mode === 'sync' ? SYNC_TAKE_MS_MAX + record.deadlineMs + SYNC_ANSWER_MARGIN_MS : 0
+  const waitMs = record.mode === 'sync' ? SYNC_START_MS_MAX + record.deadlineMs + SYNC_REPLY_MARGIN_MS : 0
   return now < claimedAt + waitMs + IDEMPOTENCY_UNDER_WAY_MS
 }
 
@@ -168,29 +172,29 @@ const GENERATIONS_A_DAY = 1_000_000
  * Claims the generation after those known. That counts only when nobody else came in between, which the second listing shows: a
  * request that was slow may create a number that has been taken and removed since, or that of a day that is over.
  */
-async function claim(look: Look, known: readonly number[], record: RenderRecord): Promise<void> {
+async function claim(look: KeyLookup, known: readonly number[], record: RenderRecord): Promise<void> {
   const { ports, fingerprint } = look
   const { artifacts, clock } = ports
   const today = Math.floor(clock.now() / IDEMPOTENCY_MS) * GENERATIONS_A_DAY
   const mine = Math.max(today, ...known) + 1
   const { data: _data, ...claimed } = record
-  const giveWay = async () => {
-    await release(record, ports)
+  const refuse = async () => {
+    await releaseReservation(record, ports)
     throw inProgress()
   }
   const bytes = encodeClaim({ fingerprint, claimedAt: clock.now(), record: claimed })
   const isNew = await artifacts.create(addressOf(look, mine), bytes, clock.timeout(PORT_CALL_MS_MAX))
   // A store that repeats a write whose answer was lost finds what it wrote itself.
   const isMine = isNew || (await readClaim(look, mine))?.record.id === record.id
-  if (!isMine) return await giveWay()
+  if (!isMine) return await refuse()
   const others = (await generationsIn(look)).filter((generation) => generation !== mine)
   const isAlone = others.every((generation) => known.includes(generation))
-  await forget(look, isAlone ? others : [mine])
-  if (!isAlone) await giveWay()
+  await removeClaims(look, isAlone ? others : [mine])
+  if (!isAlone) await refuse()
 }
 
 /** Removes claims that count no longer. What stays is swept when it is spent. */
-async function forget(look: Look, generations: readonly number[]): Promise<void> {
+async function removeClaims(look: KeyLookup, generations: readonly number[]): Promise<void> {
   const { artifacts, clock, log } = look.ports
   try {
     for (const generation of generations)
@@ -200,19 +204,19 @@ async function forget(look: Look, generations: readonly number[]): Promise<void>
   }
 }
 
-async function generationsIn({ ports, folder }: Look): Promise<readonly number[]> {
+async function generationsIn({ ports, folder }: KeyLookup): Promise<readonly number[]> {
   const { artifacts, clock, settings } = ports
   const listed = artifacts.list(settings.serviceBucket, folder, clock.timeout(PORT_CALL_MS_MAX))
   return await Array.fromAsync(listed, ({ key }) => Number(key.slice(folder.length)))
 }
 
-async function readClaim(look: Look, generation: number): Promise<IdempotencyClaim | undefined> {
+async function readClaim(look: KeyLookup, generation: number): Promise<IdempotencyClaim | undefined> {
   const { artifacts, clock } = look.ports
   const bytes = await artifacts.get(addressOf(look, generation), clock.timeout(PORT_CALL_MS_MAX))
   return bytes && decodeClaim(bytes)
 }
 
-function addressOf({ ports, folder }: Look, generation: number): { bucket: string; key: string } {
+function addressOf({ ports, folder }: KeyLookup, generation: number): { bucket: string; key: string } {
   return { bucket: ports.settings.serviceBucket, key: `${folder}${generation}` }
 }
 

@@ -40,9 +40,9 @@ async function statusesOf(api: Api, body: object, count: number): Promise<readon
 const unreachable = () => Promise.reject(new Unavailable('no answer'))
 
 describe('an answer to POST /render', () => {
-  const answerAs = async (api: Api, reply: Parameters<Api['ports']['replies']['answer']>[1]) => {
+  const answerAs = async (api: Api, reply: Parameters<Api['ports']['replies']['reply']>[1]) => {
     const answer = api.post(SYNC)
-    await api.ports.replies.answer((await queued(api, 'sync')).id, reply, NEVER)
+    await api.ports.replies.reply((await queued(api, 'sync')).id, reply, NEVER)
     return await answer
   }
 
@@ -172,7 +172,7 @@ describe('a rate', () => {
     expect((await api.post(ASYNC)).statusCode).toBe(429)
     expect((await api.post(ASYNC, TEST)).statusCode).toBe(202)
     const sync = api.post(SYNC)
-    await api.ports.replies.answer((await queued(api, 'sync')).id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply((await queued(api, 'sync')).id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
     expect((await sync).statusCode).toBe(200)
     expect((await api.post({ ...SYNC, engine: 'html' })).json().error.code).toBe('HTML_RATE_LIMIT_EXCEEDED')
   })

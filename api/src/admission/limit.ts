@@ -19,7 +19,7 @@ export function countedLimiter({ limiter, meter }: Pick<ApiPorts, 'limiter' | 'm
   return {
     reserve: (request, signal) => counted(limiter.reserve(request, signal)),
     confirm: (record, signal) => counted(limiter.confirm(record, signal)),
-    settle: (manifest, signal) => counted(limiter.settle(manifest, signal)),
+    complete: (manifest, signal) => counted(limiter.complete(manifest, signal)),
     usage: (account, period, signal) => counted(limiter.usage(account, period, signal)),
   }
 }
@@ -34,13 +34,13 @@ export async function reserve(record: RenderRecord, caller: Caller, ports: ApiPo
 }
 
 /** The lane a render was given. Throws `RATE_LIMITED`, `HTML_RATE_LIMIT_EXCEEDED` or `PAYMENT_REQUIRED` where it was refused. */
-export function laneOf(decision: Decision): Lane {
+export function requireAdmitted(decision: Decision): Lane {
   if (decision.kind === 'admitted') return decision.lane
   switch (decision.reason) {
     case 'rate':
-      throw tooMany('RATE_LIMITED', 'Too many requests', decision)
+      throw rateLimited('RATE_LIMITED', 'Too many requests', decision)
     case 'html_rate':
-      throw tooMany('HTML_RATE_LIMIT_EXCEEDED', 'Too many html renders', decision)
+      throw rateLimited('HTML_RATE_LIMIT_EXCEEDED', 'Too many html renders', decision)
     case 'quota': {
       const { limit, usage } = decision
       const used = `${usage.charged} are used and ${usage.reserved} reserved`
@@ -51,7 +51,7 @@ export function laneOf(decision: Decision): Lane {
 
 type RateRefusal = Exclude<Extract<Decision, { kind: 'refused' }>, { reason: 'quota' }>
 
-function tooMany(
+function rateLimited(
   code: 'RATE_LIMITED' | 'HTML_RATE_LIMIT_EXCEEDED',
   what: string,
   { rate, retryAfterMs }: RateRefusal,

@@ -1,10 +1,9 @@
 /** Last station: into the queue, or into nothing. From here on a render exists, and every way out says what became of it. */
-
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
 import { PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { encodeManifest, expiryOf, type Manifest, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
 import type { ApiPorts } from '../ports.ts'
-import { logMissed, unavailable } from '../problem.ts'
+import { logTolerated, unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
 import { manifestAddress, readManifest } from './manifest.ts'
 
@@ -29,7 +28,7 @@ export async function enqueue({ record, input }: Admission, ports: ApiPorts): Pr
   }
   await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))
   meter.accepted(record)
-  log.debug(namesOf(record), 'render queued')
+  log.debug(logFieldsOf(record), 'render queued')
   // Nobody waits for it: whoever claims the render confirms it again, and until then the reservation stands by itself.
   void confirm(record, ports)
 }
@@ -38,7 +37,7 @@ async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts):
   try {
     await limiter.confirm(record, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    logMissed(log, { ...namesOf(record), err }, 'reservation not confirmed')
+    logTolerated(log, { ...logFieldsOf(record), err }, 'reservation not confirmed')
   }
 }
 
@@ -49,22 +48,22 @@ async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts):
  */
 export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Manifest | undefined> {
   const { artifacts, ledger, limiter, clock, log, settings } = ports
-  const manifest = abandoned(record, ports)
+  const manifest = canceledManifest(record, ports)
   try {
     const address = manifestAddress(record.id, settings.serviceBucket)
     const creating = artifacts.create(address, encodeManifest(manifest), clock.timeout(PORT_CALL_MS_MAX))
-    const [isOurs] = await Promise.all([creating, noteExpiry(record, ports)])
+    const [isOurs] = await Promise.all([creating, recordExpiry(record, ports)])
     if (!isOurs) return await readManifest(record.id, ports)
   } catch (err) {
-    log.error({ ...namesOf(record), err }, 'render not abandoned')
+    log.error({ ...logFieldsOf(record), err }, 'render not abandoned')
     return undefined
   }
   const signal = clock.timeout(PORT_CALL_MS_MAX)
-  const settled = await Promise.allSettled([ledger.settle(manifest, signal), limiter.settle(manifest, signal)])
-  for (const each of settled) {
+  const results = await Promise.allSettled([ledger.complete(manifest, signal), limiter.complete(manifest, signal)])
+  for (const each of results) {
     // The manifest is there, which is what counts: whoever finds it settles it again.
     if (each.status === 'rejected')
-      logMissed(log, { ...namesOf(record), err: each.reason }, 'abandoned render not settled')
+      logTolerated(log, { ...logFieldsOf(record), err: each.reason }, 'abandoned render not settled')
   }
   return undefined
 }
@@ -73,31 +72,31 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
  * Writes down when what is stored of a render is to be removed: nothing else tells, as no event comes of it. Should a renderer end it
  * after all, it is kept no shorter for that. Never throws: what is not removed is small.
  */
-async function noteExpiry(record: RenderRecord, { artifacts, clock, log, settings }: ApiPorts): Promise<void> {
+async function recordExpiry(record: RenderRecord, { artifacts, clock, log, settings }: ApiPorts): Promise<void> {
   const day = dayOf(expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
   const { key, bytes } = expiryObjectOf(day, [{ id: record.id, storage: record.storage }])
   try {
     await artifacts.put({ bucket: settings.serviceBucket, key }, bytes, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    log.warn({ ...namesOf(record), err }, 'expiry not written down')
+    log.warn({ ...logFieldsOf(record), err }, 'expiry not written down')
   }
 }
 
 /** Gives back the reservation of a render that never went to the queue. Never throws: what is not given back lapses. */
-export async function release(record: RenderRecord, ports: ApiPorts): Promise<void> {
+export async function releaseReservation(record: RenderRecord, ports: ApiPorts): Promise<void> {
   const { limiter, clock, log } = ports
   try {
-    await limiter.settle(abandoned(record, ports), clock.timeout(PORT_CALL_MS_MAX))
+    await limiter.complete(canceledManifest(record, ports), clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    logMissed(log, { ...namesOf(record), err }, 'reservation not given back')
+    logTolerated(log, { ...logFieldsOf(record), err }, 'reservation not given back')
   }
 }
 
-function abandoned(record: RenderRecord, { clock }: ApiPorts): Manifest {
+function canceledManifest(record: RenderRecord, { clock }: ApiPorts): Manifest {
   const error = { code: 'canceled', message: 'the request was refused before a renderer began' } as const
   return manifestOf(record, 0, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
 }
 
-function namesOf({ tenant, id, requestId }: RenderRecord): object {
+function logFieldsOf({ tenant, id, requestId }: RenderRecord): object {
   return { tenant, render: id, requestId }
 }

@@ -5,7 +5,7 @@ import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseBody, readBody } from './body.ts'
-import { openBodyRoom } from './body-room.ts'
+import { openBodyBudget } from './body-budget.ts'
 
 function refusalOf(body: string | Uint8Array): ServiceError {
   try {
@@ -117,7 +117,7 @@ describe('readBody', () => {
       Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
         headers,
       }) as unknown as IncomingMessage,
-      [openBodyRoom().share('key')],
+      [openBodyBudget().open('key')],
     )
     return Buffer.from(bytes).toString()
   }
@@ -171,7 +171,7 @@ describe('readBody', () => {
 
   test('refuses a body that breaks off', async () => {
     const request = new Readable({ read() {} })
-    const share = openBodyRoom().share('key')
+    const share = openBodyBudget().open('key')
     const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, [share])
     request.push('{')
     request.destroy()

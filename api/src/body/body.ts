@@ -29,10 +29,10 @@ export function parseBody(bytes: Uint8Array): Json {
     )
   }
   const value = parseJson(decodeUtf8(bytes))
-  const trap = findTrap(value)
-  if (trap !== undefined) {
-    throw new ServiceError('INVALID_PAYLOAD', `The body cannot be taken: ${trap.path} ${trap.message}.`, {
-      details: [trap],
+  const unsafe = findUnsafeValue(value)
+  if (unsafe !== undefined) {
+    throw new ServiceError('INVALID_PAYLOAD', `The body cannot be taken: ${unsafe.path} ${unsafe.message}.`, {
+      details: [unsafe],
     })
   }
   return value
@@ -42,7 +42,7 @@ async function readBytes(request: IncomingMessage, accounts: readonly BodyAccoun
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > BODY_BYTES_MAX) throw tooLarge(`it is ${declared} bytes long`)
   const take = (bytes: number, pieces: number) => {
-    for (const account of accounts) account.take(bytes, pieces)
+    for (const account of accounts) account.charge(bytes, pieces)
   }
   take(declared, 0)
   const body = growingBytes(declared)
@@ -153,39 +153,39 @@ function parseJson(text: string): Json {
   }
 }
 
-interface Trap {
+interface UnsafeValue {
   readonly path: string
   readonly message: string
 }
 
-interface Place {
+interface NodePath {
   readonly node: readonly Json[] | JsonObject
   readonly name: string | number
-  readonly parent: Place | undefined
+  readonly parent: NodePath | undefined
 }
 
 /**
  * A value that parses and must not be handed on: a key that would change a prototype where it is copied, or a number that JSON
  * cannot spell again. Only arrays and objects are put aside, so that ten million digits cost no ten million places.
  */
-function findTrap(root: Json): Trap | undefined {
-  const rest: Place[] = []
-  const isTrap = (node: Json | undefined, name: string | number, parent: Place | undefined): boolean => {
+function findUnsafeValue(root: Json): UnsafeValue | undefined {
+  const rest: NodePath[] = []
+  const isUnsafe = (node: Json | undefined, name: string | number, parent: NodePath | undefined): boolean => {
     if (typeof node === 'object' && node !== null) rest.push({ node, name, parent })
     return typeof node === 'number' && !Number.isFinite(node)
   }
-  if (isTrap(root, '', undefined)) return { path: '', message: OUT_OF_RANGE }
-  for (let place = rest.pop(); place !== undefined; place = rest.pop()) {
-    const { node } = place
+  if (isUnsafe(root, '', undefined)) return { path: '', message: OUT_OF_RANGE }
+  for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
+    const { node } = path
     if (isArray(node)) {
       for (let at = 0; at < node.length; at++) {
-        if (isTrap(node[at], at, place)) return { path: pointer(place, at), message: OUT_OF_RANGE }
+        if (isUnsafe(node[at], at, path)) return { path: pointer(path, at), message: OUT_OF_RANGE }
       }
       continue
     }
     for (const name of Object.keys(node)) {
-      if (name === '__proto__') return { path: pointer(place, name), message: 'is not an allowed name' }
-      if (isTrap(node[name], name, place)) return { path: pointer(place, name), message: OUT_OF_RANGE }
+      if (name === '__proto__') return { path: pointer(path, name), message: 'is not an allowed name' }
+      if (isUnsafe(node[name], name, path)) return { path: pointer(path, name), message: OUT_OF_RANGE }
     }
   }
   return undefined
@@ -200,9 +200,9 @@ function isArray(node: readonly Json[] | JsonObject): node is readonly Json[] {
 }
 
 /** The JSON pointer (RFC 6901) of a value in a node; long names are cut. */
-function pointer(parent: Place, last: string | number): string {
+function pointer(parent: NodePath, last: string | number): string {
   const names = [last]
-  for (let place = parent; place.parent !== undefined; place = place.parent) names.push(place.name)
+  for (let path = parent; path.parent !== undefined; path = path.parent) names.push(path.name)
   const parts = names.map((name) => `${name}`.slice(0, NAME_CHARS_MAX).replaceAll('~', '~0').replaceAll('/', '~1'))
   return `/${parts.toReversed().join('/')}`
 }

@@ -4,7 +4,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { decodeExpiry } from '@platen/contract/expiry.ts'
-import { INLINE_DATA_BYTES_MAX, SYNC_ANSWER_MARGIN_MS, SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
+import { INLINE_DATA_BYTES_MAX, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -91,7 +91,7 @@ describe('POST /render in async mode', () => {
     const answer = api.post({ ...SYNC, ...fields })
     const { id, mode } = await queued(api, lane)
     expect(mode).toBe(lane)
-    await api.ports.replies.answer(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
     await answer
   })
 
@@ -128,7 +128,10 @@ describe('POST /render in async mode', () => {
 
   test('accepts although the ledger is away', async () => {
     const clock = manualClock(NOON)
-    const ledger = { ...memoryRenderLedger(clock), open: () => Promise.reject(new Unavailable('connection refused')) }
+    const ledger = {
+      ...memoryRenderLedger(clock),
+      markQueued: () => Promise.reject(new Unavailable('connection refused')),
+    }
     const api = anApi({ ports: { ledger } })
     expect((await api.post(ASYNC)).statusCode).toBe(202)
     // Whoever watches the store tells of it once; a line for each request would tell nothing more.
@@ -195,8 +198,8 @@ describe('POST /render in sync mode', () => {
   async function rendered(api: Api, body: object, reply: Reply) {
     const answer = api.post(body)
     const { id } = await queued(api, 'sync')
-    api.ports.replies.announce(id)
-    await api.ports.replies.answer(id, reply, NEVER)
+    api.ports.replies.notifyStarted(id)
+    await api.ports.replies.reply(id, reply, NEVER)
     return { id, answer: await answer }
   }
 
@@ -229,7 +232,7 @@ describe('POST /render in sync mode', () => {
     const api = anApi({ settings: { brand: 'acmepdf' }, key: { hash } })
     const answer = api.post(SYNC, { authorization: `Bearer ${key}` })
     const { id } = await queued(api, 'sync')
-    await api.ports.replies.answer(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
     expect((await answer).headers['x-acmepdf-render-id']).toBe(id)
     expect((await api.post(ASYNC)).statusCode).toBe(401)
   })
@@ -246,20 +249,20 @@ describe('POST /render in sync mode', () => {
     const api = anApi()
     const answer = api.post(SYNC)
     const record = await queued(api, 'sync')
-    await api.clock.advance(SYNC_TAKE_MS_MAX)
+    await api.clock.advance(SYNC_START_MS_MAX)
     expect((await answer).json().error.code).toBe('RENDER_UNAVAILABLE')
     expect((await answer).headers['retry-after']).toBe('2')
     expect(await manifestIn(api, record)).toMatchObject({ attempt: 0, outcome: { error: { code: 'canceled' } } })
-    expect(api.ports.replies.departure(record.id, NEVER).aborted).toBe(true)
+    expect(api.ports.replies.callerGone(record.id, NEVER).aborted).toBe(true)
   })
 
   test('waits for a renderer that has begun as long as the render may take', async () => {
     const api = anApi()
     const answer = api.post(SYNC)
     const { id, deadlineMs } = await queued(api, 'sync')
-    api.ports.replies.announce(id)
-    await api.clock.advance(deadlineMs + SYNC_ANSWER_MARGIN_MS - 1)
-    await api.ports.replies.answer(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    api.ports.replies.notifyStarted(id)
+    await api.clock.advance(deadlineMs + SYNC_REPLY_MARGIN_MS - 1)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
     expect((await answer).statusCode).toBe(200)
   })
 
@@ -268,9 +271,9 @@ describe('POST /render in sync mode', () => {
     const api = anApi()
     const answer = api.post(SYNC)
     const record = await queued(api, 'sync')
-    api.ports.replies.announce(record.id)
+    api.ports.replies.notifyStarted(record.id)
     await settle(record, api)
-    await api.clock.advance(SYNC_TAKE_MS_MAX + record.deadlineMs + SYNC_ANSWER_MARGIN_MS)
+    await api.clock.advance(SYNC_START_MS_MAX + record.deadlineMs + SYNC_REPLY_MARGIN_MS)
     return { api, record, answer: await answer }
   }
 

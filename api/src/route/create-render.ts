@@ -5,23 +5,23 @@ import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, POLL_RETRY_AFTER_S, PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
-import { type Accepted, acceptedSchema } from '@platen/contract/schema/answer.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
+import { type Accepted, acceptedSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Admission, admit } from '../admission/admit.ts'
 import { type Caller, callerOf } from '../admission/authenticate.ts'
-import { renderNow, replyOf } from '../admission/await-reply.ts'
-import { duplicateCheck, type Earlier, type KeyedAttempt } from '../admission/deduplicate.ts'
-import { laneOf, rateHeaders, reserve } from '../admission/limit.ts'
+import { duplicateCheck, type EarlierRequest, type KeyedAttempt } from '../admission/deduplicate.ts'
+import { rateHeaders, requireAdmitted, reserve } from '../admission/limit.ts'
+import { renderSync, replyOf } from '../admission/render-sync.ts'
 import { modeOf } from '../admission/request.ts'
 import { enqueue, submit } from '../admission/submit.ts'
 import { type AnswerRoom, openAnswerRoom } from '../body/answer-room.ts'
 import { readBody } from '../body/body.ts'
-import { openBodyRoom } from '../body/body-room.ts'
+import { openBodyBudget } from '../body/body-budget.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
-import { isRefusal, logMissed, unavailable } from '../problem.ts'
+import { isRefusal, logTolerated, unavailable } from '../problem.ts'
 import { type Throttle, Throttled } from '../traffic/throttle.ts'
 
 /** What is needed to answer a request whatever comes of it. */
@@ -33,13 +33,13 @@ interface Exchange {
   readonly request: Pick<FastifyRequest, 'render'>
   readonly reply: FastifyReply
   /** Aborts when nobody waits for the answer any more. */
-  readonly departure: AbortSignal
+  readonly callerGone: AbortSignal
 }
 
 export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
-  const room = openBodyRoom()
+  const budget = openBodyBudget()
   const answers = openAnswerRoom()
-  const attempt = duplicateCheck(ports)
+  const checkDuplicate = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 
   app.post<{ Body: ParsedRequest; Headers: { 'idempotency-key'?: string } }>(
@@ -49,12 +49,12 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
       preParsing: async (request, reply) => {
         const { key, tenant } = callerOf(request)
         const account = throttle.render(key.hash)
-        const share = room.share(key.hash)
+        const reservation = budget.open(key.hash)
         // Answered or left: what was sent is held until then.
-        for (const end of ['finish', 'close']) reply.raw.once(end, () => share[Symbol.dispose]())
-        const bytes = await readBody(request.raw, [account, share])
+        for (const end of ['finish', 'close']) reply.raw.once(end, () => reservation[Symbol.dispose]())
+        const bytes = await readBody(request.raw, [account, reservation])
         const hasFingerprint = request.headers['idempotency-key'] !== undefined
-        request.body = await ports.checks.parse(tenant.id, { bytes, hasFingerprint }, departureOf(reply))
+        request.body = await ports.checks.parse(tenant.id, { bytes, hasFingerprint }, callerGoneSignal(reply))
       },
       onError: async (request, _reply, error) => {
         if (isRefusal(error) && !(error instanceof Throttled)) throttle.chargeRefusal(callerOf(request).key.hash)
@@ -63,53 +63,53 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
     async (request, reply) => {
       const { body, id: requestId } = request
       const caller = callerOf(request)
-      const departure = departureOf(reply)
-      const exchange = { ports, headers, answers, caller, request, reply, departure }
+      const callerGone = callerGoneSignal(reply)
+      const exchange = { ports, headers, answers, caller, request, reply, callerGone }
       if (modeOf(body) === 'sync') answers.require(caller.tenant.id)
-      const admission = await admit({ caller, body, requestId, signal: departure }, ports)
+      const admission = await admit({ caller, body, requestId, signal: callerGone }, ports)
       const key = request.headers['idempotency-key']
-      if (key === undefined || body.fingerprint === undefined) return await begin(admission, exchange)
-      using keyed = attempt({ key, caller, admission, fingerprint: body.fingerprint })
+      if (key === undefined || body.fingerprint === undefined) return await reserveAndRun(admission, exchange)
+      using keyed = checkDuplicate({ key, caller, admission, fingerprint: body.fingerprint })
       const earlier = await keyed.find()
       if (earlier !== undefined) {
         throttle.chargeRefusal(caller.key.hash)
         return await replay(earlier, admission, exchange)
       }
-      return await begin(admission, exchange, keyed)
+      return await reserveAndRun(admission, exchange, keyed)
     },
   )
 }
 
 /** The rest of admission for a request that is nobody's duplicate: limiter, claim, queue. */
-async function begin(admission: Admission, exchange: Exchange, keyed?: KeyedAttempt): Promise<FastifyReply> {
+async function reserveAndRun(admission: Admission, exchange: Exchange, keyed?: KeyedAttempt): Promise<FastifyReply> {
   const { ports, caller, reply } = exchange
   const decision = await reserve(admission.record, caller, ports)
   // On every answer from here on, whatever it is.
   reply.headers(rateHeaders(decision.rate))
-  const record = { ...admission.record, lane: laneOf(decision) }
+  const record = { ...admission.record, lane: requireAdmitted(decision) }
   await keyed?.claim(record)
-  return await run({ ...admission, record }, exchange)
+  return await submitAndAnswer({ ...admission, record }, exchange)
 }
 
 /** Queues an admitted render and answers it as its mode wants. */
-async function run(admission: Admission, exchange: Exchange): Promise<FastifyReply> {
-  const { ports, request, departure } = exchange
+async function submitAndAnswer(admission: Admission, exchange: Exchange): Promise<FastifyReply> {
+  const { ports, request, callerGone } = exchange
   const { record } = admission
   request.render = record.id
-  if (record.mode === 'sync') return sendReply(await renderNow(admission, ports, departure), record, exchange)
+  if (record.mode === 'sync') return sendReply(await renderSync(admission, ports, callerGone), record, exchange)
   await submit(admission, ports)
-  await showAsQueued(record, ports)
+  await markQueued(record, ports)
   return sendAccepted(record, exchange)
 }
 
 /** Answers as the first request with this key was answered, or would have been. */
-async function replay(earlier: Earlier, admission: Admission, exchange: Exchange): Promise<FastifyReply> {
+async function replay(earlier: EarlierRequest, admission: Admission, exchange: Exchange): Promise<FastifyReply> {
   const { ports, request, reply } = exchange
   const { record } = earlier
   request.render = record.id
   if (earlier.kind === 'interrupted') {
     await enqueue({ ...admission, record: earlier.record }, ports)
-    await showAsQueued(earlier.record, ports)
+    await markQueued(earlier.record, ports)
   }
   const answer = earlier.kind === 'ended' ? await replyOf(earlier.manifest, ports) : undefined
   reply.header('idempotent-replayed', 'true')
@@ -123,12 +123,12 @@ function sendAccepted({ id }: Pick<RenderRecord, 'id'>, { reply }: Exchange): Fa
 }
 
 /** The queue has it, so it is accepted; that it can be seen at once is a courtesy. */
-async function showAsQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts): Promise<void> {
+async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts): Promise<void> {
   try {
-    await ledger.open(record, clock.timeout(PORT_CALL_MS_MAX))
+    await ledger.markQueued(record, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
     const { tenant, id: render, requestId } = record
-    logMissed(log, { tenant, render, requestId, err }, 'render not shown as queued')
+    logTolerated(log, { tenant, render, requestId, err }, 'render not shown as queued')
   }
 }
 
@@ -168,7 +168,7 @@ function sendReply(
 }
 
 /** Aborts when the connection closes before the answer was written. Not `request.signal`, which aborts when the body has been read. */
-function departureOf(reply: FastifyReply): AbortSignal {
+function callerGoneSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
   const onClose = () => {
     // Nobody reads what is answered.

@@ -1,7 +1,7 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
-import type { DeliveryLog, DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
+import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { mintRenderId } from '@platen/contract/render-id.ts'
 import { WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
@@ -35,7 +35,7 @@ async function due(): Promise<DueDelivery> {
   throw new Error('the log ended')
 }
 
-async function attempted(attempt: Attempt, next?: Next): Promise<void> {
+async function attempted(attempt: Attempt, next?: NextStatus): Promise<void> {
   await (await due()).record(attempt, next)
 }
 

@@ -37,11 +37,11 @@ describe('GET /render/:id', () => {
     const record = accepted(api)
     const path = `/api/v1/render/${record.id}`
     const known = { render_id: record.id, template: 'invoice', created_at: '2026-11-21T12:00:00.000Z' }
-    await api.ports.ledger.open(record, NEVER)
+    await api.ports.ledger.markQueued(record, NEVER)
     expect((await api.get(path)).json()).toEqual({ ...known, status: 'queued' })
     await api.ports.ledger.claim(record, { owner: 'renderer', leaseMs: 1000 }, NEVER)
     expect((await api.get(path)).json()).toEqual({ ...known, status: 'running' })
-    await api.ports.ledger.settle(aManifest({ record, outcome: aFailure() }), NEVER)
+    await api.ports.ledger.complete(aManifest({ record, outcome: aFailure() }), NEVER)
     expect((await api.get(path)).json()).toEqual({
       ...known,
       status: 'failed',
@@ -54,7 +54,7 @@ describe('GET /render/:id', () => {
     const api = anApi()
     const record = accepted(api, { options: { filename: 'offer.pdf' } })
     await finish(api, record)
-    await api.ports.ledger.settle(aManifest({ record }), NEVER)
+    await api.ports.ledger.complete(aManifest({ record }), NEVER)
     const answer = (await api.get(`/api/v1/render/${record.id}`)).json()
     expect(answer).toMatchObject({
       status: 'succeeded',
@@ -131,7 +131,7 @@ describe('GET /render/:id', () => {
   test('answers 500 when the manifest is damaged, and tells the log which it was', async () => {
     const api = anApi()
     const record = accepted(api)
-    await api.ports.ledger.settle(aManifest({ record }), NEVER)
+    await api.ports.ledger.complete(aManifest({ record }), NEVER)
     const half = encodeManifest(aManifest({ record })).subarray(0, 100)
     await api.ports.artifacts.put({ bucket: 'platen', key: manifestKey(record.id) }, half, NEVER)
     const answer = await api.get(`/api/v1/render/${record.id}`)
@@ -163,7 +163,7 @@ describe('GET /render/:id', () => {
     const api = anApi()
     const record = accepted(api, { retentionDays: 1 })
     await finish(api, record, aFailure())
-    await api.ports.ledger.settle(aManifest({ record, outcome: aFailure() }), NEVER)
+    await api.ports.ledger.complete(aManifest({ record, outcome: aFailure() }), NEVER)
     await api.clock.advance(ageMs)
     expect(codeOf(await api.get(`/api/v1/render/${record.id}`))).toBe(answer)
   })
@@ -196,7 +196,7 @@ describe('GET /render/:id', () => {
   test('has no URL for a render that is just being removed, its manifest first', async () => {
     const api = anApi()
     const record = accepted(api)
-    await api.ports.ledger.settle(aManifest({ record }), NEVER)
+    await api.ports.ledger.complete(aManifest({ record }), NEVER)
     await api.clock.advance(31 * DAY_MS)
     expect(codeOf(await api.get(`/api/v1/render/${record.id}`))).toBe('RENDER_EXPIRED')
   })

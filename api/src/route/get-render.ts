@@ -9,13 +9,13 @@ import { fileNameOf } from '@platen/contract/file-name.ts'
 import { PDF_URL_MS, PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { expiryOf, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
-import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/answer.ts'
+import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf, scopeOf } from '../admission/authenticate.ts'
 import { readManifest } from '../admission/manifest.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
-import { isUnavailable, logMissed } from '../problem.ts'
+import { isUnavailable, logTolerated } from '../problem.ts'
 
 export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
   app.get<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
@@ -39,7 +39,7 @@ async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   const isEnough = view !== undefined && view.state.status !== 'succeeded' && view.mayHaveEnded !== true
   if (isEnough && mayWait) return recordOf(view)
   const manifest = await readManifest(id, ports)
-  if (manifest !== undefined && !isPast(manifest, ports)) return await recordOfManifest(manifest, ports)
+  if (manifest !== undefined && !isExpired(manifest, ports)) return await recordOfManifest(manifest, ports)
   if (mayWait && view?.mayHaveEnded === true) return recordOf(view)
   if (mayWait) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
   throw new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
@@ -51,13 +51,13 @@ async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Pro
     return await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
     if (!isUnavailable(err)) throw err
-    logMissed(log, { render: id, err }, 'render not looked up in the ledger')
+    logTolerated(log, { render: id, err }, 'render not looked up in the ledger')
     return undefined
   }
 }
 
 /** Are the days over that it was to be kept? */
-function isPast({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
+function isExpired({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
   return expiryOf(render, outcome.finishedAt) <= clock.now()
 }
 

@@ -1,7 +1,7 @@
 /** GET /render/:id/deliveries: what became of the event of a render, attempt by attempt. */
 import type { Attempt, DeliveryRecord } from '@platen/contract/delivery.ts'
 import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
-import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/answer.ts'
+import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
@@ -11,7 +11,7 @@ export function listDeliveriesRoute(app: FastifyInstance, ports: ApiPorts): void
   const { deliveries, clock } = ports
   app.get<{ Params: { id: string } }>('/render/:id/deliveries', { schema: description() }, async (request, reply) => {
     const id = renderOf(request, request.params.id, ports)
-    const records = await deliveries.ofRender(id, clock.timeout(PORT_CALL_MS_MAX))
+    const records = await deliveries.listByRender(id, clock.timeout(PORT_CALL_MS_MAX))
     const body: DeliveryList = { deliveries: records.map(entryOf) }
     return await reply.send(body)
   })

@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PORT_CALL_MS_MAX, UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
-import { type Redelivery, redeliverySchema } from '@platen/contract/schema/answer.ts'
+import { type Redelivery, redeliverySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 import { callerOf } from '../admission/authenticate.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'

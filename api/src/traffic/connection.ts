@@ -116,7 +116,7 @@ export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<Conn
  * the rest of the body has been read and thrown away. To the client the answer is complete by its Content-Length; for us the
  * connection lives until then, so that the answer is not lost to a reset. Any other payload is given back as it is.
  */
-export function lingering(
+export function discardingRest(
   request: FastifyRequest,
   reply: FastifyReply,
   context: { payload: unknown; clock: Clock },

@@ -125,12 +125,12 @@ test('pieces of a body count as much as the work they make', () => {
     { monotonic: () => 0 },
   )
   const account = throttle.render(LIVE_KEY as KeyHash)
-  account.take(0, 0)
-  for (let pieces = 1; pieces <= 100; pieces++) account.take(pieces, pieces)
-  expect(() => account.take(101, 101)).toThrow(Throttled)
+  account.charge(0, 0)
+  for (let pieces = 1; pieces <= 100; pieces++) account.charge(pieces, pieces)
+  expect(() => account.charge(101, 101)).toThrow(Throttled)
   const other = throttle.render(TEST_KEY as KeyHash)
-  other.take(100 * BODY_PIECE_BYTES_MIN, 3)
-  expect(() => throttle.render(TEST_KEY as KeyHash).take(1, 1)).toThrow(Throttled)
+  other.charge(100 * BODY_PIECE_BYTES_MIN, 3)
+  expect(() => throttle.render(TEST_KEY as KeyHash).charge(1, 1)).toThrow(Throttled)
 })
 
 describe('token buckets', () => {

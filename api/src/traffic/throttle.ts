@@ -46,7 +46,7 @@ export interface Throttle {
 /** What is told how much of a body there is. */
 export interface BodyAccount {
   /** There are so many bytes in all, or will be, in so many pieces. Throws the refusal where that is too much. */
-  readonly take: (bytes: number, pieces: number) => void
+  readonly charge: (bytes: number, pieces: number) => void
 }
 
 export function openThrottle(limits: TrafficLimits, clock: Pick<Clock, 'monotonic'>): Throttle {
@@ -69,7 +69,7 @@ export function openThrottle(limits: TrafficLimits, clock: Pick<Clock, 'monotoni
       require(refusals, [key, 1], message)
       let charged = 0
       return {
-        take(length, pieces) {
+        charge(length, pieces) {
           const more = Math.max(length, pieces * BODY_PIECE_BYTES_MIN) - charged
           if (more <= 0) return
           require(bytes, [key, more], `Too much is sent: ${limits.keyBytes} bytes a minute of one key are allowed`)

@@ -44,7 +44,7 @@ export async function openTarget(
     ...settings,
     publisher,
     artifacts,
-    serviceBucket: s3.home.bucket,
+    serviceBucket: s3.namespace.bucket,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -15,7 +15,7 @@ export interface DeliveryLog {
   /** Undefined for an id that is not known, or no longer. */
   find(id: string, signal: AbortSignal): Promise<DeliveryRecord | undefined>
   /** The deliveries of one render, the oldest first. */
-  ofRender(render: RenderId, signal: AbortSignal): Promise<readonly DeliveryRecord[]>
+  listByRender(render: RenderId, signal: AbortSignal): Promise<readonly DeliveryRecord[]>
   /**
    * Asks for one more attempt, at once, beside those that are scheduled. False when `WEBHOOK_REDELIVERIES_MAX` are already asked for
    * and not yet made, or the id is not known. Resolves when durable.
@@ -37,7 +37,7 @@ export interface DueDelivery {
   readonly isRedelivery: boolean
   readonly dueAt: Instant
   /** Records an attempt, and what follows from it; without `next` the delivery stays as it was. Resolves when durable. */
-  record(attempt: Attempt, next?: Next): Promise<void>
+  record(attempt: Attempt, next?: NextStatus): Promise<void>
   /** Puts it off by so many milliseconds, without an attempt. Resolves when durable. */
   defer(waitMs: number, reason?: string): Promise<void>
 }
@@ -46,6 +46,6 @@ export interface DueDelivery {
  * What follows from an attempt: for one that is to be made again, milliseconds from the call that records it, as a moment would be
  * another one for a clock that was set meanwhile. `reason` is for people.
  */
-export type Next =
+export type NextStatus =
   | { readonly status: 'scheduled'; readonly waitMs: number }
   | { readonly status: Exclude<DeliveryStatus, 'scheduled'>; readonly reason?: string }

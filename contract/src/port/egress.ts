@@ -1,7 +1,7 @@
 /** The one way out: files that templates show, from the hosts they list. */
 
 /** What a host gave. */
-export interface Fetched {
+export interface FetchedFile {
   readonly bytes: Uint8Array
   /** The media type it said, in small letters and without parameters; '' where it said none. */
   readonly type: string
@@ -21,5 +21,5 @@ export interface Egress {
    * reason and closes the connection. Throws `ServiceError` with `asset_unavailable` for everything else that goes wrong; its
    * message names the host and what it did, and no path and no query.
    */
-  get(url: string, allowedHosts: readonly string[], signal: AbortSignal): Promise<Fetched>
+  get(url: string, allowedHosts: readonly string[], signal: AbortSignal): Promise<FetchedFile>
 }

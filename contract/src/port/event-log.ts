@@ -9,10 +9,10 @@ export interface EventLog {
    * ends). Delivery is at least once: what was given out and not done is given again to the next `follow` of the same reader.
    * At least `EXPIRY_RENDERS_MAX` events are given out before any of them is done; a log may wait then.
    */
-  follow(reader: string, signal: AbortSignal): AsyncIterable<EventDelivery>
+  follow(reader: string, signal: AbortSignal): AsyncIterable<ReceivedEvent>
 }
 
-export interface EventDelivery {
+export interface ReceivedEvent {
   readonly event: RenderEvent
   /** This reader is through with this event and all before it. Resolves when durable. */
   done(): Promise<void>
@@ -26,20 +26,20 @@ export interface ReplayableLog {
    * `again`. Within `REPLAY_IDLE_MS` every partition comes by, be it without an event, so that its reader may look after what it keeps.
    * What cannot be read is passed over: it is for those who `follow` to bury.
    */
-  replay(reader: string, begin: ReplayBegin, signal: AbortSignal): AsyncIterable<readonly EventSpan[]>
+  replay(reader: string, begin: ReplayStart, signal: AbortSignal): AsyncIterable<readonly EventBatch[]>
 }
 
 /**
  * Resolves to the offset of the event to begin with, from `first` on. Asked without an `end`, it may name one the log does not have;
  * then it is asked again, with the offset after the last event there is.
  */
-export type ReplayBegin = (
+export type ReplayStart = (
   partition: number,
   range: { readonly first: number; readonly end?: number },
 ) => Promise<number>
 
 /** What follows each other in one partition. */
-export interface EventSpan {
+export interface EventBatch {
   readonly partition: number
   /** The offset at which it begins, and that of what comes after it. */
   readonly from: number
@@ -49,5 +49,5 @@ export interface EventSpan {
   /** The reader is through with it. Not what it goes by when it begins again, but what the log's own tools show. */
   done(): void
   /** The partition begins again where `begin` then says; what was read of it ahead is forgotten. */
-  again(): void
+  rewind(): void
 }

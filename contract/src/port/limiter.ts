@@ -27,7 +27,7 @@ export interface Limiter {
    * durably where the render is durable; those of one that failed are free again. A render that the API abandoned gives back
    * its place in the rate buckets too.
    */
-  settle(manifest: Manifest, signal: AbortSignal): Promise<void>
+  complete(manifest: Manifest, signal: AbortSignal): Promise<void>
   /** What an account has used of a month. */
   usage(account: string, period: string, signal: AbortSignal): Promise<Usage>
 }
@@ -59,12 +59,12 @@ export interface Usage {
 }
 
 /** A limiter whose charges may be lost, in whole and for one account alone. Every method throws `Unavailable` as those of all do. */
-export interface TallyingLimiter extends Limiter {
+export interface AuditableLimiter extends Limiter {
   /** What an account is charged in a month. */
-  tally(account: string, period: string, signal: AbortSignal): Promise<Tally>
+  chargeTotal(account: string, period: string, signal: AbortSignal): Promise<ChargeTotal>
 }
 
-export interface Tally {
+export interface ChargeTotal {
   readonly charged: number
   /** Which count it is: where the charges were lost another one begins. Absent as long as nothing is charged. */
   readonly count?: string

@@ -9,7 +9,10 @@ export type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
 /** What operators watch of the operator itself. Counting never fails and never waits. */
 export interface OperatorMeter {
   /** A controller has begun, with so many workers. `look` is asked at each scrape, and must neither wait nor throw. Once for each name. */
-  controller(name: string, controller: { readonly workers: number; readonly look: () => WorkState }): ControllerMeter
+  controller(
+    name: string,
+    controller: { readonly workers: number; readonly readState: () => WorkState },
+  ): ControllerMeter
   /** A request to the API server was answered; `code` is its status, or `<error>` when no answer came. */
   requested(method: string, code: string): void
   /** Whether this process holds the lease. */
@@ -28,7 +31,7 @@ export interface WorkState {
   /** Keys that wait for a worker. */
   readonly waiting: Readonly<Record<Priority, number>>
   /** How long each key has been with its worker, in milliseconds. */
-  readonly inHandMs: readonly number[]
+  readonly runningMs: readonly number[]
 }
 
 export interface ControllerMeter {
@@ -44,5 +47,5 @@ export interface ControllerMeter {
   busy(): Disposable
   reconciled(result: ReconcileResult, durationMs: number): void
   /** An error that no retry mends; it is counted as an error as well. */
-  gaveUp(): void
+  failedTerminally(): void
 }

@@ -3,5 +3,5 @@ export interface ProjectionMeter {
   /** So many events are in the views now. */
   applied(count: number): void
   /** The store had lost what was in the views: all of a partition, or some of it, is put into them again. */
-  begunAgain(): void
+  rebuildStarted(): void
 }

@@ -9,13 +9,13 @@ import type { RenderId } from '../render-id.ts'
  */
 export interface RenderLedger {
   /** Shows a render as queued. Does nothing where it is known already. A `find` that begins after it resolved sees it. */
-  open(record: RenderRecord, signal: AbortSignal): Promise<void>
+  markQueued(record: RenderRecord, signal: AbortSignal): Promise<void>
   /**
    * Takes a render for one attempt, unless somebody else holds it or it is settled. The attempt is counted, durably where the
    * render itself is durable, before this resolves: so a render that kills its renderer is counted too. An owner may claim
    * again what it holds (its own worker crashed); that is the next attempt.
    */
-  claim(record: RenderRecord, lease: Lease, signal: AbortSignal): Promise<ClaimAnswer>
+  claim(record: RenderRecord, lease: Lease, signal: AbortSignal): Promise<ClaimResult>
   /**
    * Prolongs a claim by `leaseMs` from now. False when it is lost: lapsed and taken over, or settled. Where the ledger has lost all
    * it knew of the render and nobody else has claimed it since, it may take the claim up again.
@@ -27,7 +27,7 @@ export interface RenderLedger {
    */
   release(claim: Claim, owner: string, signal: AbortSignal): Promise<void>
   /** Records the outcome that stands in the manifest, and ends the claim. The first outcome stays; twice is fine. */
-  settle(manifest: Manifest, signal: AbortSignal): Promise<void>
+  complete(manifest: Manifest, signal: AbortSignal): Promise<void>
   /** What is known of a render, or undefined when nothing is. A ledger that can lose what it knew says what it cannot be sure of. */
   find(id: RenderId, signal: AbortSignal): Promise<RenderView | undefined>
 }
@@ -46,7 +46,7 @@ export interface Claim {
   readonly attempt: number
 }
 
-export type ClaimAnswer =
+export type ClaimResult =
   | { readonly kind: 'granted'; readonly claim: Claim }
   /** Somebody holds it until then, unless renewed. */
   | { readonly kind: 'held'; readonly until: Instant }

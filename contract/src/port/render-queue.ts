@@ -22,12 +22,12 @@ export interface RenderQueue {
 /** Closing it gives back what was delivered and not done. */
 export interface RenderConsumer extends AsyncDisposable {
   /** The next record of a lane that is at hand in this process. Never waits; undefined may only mean "not fetched yet". */
-  poll(lane: Lane): RenderDelivery | undefined
+  poll(lane: Lane): QueuedRender | undefined
   /** Resolves when `poll` of any lane may give something it did not give before; rejects with the signal's reason when it aborts. A wake-up too many is fine, one too few is not. */
-  arrival(signal: AbortSignal): Promise<void>
+  waitForRecord(signal: AbortSignal): Promise<void>
 }
 
-export interface RenderDelivery {
+export interface QueuedRender {
   readonly record: RenderRecord
   /**
    * Takes the record out of the queue for good. Call it when the manifest and the event are durable; twice is fine. Resolves when
@@ -40,5 +40,5 @@ export interface RenderDelivery {
    * render that brings its renderers down, or whose manifest is damaged. What is kept is durable first; done again after a crash,
    * it may be there twice.
    */
-  bury(reason: string, signal: AbortSignal): Promise<void>
+  deadLetter(reason: string, signal: AbortSignal): Promise<void>
 }

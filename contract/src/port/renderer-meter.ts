@@ -22,5 +22,5 @@ export interface RendererMeter {
   /** A render has come to its end. */
   ended(render: Pick<RenderRecord, 'engine' | 'lane' | 'tenant' | 'template' | 'environment'>, outcome: Outcome): void
   /** A record was put aside as a dead letter. */
-  buried(reason: DeadLetterReason): void
+  deadLettered(reason: DeadLetterReason): void
 }

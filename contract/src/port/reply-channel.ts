@@ -14,17 +14,17 @@ export interface ReplyChannel {
   /** API side. Call it before the render is enqueued, so that no reply can come too early. */
   expect(id: RenderId): PendingReply
   /** Renderer side: this render has been claimed and begins. */
-  announce(id: RenderId): void
+  notifyStarted(id: RenderId): void
   /** Renderer side: the answer. Resolves when handed on; an answer nobody waits for is dropped. */
-  answer(id: RenderId, reply: Reply, signal: AbortSignal): Promise<void>
+  reply(id: RenderId, reply: Reply, signal: AbortSignal): Promise<void>
   /** Renderer side: aborts when the caller has gone. The listener it holds is freed when `answer` was called or `until` aborts. */
-  departure(id: RenderId, until: AbortSignal): AbortSignal
+  callerGone(id: RenderId, until: AbortSignal): AbortSignal
 }
 
 /** Disposing it before the reply came tells the renderer that the caller has gone, where it can be told. */
 export interface PendingReply extends Disposable {
   /** Resolves when a renderer has begun. Rejects with the signal's reason. */
-  taken(signal: AbortSignal): Promise<void>
+  started(signal: AbortSignal): Promise<void>
   /** Resolves with the reply. Rejects with the signal's reason. */
   reply(signal: AbortSignal): Promise<Reply>
   /**

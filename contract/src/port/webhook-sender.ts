@@ -11,7 +11,7 @@ export interface WebhookRequest {
   readonly allowCidrs: readonly Cidr[]
 }
 
-export interface WebhookAnswer {
+export interface WebhookResponse {
   readonly result: AttemptResult
   /** Absent when no answer came. */
   readonly statusCode?: number
@@ -39,5 +39,5 @@ export interface WebhookSender extends AsyncDisposable {
    * Sends and has the head of the answer within `WEBHOOK_ATTEMPT_MS_MAX`. Rejects with the signal's reason when that aborts before;
    * an answer that is there is given all the same. Rejects with nothing else, unless the headers are none.
    */
-  post(request: WebhookRequest, signal: AbortSignal): Promise<WebhookAnswer>
+  post(request: WebhookRequest, signal: AbortSignal): Promise<WebhookResponse>
 }

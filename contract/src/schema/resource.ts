@@ -41,35 +41,35 @@ export type TemplateSpec = Omit<DefinedTemplateSpec, 'options'> & {
 /** A text, or where it stands; exactly one. */
 export type SourceSpec = NonNullable<TemplateSpec['reactPdf']>['source']
 
-interface WrittenMetadata {
+interface ManifestMetadata {
   readonly name: string
   readonly namespace?: string
   readonly annotations?: Readonly<Record<string, string>>
 }
 
 /** A manifest as it was written: valid by itself; whether it fits the others, `compile` says. */
-export type Written =
-  | { readonly kind: 'Plan'; readonly metadata: WrittenMetadata; readonly spec: PlanSpec }
-  | { readonly kind: 'Tenant'; readonly metadata: WrittenMetadata; readonly spec: TenantSpec }
-  | { readonly kind: 'Template'; readonly metadata: WrittenMetadata; readonly spec: TemplateSpec }
-  | { readonly kind: 'ApiKey'; readonly metadata: WrittenMetadata; readonly spec: ApiKeySpec }
+export type ResourceManifest =
+  | { readonly kind: 'Plan'; readonly metadata: ManifestMetadata; readonly spec: PlanSpec }
+  | { readonly kind: 'Tenant'; readonly metadata: ManifestMetadata; readonly spec: TenantSpec }
+  | { readonly kind: 'Template'; readonly metadata: ManifestMetadata; readonly spec: TemplateSpec }
+  | { readonly kind: 'ApiKey'; readonly metadata: ManifestMetadata; readonly spec: ApiKeySpec }
   | {
       readonly kind: 'ConfigMap'
-      readonly metadata: WrittenMetadata
+      readonly metadata: ManifestMetadata
       readonly data?: Readonly<Record<string, string>>
       /** Base64. */
       readonly binaryData?: Readonly<Record<string, string>>
     }
   | {
       readonly kind: 'Secret'
-      readonly metadata: WrittenMetadata
+      readonly metadata: ManifestMetadata
       /** Base64. */
       readonly data?: Readonly<Record<string, string>>
       /** As it is; goes before `data` of the same key. */
       readonly stringData?: Readonly<Record<string, string>>
     }
 
-export type WrittenKind = Written['kind']
+export type ManifestKind = ResourceManifest['kind']
 
 /** The annotation of a Tenant by which a new webhook secret is asked for: any time that was not asked for before, in RFC 3339. */
 export const ROTATE_ANNOTATION = 'platen.dev/rotate-webhook-secret'

@@ -2,7 +2,7 @@
  * Sync renders live in memory until they have ended, all others on disk from the start: no disk flush may stand before a sync
  * answer, and a sync render that dies with its process has no caller left.
  */
-import { firstOf } from '@platen/contract/bell.ts'
+import { raceFirst } from '@platen/contract/notifier.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { isTerminal, type Lane } from '@platen/contract/render.ts'
@@ -27,7 +27,8 @@ export function queueByLane({ memory, disk }: ByLane<RenderQueue>): RenderQueue 
 function consumerByLane({ memory, disk }: ByLane<RenderConsumer>): RenderConsumer {
   return {
     poll: (lane: Lane) => (lane === 'sync' ? memory : disk).poll(lane),
-    arrival: (signal) => firstOf([(either) => memory.arrival(either), (either) => disk.arrival(either)], signal),
+    waitForRecord: (signal) =>
+      raceFirst([(either) => memory.waitForRecord(either), (either) => disk.waitForRecord(either)], signal),
     async [Symbol.asyncDispose]() {
       await memory[Symbol.asyncDispose]()
       await disk[Symbol.asyncDispose]()
@@ -41,7 +42,7 @@ function consumerByLane({ memory, disk }: ByLane<RenderConsumer>): RenderConsume
  */
 export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedger {
   return {
-    open: (record, signal) => (record.lane === 'sync' ? memory : disk).open(record, signal),
+    markQueued: (record, signal) => (record.lane === 'sync' ? memory : disk).markQueued(record, signal),
     claim: (record, lease, signal) => (record.lane === 'sync' ? memory : disk).claim(record, lease, signal),
     renew: async (claim, lease, signal) =>
       (await memory.renew(claim, lease, signal)) || (await disk.renew(claim, lease, signal)),
@@ -50,10 +51,10 @@ export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedg
       await memory.release(claim, owner, signal)
       await disk.release(claim, owner, signal)
     },
-    async settle(manifest, signal) {
-      await disk.settle(manifest, signal)
+    async complete(manifest, signal) {
+      await disk.complete(manifest, signal)
       // Ends the claim and keeps it ended, should the render be delivered again.
-      if (manifest.render.mode === 'sync') await memory.settle(manifest, signal)
+      if (manifest.render.mode === 'sync') await memory.complete(manifest, signal)
     },
     async find(id, signal) {
       // Memory answers at once, and of renders under way only one of the two knows.

@@ -23,9 +23,9 @@ import { issuedAt, leastIdSince, type RenderId } from '@platen/contract/render-i
 
 export interface Recovery {
   readonly artifacts: ArtifactStore
-  readonly ledger: Pick<RenderLedger, 'find' | 'settle'>
+  readonly ledger: Pick<RenderLedger, 'find' | 'complete'>
   readonly events: Pick<EventLog, 'append'>
-  readonly limiter: Pick<Limiter, 'settle'>
+  readonly limiter: Pick<Limiter, 'complete'>
   readonly log: Log
   /** Where manifests stand. */
   readonly serviceBucket: string
@@ -69,8 +69,8 @@ async function announce(id: RenderId, recovery: Recovery, signal: AbortSignal): 
   const manifest = await read(id, recovery, signal)
   if (manifest === undefined) return false
   const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, eventKey), signal)
-  await Promise.all([event, limiter.settle(manifest, signal)])
-  await ledger.settle(manifest, signal)
+  await Promise.all([event, limiter.complete(manifest, signal)])
+  await ledger.complete(manifest, signal)
   return true
 }
 

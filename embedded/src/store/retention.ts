@@ -5,11 +5,11 @@
  */
 import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import type { Instant } from '@platen/contract/brand.ts'
-import { FACTS_KEPT_MS } from '@platen/contract/limit.ts'
+import { EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
 import {
-  openTally,
+  openRemovalCounter,
   type RemovalPorts,
   removeClaims,
   removeRegularly,
@@ -45,12 +45,12 @@ async function removeRenders(retention: Retention, signal: AbortSignal): Promise
     await ledger.forget(render.id, signal)
     return true
   }
-  const tally = openTally('render', log)
+  const tally = openRemovalCounter('render', log)
   for await (const render of ledger.due(clock.now(), signal)) await tally.count(() => remove(render), signal)
-  tally.tell()
+  tally.log()
 }
 
 async function removeFacts({ facts, clock }: Retention, signal: AbortSignal): Promise<void> {
-  const before = clock.now() - FACTS_KEPT_MS
+  const before = clock.now() - EVENTS_KEPT_MS
   for (const store of facts) await store.prune(before, signal)
 }

@@ -3,7 +3,7 @@
  * there is room again; so nothing new is taken in before it comes to that.
  */
 import { statfs } from 'node:fs/promises'
-import { DISK_FREE_BYTES_MIN, DISK_LOOKED_AT_EVERY_MS } from '@platen/contract/limit.ts'
+import { DISK_CHECK_EVERY_MS, DISK_FREE_BYTES_MIN } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 
@@ -32,7 +32,7 @@ export async function watchRoom({ folder, clock, log }: RoomOptions): Promise<Ro
   }
   const watch = async () => {
     while (!closing.signal.aborted) {
-      await clock.sleep(DISK_LOOKED_AT_EVERY_MS, closing.signal).catch(() => undefined)
+      await clock.sleep(DISK_CHECK_EVERY_MS, closing.signal).catch(() => undefined)
       await look()
     }
   }

@@ -11,8 +11,8 @@ import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { EventSpan, ReplayableLog, ReplayBegin } from '@platen/contract/port/event-log.ts'
-import type { Tally, TallyingLimiter } from '@platen/contract/port/limiter.ts'
+import type { EventBatch, ReplayableLog, ReplayStart } from '@platen/contract/port/event-log.ts'
+import type { AuditableLimiter, ChargeTotal } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
@@ -28,8 +28,8 @@ import { monthOf } from '@platen/contract/render.ts'
 export interface ProjectionPorts {
   readonly events: ReplayableLog
   readonly checkpoints: Checkpoints
-  readonly limiter: Pick<TallyingLimiter, 'settle' | 'tally'>
-  readonly ledger: Pick<RenderLedger, 'settle'>
+  readonly limiter: Pick<AuditableLimiter, 'complete' | 'chargeTotal'>
+  readonly ledger: Pick<RenderLedger, 'complete'>
   readonly meter: ProjectionMeter
   readonly clock: Clock
   readonly log: Log
@@ -58,61 +58,65 @@ export async function runProjection(ports: ProjectionPorts, signal: AbortSignal)
 async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
   const { events, checkpoints, meter, log } = ports
   const held = new Map<number, Checkpoint>()
-  const begin: ReplayBegin = async (partition, range) => {
-    const checkpoint = await insist(ports, () => checkpoints.begin(partition, range, signal), signal)
+  const begin: ReplayStart = async (partition, range) => {
+    const checkpoint = await retryWhileUnavailable(ports, () => checkpoints.begin(partition, range, signal), signal)
     const before = held.get(partition)
     if (before !== undefined && checkpoint.offset < before.offset) {
-      meter.begunAgain()
+      meter.rebuildStarted()
       log.warn({ partition, offset: checkpoint.offset, before: before.offset }, 'views are made anew')
     }
     held.set(partition, checkpoint)
     return checkpoint.offset
   }
-  for await (const spans of events.replay(PROJECTION_READER, begin, signal)) {
-    const advanced = await insist(ports, () => applyAll(ports, { spans, held, signal }), signal)
-    spans.forEach((span, at) => {
+  for await (const batches of events.replay(PROJECTION_READER, begin, signal)) {
+    const advanced = await retryWhileUnavailable(
+      ports,
+      () => applyAll(ports, { batches, checkpoints: held, signal }),
+      signal,
+    )
+    batches.forEach((span, at) => {
       const checkpoint = advanced[at]
-      if (checkpoint === undefined) return span.again()
+      if (checkpoint === undefined) return span.rewind()
       held.set(span.partition, checkpoint)
       span.done()
     })
-    meter.applied(spans.reduce((sum, span, at) => sum + (advanced[at] === undefined ? 0 : span.events.length), 0))
+    meter.applied(batches.reduce((sum, span, at) => sum + (advanced[at] === undefined ? 0 : span.events.length), 0))
   }
 }
 
-interface Application {
-  readonly spans: readonly EventSpan[]
-  readonly held: ReadonlyMap<number, Checkpoint>
+interface BatchContext {
+  readonly batches: readonly EventBatch[]
+  readonly checkpoints: ReadonlyMap<number, Checkpoint>
   readonly signal: AbortSignal
 }
 
 /** Applies what was read, and then says so. Undefined for a partition that is to begin again. May be run twice. */
 async function applyAll(
   ports: ProjectionPorts,
-  { spans, held, signal }: Application,
+  { batches, checkpoints: held, signal }: BatchContext,
 ): Promise<readonly (Checkpoint | undefined)[]> {
   const { checkpoints, limiter, clock } = ports
   const now = clock.now()
   const period = monthOf(now)
-  await eachAtOnce(
-    spans.flatMap(({ events }) => events),
+  await forEachConcurrently(
+    batches.flatMap(({ events }) => events),
     (event) => apply(ports, { event, now, signal }),
   )
-  const tallies = new Map<string, Promise<Tally>>()
-  const tallyOf = (account: string) => {
-    const known = tallies.get(account) ?? limiter.tally(account, period, signal)
-    tallies.set(account, known)
+  const totals = new Map<string, Promise<ChargeTotal>>()
+  const totalOf = (account: string) => {
+    const known = totals.get(account) ?? limiter.chargeTotal(account, period, signal)
+    totals.set(account, known)
     return known
   }
   return await Promise.all(
-    spans.map(async ({ partition, events, to }) => {
+    batches.map(async ({ partition, events, to }) => {
       const accounts = new Set(
         events.filter((event) => isCharged(event, period)).map(({ manifest }) => manifest.render.account),
       )
       const charged = await Promise.all(
         [...accounts].map(async (account) => {
-          const tally = await tallyOf(account)
-          return [nameOf(account, tally), tally.charged] as const
+          const tally = await totalOf(account)
+          return [chargeName(account, tally), tally.charged] as const
         }),
       )
       const checkpoint = held.get(partition)
@@ -122,18 +126,18 @@ async function applyAll(
   )
 }
 
-interface Applying {
+interface EventContext {
   readonly event: RenderEvent
   readonly now: Instant
   readonly signal: AbortSignal
 }
 
 /** Puts an event into the views that can still have use for it: nothing is asked of a month that is over, nor of a render that is long forgotten. */
-async function apply({ limiter, ledger }: ProjectionPorts, { event, now, signal }: Applying): Promise<void> {
+async function apply({ limiter, ledger }: ProjectionPorts, { event, now, signal }: EventContext): Promise<void> {
   const { manifest } = event
   const isRecent = manifest.outcome.finishedAt > now - VIEW_KEPT_MS
-  const charging = isRecent || isCharged(event, monthOf(now)) ? limiter.settle(manifest, signal) : undefined
-  await Promise.all([charging, isRecent ? ledger.settle(manifest, signal) : undefined])
+  const charging = isRecent || isCharged(event, monthOf(now)) ? limiter.complete(manifest, signal) : undefined
+  await Promise.all([charging, isRecent ? ledger.complete(manifest, signal) : undefined])
 }
 
 function isCharged({ manifest: { render, outcome } }: RenderEvent, period: string): boolean {
@@ -158,10 +162,10 @@ async function audit({ checkpoints, limiter, clock, log }: ProjectionPorts, sign
   const period = monthOf(clock.now())
   const known = await checkpoints.charged(period, signal)
   let lost = 0
-  await eachAtOnce([...known.units], async ([name, units]) => {
+  await forEachConcurrently([...known.units], async ([name, units]) => {
     const [account = ''] = name.split(' ', 1)
-    const tally = await limiter.tally(account, period, signal)
-    if (tally.charged < units || nameOf(account, tally) !== name) lost += 1
+    const tally = await limiter.chargeTotal(account, period, signal)
+    if (tally.charged < units || chargeName(account, tally) !== name) lost += 1
   })
   if (lost === 0) return
   log.warn({ accounts: lost }, 'charges were lost')
@@ -169,12 +173,12 @@ async function audit({ checkpoints, limiter, clock, log }: ProjectionPorts, sign
 }
 
 /** What is written down of an account stands under its count as well: one that was lost and outgrown would look as if nothing was. */
-function nameOf(account: string, { count = '' }: Tally): string {
+function chargeName(account: string, { count = '' }: ChargeTotal): string {
   return `${account} ${count}`
 }
 
 /** Does something with many, some at a time. Rejects when all of those have ended that were begun. */
-async function eachAtOnce<T>(items: readonly T[], step: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrently<T>(items: readonly T[], step: (item: T) => Promise<void>): Promise<void> {
   // All workers draw from the one iterator, so each item is taken once.
   const waiting = items.values()
   const work = async () => {
@@ -185,7 +189,7 @@ async function eachAtOnce<T>(items: readonly T[], step: (item: T) => Promise<voi
 }
 
 /** Repeats a step for as long as Redis is away. */
-async function insist<T>(
+async function retryWhileUnavailable<T>(
   { clock, log }: Pick<ProjectionPorts, 'clock' | 'log'>,
   step: () => Promise<T>,
   signal: AbortSignal,

@@ -16,26 +16,26 @@ import {
 } from '@platen/contract/expiry.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { RENDERS_REMOVED_AT_ONCE } from '@platen/contract/retention-limit.ts'
-import { openTally, type RemovalPorts, removeRender, type Tally } from './removal.ts'
+import { openRemovalCounter, type RemovalCounter, type RemovalPorts, removeRender } from './removal.ts'
 
 /** Removes the renders whose day is over. Throws `Unavailable` when the index cannot be listed. */
 export async function removeExpired(ports: RemovalPorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, clock, log } = ports
-  const renders = openTally('render', log)
-  const objects = openTally('part of the expiry index', log)
+  const renders = openRemovalCounter('render', log)
+  const objects = openRemovalCounter('part of the expiry index', log)
   const now = clock.now()
   const pass = { ports, renders, day: dayOf(now) }
   // The whole index is listed, in pages of a thousand objects, each of which stands for hundreds of renders.
   for await (const address of artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)) {
     if (isDayOver(address.key, now)) await objects.count(() => removeObject(address, pass, signal), signal)
   }
-  renders.tell()
-  objects.tell()
+  renders.log()
+  objects.log()
 }
 
 interface Pass {
   readonly ports: RemovalPorts
-  readonly renders: Tally
+  readonly renders: RemovalCounter
   /** On which it began. */
   readonly day: Day
 }
@@ -57,7 +57,7 @@ async function removeObject(address: ArtifactAddress, pass: Pass, signal: AbortS
 /** Removes renders, a few at a time. Gives those that could not be removed. */
 async function removeAll(
   renders: readonly StoredRender[],
-  { ports, renders: tally }: Pass,
+  { ports, renders: counter }: Pass,
   signal: AbortSignal,
 ): Promise<StoredRender[]> {
   const left: StoredRender[] = []
@@ -69,7 +69,7 @@ async function removeAll(
         await removeRender(render, ports, signal)
         return true
       }
-      if ((await tally.count(remove, signal)) === 'failed') left.push(render)
+      if ((await counter.count(remove, signal)) === 'failed') left.push(render)
     }
   }
   // All their steps have ended when this ends, also where one was told to stop.

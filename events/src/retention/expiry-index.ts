@@ -6,11 +6,11 @@
 import { type Day, dayOf, expiryObjectOf, type StoredRender } from '@platen/contract/expiry.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { EventDelivery, EventLog } from '@platen/contract/port/event-log.ts'
+import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { expiryOf } from '@platen/contract/render.ts'
-import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
 import { EXPIRY_RENDERS_MAX, EXPIRY_WRITTEN_EVERY_MS } from '@platen/contract/retention-limit.ts'
+import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 
 export interface ExpiryIndex {
   readonly events: Pick<EventLog, 'follow'>
@@ -26,19 +26,19 @@ const READER = 'retention'
  * Keeps the index until `signal` aborts; resolves when what was read by then is written, or the store cannot be reached. Throws
  * `Unavailable` when the log cannot be, and may then be called again.
  */
-export async function keepExpiryIndex(index: ExpiryIndex, signal: AbortSignal): Promise<void> {
+export async function maintainExpiryIndex(index: ExpiryIndex, signal: AbortSignal): Promise<void> {
   const ended = new AbortController()
   const stopping = AbortSignal.any([signal, ended.signal])
-  const gathering = openGathering(index, stopping)
+  const buffer = openExpiryBuffer(index, stopping)
   const read = async () => {
-    for await (const given of index.events.follow(READER, stopping)) await gathering.add(given)
-    await gathering.write()
+    for await (const given of index.events.follow(READER, stopping)) await buffer.add(given)
+    await buffer.write()
   }
   const writeOften = async () => {
     for (;;) {
       await index.clock.sleep(EXPIRY_WRITTEN_EVERY_MS, stopping).catch(() => {})
       if (stopping.aborted) return
-      await gathering.write()
+      await buffer.write()
     }
   }
   // Neither is left behind by the other: what fails here is begun again, and then there must be one of each.
@@ -46,20 +46,20 @@ export async function keepExpiryIndex(index: ExpiryIndex, signal: AbortSignal): 
   for (const ending of endings) if (ending.status === 'rejected' && !signal.aborted) throw ending.reason
 }
 
-interface Gathering {
+interface ExpiryBuffer {
   /** Takes a render in; when they are many, resolves when all are written. */
-  add(given: EventDelivery): Promise<void>
+  add(given: ReceivedEvent): Promise<void>
   /** Writes what was gathered, and tells the log. Rejects, then and ever after, when `signal` has aborted and the store cannot be reached. */
   write(): Promise<void>
 }
 
-function openGathering({ artifacts, serviceBucket, clock, log }: ExpiryIndex, signal: AbortSignal): Gathering {
+function openExpiryBuffer({ artifacts, serviceBucket, clock, log }: ExpiryIndex, signal: AbortSignal): ExpiryBuffer {
   let days = new Map<Day, StoredRender[]>()
   let count = 0
-  let last: EventDelivery | undefined
+  let last: ReceivedEvent | undefined
   let writing = Promise.resolve()
 
-  const insist = (step: () => Promise<void>) => repeatWhileUnavailable(step, { clock, log, signal })
+  const retry = (step: () => Promise<void>) => retryWhileUnavailable(step, { clock, log, signal })
   const writeGathered = async () => {
     const [full, read] = [days, last]
     days = new Map()
@@ -67,9 +67,9 @@ function openGathering({ artifacts, serviceBucket, clock, log }: ExpiryIndex, si
     last = undefined
     for (const [day, renders] of full) {
       const { key, bytes } = expiryObjectOf(day, renders)
-      await insist(() => artifacts.put({ bucket: serviceBucket, key }, bytes, NEVER))
+      await retry(() => artifacts.put({ bucket: serviceBucket, key }, bytes, NEVER))
     }
-    await insist(async () => read?.done())
+    await retry(async () => read?.done())
   }
   const write = () => {
     // One after the other: that a later event is read must not be said before an earlier one is written.

@@ -6,7 +6,7 @@
  * kept, and never gives a link that leads nowhere. Then goes what is stored of it, and its deliveries. Whoever found it due forgets
  * that last, so that it is found again until all else is gone; to remove it once more is fine.
  */
-import { decodeClaim, IDEMPOTENCY_PREFIX, isSpent } from '@platen/contract/idempotency.ts'
+import { decodeClaim, IDEMPOTENCY_PREFIX, isExpired } from '@platen/contract/idempotency.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
@@ -26,7 +26,7 @@ export interface RemovalPorts {
 /** Removes what is past its time of one kind. */
 export type Removal = (signal: AbortSignal) => Promise<void>
 
-export interface Rhythm {
+export interface RemovalSchedule {
   readonly everyMs: number
   /** Before the first time; absent = at once. */
   readonly firstAfterMs?: number
@@ -37,7 +37,7 @@ export interface Rhythm {
 /** Runs the removals one after the other, again and again until `signal` aborts. What fails is logged and tried again with the next. Never rejects. */
 export async function removeRegularly(
   removals: readonly Removal[],
-  { everyMs, firstAfterMs = 0, clock, log }: Rhythm,
+  { everyMs, firstAfterMs = 0, clock, log }: RemovalSchedule,
   signal: AbortSignal,
 ): Promise<void> {
   const rest = (ms: number) => clock.sleep(ms, signal).catch(() => {})
@@ -74,26 +74,26 @@ export async function removeClaims(ports: RemovalPorts, signal: AbortSignal): Pr
   const { artifacts, serviceBucket, clock, log } = ports
   const remove = async (address: ArtifactAddress) => {
     const bytes = await artifacts.get(address, signal)
-    if (bytes === undefined || !isSpent(decodeClaim(bytes), clock.now())) return false
+    if (bytes === undefined || !isExpired(decodeClaim(bytes), clock.now())) return false
     await artifacts.delete(address, signal)
     return true
   }
-  const tally = openTally('idempotency claim', log)
+  const counter = openRemovalCounter('idempotency claim', log)
   const claims = artifacts.list(serviceBucket, IDEMPOTENCY_PREFIX, signal)
-  for await (const claim of claims) await tally.count(() => remove(claim), signal)
-  tally.tell()
+  for await (const claim of claims) await counter.count(() => remove(claim), signal)
+  counter.log()
 }
 
 /** What came of removing things of one kind: one that cannot be removed holds up no other. */
-export interface Tally {
+export interface RemovalCounter {
   /** Removes one thing; `remove` gives false when it was not yet time. Resolves to whether it failed; throws only when `signal` has aborted. */
   count(remove: () => Promise<boolean>, signal: AbortSignal): Promise<'failed' | 'done'>
   /** Tells the log. Thousands may fail for one and the same reason, so it is told once. */
-  tell(): void
+  log(): void
 }
 
 /** A tally of nothing so far. `kind` is for people. */
-export function openTally(kind: string, log: Log): Tally {
+export function openRemovalCounter(kind: string, log: Log): RemovalCounter {
   let removed = 0
   let failed = 0
   let err: unknown
@@ -109,7 +109,7 @@ export function openTally(kind: string, log: Log): Tally {
         return 'failed'
       }
     },
-    tell() {
+    log() {
       if (failed > 0) log.warn({ kind, removed, failed, err }, 'some of what is past its time could not be removed')
       else if (removed > 0) log.info({ kind, removed }, 'what is past its time was removed')
     },

@@ -3,26 +3,25 @@
  * by the log until it is recorded: a process that dies loses no delivery, and repeats a call only where it died between a receiver's
  * answer and the record of it.
  */
-
 import { cidrsOf } from '@platen/contract/address.ts'
-import { chanceFrom } from '@platen/contract/back-off.ts'
+import { randomFraction } from '@platen/contract/back-off.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { DeliveryLog, DueDelivery, Next } from '@platen/contract/port/delivery-log.ts'
+import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
-import type { WebhookAnswer, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
-import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
+import type { WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
+import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRET_RETRY_MS_MAX, WEBHOOK_SECRET_RETRY_MS_MIN } from '@platen/contract/webhook-limit.ts'
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
+import { scheduleDeliveries } from './delivery-scheduler.ts'
 import { FairQueue } from './fair-queue.ts'
-import { takeIn } from './intake.ts'
-import { waitAfter } from './schedule.ts'
+import { retryDelayMs } from './retry-delay.ts'
 import { signatureHeaders } from './sign.ts'
 
 export interface DispatcherPorts {
@@ -41,7 +40,7 @@ export interface DispatcherSettings {
   /** How many attempts may follow the first, after an async render. */
   readonly retriesMax: number
   /** The secrets a tenant's deliveries are signed with now; undefined while they cannot be had. */
-  secretsOf(tenant: Tenant, now: Instant): SigningSecrets | undefined
+  signingSecretsOf(tenant: Tenant, now: Instant): SigningSecrets | undefined
 }
 
 /** Delivers until `signal` aborts. Resolves when the calls then made have ended and are recorded. */
@@ -50,16 +49,16 @@ export async function runDispatcher(
   settings: DispatcherSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  const patience = { ...ports, signal }
+  const retry = { ...ports, signal }
   // Each begins again where its log could not be reached, such as on a full disk: what it had in hand it still has. Being told to stop
   // is how each ends by itself, so that one that has nothing more to do cuts nothing short for the other.
   const untilStopped = async (step: () => Promise<void>) => {
-    await repeatWhileUnavailable(step, patience).catch((error: unknown) => {
+    await retryWhileUnavailable(step, retry).catch((error: unknown) => {
       if (!signal.aborted) throw error
     })
   }
   await Promise.all([
-    untilStopped(() => takeIn({ ...ports, ...settings }, signal)),
+    untilStopped(() => scheduleDeliveries({ ...ports, ...settings }, signal)),
     untilStopped(() => dispatch({ ...ports, settings, signal })),
   ])
 }
@@ -70,7 +69,7 @@ interface Dispatch extends DispatcherPorts {
 }
 
 /** A due delivery with its place in the queue. */
-interface Turn {
+interface QueuedDelivery {
   readonly tenant: string
   readonly origin: string
   readonly due: DueDelivery
@@ -78,9 +77,9 @@ interface Turn {
 
 async function dispatch(context: Dispatch): Promise<void> {
   const { deliveries, signal, clock } = context
-  const queue = new FairQueue<Turn>()
+  const queue = new FairQueue<QueuedDelivery>()
   const running = new Set<Promise<void>>()
-  const begin = (step: Promise<void>) => {
+  const track = (step: Promise<void>) => {
     running.add(step)
     void step.finally(() => running.delete(step))
   }
@@ -88,17 +87,17 @@ async function dispatch(context: Dispatch): Promise<void> {
     while (!signal.aborted) {
       const turn = queue.next()
       if (turn === undefined) return
-      begin(serve(turn))
+      track(processDelivery(turn))
     }
   }
-  const serve = async (turn: Turn) => {
+  const processDelivery = async (turn: QueuedDelivery) => {
     const begunAt = clock.monotonic()
     const conclusion = attempt(context, turn.due)
     // Whatever becomes of it: the next call need not wait for the record of this one.
     await conclusion.catch(() => undefined)
     queue.ended(turn, clock.monotonic() - begunAt)
     pump()
-    await conclude(context, turn.due, conclusion)
+    await completeDelivery(context, turn.due, conclusion)
   }
   try {
     for await (const due of deliveries.consume(signal)) {
@@ -106,7 +105,7 @@ async function dispatch(context: Dispatch): Promise<void> {
       if (queue.add(turn)) pump()
       else {
         context.meter.deferred('no_room')
-        begin(conclude(context, due, Promise.resolve({ deferMs: queue.deferral(turn) })))
+        track(completeDelivery(context, due, Promise.resolve({ deferMs: queue.deferMs(turn) })))
       }
     }
   } finally {
@@ -120,24 +119,24 @@ function originOf({ url }: Delivery): string {
 }
 
 /** What is to be written down of a delivery that was taken up. */
-type Conclusion = { readonly deferMs: number; readonly reason?: string } | Attempted
+type DeliveryResult = { readonly deferMs: number; readonly reason?: string } | AttemptedDelivery
 
-interface Attempted {
-  readonly attempt: Attempt
-  readonly next: Next | undefined
+interface AttemptedDelivery {
+  readonly attemptDelivery: Attempt
+  readonly next: NextStatus | undefined
   /** Of `monotonic`. */
   readonly endedAt: number
 }
 
 /** Calls the receiver, unless there is nothing to sign with. */
-async function attempt(context: Dispatch, due: DueDelivery): Promise<Conclusion> {
+async function attempt(context: Dispatch, due: DueDelivery): Promise<DeliveryResult> {
   const { directory, clock, settings, meter } = context
   const { delivery, dueAt } = due
   const startedAt = clock.now()
   const known = directory.current().tenants.get(delivery.tenant)
   // One made anew under the old name is another tenant.
   const tenant = known?.incarnation === delivery.account ? known : undefined
-  const secrets = tenant && settings.secretsOf(tenant, startedAt)
+  const secrets = tenant && settings.signingSecretsOf(tenant, startedAt)
   if (tenant !== undefined && secrets === undefined) {
     meter.deferred('no_secret')
     const age = startedAt - delivery.createdAt
@@ -150,23 +149,27 @@ async function attempt(context: Dispatch, due: DueDelivery): Promise<Conclusion>
   const { retryAfter: _retryAfter, ...told } = answer
   const endedAt = clock.monotonic()
   const durationMs = Math.round(endedAt - begunAt)
-  return { attempt: { startedAt, durationMs, ...told }, next: nextOf(context, due, answer), endedAt }
+  return { attemptDelivery: { startedAt, durationMs, ...told }, next: nextStatusOf(context, due, answer), endedAt }
 }
 
 /** Writes it down. Never rejects: a delivery of which nothing could be written is given out again after a restart. */
-async function conclude(context: Dispatch, due: DueDelivery, concluded: Promise<Conclusion>): Promise<void> {
+async function completeDelivery(
+  context: Dispatch,
+  due: DueDelivery,
+  concluded: Promise<DeliveryResult>,
+): Promise<void> {
   const { meter, log, clock } = context
   const { id, tenant } = due.delivery
   try {
     const conclusion = await concluded
     if ('deferMs' in conclusion) {
       const { deferMs, reason } = conclusion
-      return await repeatWhileUnavailable(() => due.defer(deferMs, reason), context)
+      return await retryWhileUnavailable(() => due.defer(deferMs, reason), context)
     }
-    const { attempt, next, endedAt } = conclusion
-    const record = () => due.record(attempt, next && leftOf(next, clock.monotonic() - endedAt))
-    await repeatWhileUnavailable(record, context)
-    meter.attempted(attempt.result, attempt.durationMs)
+    const { attemptDelivery, next, endedAt } = conclusion
+    const record = () => due.record(attemptDelivery, next && reducedBy(next, clock.monotonic() - endedAt))
+    await retryWhileUnavailable(record, context)
+    meter.attempted(attemptDelivery.result, attemptDelivery.durationMs)
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
     logAttempt(log, due, conclusion)
   } catch (err) {
@@ -175,17 +178,17 @@ async function conclude(context: Dispatch, due: DueDelivery, concluded: Promise<
 }
 
 /** What is left of a wait of which so much is over. */
-function leftOf(next: Next, overMs: number): Next {
+function reducedBy(next: NextStatus, overMs: number): NextStatus {
   return next.status === 'scheduled' ? { ...next, waitMs: Math.max(Math.ceil(next.waitMs - overMs), 0) } : next
 }
 
-const TENANT_GONE: WebhookAnswer = { result: 'blocked', message: 'the tenant is no more' }
+const TENANT_GONE: WebhookResponse = { result: 'blocked', message: 'the tenant is no more' }
 
 function call(
   { sender, clock, settings }: Dispatch,
   delivery: Delivery,
   { tenant, secrets }: { tenant: Tenant; secrets: SigningSecrets },
-): Promise<WebhookAnswer> {
+): Promise<WebhookResponse> {
   const timestampS = Math.floor(clock.now() / 1000)
   const headers = {
     'Content-Type': 'application/json',
@@ -202,24 +205,24 @@ function call(
 const GONE = 410
 
 /** What follows from an answer; undefined where the delivery goes on as it was. */
-function nextOf({ clock, ids }: Dispatch, due: DueDelivery, answer: WebhookAnswer): Next | undefined {
+function nextStatusOf({ clock, ids }: Dispatch, due: DueDelivery, answer: WebhookResponse): NextStatus | undefined {
   const { result, statusCode, message, retryAfter } = answer
   if (result === 'ok') return { status: 'delivered' }
   if (statusCode === GONE) return { status: 'gone' }
   if (due.isRedelivery) return undefined
   if (result === 'blocked') return { status: 'blocked', ...(message !== undefined && { reason: message }) }
-  const waitMs = waitAfter({
+  const waitMs = retryDelayMs({
     attempts: due.attempts + 1,
     retriesMax: due.delivery.retriesMax,
     endedAt: clock.now(),
-    chance: chanceFrom(ids),
+    random: randomFraction(ids),
     ...(retryAfter !== undefined && { retryAfter }),
   })
   return waitMs === undefined ? { status: 'exhausted' } : { status: 'scheduled', waitMs }
 }
 
-function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: Attempted): void {
-  const { result, statusCode, durationMs, message } = attempt
+function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attemptDelivery, next }: AttemptedDelivery): void {
+  const { result, statusCode, durationMs, message } = attemptDelivery
   const fields = {
     delivery: delivery.id,
     render: delivery.render,

@@ -10,9 +10,9 @@ import {
   WEBHOOK_WAITING_PER_HOST_MAX,
 } from '@platen/contract/webhook-limit.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { FairQueue, type Place } from './fair-queue.ts'
+import { FairQueue, type QueueKey } from './fair-queue.ts'
 
-interface Item extends Place {
+interface Item extends QueueKey {
   readonly number: number
 }
 
@@ -154,18 +154,18 @@ describe('what finds no room', () => {
   test('is put off further, the more there is of it and the slower its host, up to a bound', () => {
     add(WEBHOOK_WAITING_PER_HOST_MAX)
     const item = { tenant: 'acme', origin: 'https://a', number: 0 }
-    expect([queue.deferral(item), queue.deferral(item)]).toEqual([1000, 1000])
+    expect([queue.deferMs(item), queue.deferMs(item)]).toEqual([1000, 1000])
     for (const begun of begin()) queue.ended(begun, 10_000)
-    expect([queue.deferral(item), queue.deferral(item)]).toEqual([31_000, 41_000])
-    for (let at = 0; at < 5; at++) queue.deferral(item)
-    expect(queue.deferral(item)).toBe(WEBHOOK_DEFER_MS_MAX)
+    expect([queue.deferMs(item), queue.deferMs(item)]).toEqual([31_000, 41_000])
+    for (let at = 0; at < 5; at++) queue.deferMs(item)
+    expect(queue.deferMs(item)).toBe(WEBHOOK_DEFER_MS_MAX)
     expect(add(1)).toEqual([true])
-    expect(queue.deferral(item)).toBe(11_000)
+    expect(queue.deferMs(item)).toBe(11_000)
   })
 
   test('is put off by whole milliseconds, however long calls take', () => {
     add(1)
     for (const begun of begin()) queue.ended(begun, 0.123)
-    expect(queue.deferral({ tenant: 'acme', origin: 'https://a', number: 0 })).toBe(1001)
+    expect(queue.deferMs({ tenant: 'acme', origin: 'https://a', number: 0 })).toBe(1001)
   })
 })

@@ -18,21 +18,21 @@ import {
 } from '@platen/contract/webhook-limit.ts'
 
 /** Where an item belongs. */
-export interface Place {
+export interface QueueKey {
   readonly tenant: string
   /** Scheme, name and port. */
   readonly origin: string
 }
 
-interface Tenant<Item> {
+interface TenantQueue<Item> {
   calls: number
-  readonly hosts: Map<string, Host<Item>>
+  readonly hosts: Map<string, HostQueue<Item>>
   /** Hosts that may begin a call, in the order of their turns. */
-  readonly ready: Set<Host<Item>>
+  readonly ready: Set<HostQueue<Item>>
 }
 
-interface Host<Item> {
-  readonly tenant: Tenant<Item>
+interface HostQueue<Item> {
+  readonly tenant: TenantQueue<Item>
   calls: number
   /** Calls at once. */
   window: number
@@ -44,10 +44,10 @@ interface Host<Item> {
 }
 
 /** Items that wait for their calls, and the calls that have begun. */
-export class FairQueue<Item extends Place> {
-  readonly #tenants = new Map<string, Tenant<Item>>()
+export class FairQueue<Item extends QueueKey> {
+  readonly #tenants = new Map<string, TenantQueue<Item>>()
   /** Tenants that may begin a call, in the order of their turns. */
-  readonly #ready = new Set<Tenant<Item>>()
+  readonly #ready = new Set<TenantQueue<Item>>()
   #calls = 0
   #waiting = 0
   #hosts = 0
@@ -59,7 +59,7 @@ export class FairQueue<Item extends Place> {
     host.waiting.push(item)
     host.deferred = 0
     this.#waiting += 1
-    this.#place(host)
+    this.#updateReady(host)
     return true
   }
 
@@ -77,7 +77,7 @@ export class FairQueue<Item extends Place> {
     // To the end of both lines.
     tenant.ready.delete(host)
     this.#ready.delete(tenant)
-    this.#place(host)
+    this.#updateReady(host)
     return item
   }
 
@@ -89,18 +89,18 @@ export class FairQueue<Item extends Place> {
     host.calls -= 1
     host.tookMs = tookMs
     host.window = tookMs > WEBHOOK_SLOW_MS ? 1 : Math.min(host.window + 1, WEBHOOK_CALLS_PER_HOST_MAX)
-    this.#place(host)
+    this.#updateReady(host)
   }
 
   /** How many milliseconds an item that found no room is best put off: as long as those put off before it will take. Asked once an item. */
-  deferral(item: Item): number {
+  deferMs(item: Item): number {
     const host = this.#hostOf(item)
     host.deferred += 1
     const ms = WEBHOOK_DEFER_MS_MIN + (host.deferred * host.tookMs) / host.window
     return Math.min(Math.ceil(ms), WEBHOOK_DEFER_MS_MAX)
   }
 
-  #hostOf({ tenant: name, origin }: Place): Host<Item> {
+  #hostOf({ tenant: name, origin }: QueueKey): HostQueue<Item> {
     const found = this.#tenants.get(name)?.hosts.get(origin)
     if (found !== undefined) return found
     if (this.#hosts >= WEBHOOK_HOSTS_KNOWN_MAX) this.#forgetIdle()
@@ -123,19 +123,19 @@ export class FairQueue<Item extends Place> {
   }
 
   /** Sees to it that a host and its tenant stand in the lines they belong in. */
-  #place(host: Host<Item>): void {
+  #updateReady(host: HostQueue<Item>): void {
     const { tenant } = host
-    stand(tenant.ready, host, host.waiting.length > 0 && host.calls < host.window)
-    stand(this.#ready, tenant, tenant.ready.size > 0 && tenant.calls < WEBHOOK_CALLS_PER_TENANT_MAX)
+    setMember(tenant.ready, host, host.waiting.length > 0 && host.calls < host.window)
+    setMember(this.#ready, tenant, tenant.ready.size > 0 && tenant.calls < WEBHOOK_CALLS_PER_TENANT_MAX)
   }
 }
 
-function isIdle({ calls, waiting }: Host<unknown>): boolean {
+function isIdle({ calls, waiting }: HostQueue<unknown>): boolean {
   return calls === 0 && waiting.length === 0
 }
 
 /** Keeps the order of a line: who is in it already stays where it is. */
-function stand<T>(line: Set<T>, member: T, isIn: boolean): void {
+function setMember<T>(line: Set<T>, member: T, isIn: boolean): void {
   if (isIn) line.add(member)
   else line.delete(member)
 }

@@ -5,7 +5,7 @@
  * What it says of itself always holds: each object is here as some state of it was, never an older one than before; every change of what
  * is here is told once at least, after it is made; and where to go on from is moved on only when what came before it is here.
  */
-import { backOffMs, chanceFrom } from '@platen/contract/back-off.ts'
+import { backOffMs, randomFraction } from '@platen/contract/back-off.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -148,7 +148,7 @@ class Follower<T> {
 
   async #watch(from: string, signal: AbortSignal): Promise<void> {
     const { client, path, metadataOnly = false, idleMs = WATCH_IDLE_MS_MAX, clock, ids, meter, kind } = this.#options
-    const timeoutSeconds = Math.round((WATCH_MS_MIN + chanceFrom(ids) * (WATCH_MS_MAX - WATCH_MS_MIN)) / 1000)
+    const timeoutSeconds = Math.round((WATCH_MS_MIN + randomFraction(ids) * (WATCH_MS_MAX - WATCH_MS_MIN)) / 1000)
     const options = { resourceVersion: from, timeoutSeconds, idleMs, metadataOnly }
     let openedAt = clock.monotonic()
     let hasBrought = false
@@ -198,7 +198,7 @@ class Follower<T> {
       this.#refusals = 0
     }
     this.#failures++
-    const waitMs = Math.max(backOffMs(this.#failures, chanceFrom(ids), WATCH_BACK_OFF), retryAfterMs ?? 0)
+    const waitMs = Math.max(backOffMs(this.#failures, randomFraction(ids), WATCH_BACK_OFF), retryAfterMs ?? 0)
     log.warn({ err: error, kind, waitMs, isListedNext: this.#at === undefined }, 'watching failed')
     await clock.sleep(waitMs, signal)
   }

@@ -6,7 +6,7 @@
  * No clock is compared with another: a lease has run out when nothing of it has changed for long enough by one's own clock, and is held
  * for as long as nobody can think so yet, by one's own clock too.
  */
-import { chanceFrom } from '@platen/contract/back-off.ts'
+import { randomFraction } from '@platen/contract/back-off.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -59,7 +59,7 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
       // That somebody else was faster is as it should be.
       if (!isConflict(err)) log.warn({ err, lease: name }, 'lease could not be asked for')
     }
-    await clock.sleep(LEASE_RETRY_MS * (1 + LEASE_JITTER_MAX * chanceFrom(ids)), signal)
+    await clock.sleep(LEASE_RETRY_MS * (1 + LEASE_JITTER_MAX * randomFraction(ids)), signal)
   }
 }
 

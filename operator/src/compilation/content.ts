@@ -1,5 +1,5 @@
 /** The settings in force, as one snapshot after the other. Each shares with the next what is not changed. */
-import { ShardedMap } from '@platen/contract/sharded-map.ts'
+import { PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
 
 /** Settings before and after; absent = there were, or are, none. */
@@ -16,12 +16,16 @@ export interface Replacements {
 
 /** As a `DirectorySnapshot` has it. */
 export interface Content {
-  readonly tenants: ShardedMap<TenantId, Tenant>
-  readonly keys: ShardedMap<KeyHash, ApiKey>
-  readonly templates: ShardedMap<TenantId, ReadonlyMap<TemplateCode, Template>>
+  readonly tenants: PersistentMap<TenantId, Tenant>
+  readonly keys: PersistentMap<KeyHash, ApiKey>
+  readonly templates: PersistentMap<TenantId, ReadonlyMap<TemplateCode, Template>>
 }
 
-export const NO_CONTENT: Content = { tenants: ShardedMap.of(), keys: ShardedMap.of(), templates: ShardedMap.of() }
+export const NO_CONTENT: Content = {
+  tenants: PersistentMap.of(),
+  keys: PersistentMap.of(),
+  templates: PersistentMap.of(),
+}
 
 /** The content after replacements. What one resource gives up, another may take up in the same breath. */
 export function replaceIn(content: Content, { tenants, keys, templates }: Replacements): Content {

@@ -1,6 +1,6 @@
 /** What the resources of one kind came to, by uid, and what of it changed. */
 import { isDeepStrictEqual } from 'node:util'
-import { keeper } from '@platen/contract/keeper.ts'
+import { openInternPool } from '@platen/contract/intern.ts'
 import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
 import type { InForce, Outcome } from '@platen/settings/compile/outcome.ts'
 import { type ClaimIndex, openClaimIndex, type WholesOf } from './claim-index.ts'
@@ -47,7 +47,7 @@ export function openSettled<Kind extends Resource, Settings>({
   /** Without conditions it is what was before anything was compiled. */
   const inForce = new Map<Uid, Outcome<Kind, Settings> | { readonly settings?: Settings }>(previous)
   const index = openClaimIndex(wholesOf)
-  const kept = keeper<readonly Condition[]>(SHARED_CONDITIONS_MAX)
+  const kept = openInternPool<readonly Condition[]>(SHARED_CONDITIONS_MAX)
   const uids = new Set<Uid>()
   const replacements = new Map<Uid, Replacement<Settings>>()
 

@@ -200,7 +200,7 @@ function auditOf({ client, clock, log }: LeaderPorts, to: { watch: SecretWatch; 
 /** A queue, and what counts it and its workers. */
 function countedQueue({ ports: { clock, ids, meter } }: LeaderOptions) {
   const workers = RECONCILE_WORKERS
-  const controller = meter.controller('platen', { workers, look: () => queue.state() })
+  const controller = meter.controller('platen', { workers, readState: () => queue.state() })
   const lines = { lineOf: kindOfKey, ofOneLine: RECONCILE_WORKERS_OF_ONE_KIND }
   const queue: WorkQueue = new WorkQueue({ ...lines, clock, ids, meter: controller })
   return { queue, workers, meter: controller }

@@ -1,5 +1,5 @@
 /** The operator: it follows what is declared from its start on, and reconciles while it holds the lease. */
-import { abortable } from '@platen/contract/bell.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import { acquireLease, type HeldLease } from '../cluster/lease.ts'
 import { type Inventory, openInventory } from '../reconcile/inventory.ts'
 import { type LeaderPorts, type LeaderSettings, lead, type Publisher, type Subscriber } from './leader.ts'
@@ -52,7 +52,7 @@ export function openOperator({ ports, settings, openPublisher, readEpoch }: Oper
     isReady: () => inventory.silentMs() !== undefined,
     async run(stop) {
       try {
-        await abortable(inventory.synced, stop)
+        await raceAbort(inventory.synced, stop)
         const floor = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
         // A process that is started again has the name of the one before it, which may only stand still.
         const identity = `${settings.instance}_${Buffer.from(ports.ids.random(IDENTITY_BYTES)).toString('hex')}`

@@ -207,7 +207,7 @@ test('what is measured is how long keys waited, and how long they were in hand',
   await clock.advance(20)
   await queue.take(NEVER)
   await clock.advance(5)
-  expect(queue.state()).toEqual({ waiting: { live: 0, resync: 0 }, inHandMs: [5] })
+  expect(queue.state()).toEqual({ waiting: { live: 0, resync: 0 }, runningMs: [5] })
   queue.done('a')
   expect(counts).toEqual({ added: 1, deferred: 0, waitedMs: [30], workedMs: [5] })
 })
@@ -317,7 +317,7 @@ test('any sequence of calls gives out what the model gives out: nothing lost, no
       for (const { key } of model.inHand) done(key)
       await advance(100)
       for (let key = await take(); key !== undefined; key = await take()) done(key)
-      expect(queue.state()).toEqual({ waiting: { live: 0, resync: 0 }, inHandMs: [] })
+      expect(queue.state()).toEqual({ waiting: { live: 0, resync: 0 }, runningMs: [] })
     }),
     { numRuns: 500 },
   )

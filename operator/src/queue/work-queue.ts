@@ -6,8 +6,8 @@
  * A key is never with two workers at once, and never lost: after the last `add` there is always a whole look that begins later.
  */
 import assert from 'node:assert/strict'
-import { backOffMs, chanceFrom } from '@platen/contract/back-off.ts'
-import { type Bell, bell } from '@platen/contract/bell.ts'
+import { backOffMs, randomFraction } from '@platen/contract/back-off.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port/operator-meter.ts'
@@ -27,7 +27,7 @@ export interface WorkQueueOptions {
 /** Nothing of it throws; what comes after it was closed is left out. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
-  readonly #changed: Bell = bell()
+  readonly #changed: Notifier = openNotifier()
   readonly #lines = new Map<string, Line>()
   readonly #inHand = new Map<string, { readonly priority: Priority; readonly since: number }>()
   /** Keys that were added while they are with a worker. */
@@ -74,7 +74,7 @@ export class WorkQueue {
   retry(key: string): number {
     const failures = (this.#failures.get(key) ?? 0) + 1
     this.#failures.set(key, failures)
-    const waitMs = backOffMs(failures, chanceFrom(this.#options.ids), RECONCILE_BACK_OFF)
+    const waitMs = backOffMs(failures, randomFraction(this.#options.ids), RECONCILE_BACK_OFF)
     this.addAfter(key, waitMs)
     return waitMs
   }
@@ -90,7 +90,7 @@ export class WorkQueue {
     while (!this.#isClosed) {
       const next = this.#takeOf('live') ?? this.#takeOf('resync')
       if (next !== undefined) return next
-      await this.#changed.rung(signal)
+      await this.#changed.wait(signal)
     }
     return undefined
   }
@@ -103,7 +103,7 @@ export class WorkQueue {
     const line = this.#lineOf(key)
     line.inHand -= 1
     // It may have kept the next of its line waiting.
-    if (line.live.size + line.resync.size > 0) this.#changed.ring()
+    if (line.live.size + line.resync.size > 0) this.#changed.notify()
     this.#options.meter.done(this.#options.clock.monotonic() - taken.since)
     const again = this.#again.get(key)
     this.#again.delete(key)
@@ -117,7 +117,7 @@ export class WorkQueue {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const { over } of this.#deferred.values()) over.abort()
-    this.#changed.ring()
+    this.#changed.notify()
     this.#settle()
     await this.#drained.promise
   }
@@ -127,7 +127,7 @@ export class WorkQueue {
     const now = this.#options.clock.monotonic()
     return {
       waiting: { live: this.#waiting('live'), resync: this.#waiting('resync') },
-      inHandMs: Array.from(this.#inHand.values(), ({ since }) => now - since),
+      runningMs: Array.from(this.#inHand.values(), ({ since }) => now - since),
     }
   }
 
@@ -138,7 +138,7 @@ export class WorkQueue {
 
   #wait(key: string, priority: Priority): void {
     this.#lineOf(key)[priority].set(key, this.#options.clock.monotonic())
-    this.#changed.ring()
+    this.#changed.notify()
   }
 
   #waiting(priority: Priority): number {

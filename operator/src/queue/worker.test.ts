@@ -21,7 +21,7 @@ function working(reconcile: WorkerOptions['reconcile'], { workers = 1, signal = 
       return { [Symbol.dispose]: () => void busy-- }
     },
     reconciled: (result) => void told.push(result),
-    gaveUp: () => void told.push('terminal'),
+    failedTerminally: () => void told.push('terminal'),
   }
   const tell = (_fields: object, message: string) => void told.push(message)
   const log = { debug: tell, info: tell, warn: tell, error: tell }

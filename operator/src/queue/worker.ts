@@ -1,5 +1,4 @@
 /** Workers, who look at one object after the other and try again what failed. */
-
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ControllerMeter } from '@platen/contract/port/operator-meter.ts'
@@ -26,7 +25,7 @@ export interface WorkerOptions {
    * no longer wanted; the object is with nobody else until it has settled. Throws `TerminalError` where a retry is of no use.
    */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome | undefined>
-  readonly meter: Pick<ControllerMeter, 'busy' | 'reconciled' | 'gaveUp'>
+  readonly meter: Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -69,7 +68,7 @@ async function lookAt(key: string, options: WorkerOptions, signal: AbortSignal):
     if (signal.aborted) return
     if (err instanceof TerminalError) {
       queue.forget(key)
-      meter.gaveUp()
+      meter.failedTerminally()
       log.error({ err, key }, 'object could not be reconciled')
       return
     }

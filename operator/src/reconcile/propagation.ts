@@ -1,8 +1,8 @@
 /** Which revision every API process enforces, for those who wait for one. Asked only while somebody waits. */
-import { type Bell, bell } from '@platen/contract/bell.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { ENFORCED_ASK_MS, ENFORCED_ASK_MS_MAX } from '../limit.ts'
+import { ENFORCED_POLL_MS, ENFORCED_POLL_MS_MAX } from '../limit.ts'
 
 /** How far the processes are that said so lately. */
 export interface Enforced {
@@ -23,7 +23,7 @@ export interface PropagationOptions {
 
 export class Propagation {
   readonly #options: PropagationOptions
-  readonly #woken: Bell = bell()
+  readonly #woken: Notifier = openNotifier()
   readonly #waiting = new Map<string, { readonly revision: number; readonly told: () => void }>()
   #last: Enforced = { all: 0, behind: 0, revision: 0, isCertain: false }
 
@@ -44,22 +44,22 @@ export class Propagation {
   /** Tells once, after this, that every process enforces a revision. Who waits under a name already no longer waits for what it did. */
   whenEnforced(name: string, revision: number, told: () => void): void {
     this.#waiting.set(name, { revision, told })
-    this.#woken.ring()
+    this.#woken.notify()
   }
 
   /** Asks and tells until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
-    let waitMs = ENFORCED_ASK_MS
+    let waitMs = ENFORCED_POLL_MS
     while (!signal.aborted) {
       try {
         if (this.#waiting.size === 0) {
-          waitMs = ENFORCED_ASK_MS
-          await this.#woken.rung(signal)
+          waitMs = ENFORCED_POLL_MS
+          await this.#woken.wait(signal)
           continue
         }
         const hasTold = await this.#ask(signal)
-        waitMs = hasTold ? ENFORCED_ASK_MS : Math.min(waitMs * 1.1, ENFORCED_ASK_MS_MAX)
+        waitMs = hasTold ? ENFORCED_POLL_MS : Math.min(waitMs * 1.1, ENFORCED_POLL_MS_MAX)
         await clock.sleep(waitMs, signal)
       } catch {
         // It was aborted, and the loop sees that.

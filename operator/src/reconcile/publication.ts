@@ -2,14 +2,14 @@
  * The one way from resources to Redis. Changes that come while a revision is being published are compiled and published together as
  * the next one, so that a change waits for two calls at the most and ten thousand of them take few.
  */
-import { type Bell, bell, firstOf } from '@platen/contract/bell.ts'
 import type { Instant } from '@platen/contract/brand.ts'
+import { type Notifier, openNotifier, raceFirst } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import type { Change, Compilation } from '../compilation/compilation.ts'
-import { PUBLICATION_REST_MS_MAX, PUBLISH_RETRY_MS } from '../limit.ts'
+import { PUBLICATION_IDLE_MS_MAX, PUBLISH_RETRY_MS } from '../limit.ts'
 
 export interface PublicationOptions {
   readonly compilation: Compilation
@@ -40,7 +40,7 @@ interface Submission {
 
 export class Publication {
   readonly #options: PublicationOptions
-  readonly #woken: Bell = bell()
+  readonly #woken: Notifier = openNotifier()
   #waiting: Submission[] = []
   /** Whose settings are compiled and not published. */
   readonly #behind = new Set<Uid>()
@@ -81,7 +81,7 @@ export class Publication {
   submit(change: Change): Promise<void> {
     const submission = { change, published: Promise.withResolvers<void>() }
     this.#waiting.push(submission)
-    this.#woken.ring()
+    this.#woken.notify()
     return submission.published.promise
   }
 
@@ -107,10 +107,10 @@ export class Publication {
   async #rest(signal: AbortSignal): Promise<void> {
     const { compilation, clock } = this.#options
     const dueInMs = (compilation.due() ?? Number.POSITIVE_INFINITY) - clock.now()
-    const waitMs = Math.min(dueInMs, this.#behind.size > 0 ? PUBLISH_RETRY_MS : PUBLICATION_REST_MS_MAX)
+    const waitMs = Math.min(dueInMs, this.#behind.size > 0 ? PUBLISH_RETRY_MS : PUBLICATION_IDLE_MS_MAX)
     if (waitMs <= 0) return
-    const wake = (until: AbortSignal) => this.#woken.rung(until)
-    await firstOf([wake, (until) => clock.sleep(waitMs, until)], signal).catch(() => undefined)
+    const wake = (until: AbortSignal) => this.#woken.wait(until)
+    await raceFirst([wake, (until) => clock.sleep(waitMs, until)], signal).catch(() => undefined)
   }
 
   async #turn(signal: AbortSignal): Promise<void> {

@@ -14,7 +14,13 @@ import type { Kind } from '@platen/contract/schema/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
-import { COUNTED_AFTER_MS, ENFORCED_SOON_MS, RECONCILE_MS_MAX, RECONCILE_WORKERS, REVOKED_MS_MAX } from '../limit.ts'
+import {
+  RECONCILE_MS_MAX,
+  RECONCILE_WORKERS,
+  REVOKED_MS_MAX,
+  STATUS_COUNTS_DELAY_MS,
+  STATUS_ENFORCED_WAIT_MS,
+} from '../limit.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
 import { API_VERSION, counterOf, type Declared, FINALIZER, keyOfResource, placeOf } from './declared.ts'
 import type { Events } from './event.ts'
@@ -276,7 +282,7 @@ export class Reconciler {
   #patienceMs(key: string, revision: number): number {
     const now = this.#options.clock.monotonic()
     const known = this.#awaited.get(key)
-    const awaited = known?.revision === revision ? known : { revision, until: now + ENFORCED_SOON_MS }
+    const awaited = known?.revision === revision ? known : { revision, until: now + STATUS_ENFORCED_WAIT_MS }
     this.#awaited.set(key, awaited)
     return Math.max(0, awaited.until - now)
   }
@@ -342,7 +348,7 @@ export class Reconciler {
   #count(before: Resource | undefined, after: Resource | undefined): void {
     const names = [before, after].map((resource) => resource && counterOf(resource))
     if (names[0] === names[1]) return
-    for (const name of names) if (name !== undefined) this.#options.queue.addAfter(name, COUNTED_AFTER_MS)
+    for (const name of names) if (name !== undefined) this.#options.queue.addAfter(name, STATUS_COUNTS_DELAY_MS)
   }
 
   #keysOf(uids: Iterable<Uid>): readonly string[] {

@@ -6,9 +6,9 @@
  * A Secret counts before the status only where it is ahead of it: when nothing is known yet, or when it has served a rotation
  * that the status does not tell of. Else the status counts, so that a key which somebody writes into the Secret opens nothing.
  */
-import { hashOfKey, keyIdOf, keyPrefix, readHash, shownPartOf } from '@platen/contract/api-key.ts'
+import { hashOfKey, keyIdOf, keyPrefix, parseKeyHash, shownPartOf } from '@platen/contract/api-key.ts'
 import type { Instant } from '@platen/contract/brand.ts'
-import { readInstant } from '@platen/contract/instant.ts'
+import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
@@ -110,8 +110,8 @@ interface Known {
 }
 
 function knownOf({ status, now }: KeyLook, own: HeldSecret | undefined): Known {
-  const hash = readHash(status.sha256 ?? '')
-  const echoed = readInstant(status.rotation ?? '')
+  const hash = parseKeyHash(status.sha256 ?? '')
+  const echoed = parseInstant(status.rotation ?? '')
   const served = own === undefined ? [] : servedBy(own.annotations)
   const last = served.at(-1)
   const isAhead = hash === undefined || (last !== echoed && (echoed === undefined || served.includes(echoed)))
@@ -121,7 +121,7 @@ function knownOf({ status, now }: KeyLook, own: HeldSecret | undefined): Known {
           hash: hashIn(own) ?? hash,
           previous: previousOf(own.data['previousSha256'], overlapEndIn(own.annotations)),
         }
-      : { hash, previous: previousOf(status.previous?.sha256, readInstant(status.previous?.until ?? '')) }
+      : { hash, previous: previousOf(status.previous?.sha256, parseInstant(status.previous?.until ?? '')) }
   return {
     ...(known.hash !== undefined && { hash: known.hash }),
     ...(known.previous !== undefined && now < known.previous.until && { previous: known.previous }),
@@ -132,11 +132,11 @@ function knownOf({ status, now }: KeyLook, own: HeldSecret | undefined): Known {
 /** What was published of it: a key that was edited since is not. */
 function hashIn({ data }: HeldSecret): KeyHash | undefined {
   const { key, sha256 = '' } = data
-  return readHash(sha256) ?? (key === undefined ? undefined : hashOfKey(key))
+  return parseKeyHash(sha256) ?? (key === undefined ? undefined : hashOfKey(key))
 }
 
 function previousOf(sha256: string | undefined, until: Instant | undefined): ReplacedKey | undefined {
-  const hash = readHash(sha256 ?? '')
+  const hash = parseKeyHash(sha256 ?? '')
   return hash === undefined || until === undefined ? undefined : { hash, until }
 }
 

@@ -4,11 +4,11 @@
  * gone is not made again before somebody asks for it, as receivers know it. Pure.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { readInstant } from '@platen/contract/instant.ts'
+import { parseInstant } from '@platen/contract/instant.ts'
 import { type TenantResource } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
-import { isWebhookSecret, WEBHOOK_SECRET_FORM } from '@platen/contract/webhook-secret.ts'
+import { isWebhookSecret, WEBHOOK_SECRET_FORMAT } from '@platen/contract/webhook-secret.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import type { SecretFault } from '@platen/settings/compile/tenant.ts'
 import {
@@ -118,7 +118,7 @@ function uphold(look: WebhookSecretLook, own: HeldSecret): WebhookSecretVerdict 
     repaired: differing.filter((field) => !(isOver && OVERLAP_FIELDS.includes(field))),
   }
   if (secret !== undefined && isWebhookSecret(secret)) return { ...verdict, found: foundOf({ ...next, secret }) }
-  const what = `Secret ${place.namespace}/${place.name} has not ${WEBHOOK_SECRET_FORM} in its key secret`
+  const what = `Secret ${place.namespace}/${place.name} has not ${WEBHOOK_SECRET_FORMAT} in its key secret`
   return { ...verdict, found: { fault: missingFault(look, what) } }
 }
 
@@ -143,7 +143,7 @@ function refuse(
 }
 
 function servedOf({ status }: WebhookSecretLook, own: HeldSecret | undefined): readonly Instant[] {
-  return withServed(own === undefined ? [] : servedBy(own.annotations), readInstant(status.rotation ?? ''))
+  return withServed(own === undefined ? [] : servedBy(own.annotations), parseInstant(status.rotation ?? ''))
 }
 
 interface Secrets {

@@ -10,7 +10,7 @@ export const SECRET_ROTATIONS_KEPT_MAX = 32
 export const SECRET_TRIES_MAX = 3
 
 /** How soon it is looked again whether the Secrets of a namespace are granted: nobody tells, as nothing else of it changes. */
-export const SECRETS_GRANT_AWAITED_MS = 10_000
+export const SECRETS_GRANT_RETRY_MS = 10_000
 
 /** Secrets that the audit reads in a second: less than a hundredth of a core, and all of 14,000 within the hour. */
 export const SECRET_AUDIT_READS_PER_SECOND_MAX = 4

@@ -3,7 +3,7 @@
  * of them it has served, in the same write that serves them, so that one is never served twice, whoever dies when. Pure.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { INSTANT_FORM, readInstant } from '@platen/contract/instant.ts'
+import { INSTANT_FORMAT, parseInstant } from '@platen/contract/instant.ts'
 import { SECRET_ROTATIONS_KEPT_MAX } from './limit.ts'
 
 /** Annotation of a Secret: the rotations it has served, the last one at the end. */
@@ -27,20 +27,20 @@ export function readAsked(
 ): { readonly asked?: Asked; readonly ignored?: string } {
   const text = annotations[name]
   if (text === undefined) return {}
-  const at = readInstant(text)
+  const at = parseInstant(text)
   if (at !== undefined) return { asked: { at, text } }
-  return { ignored: `annotation ${name} asks for no rotation: it must be ${INSTANT_FORM}` }
+  return { ignored: `annotation ${name} asks for no rotation: it must be ${INSTANT_FORMAT}` }
 }
 
 /** The rotations a Secret says it has served. */
 export function servedBy(annotations: Annotations): readonly Instant[] {
   const texts = annotations[SERVED_ANNOTATION]?.split(',') ?? []
-  return texts.flatMap((text) => readInstant(text.trim()) ?? [])
+  return texts.flatMap((text) => parseInstant(text.trim()) ?? [])
 }
 
 /** Until when what was replaced last counts, by what the Secret says. */
 export function overlapEndIn(annotations: Annotations): Instant | undefined {
-  return readInstant(annotations[PREVIOUS_UNTIL_ANNOTATION] ?? '')
+  return parseInstant(annotations[PREVIOUS_UNTIL_ANNOTATION] ?? '')
 }
 
 /** How a Secret says both. */
@@ -63,7 +63,7 @@ export function withServed(served: readonly Instant[], at: Instant | undefined):
 export function echoOf(served: readonly Instant[], texts: readonly (string | undefined)[]): string | undefined {
   const last = served.at(-1)
   if (last === undefined) return undefined
-  return texts.find((text) => text !== undefined && readInstant(text) === last) ?? spellInstant(last)
+  return texts.find((text) => text !== undefined && parseInstant(text) === last) ?? spellInstant(last)
 }
 
 export function spellInstant(at: Instant): string {

@@ -10,7 +10,7 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { decideKey, type KeyStatus, type KeyVerdict, keepKey } from './decide-key.ts'
-import { SECRETS_GRANT_AWAITED_MS } from './limit.ts'
+import { SECRETS_GRANT_RETRY_MS } from './limit.ts'
 import { type Annotations, readAsked } from './rotation.ts'
 import { type SecretClient, SecretsNotGranted, type SeenSecret, settleSecret } from './write-secret.ts'
 
@@ -58,7 +58,7 @@ export async function settleKey(
   ).catch((error: unknown) => {
     if (!(error instanceof SecretsNotGranted)) throw error
     const kept = keepKey(look(), error.refusal(namespace))
-    return { verdict: { ...kept, again: clock.now() + SECRETS_GRANT_AWAITED_MS }, seen: { place } }
+    return { verdict: { ...kept, again: clock.now() + SECRETS_GRANT_RETRY_MS }, seen: { place } }
   })
   const { write: _written, ...answer } = verdict
   return { ...answer, ...(ignored !== undefined && { ignored }), seen }

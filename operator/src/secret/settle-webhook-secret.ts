@@ -19,7 +19,7 @@ import {
   type WebhookSecretStatus,
   type WebhookSecretVerdict,
 } from './decide-webhook-secret.ts'
-import { SECRETS_GRANT_AWAITED_MS } from './limit.ts'
+import { SECRETS_GRANT_RETRY_MS } from './limit.ts'
 import { type Annotations, type Asked, readAsked } from './rotation.ts'
 import type { SecretPorts } from './settle-key.ts'
 import { readSecret, SecretsNotGranted, type SeenSecret, seenOf, settleSecret } from './write-secret.ts'
@@ -74,7 +74,7 @@ function notGranted(
     status,
     isNew: false,
     repaired: [],
-    again: clock.now() + SECRETS_GRANT_AWAITED_MS,
+    again: clock.now() + SECRETS_GRANT_RETRY_MS,
     seen: { place: error.place },
   }
 }

@@ -1,6 +1,6 @@
 /** What an ApiKey needs before it is compiled: its key, behind `secretName` or brought along. */
-import { keyIdOf, readHash } from '@platen/contract/api-key.ts'
-import { readInstant } from '@platen/contract/instant.ts'
+import { keyIdOf, parseKeyHash } from '@platen/contract/api-key.ts'
+import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource, type Uid } from '@platen/contract/resource.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
@@ -38,9 +38,9 @@ export function apiKeyStation({ ports, foundKeys, watch }: ApiKeyStationOptions)
       const { uid } = resource.metadata
       const isTold = isAsTold(declared, status)
       if (resource.spec.sha256 !== undefined) return isTold ? broughtKey(resource) : undefined
-      const hash = readHash(status.sha256 ?? '')
+      const hash = parseKeyHash(status.sha256 ?? '')
       if (hash === undefined) return undefined
-      const [last, until] = [readHash(status.previous?.sha256 ?? ''), readInstant(status.previous?.until ?? '')]
+      const [last, until] = [parseKeyHash(status.previous?.sha256 ?? ''), parseInstant(status.previous?.until ?? '')]
       const replaced = last !== undefined && until !== undefined ? { hash: last, until } : undefined
       foundKeys.set(uid, { hash, ...(replaced && { replaced }) })
       watch.recalled(resource)
@@ -60,7 +60,7 @@ function keyIn({ resource }: Declared): ApiKeyResource {
 }
 
 function broughtKey({ spec }: ApiKeyResource): Known {
-  const hash = readHash(spec.sha256?.slice('sha256:'.length) ?? '')
+  const hash = parseKeyHash(spec.sha256?.slice('sha256:'.length) ?? '')
   return { ...(hash !== undefined && { keyId: keyIdOf(hash), sha256: hash }), ...expiryOf({ spec }) }
 }
 

@@ -8,9 +8,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BROWSER_LAUNCH_MS_MAX } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
 
@@ -124,7 +124,7 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
       // It would kill the process group at any later time as well, so it is not `ended`.
       signal: failed.signal,
     })
-    return watch(await abortable(launching, ended), profile)
+    return watch(await raceAbort(launching, ended), profile)
   } catch (error) {
     failed.abort()
     await removeProfile(profile)

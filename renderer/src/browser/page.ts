@@ -6,11 +6,10 @@
  * A document leaves nothing to the next but what `leavesTraces` knows of, and what the page remembers of what it was given. A page
  * with traces, or with assets or files the next document must not be given, is cleared before it is used again.
  */
-
 import assert from 'node:assert/strict'
-import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_DIALOGS_MAX, SLOT_RECOVERY_MS_MAX } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { BrowserContext, CDPSession, Page } from 'puppeteer'
 import { type LoadedDocument, load, nextLoad, type PrintDocument } from './document/load.ts'
@@ -53,7 +52,7 @@ interface PagePorts {
 export async function openPage(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   try {
     // Puppeteer waits for ever for a page whose browser dies meanwhile.
-    return await abortable(open(running, ports), AbortSignal.any([running.gone, ports.clock.timeout(OPEN_MS_MAX)]))
+    return await raceAbort(open(running, ports), AbortSignal.any([running.gone, ports.clock.timeout(OPEN_MS_MAX)]))
   } catch (cause) {
     throw new BrowserLost(new ServiceError('render_crashed', 'the browser could not open a page', { cause }))
   }
@@ -121,15 +120,15 @@ function printPage(parts: PageParts): PrintPage {
         ended.throwIfAborted()
         // It ends with the document, with the browser it looks at, or by having found that too large.
         memory.watch(running, document, over.signal).catch((fault) => fault instanceof BrowserLost && gone.abort(fault))
-        await abortable(begin(document, ended), ended)
+        await raceAbort(begin(document, ended), ended)
         const loaded = await load(parts, document, ended)
         // Both at once: Chromium looks the document over before it prints it, without another turn in between.
         const edges = { ...document, sides: loaded.sides }
-        const [findings, pdf] = await Promise.all([abortable(loaded.inspect(), ended), print(session, edges, ended)])
+        const [findings, pdf] = await Promise.all([raceAbort(loaded.inspect(), ended), print(session, edges, ended)])
         return { ...findings, pdf }
       } catch (error) {
         // What fails in a page that has crashed may be told before the crash is, and says nothing: such a page does not answer.
-        if (isProtocolError(error)) await abortable(session.send('Page.getFrameTree'), ended).catch(() => undefined)
+        if (isProtocolError(error)) await raceAbort(session.send('Page.getFrameTree'), ended).catch(() => undefined)
         throw translate(error, ended, document.isScripted && running.browser.connected)
       } finally {
         over.abort()
@@ -137,13 +136,13 @@ function printPage(parts: PageParts): PrintPage {
     },
     async clear() {
       if (isClear) return
-      await abortable(blank(session, requests), AbortSignal.any([gone.signal, clock.timeout(CLOSE_MS_MAX)]))
+      await raceAbort(blank(session, requests), AbortSignal.any([gone.signal, clock.timeout(CLOSE_MS_MAX)]))
       isClear = true
     },
     close() {
       gone.abort(new ServiceError('render_crashed', 'the page was closed while it rendered'))
       const over = AbortSignal.any([running.gone, clock.timeout(CLOSE_MS_MAX)])
-      closing ??= abortable(context.close(), over).then(
+      closing ??= raceAbort(context.close(), over).then(
         () => true,
         () => running.gone.aborted,
       )

@@ -2,7 +2,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import {
   BROWSER_AGE_MS_MAX,
   BROWSER_KEPT_MIB_MAX,
-  BROWSER_WEIGHED_EVERY_MS,
+  BROWSER_MEMORY_CHECK_EVERY_MS,
   PAGE_KEPT_MIB_MAX,
 } from '@platen/contract/limit.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
@@ -343,7 +343,7 @@ test.for([
   await render(ACME)
   await rest()
   weight.mib = mib
-  await clock.advance(BROWSER_WEIGHED_EVERY_MS)
+  await clock.advance(BROWSER_MEMORY_CHECK_EVERY_MS)
   await render(ACME)
   await rest()
   expect(browsers).toHaveLength(count)
@@ -354,7 +354,7 @@ test('looks at the memory of a browser now and then, not after each document', a
   const { render, clock, weight } = aPool()
   for (let round = 0; round < 100; round += 1) {
     await render(ACME)
-    await clock.advance(BROWSER_WEIGHED_EVERY_MS / 50)
+    await clock.advance(BROWSER_MEMORY_CHECK_EVERY_MS / 50)
   }
   expect(weight.looks).toBe(1)
 })

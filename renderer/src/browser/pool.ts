@@ -5,15 +5,15 @@
  * is never used again.
  */
 import assert from 'node:assert/strict'
-import { abortable } from '@platen/contract/bell.ts'
 import {
   BROWSER_AGE_MS_MAX,
   BROWSER_KEPT_MIB_MAX,
+  BROWSER_MEMORY_CHECK_EVERY_MS,
   BROWSER_RENDERS_MAX,
-  BROWSER_WEIGHED_EVERY_MS,
   PAGE_KEPT_MIB_MAX,
   PAGE_RENDERS_MAX,
 } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
@@ -149,7 +149,7 @@ function openNursery({ supply }: PoolPorts, fleet: Fleet): Nursery {
     const opening = spare?.opening ?? make()
     spare = undefined
     try {
-      return await abortable(opening, signal)
+      return await raceAbort(opening, signal)
     } catch (error) {
       // Whoever gives up waiting leaves the page to the next.
       if (signal.aborted && spare === undefined) void keep(opening)
@@ -287,7 +287,7 @@ function openFleet(ports: PoolPorts, options: { rendersMax: number; onRetired: (
       Object.assign(tallyOf(browser), { isRetiring: true, isRetired: true })
       const opening = openIn(browser)
       try {
-        return await abortable(opening, signal)
+        return await raceAbort(opening, signal)
       } catch (error) {
         opening.then(close).catch(() => undefined)
         throw error
@@ -305,7 +305,7 @@ function openFleet(ports: PoolPorts, options: { rendersMax: number; onRetired: (
     },
     async weigh(browser) {
       const tally = tallyOf(browser)
-      if (clock.monotonic() - tally.weighedAt < BROWSER_WEIGHED_EVERY_MS) return
+      if (clock.monotonic() - tally.weighedAt < BROWSER_MEMORY_CHECK_EVERY_MS) return
       tally.weighedAt = clock.monotonic()
       const bytes = (await browser.memoryBytes()) ?? 0
       const bytesMax = (BROWSER_KEPT_MIB_MAX + tally.pages * PAGE_KEPT_MIB_MAX) * MIB

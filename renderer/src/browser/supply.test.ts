@@ -1,5 +1,5 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { BROWSER_ANSWER_MS_MAX, BROWSER_ASKED_EVERY_MS, ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
+import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX, ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
@@ -141,7 +141,7 @@ test('kills a separate browser that gives no sign of life, and all of them when 
   const { supply, clock, launched } = aSupply(['runs', 'is mute', 'runs'])
   await supply.current(NEVER)
   const mute = await supply.separate(NEVER)
-  await clock.advance(BROWSER_ASKED_EVERY_MS + BROWSER_ANSWER_MS_MAX)
+  await clock.advance(BROWSER_PING_EVERY_MS + BROWSER_PING_MS_MAX)
   expect(mute.gone.aborted).toBe(true)
   await supply.separate(NEVER)
   await supply[Symbol.asyncDispose]()
@@ -168,7 +168,7 @@ test('closes while a launch is under way', async () => {
 test('kills a browser that gives no sign of life, and launches another', async () => {
   const { supply, clock, launched } = aSupply(['is mute', 'runs'])
   const mute = await supply.current(NEVER)
-  await clock.advance(BROWSER_ASKED_EVERY_MS + BROWSER_ANSWER_MS_MAX - 1)
+  await clock.advance(BROWSER_PING_EVERY_MS + BROWSER_PING_MS_MAX - 1)
   expect(mute.gone.aborted).toBe(false)
   await clock.advance(1)
   expect(mute.gone.aborted).toBe(true)
@@ -180,7 +180,7 @@ test('kills a browser that retires, too, when it gives no sign of life any more'
   const { supply, clock } = aSupply(['is mute', 'runs'])
   const old = await supply.current(NEVER)
   await supply.replace()
-  await clock.advance(BROWSER_ASKED_EVERY_MS + BROWSER_ANSWER_MS_MAX)
+  await clock.advance(BROWSER_PING_EVERY_MS + BROWSER_PING_MS_MAX)
   expect(old.gone.aborted).toBe(true)
 })
 
@@ -190,7 +190,7 @@ test('does not take a pause of its own process for one of the browser', async ()
   const browser = aBrowser(() => answer.promise)
   let steps = 0
   const timeout: Clock['timeout'] = (ms) => {
-    if (ms >= BROWSER_ANSWER_MS_MAX) return manual.timeout(ms)
+    if (ms >= BROWSER_PING_MS_MAX) return manual.timeout(ms)
     steps += 1
     // What fell due in the pause fires before the answer is read, which has long been there.
     if (steps === 1) return AbortSignal.abort(new DOMException('late', 'TimeoutError'))
@@ -199,7 +199,7 @@ test('does not take a pause of its own process for one of the browser', async ()
   }
   const supply = openBrowserSupply({ clock: { ...manual, timeout }, log: SILENT, launch: async () => browser })
   expect(await supply.current(NEVER)).toBe(browser)
-  await manual.advance(BROWSER_ASKED_EVERY_MS)
+  await manual.advance(BROWSER_PING_EVERY_MS)
   expect(steps).toBe(2)
   expect(browser.gone.aborted).toBe(false)
 })

@@ -3,9 +3,9 @@
  * is final; a browser that dies is replaced at once, one that gives no sign of life is killed, and one that is to retire is
  * replaced only when the next is running.
  */
-import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { BROWSER_ANSWER_MS_MAX, BROWSER_ASKED_EVERY_MS } from '@platen/contract/limit.ts'
+import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { keepPresence, type Presence } from '../port/presence.ts'
@@ -114,7 +114,7 @@ async function patiently(
 ): Promise<RunningBrowser> {
   const patience = clock.timeout(BROWSER_WAIT_MS_MAX)
   try {
-    return await abortable(launched, AbortSignal.any([signal, patience]))
+    return await raceAbort(launched, AbortSignal.any([signal, patience]))
   } catch (cause) {
     signal.throwIfAborted()
     throw new ServiceError('render_crashed', 'no browser could be started', { cause })
@@ -151,7 +151,7 @@ function openSeparate(start: () => Promise<RunningBrowser>, clock: Clock): Separ
 async function killWhenMute(running: RunningBrowser, { clock, log }: SupplyPorts): Promise<void> {
   const { gone } = running
   while (!gone.aborted) {
-    await clock.sleep(BROWSER_ASKED_EVERY_MS, gone).catch(() => undefined)
+    await clock.sleep(BROWSER_PING_EVERY_MS, gone).catch(() => undefined)
     if (gone.aborted || (await answers(running, clock)) || gone.aborted) continue
     log.error({}, 'browser gave no sign of life')
     await running.kill()
@@ -160,10 +160,10 @@ async function killWhenMute(running: RunningBrowser, { clock, log }: SupplyPorts
 
 async function answers(running: RunningBrowser, clock: Clock): Promise<boolean> {
   const answer = running.ask()
-  for (let waitedMs = 0; waitedMs < BROWSER_ANSWER_MS_MAX; waitedMs += ANSWER_STEP_MS) {
+  for (let waitedMs = 0; waitedMs < BROWSER_PING_MS_MAX; waitedMs += ANSWER_STEP_MS) {
     const patience = clock.timeout(ANSWER_STEP_MS)
     try {
-      await abortable(answer, patience)
+      await raceAbort(answer, patience)
       return true
     } catch {
       if (!patience.aborted) return false

@@ -5,8 +5,8 @@
  * happens to a render is told to its caller at once, and to the slot when it is free again.
  */
 import { join } from 'node:path'
-import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Warning } from '@platen/contract/render.ts'
@@ -105,7 +105,7 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     ready: (signal) => supply.ready(signal),
     render(work, signal) {
       const ended = AbortSignal.any([signal, closing.signal])
-      return abortable(attempt(work, ended), ended)
+      return raceAbort(attempt(work, ended), ended)
     },
     async [Symbol.asyncDispose]() {
       closing.abort(new ServiceError('render_crashed', 'the html engine was closed'))
@@ -176,7 +176,7 @@ function gate(): { add(job: PrintJob): void; enter(signal: AbortSignal): Promise
       const { promise, resolve } = Promise.withResolvers<PrintJob>()
       waiting.add(resolve)
       try {
-        return turn(await abortable(promise, signal))
+        return turn(await raceAbort(promise, signal))
       } catch (error) {
         // The slot may have come together with the abort.
         if (!waiting.delete(resolve)) add(await promise)

@@ -1,7 +1,12 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { EGRESS_AT_ONCE_MAX, EGRESS_BYTES_MAX, EGRESS_KEPT_BYTES_MAX, EGRESS_KEPT_MS } from '@platen/contract/limit.ts'
-import type { Egress, Fetched } from '@platen/contract/port/egress.ts'
+import {
+  EGRESS_AT_ONCE_MAX,
+  EGRESS_BYTES_MAX,
+  EGRESS_CACHE_BYTES_MAX,
+  EGRESS_CACHE_MS,
+} from '@platen/contract/limit.ts'
+import type { Egress, FetchedFile } from '@platen/contract/port/egress.ts'
 import type { TemplateDigest } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
@@ -17,7 +22,7 @@ interface Call {
   readonly url: string
   readonly hosts: readonly string[]
   readonly signal: AbortSignal
-  answer(fetched: Fetched): void
+  answer(fetched: FetchedFile): void
   fail(error: unknown): void
 }
 
@@ -38,7 +43,7 @@ beforeEach(() => {
   remote = openRemoteFiles({ egress, clock })
 })
 
-const bytesOf = (text: string): Fetched => ({ bytes: Buffer.from(text), type: 'text/plain' })
+const bytesOf = (text: string): FetchedFile => ({ bytes: Buffer.from(text), type: 'text/plain' })
 const turn = () => clock.advance(0)
 
 /** Fetches, and answers what is asked. */
@@ -67,7 +72,7 @@ describe('a file', () => {
 
   test('is at hand for a while, and then fetched again', async () => {
     expect(await fetched(work, 'old')).toBe('old')
-    await clock.advance(EGRESS_KEPT_MS - 1)
+    await clock.advance(EGRESS_CACHE_MS - 1)
     expect(await fetched(work, 'new')).toBe('old')
     await clock.advance(1)
     expect(await fetched(work, 'new')).toBe('new')
@@ -96,7 +101,7 @@ describe('a file', () => {
   test('is given up for others, the one that was used longest ago first', async () => {
     const url = (at: number) => `${URL_OF_IT}?${at}`
     const large = 'x'.repeat(EGRESS_BYTES_MAX)
-    const count = Math.floor(EGRESS_KEPT_BYTES_MAX / EGRESS_BYTES_MAX)
+    const count = Math.floor(EGRESS_CACHE_BYTES_MAX / EGRESS_BYTES_MAX)
     for (let at = 0; at <= count; at += 1) await fetched(work, large, url(at))
     await fetched(work, 'again', url(count))
     expect(calls).toHaveLength(count + 1)

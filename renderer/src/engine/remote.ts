@@ -3,11 +3,15 @@
  * are given bytes, fetched here, in the process that runs none of a tenant's code. A file is kept for one version of one template of
  * one tenant, and is never another's, be it the same address.
  */
-
 import { createHash } from 'node:crypto'
-import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { EGRESS_AT_ONCE_MAX, EGRESS_KEPT_BYTES_MAX, EGRESS_KEPT_MS, EGRESS_ROUNDS_MAX } from '@platen/contract/limit.ts'
+import {
+  EGRESS_AT_ONCE_MAX,
+  EGRESS_CACHE_BYTES_MAX,
+  EGRESS_CACHE_MS,
+  EGRESS_ROUNDS_MAX,
+} from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import type { AssetDigest } from '@platen/contract/tenant.ts'
@@ -53,7 +57,7 @@ const GUESSED_MAX = 100
 /** Keeps nothing at first. */
 export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Clock }): RemoteFiles {
   // What a file has beside its bytes is a few hundred of them.
-  const kept = recentlyUsed<Kept>(EGRESS_KEPT_BYTES_MAX, ({ file }) => file.bytes.byteLength + 1024)
+  const kept = recentlyUsed<Kept>(EGRESS_CACHE_BYTES_MAX, ({ file }) => file.bytes.byteLength + 1024)
   const given = recentlyUsed<readonly string[]>(TEMPLATES_MAX, () => 1)
   const join = openFlights<RemoteFile>()
   const queued = openQueues()
@@ -70,7 +74,7 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
       // Lower-case hex SHA-256 is what the type means.
       const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
       const file = { name: url, digest, type, bytes: shared(bytes) }
-      kept.set(keyOf(work, url), { file, until: clock.monotonic() + EGRESS_KEPT_MS })
+      kept.set(keyOf(work, url), { file, until: clock.monotonic() + EGRESS_CACHE_MS })
       return file
     })
   }
@@ -138,7 +142,7 @@ function openFlights<Value>(): Join<Value> {
     const flight = flights.get(key) ?? depart(key, start)
     flight.passengers += 1
     try {
-      return await abortable(flight.result, signal)
+      return await raceAbort(flight.result, signal)
     } finally {
       flight.passengers -= 1
       if (flight.passengers === 0) flight.end()

@@ -1,6 +1,6 @@
 /** Whether something that is started anew whenever it ends, a browser or a thread, is there just now. */
-import { abortable } from '@platen/contract/bell.ts'
 import { ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 
 /** `starting`: not there, and expected any moment. `broken`: that has gone on for longer than `ENGINE_START_MS_MAX`. */
@@ -27,7 +27,7 @@ export function keepPresence(clock: Clock): KeptPresence {
       if (isThere) return 'running'
       return clock.monotonic() - absentSince > ENGINE_START_MS_MAX ? 'broken' : 'starting'
     },
-    ready: (signal) => abortable(arrival.promise, signal),
+    ready: (signal) => raceAbort(arrival.promise, signal),
     came() {
       isThere = true
       arrival.resolve()

@@ -4,15 +4,15 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import type { Lane } from '@platen/contract/render.ts'
-import { HELD_ASIDE_MAX, HELD_LOOK_MS_MAX } from '@platen/contract/worker-limit.ts'
+import { DEFERRED_RENDERS_MAX, HELD_POLL_MS_MAX } from '@platen/contract/worker-limit.ts'
 
 export interface Aside {
   /** Takes a render that is held until then. Resolves at once; where too many are here already, when it is to be looked at again. */
-  put(delivery: RenderDelivery, until: Instant): Promise<void>
+  put(delivery: QueuedRender, until: Instant): Promise<void>
   /** The next render of a lane that is to be looked at again. */
-  poll(lane: Lane): RenderDelivery | undefined
+  poll(lane: Lane): QueuedRender | undefined
 }
 
 interface AsideOptions {
@@ -25,13 +25,13 @@ interface AsideOptions {
 
 /** A place where nothing is yet. */
 export function openAside({ clock, isDue, signal }: AsideOptions): Aside {
-  const due: RenderDelivery[] = []
+  const due: QueuedRender[] = []
   let waiting = 0
 
-  const wait = async (delivery: RenderDelivery, until: Instant) => {
+  const wait = async (delivery: QueuedRender, until: Instant) => {
     waiting += 1
     // Not until then: most are done with, or given back, before their claim lapses.
-    const waitMs = Math.min(Math.max(until - clock.now(), 1), HELD_LOOK_MS_MAX)
+    const waitMs = Math.min(Math.max(until - clock.now(), 1), HELD_POLL_MS_MAX)
     await clock.sleep(waitMs, signal).catch(() => undefined)
     waiting -= 1
     due.push(delivery)
@@ -40,7 +40,7 @@ export function openAside({ clock, isDue, signal }: AsideOptions): Aside {
 
   return {
     async put(delivery, until) {
-      const isFull = waiting + due.length >= HELD_ASIDE_MAX
+      const isFull = waiting + due.length >= DEFERRED_RENDERS_MAX
       const looked = wait(delivery, until)
       if (isFull) await looked
     },

@@ -41,7 +41,7 @@ export async function conclude(
 /** Hands the reply over if that can be done now. Where it cannot, the outcome is there for whoever looks for it. */
 export async function answer({ replies, log, leaving }: Worker, record: RenderRecord, reply: Reply): Promise<void> {
   try {
-    await replies.answer(record.id, reply, leaving)
+    await replies.reply(record.id, reply, leaving)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
     log.warn({ render: record.id, tenant: record.tenant, err }, 'reply not handed over')
@@ -92,7 +92,7 @@ export async function announce(worker: Worker, manifest: Manifest): Promise<Mani
   const { events, ledger, limiter, settings } = worker
   await insist(worker, async (signal) => {
     const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, settings.eventKey), signal)
-    await Promise.all([event, limiter.settle(manifest, signal), ledger.settle(manifest, signal)])
+    await Promise.all([event, limiter.complete(manifest, signal), ledger.complete(manifest, signal)])
   })
   return manifest
 }

@@ -11,7 +11,7 @@ import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { Lane } from '@platen/contract/render.ts'
-import { repeatWhileUnavailable } from '@platen/contract/repeat.ts'
+import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
 import type { RenderEngine } from '../port/engine.ts'
 import type { WorkSource } from './work-source.ts'
@@ -56,7 +56,7 @@ export interface Worker extends WorkerPorts {
  */
 export function insist<T>(worker: Worker, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, log, leaving: signal } = worker
-  return repeatWhileUnavailable(() => step(signal), { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
+  return retryWhileUnavailable(() => step(signal), { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
 }
 
 /** Repeats a step as `insist` does, but no longer than until `patience` aborts, of which a step may know. Undefined = it did. */
@@ -64,7 +64,7 @@ export async function tryFor<T>(worker: Worker, patience: AbortSignal, step: () 
   const { clock, log, leaving } = worker
   const signal = AbortSignal.any([leaving, patience])
   try {
-    return await repeatWhileUnavailable(step, { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
+    return await retryWhileUnavailable(step, { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
   } catch (error) {
     if (patience.aborted && error === patience.reason) return undefined
     throw error

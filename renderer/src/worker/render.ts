@@ -48,11 +48,11 @@ async function run(worker: Worker, { record, work, patience, claim, loss }: Run)
   const { clock, engine, replies, leaving } = worker
   const over = new AbortController()
   const deadline = clock.timeout(record.deadlineMs)
-  const departure = record.mode === 'sync' ? replies.departure(record.id, over.signal) : NEVER
+  const departure = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
   const begunAt = clock.monotonic()
   const durationMs = () => Math.round(clock.monotonic() - begunAt)
   try {
-    if (record.mode === 'sync') replies.announce(record.id)
+    if (record.mode === 'sync') replies.notifyStarted(record.id)
     worker.meter.begun(record, { attempt: claim.attempt, waitedMs: clock.now() - record.acceptedAt })
     worker.log.debug({ render: record.id, tenant: record.tenant, attempt: claim.attempt }, 'render begun')
     const rendering = await engine.render(work, AbortSignal.any([deadline, departure, loss, leaving]))

@@ -1,6 +1,6 @@
 /** From a claim to an outcome, by as many attempts as it takes. */
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import type { Claim, ClaimAnswer } from '@platen/contract/port/render-ledger.ts'
+import type { Claim, ClaimResult } from '@platen/contract/port/render-ledger.ts'
 import { type Failure, type Manifest, type RenderRecord, UnreadableManifest } from '@platen/contract/render.ts'
 import { announce, conclude, findManifest, mustReadManifest } from './conclude.ts'
 import { holdClaim, leaseOf } from './hold.ts'
@@ -9,7 +9,7 @@ import { insist, type Worker } from './port.ts'
 import { render } from './render.ts'
 
 /** Another renderer has the render until then, unless it goes on having it. */
-export type Held = Extract<ClaimAnswer, { kind: 'held' }>
+export type Held = Extract<ClaimResult, { kind: 'held' }>
 
 /** Claims and renders until there is a manifest, and makes everything that follows from it durable. A defect of ours ends the render it hit, instead of circling with it. */
 export async function settle(worker: Worker, record: RenderRecord): Promise<Manifest | Held> {

@@ -1,15 +1,15 @@
-import type { RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { SYNC_AT_HAND_MAX } from '@platen/contract/worker-limit.ts'
+import { SYNC_BUFFERED_MAX } from '@platen/contract/worker-limit.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../../../test/fixture/build.ts'
 import { openSyncLine } from './sync-line.ts'
 
 /** A lane with renders of these tenants, one letter each. */
 function aLane(tenants: string) {
-  const lane = tenants.split('').map((tenant): RenderDelivery => {
+  const lane = tenants.split('').map((tenant): QueuedRender => {
     const record = aRecord({ lane: 'sync', tenant: tenant as TenantId })
-    return { record, done: async () => undefined, bury: async () => undefined }
+    return { record, done: async () => undefined, deadLetter: async () => undefined }
   })
   const line = openSyncLine(() => lane.shift())
   const take = (isLastSlot = false) => line.take(isLastSlot)
@@ -43,9 +43,9 @@ test('the last slot is for a tenant that has none in hand', () => {
 })
 
 test('no more are at hand than there may be', () => {
-  const { lane, taken } = aLane('a'.repeat(SYNC_AT_HAND_MAX + 10))
+  const { lane, taken } = aLane('a'.repeat(SYNC_BUFFERED_MAX + 10))
   expect(taken()).toBe('a')
   expect(lane).toHaveLength(10)
-  for (let count = 1; count < SYNC_AT_HAND_MAX + 10; count++) expect(taken()).toBe('a')
+  for (let count = 1; count < SYNC_BUFFERED_MAX + 10; count++) expect(taken()).toBe('a')
   expect(taken()).toBeUndefined()
 })

@@ -3,26 +3,26 @@
  * their deadline would have everybody behind them wait until nobody asks any more. Here each tenant has its turn after one of each other,
  * and the last slot that is free goes only to one that has no sync render in hand.
  */
-import type { RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { SYNC_AT_HAND_MAX } from '@platen/contract/worker-limit.ts'
+import { SYNC_BUFFERED_MAX } from '@platen/contract/worker-limit.ts'
 
 export interface SyncLine {
   /** The next that may begin, `isLastSlot` saying whether no other slot is free; undefined where none may. */
-  take(isLastSlot: boolean): RenderDelivery | undefined
+  take(isLastSlot: boolean): QueuedRender | undefined
   /** One that was taken has ended. */
-  ended(delivery: RenderDelivery): void
+  ended(delivery: QueuedRender): void
 }
 
 /** `poll` gives the next of the lane, first come first. */
-export function openSyncLine(poll: () => RenderDelivery | undefined): SyncLine {
+export function openSyncLine(poll: () => QueuedRender | undefined): SyncLine {
   /** Those that wait, by tenant, whose turn comes first at the beginning. */
-  const lines = new Map<TenantId, RenderDelivery[]>()
+  const lines = new Map<TenantId, QueuedRender[]>()
   const inHand = new Map<TenantId, number>()
   let waiting = 0
 
   const fill = () => {
-    while (waiting < SYNC_AT_HAND_MAX) {
+    while (waiting < SYNC_BUFFERED_MAX) {
       const delivery = poll()
       if (delivery === undefined) return
       const { tenant } = delivery.record

@@ -2,10 +2,9 @@
  * What a queue record points to, brought together for an engine: the template by its digest, its assets, and data too large to travel
  * in the record. Whatever has a digest is held against it when it comes from the store: what was damaged there is rendered for nobody.
  */
-
 import assert from 'node:assert/strict'
 import { sha256 } from '@platen/contract/canonical-json.ts'
-import { ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
+import { ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
 import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
@@ -25,7 +24,7 @@ const TEMPLATES_MAX = 200
 
 export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string): WorkSource {
   const templates = recentlyUsed<TemplateSource>(TEMPLATES_MAX, () => 1)
-  const assets = recentlyUsed<Uint8Array>(ASSETS_KEPT_BYTES_MAX, ({ byteLength }) => byteLength)
+  const assets = recentlyUsed<Uint8Array>(ASSET_CACHE_BYTES_MAX, ({ byteLength }) => byteLength)
 
   async function templateOf(digest: TemplateDigest, signal: AbortSignal): Promise<TemplateSource> {
     const address = { bucket: serviceBucket, key: templateKey(digest) }

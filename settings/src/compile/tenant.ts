@@ -4,7 +4,7 @@ import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import type { Limits, Tenant, TenantId, WebhookSecret } from '@platen/contract/tenant.ts'
-import { inForce, rotated } from '@platen/contract/webhook-secret.ts'
+import { inForce, withCurrentSecret } from '@platen/contract/webhook-secret.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { limitLayerOf, overlay } from './limit.ts'
 import type { InForce, Outcome } from './outcome.ts'
@@ -128,7 +128,7 @@ function rotateSecrets(before: readonly WebhookSecret[], found: FoundSecret | un
   if (found === undefined) return { secrets, findings: [] }
   if ('fault' in found) return { secrets, findings: [secretMissing(found, secrets)] }
   const last = secrets.length === 0 && found.replaced !== undefined ? [{ sealed: found.replaced }] : secrets
-  const next = rotated(last, found.current, now)
+  const next = withCurrentSecret(last, found.current, now)
   return next === undefined ? { secrets, findings: [putOff(secrets)] } : { secrets: next, findings: [] }
 }
 

@@ -2,10 +2,10 @@
  * The publish checks of a folder's templates. What a look at the folder asks is answered at once where that goes quickly, and else when
  * it is there: a template that takes long, or hangs, holds up no change of a tenant or key.
  */
-import { abortable, type Bell, bell, firstOf } from '@platen/contract/bell.ts'
+import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
+import { type Notifier, openNotifier, raceAbort, raceFirst } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { openTurns } from '@platen/contract/turns.ts'
 import type { CheckRequest } from '../compile/template.ts'
 import { answerCheck, type CheckAnswer, type PublishCheck } from '../publish/answer-check.ts'
 
@@ -38,14 +38,14 @@ export interface FolderChecksOptions {
 export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderChecks {
   const pending = new Map<string, { readonly over: AbortController; readonly done: Promise<void> }>()
   const answers = new Map<string, CheckAnswer>()
-  const woken: Bell = bell()
+  const woken: Notifier = openNotifier()
   const ask = async (key: string, { tenant, request }: WantedCheck, signal: AbortSignal) => {
     try {
       const answer = await check(tenant, request, signal)
       if (signal.aborted) return
       answers.set(key, answer)
       pending.delete(key)
-      woken.ring()
+      woken.notify()
     } catch {
       // Nobody asks for it any more.
     }
@@ -67,13 +67,13 @@ export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderC
         pending.set(key, { over, done: ask(key, each, over.signal) })
       }
       const all = Promise.all(Array.from(pending.values(), ({ done }) => done)).then(() => undefined)
-      await firstOf([(until) => abortable(all, until), (until) => clock.sleep(patienceMs, until)], signal)
+      await raceFirst([(until) => raceAbort(all, until), (until) => clock.sleep(patienceMs, until)], signal)
       const told = new Map(answers)
       answers.clear()
       return told
     },
     async answered(signal) {
-      while (answers.size === 0) await woken.rung(signal)
+      while (answers.size === 0) await woken.wait(signal)
     },
     [Symbol.dispose]: () => keep(() => false),
   }
@@ -81,11 +81,11 @@ export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderC
 
 /** The checks of templates that are all the caller's own: no tenant waits for its turn. */
 export function openOwnChecks(check: PublishCheck, clock: Clock): FolderChecks {
-  const turns = openTurns({ atOnce: TEMPLATE_CHECKS_AT_ONCE, ofOneTenant: TEMPLATE_CHECKS_AT_ONCE })
+  const turns = openFairSemaphore({ permits: TEMPLATE_CHECKS_AT_ONCE, permitsPerTenant: TEMPLATE_CHECKS_AT_ONCE })
   return openFolderChecks({
     clock,
     async check(tenant, request, signal) {
-      using _ = await turns.take(tenant, signal)
+      using _ = await turns.acquire(tenant, signal)
       return await answerCheck(request, { check, clock }, signal)
     },
   })

@@ -8,8 +8,8 @@ import { constants, watch } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { abortable } from '@platen/contract/bell.ts'
-import { MANIFEST_FILE_BYTES_MAX, MANIFEST_QUIET_MS, MANIFEST_QUIET_WAITS_MAX } from '@platen/contract/limit.ts'
+import { MANIFEST_DEBOUNCE_MS, MANIFEST_DEBOUNCES_MAX, MANIFEST_FILE_BYTES_MAX } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
 import { brokenChanges } from '@platen/contract/schema/resource/rule.ts'
@@ -203,10 +203,10 @@ export function watchFolder(
   })
   return {
     async settled(signal) {
-      await abortable(changed.promise, signal)
-      for (let waits = 0, seen = -1; seen !== changes && waits < MANIFEST_QUIET_WAITS_MAX; waits++) {
+      await raceAbort(changed.promise, signal)
+      for (let waits = 0, seen = -1; seen !== changes && waits < MANIFEST_DEBOUNCES_MAX; waits++) {
         seen = changes
-        await clock.sleep(MANIFEST_QUIET_MS, signal)
+        await clock.sleep(MANIFEST_DEBOUNCE_MS, signal)
       }
     },
     isChanging: () => changes > 0,

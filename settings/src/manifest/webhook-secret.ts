@@ -9,7 +9,7 @@ import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, TenantResource, Uid } from '@platen/contract/resource.ts'
-import type { Written } from '@platen/contract/schema/resource.ts'
+import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import { WEBHOOK_ROTATIONS_KEPT_MAX, WEBHOOK_SECRET_FILES_AT_ONCE } from '@platen/contract/webhook-limit.ts'
 import {
@@ -167,7 +167,7 @@ function endRotations(identities: Identities, written: ReadonlySet<string>): Ide
 }
 
 /** The Secrets among the documents, by `Secret namespace/name`. */
-export type Secrets = ReadonlyMap<string, Extract<Written, { kind: 'Secret' }>>
+export type Secrets = ReadonlyMap<string, Extract<ResourceManifest, { kind: 'Secret' }>>
 
 /** All that `webhookSecretRef` may lead to. */
 export function secretsIn(documents: readonly ManifestDocument[]): Secrets {

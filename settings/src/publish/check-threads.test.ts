@@ -4,7 +4,7 @@ import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
 import { type CheckFault, type CheckRequest, checksOf } from '../compile/template.ts'
 import { openCheckThreads } from './check-threads.ts'
-import { CHECK_THREADS_REST_MS } from './limit.ts'
+import { CHECK_THREADS_IDLE_MS } from './limit.ts'
 
 const [REQUEST] = checksOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
 
@@ -33,11 +33,11 @@ test('no thread is there before anything is checked, nor when nothing was for a 
   expect(threads).toEqual({ opened: 1, closed: 0 })
   asked[0]?.resolve([])
   await one
-  await clock.advance(2 * CHECK_THREADS_REST_MS)
+  await clock.advance(2 * CHECK_THREADS_IDLE_MS)
   expect(threads).toEqual({ opened: 1, closed: 0 })
   asked[1]?.reject(new Error('the thread has ended'))
   await expect(other).rejects.toThrow('the thread has ended')
-  await clock.advance(CHECK_THREADS_REST_MS - 1)
+  await clock.advance(CHECK_THREADS_IDLE_MS - 1)
   expect(threads).toEqual({ opened: 1, closed: 0 })
   await clock.advance(1)
   expect(threads).toEqual({ opened: 1, closed: 1 })
@@ -51,9 +51,9 @@ test('a check in between keeps them, and one afterwards has them opened anew', a
     await answer
   }
   await checked()
-  await clock.advance(CHECK_THREADS_REST_MS - 1)
+  await clock.advance(CHECK_THREADS_IDLE_MS - 1)
   await checked()
-  await clock.advance(CHECK_THREADS_REST_MS - 1)
+  await clock.advance(CHECK_THREADS_IDLE_MS - 1)
   expect(threads).toEqual({ opened: 1, closed: 0 })
   await clock.advance(1)
   await checked()

@@ -1,9 +1,8 @@
 /** The threads of the publish check, there only while templates are checked: they take a hundred MiB, and most hours bring no template. */
-
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { CheckFault, CheckRequest } from '../compile/template.ts'
 import type { PublishCheck } from './answer-check.ts'
-import { CHECK_THREADS_REST_MS } from './limit.ts'
+import { CHECK_THREADS_IDLE_MS } from './limit.ts'
 
 export interface CheckThreads extends AsyncDisposable {
   readonly check: PublishCheck
@@ -34,7 +33,7 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
   }
   const rest = async () => {
     resting = new AbortController()
-    const isOver = await clock.sleep(CHECK_THREADS_REST_MS, resting.signal).then(
+    const isOver = await clock.sleep(CHECK_THREADS_IDLE_MS, resting.signal).then(
       () => true,
       () => false,
     )

@@ -3,8 +3,8 @@
  * waits longer each time before its next. So nobody's templates keep those of others from being checked.
  */
 import { backOffMs } from '@platen/contract/back-off.ts'
+import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { openTurns } from '@platen/contract/turns.ts'
 import type { CheckRequest } from '../compile/template.ts'
 import { answerCheck, type CheckAnswer, type PublishCheck } from './answer-check.ts'
 import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
@@ -21,7 +21,7 @@ export interface CheckTurnsOptions {
 
 export function openCheckTurns(options: CheckTurnsOptions): CheckTurns {
   const { clock } = options
-  const turns = openTurns({ atOnce: CHECKS_AT_ONCE, ofOneTenant: 1 })
+  const turns = openFairSemaphore({ permits: CHECKS_AT_ONCE, permitsPerTenant: 1 })
   /** Checks in a row that came to no answer, and until when the tenant waits for it, on the monotonic clock. */
   const held = new Map<string, { readonly failures: number; readonly until: number }>()
   const inTurn = async (
@@ -29,7 +29,7 @@ export function openCheckTurns(options: CheckTurnsOptions): CheckTurns {
     request: CheckRequest,
     signal: AbortSignal,
   ): Promise<CheckAnswer | { readonly waitMs: number }> => {
-    using _ = await turns.take(tenant, signal)
+    using _ = await turns.acquire(tenant, signal)
     const { failures, until } = held.get(tenant) ?? { failures: 0, until: 0 }
     const waitMs = until - clock.monotonic()
     if (waitMs > 0) return { waitMs }

@@ -4,7 +4,7 @@ import type { BackOff } from '@platen/contract/back-off.ts'
 const SECOND_MS = 1000
 
 /** How long the threads of the publish check are kept that have nothing to check: to open them takes half a second, as long as a few checks. */
-export const CHECK_THREADS_REST_MS = 30 * SECOND_MS
+export const CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
 
 /** Publish checks at once, of which one tenant has one: each has a thread of its own, of a hundred MiB. */
 export const CHECKS_AT_ONCE = 2

@@ -1,5 +1,5 @@
 /** What a tenant with little to do has of one that has queued two thousand renders: its own times, beside those it has alone. */
-import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { startKafka } from '../../topology/server/kafka.ts'
 import { ended, submit, type TestedService } from '../../topology/service.ts'
 import { invoiceData } from '../invoice.ts'

@@ -30,9 +30,9 @@ export async function* projection(scale: number): AsyncGenerator<Figure> {
   const signal = new AbortController().signal
   await using connection = await connectKafka({ brokers: [kafka.broker], clientId: 'bench' }, ports, signal)
   const settings = {
-    place: { kind: 'server', address: server },
+    location: { kind: 'server', address: server },
     callMsMax: CALL_MS_MAX,
-    isGathering: true,
+    isAutoPipelined: true,
     ...ports,
   } as const
   await using redis = await connectRedis(settings, signal)
@@ -104,7 +104,7 @@ async function rebuild(connection: KafkaConnection, redis: RedisConnection, coun
       limiter: redisLimiter(redis),
       ledger: redisRenderLedger(redis),
       meter: {
-        begunAgain: () => undefined,
+        rebuildStarted: () => undefined,
         applied(some) {
           applied += some
           if (applied >= count) stop.abort()

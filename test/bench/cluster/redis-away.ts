@@ -1,6 +1,6 @@
 /** What callers of a cluster see of it that Redis is away: the same requests with Redis, without it, and with one that is wedged. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { REDIS_DOUBT_MS } from '@platen/contract/redis-limit.ts'
+import { REDIS_RECENTLY_DOWN_MS } from '@platen/contract/redis-limit.ts'
 import { until } from '../../time/until.ts'
 import { startKafka } from '../../topology/server/kafka.ts'
 import { ended, type RenderAnswer, render, request, submit } from '../../topology/service.ts'
@@ -56,7 +56,7 @@ export async function* redisAway(scale: number): AsyncGenerator<Figure> {
       await moves[state].leave()
       await until(limitOf, (limit) => limit === whole)
       // For so long outcomes are looked for in S3, too.
-      if (state !== 'there') await sleep(REDIS_DOUBT_MS)
+      if (state !== 'there') await sleep(REDIS_RECENTLY_DOWN_MS)
     }
   }
   for (const call of CALLS) for (const state of ['down', 'wedged'] as const) yield figureOf(latencies, call, state)

@@ -80,7 +80,7 @@ const context = {
   log: openLog('error'),
 }
 const SECRET = 'a secret of some length'
-const settings = { brand: 'service', retriesMax: 5, secretsOf: () => ({ oldest: SECRET, all: [SECRET] }) }
+const settings = { brand: 'service', retriesMax: 5, signingSecretsOf: () => ({ oldest: SECRET, all: [SECRET] }) }
 
 function run(): AsyncDisposable {
   const stop = new AbortController()

@@ -130,7 +130,7 @@ const GUARDS: readonly Guard[] = [
     deployables: ['events'],
     mutant: {
       name: 'sets no alarm for the attempt that follows one that failed',
-      file: '/adapters/src/kafka/delivery/station.ts',
+      file: '/adapters/src/kafka/delivery/delivery-consumer.ts',
       find: 'if (after.step !== progress.step) await this.#remindOf(after)',
       replace: '',
     },

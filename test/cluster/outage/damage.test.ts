@@ -1,7 +1,7 @@
 /** An outcome that was damaged in S3: it is told of where it is met, and holds up nothing else. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { type ConsumedRecord, openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
-import { bell } from '@platen/contract/bell.ts'
+import { openNotifier } from '@platen/contract/notifier.ts'
 import { manifestKey } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -64,13 +64,13 @@ async function recordOf(
   { connection, topic }: { readonly connection: KafkaConnection; readonly topic: string },
   signal: AbortSignal,
 ): Promise<ConsumedRecord> {
-  const own = bell()
-  const settings = { group: `${topic}.test`, topics: [topic], arrived: () => own.ring() }
+  const own = openNotifier()
+  const settings = { group: `${topic}.test`, topics: [topic], onRecords: () => own.notify() }
   await using consumer = await openConsumer(connection, settings, signal)
   for (;;) {
     const record = consumer.poll(topic)
     if (record?.key?.toString() === id) return record
-    if (record === undefined) await own.rung(signal)
+    if (record === undefined) await own.wait(signal)
   }
 }
 

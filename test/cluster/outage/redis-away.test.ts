@@ -186,10 +186,10 @@ function refusalIn(answer: RenderAnswer): readonly unknown[] {
 
 /** Tells Redis itself something, whatever lies between it and the cluster. */
 async function tell({ host, port }: RedisServer, name: string, ...words: readonly string[]): Promise<void> {
-  const place = { kind: 'server', address: { host, port } } as const
+  const location = { kind: 'server', address: { host, port } } as const
   const signal = AbortSignal.timeout(CALL_MS_MAX)
-  await using redis = await connectRedis({ place, callMsMax: CALL_MS_MAX, clock: systemClock() }, signal)
-  const client = await redis.fork(signal)
+  await using redis = await connectRedis({ location, callMsMax: CALL_MS_MAX, clock: systemClock() }, signal)
+  const client = await redis.openClient(signal)
   await client.call(name, ...words)
   client.disconnect()
 }

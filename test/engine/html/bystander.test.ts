@@ -1,7 +1,7 @@
 /** What becomes of documents beside others that take their browser from them: they come out, and no attempt of theirs is counted. */
 import { createHash } from 'node:crypto'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { BROWSER_ASKED_EVERY_MS, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import { BROWSER_PING_EVERY_MS, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Manifest } from '@platen/contract/render.ts'
 import type { AssetDigest } from '@platen/contract/tenant.ts'
@@ -111,7 +111,7 @@ describe('a document beside others', () => {
     const log = { ...SILENT, info: (_: object, message: string) => message === 'browser retired' && retired.resolve() }
     // A browser that is held up is not to be missed, however slow the machine is.
     const real = systemClock()
-    const sleep: Clock['sleep'] = (ms, signal) => real.sleep(ms === BROWSER_ASKED_EVERY_MS ? 1e9 : ms, signal)
+    const sleep: Clock['sleep'] = (ms, signal) => real.sleep(ms === BROWSER_PING_EVERY_MS ? 1e9 : ms, signal)
     await using opened = await anEngine({ slots: 2, remote: host.remote, log, clock: { ...real, sleep } })
     const victim = opened.render(aDocument(VICTIM, 'victim'))
     await host.whenAsked('victim')

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { EGRESS_KEPT_MS, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
+import { EGRESS_CACHE_MS, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
 import { openRemoteFiles } from '@platen/renderer/engine/remote.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aDejaVuFont, anSvg, aPng, BLUE, RED, RED_GIF, RED_WEBP } from '../../fixture/asset.ts'
@@ -363,7 +363,7 @@ describe('what was fetched', () => {
     expect(colourAt(await render(image), 30, 30)).toEqual(RED)
     expect(colourAt(await render(image, { allowedHosts: [HOST, 'other.test'] }), 30, 30)).toEqual(BLUE)
     expect(colourAt(await render(image), 30, 30)).toEqual(RED)
-    elapsedMs += EGRESS_KEPT_MS
+    elapsedMs += EGRESS_CACHE_MS
     expect(colourAt(await render(image), 30, 30)).toEqual(BLUE)
   })
 })

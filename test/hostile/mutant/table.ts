@@ -21,7 +21,7 @@ export const UNIT_MUTANTS: readonly UnitMutant[] = [
   },
   {
     name: 'gives one tenant all threads for its bodies',
-    file: '/contract/src/turns.ts',
+    file: '/contract/src/fair-semaphore.ts',
     find: ' || line.taken >= ofOneTenant',
     replace: '',
     in: 'contract/src/turns.test.ts',
@@ -93,7 +93,7 @@ export const UNIT_MUTANTS: readonly UnitMutant[] = [
   },
   {
     name: 'has room for the bodies of any number of keys',
-    file: '/api/src/body/body-room.ts',
+    file: '/api/src/body/body-budget.ts',
     find: 'if (all + more > BODIES_BYTES_MAX) throw full()',
     replace: '',
     in: 'api/src/body/body-room.test.ts',

@@ -18,7 +18,7 @@ const CASES: readonly Case[] = [
   {
     mutant: {
       name: 'gives a tenant all of the async lane',
-      file: '/contract/src/allowance.ts',
+      file: '/contract/src/limiter-state.ts',
       find: "outstanding(account, engine) < limits.asyncFairShare ? 'async' : 'bulk'",
       replace: "'async'",
     },
@@ -48,7 +48,7 @@ const CASES: readonly Case[] = [
   {
     mutant: {
       name: 'has no room for bodies by key',
-      file: '/api/src/body/body-room.ts',
+      file: '/api/src/body/body-budget.ts',
       find: 'if ((taken.get(key) ?? 0) + more > BODIES_OF_ONE_KEY_BYTES_MAX) throw tooMuch()',
       replace: '',
     },

@@ -1,7 +1,7 @@
 /** A tenant that behaves, and what it must not feel of one beside it that means harm. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StatusRecord } from '@platen/contract/schema/answer.ts'
+import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { expect } from 'vitest'
 import { html, key, liveKey, liveOf, manifestOf, plan, template, tenant, tsx } from '../../fixture/manifests.ts'
 import { until } from '../../time/until.ts'

@@ -6,7 +6,7 @@
 import { execFileSync, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { WebhookAnswer } from '@platen/contract/port/webhook-sender.ts'
+import type { WebhookResponse } from '@platen/contract/port/webhook-sender.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Rendering, RenderWork } from '@platen/renderer/port/engine.ts'
 import type { Call } from '../webhook/caller.ts'
@@ -33,7 +33,7 @@ export interface Reports {
   readonly sightings: Sightings
   readonly unguarded: Uint8Array
   readonly leavings: readonly string[]
-  readonly call: WebhookAnswer
+  readonly call: WebhookResponse
   readonly 'unguarded call': undefined
   readonly close: Sightings
 }
@@ -58,7 +58,7 @@ export interface HostileNetwork extends AsyncDisposable {
   /** What the second of two documents finds of the first when a bare browser holds both, for each pair. */
   findLeft(leavings: readonly Leaving[]): Promise<readonly string[]>
   /** Calls a webhook receiver, as the service does. */
-  call(call: Call): Promise<WebhookAnswer>
+  call(call: Call): Promise<WebhookResponse>
   /** Calls it by the bare library. */
   callUnguarded(call: Call): Promise<void>
   /** Ends the process. What was seen since the last time, until its last moment. */

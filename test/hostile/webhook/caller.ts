@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { cidrsOf } from '@platen/contract/address.ts'
-import type { WebhookAnswer } from '@platen/contract/port/webhook-sender.ts'
+import type { WebhookResponse } from '@platen/contract/port/webhook-sender.ts'
 import { Agent, request } from 'undici'
 import type { Canary } from '../network/canary.ts'
 
@@ -18,7 +18,7 @@ export interface Call {
 }
 
 export interface Caller extends AsyncDisposable {
-  call(call: Call): Promise<WebhookAnswer>
+  call(call: Call): Promise<WebhookResponse>
   /** Whatever comes of it. */
   callUnguarded(call: Call): Promise<undefined>
 }

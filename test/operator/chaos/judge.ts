@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { readInstant } from '@platen/contract/instant.ts'
+import { parseInstant } from '@platen/contract/instant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import type { Uid } from '@platen/contract/resource.ts'
@@ -151,7 +151,7 @@ function keysIn(declared: readonly Declared[]): FoundKeys {
   for (const { resource, status } of declared) {
     const { sha256, previous } = unpackStatus(status)
     if (resource.kind !== 'ApiKey' || sha256 === undefined) continue
-    const until = readInstant(previous?.until ?? '')
+    const until = parseInstant(previous?.until ?? '')
     const replaced = previous && until !== undefined ? { hash: previous.sha256 as KeyHash, until } : undefined
     found.set(resource.metadata.uid, { hash: sha256 as KeyHash, ...(replaced && { replaced }) })
   }

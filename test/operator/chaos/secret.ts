@@ -3,7 +3,7 @@
  * says that it does not.
  */
 import { hashOfKey } from '@platen/contract/api-key.ts'
-import { readInstant } from '@platen/contract/instant.ts'
+import { parseInstant } from '@platen/contract/instant.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import { isWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { type KubeObject, keyOf } from '@platen/operator/cluster/object.ts'
@@ -71,7 +71,7 @@ export function secretFaults({ resource, rotation, status: text }: Declared, sec
   const status = unpackStatus(text)
   const secret = secrets.get(`${place.namespace}/${place.name}`)
   const label = labelOf(resource)
-  const isAsked = rotation !== undefined && readInstant(rotation) !== undefined
+  const isAsked = rotation !== undefined && parseInstant(rotation) !== undefined
   return [
     ...(isAsked && status.rotation !== rotation ? [`${label} has served ${status.rotation} of ${rotation}`] : []),
     ...untold(resource, { status, isSound: secret !== undefined && isSound(secret, place, status) }),

@@ -2,7 +2,7 @@
  * A random sequence of what people do to a plan, its tenants, and their templates and keys: they declare, change and remove, and much of it
  * is wrong. What the API server refuses is refused, and what was lost with a connection was perhaps done: the judge goes by what etcd holds.
  */
-import { readHash } from '@platen/contract/api-key.ts'
+import { parseKeyHash } from '@platen/contract/api-key.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { KeyHash, TenantId } from '@platen/contract/tenant.ts'
 import { type PackedStatus, unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
@@ -144,5 +144,5 @@ function revocationOf({ rig, resources }: ChaosRig, { place, hash }: Declaration
 /** Of a key that was made, and of the one before it. */
 function hashesIn(status: PackedStatus | undefined): readonly KeyHash[] {
   const { sha256, previous } = status === undefined ? {} : unpackStatus(status)
-  return [sha256, previous?.sha256].flatMap((hash) => readHash(hash ?? '') ?? [])
+  return [sha256, previous?.sha256].flatMap((hash) => parseKeyHash(hash ?? '') ?? [])
 }

@@ -82,7 +82,7 @@ test('an operator that goes by the quickest process is found out', async ({ sign
   const [operator] = rig.cluster.processes('operator')
   mutant = {
     name: 'takes what the quickest process enforces for what all do',
-    file: '/adapters/src/redis/directory/publish/lineage.ts',
+    file: '/adapters/src/redis/directory/publish/known-revisions.ts',
     find: 'Math.min(lowest, revision), last)',
     replace: 'Math.max(lowest, revision), 0)',
   }

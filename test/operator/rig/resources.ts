@@ -1,8 +1,7 @@
 /** Resources as people write them by the API itself, where hundreds of kubectl processes would take too long; and what is said of them. */
-
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { bell } from '@platen/contract/bell.ts'
+import { openNotifier } from '@platen/contract/notifier.ts'
 import type { Kind } from '@platen/contract/schema/resource.ts'
 import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
@@ -68,11 +67,11 @@ export async function openResources(kube: KubeApi): Promise<Resources> {
   await inventory.synced
   const get: Resources['get'] = (place) => inventory.get(keyOf(place))
   const until: Resources['until'] = async (holds, signal) => {
-    const changed = bell()
-    const look = () => changed.ring()
+    const changed = openNotifier()
+    const look = () => changed.notify()
     waiting.add(look)
     using _ = { [Symbol.dispose]: () => void waiting.delete(look) }
-    while (!holds()) await changed.rung(signal)
+    while (!holds()) await changed.wait(signal)
   }
   const write = async (place: Place, call: { method: string; path: string; body: object; type?: string }) => {
     const { uid, generation } = metadataIn(await kube.request(call), place)

@@ -113,7 +113,7 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
   const redis = stack.use(
     await connectRedis(
       {
-        place: { kind: 'server', address: { host: cluster.redis.host, port: cluster.redis.port } },
+        location: { kind: 'server', address: { host: cluster.redis.host, port: cluster.redis.port } },
         callMsMax: 5000,
         clock,
       },

@@ -14,8 +14,8 @@ export async function openClusterStores(cluster: Cluster, signal: AbortSignal): 
   await using stack = new AsyncDisposableStack()
   const { s3, broker, topicPrefix: prefix, eventKey } = cluster
   const [clock, ids, log] = [systemClock(), systemIds(), openLog('error')]
-  const home = { bucket: SERVICE_BUCKET, prefix: '', installation: 'platen' }
-  const artifacts = stack.use(await openS3ArtifactStore({ ...s3, home, isPathStyle: true, clock, ids }, signal))
+  const namespace = { bucket: SERVICE_BUCKET, prefix: '', installation: 'platen' }
+  const artifacts = stack.use(await openS3ArtifactStore({ ...s3, namespace, isPathStyle: true, clock, ids }, signal))
   const kafka = stack.use(await connectKafka({ brokers: [broker], clientId: 'test' }, { clock, log }, signal))
   const events = kafkaEventLog(kafka, { prefix })
   const owned = stack.move()

@@ -9,7 +9,7 @@ import type { Message } from 'kafkajs'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../../test/fixture/build.ts'
 import { manualClock } from '../../memory/clock.ts'
-import { batched } from './batch.ts'
+import { batchSends } from './batch.ts'
 
 interface Request {
   readonly topic: string
@@ -21,7 +21,7 @@ interface Request {
 function broker() {
   const requests: Request[] = []
   const clock = manualClock(0)
-  const send = batched(async (topic, messages) => {
+  const send = batchSends(async (topic, messages) => {
     const answer = Promise.withResolvers<void>()
     requests.push({ topic, keys: messages.map(({ key }) => String(key)), answer })
     await answer.promise

@@ -2,13 +2,13 @@
  * Records that are sent by many at once, in few requests: what comes while a request for a topic is under way goes with the next one.
  * Nobody waits for company, so one that comes alone is sent at once. For broker and client a request costs far more than a record.
  */
-import { abortable } from '@platen/contract/bell.ts'
 import {
   KAFKA_BATCH_BYTES_MAX,
   KAFKA_ENQUEUE_MS_MAX,
   KAFKA_SEND_MS_MAX,
   KAFKA_SENDS_MAX,
 } from '@platen/contract/kafka-limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Message } from 'kafkajs'
@@ -19,15 +19,15 @@ export type SendBatch = (topic: string, messages: readonly Message[]) => Promise
 /** Sends messages that belong together: all of them are in one request, or the request is theirs alone. */
 export type Send = (topic: string, messages: readonly Message[], signal: AbortSignal) => Promise<void>
 
-interface Waiting {
+interface PendingSend {
   readonly messages: readonly Message[]
   readonly bytes: number
   readonly sent: PromiseWithResolvers<void>
 }
 
-interface Line {
+interface TopicQueue {
   /** In the order they came. */
-  readonly waiting: Set<Waiting>
+  readonly waiting: Set<PendingSend>
   isSending: boolean
 }
 
@@ -37,69 +37,69 @@ interface Line {
  *
  * Where brokers do not answer, one send of a topic at a time waits to see whether they do again, and the others are refused at once.
  */
-export function batched(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>): Send {
-  const lines = new Map<string, Line>()
+export function batchSends(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>): Send {
+  const queues = new Map<string, TopicQueue>()
   let underWay = 0
   /** Has a request been under way for as long as callers of the API are let wait, and none succeeded since? */
-  let isAway = false
+  let isUnresponsive = false
 
   /** Never rejects. */
-  const request = async (topic: string, batch: readonly Waiting[]) => {
+  const request = async (topic: string, batch: readonly PendingSend[]) => {
     try {
       await sendBatch(
         topic,
         batch.flatMap(({ messages }) => messages),
       )
-      isAway = false
+      isUnresponsive = false
       for (const { sent } of batch) sent.resolve()
     } catch (cause) {
       for (const { sent } of batch) sent.reject(cause)
     }
   }
 
-  const pump = async (topic: string, line: Line) => {
-    if (line.isSending) return
-    line.isSending = true
-    for (let batch = next(line.waiting); batch.length > 0; batch = next(line.waiting)) {
+  const pump = async (topic: string, queue: TopicQueue) => {
+    if (queue.isSending) return
+    queue.isSending = true
+    for (let batch = nextBatch(queue.waiting); batch.length > 0; batch = nextBatch(queue.waiting)) {
       const [late, deadline] = [clock.timeout(KAFKA_ENQUEUE_MS_MAX), clock.timeout(KAFKA_SEND_MS_MAX)]
       const sending = request(topic, batch)
-      await abortable(sending, late).catch(() => {
-        isAway = true
+      await raceAbort(sending, late).catch(() => {
+        isUnresponsive = true
       })
-      await abortable(sending, deadline).catch(() => undefined)
+      await raceAbort(sending, deadline).catch(() => undefined)
     }
-    line.isSending = false
+    queue.isSending = false
   }
 
   return async (topic, messages, sendSignal) => {
     sendSignal.throwIfAborted()
     if (underWay >= KAFKA_SENDS_MAX) throw new Unavailable(`Kafka has ${KAFKA_SENDS_MAX} sends to answer already`)
-    const line = lines.get(topic) ?? { waiting: new Set(), isSending: false }
-    lines.set(topic, line)
-    if (isAway && line.isSending) throw new Unavailable('Kafka does not answer')
+    const queue = queues.get(topic) ?? { waiting: new Set(), isSending: false }
+    queues.set(topic, queue)
+    if (isUnresponsive && queue.isSending) throw new Unavailable('Kafka does not answer')
     const deadline = clock.timeout(KAFKA_SEND_MS_MAX)
     const signal = AbortSignal.any([sendSignal, deadline])
     const sent = Promise.withResolvers<void>()
     sent.promise.catch(() => undefined)
     const waiting = { messages, bytes: bytesOf(messages), sent }
-    line.waiting.add(waiting)
-    void pump(topic, line)
+    queue.waiting.add(waiting)
+    void pump(topic, queue)
     underWay++
     try {
-      await abortable(sent.promise, signal)
+      await raceAbort(sent.promise, signal)
     } catch (error) {
       sendSignal.throwIfAborted()
       throw deadline.aborted ? new Unavailable(`Kafka did not answer within ${KAFKA_SEND_MS_MAX} ms`) : error
     } finally {
-      line.waiting.delete(waiting)
+      queue.waiting.delete(waiting)
       underWay--
     }
   }
 }
 
 /** What goes with the next request: all that waits, as long as brokers take it in one piece. */
-function next(waiting: Set<Waiting>): readonly Waiting[] {
-  const batch: Waiting[] = []
+function nextBatch(waiting: Set<PendingSend>): readonly PendingSend[] {
+  const batch: PendingSend[] = []
   let bytes = 0
   for (const first of waiting) {
     // One that is larger alone goes alone.

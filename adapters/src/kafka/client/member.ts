@@ -15,11 +15,11 @@ export interface MemberSettings {
   /** How long the broker may hold a fetch that finds nothing. */
   readonly fetchWaitMs: number
   /** Whether it joins again by itself when it has failed. */
-  readonly restarts: () => boolean
+  readonly shouldRestart: () => boolean
 }
 
 /** Not yet connected. */
-export function groupMember(client: Kafka, { group, fetchWaitMs, restarts }: MemberSettings): Consumer {
+export function groupMember(client: Kafka, { group, fetchWaitMs, shouldRestart }: MemberSettings): Consumer {
   return client.consumer({
     groupId: group,
     sessionTimeout: KAFKA_SESSION_MS,
@@ -33,7 +33,7 @@ export function groupMember(client: Kafka, { group, fetchWaitMs, restarts }: Mem
       initialRetryTime: KAFKA_RETRY_MS_MIN,
       maxRetryTime: KAFKA_RETRY_MS_MAX,
       retries: 5,
-      restartOnFailure: async () => restarts(),
+      restartOnFailure: async () => shouldRestart(),
     },
   })
 }

@@ -7,29 +7,29 @@
  * behind it is delivered again after a crash. Within one process no record is in two hands, also when a rebalance brings again
  * what is in hand: see `watermark.ts`.
  */
-import { abortable } from '@platen/contract/bell.ts'
 import {
-  KAFKA_ANSWER_MS_MAX,
   KAFKA_COMMIT_EVERY_MS,
   KAFKA_FETCH_WAIT_MS,
   KAFKA_JOIN_MS_MAX,
+  KAFKA_REQUEST_MS_MAX,
   KAFKA_SILENCE_MS_MAX,
 } from '@platen/contract/kafka-limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
 import { groupMember } from '../client/member.ts'
-import { type KafkaConnection, unavailable } from '../connect.ts'
-import { type Lag, nameOf, type Partition, partitionOf, type StoredRecord } from '../partition/partition.ts'
-import { type Watermark, watermark } from '../partition/watermark.ts'
+import { type KafkaConnection, throwUnavailable } from '../connect.ts'
+import { type Lag, openPartition, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
+import { openWatermark, type Watermark } from '../partition/watermark.ts'
 
 export interface ConsumerSettings {
   /** Full names, prefix and all. Every member of a group has to consume the same topics. */
   readonly group: string
   readonly topics: readonly string[]
   /** Called when `poll` may give something it did not give before. */
-  arrived(): void
+  onRecords(): void
   /** What is known of partitions, by name: given by who joins the group again in this process and still has records in hand. */
-  readonly memory?: Map<string, Watermark>
+  readonly watermarks?: Map<string, Watermark>
   /** Does whoever consumes say by `seek` where each partition begins? Nothing of it is fetched before, whatever is committed. */
   readonly isSeeking?: boolean
 }
@@ -39,7 +39,7 @@ export interface ConsumedRecord extends StoredRecord {
   /** It is to be delivered to nobody any more. Kept in memory until the next commit; also when the consumer is closed. */
   done(): void
   /** It is not done and stands at the head of its partition again, for whoever polls; where the partition is another's by now, it is theirs. */
-  giveBack(): void
+  requeue(): void
 }
 
 /** Closing it commits what is done, forgets what nobody has taken, and leaves the group, so that others need not wait for it to be missed. */
@@ -52,7 +52,7 @@ export interface GroupConsumer extends AsyncDisposable {
    */
   commit(signal: AbortSignal): Promise<void>
   /** Where `isSeeking`: the partitions that wait for `seek`. `arrived` is called when there may be more of them. */
-  unplaced(): readonly { readonly topic: string; readonly partition: number }[]
+  awaitingSeek(): readonly { readonly topic: string; readonly partition: number }[]
   /** Begins a partition anew at an offset, or without one lets it wait again. What was fetched of it is forgotten. */
   seek(topic: string, partition: number, offset: number | undefined): void
   /** False when nothing was heard of it for so long that only a new one helps. One that cannot reach a broker tries on, and is alive. */
@@ -80,15 +80,15 @@ class Member implements GroupConsumer {
   readonly #connection: KafkaConnection
   readonly #settings: ConsumerSettings
   readonly #consumer: Consumer
-  readonly #memory: Map<string, Watermark>
+  readonly #watermarks: Map<string, Watermark>
   readonly #closing = new AbortController()
   /** Those assigned to this member, by name. */
   #partitions = new Map<string, Partition>()
   /** Where `isSeeking`, what is to be fetched next of each partition, by name; undefined = it waits for `seek`. */
-  readonly #next = new Map<string, number | undefined>()
+  readonly #offsets = new Map<string, number | undefined>()
   /** Where polling goes on: the partitions take turns. */
-  #turn = 0
-  #heardAt: number
+  #nextPartition = 0
+  #lastActivityAt: number
   #starting: Promise<void> = Promise.resolve()
   #hasStopped = false
   /** Not between a crash and the start that follows, which begins with nothing paused. */
@@ -99,15 +99,15 @@ class Member implements GroupConsumer {
   constructor(connection: KafkaConnection, settings: ConsumerSettings) {
     this.#connection = connection
     this.#settings = settings
-    this.#memory = settings.memory ?? new Map()
-    this.#heardAt = connection.clock.monotonic()
+    this.#watermarks = settings.watermarks ?? new Map()
+    this.#lastActivityAt = connection.clock.monotonic()
     this.#consumer = groupMember(
-      connection.client(() => this.#hear()),
+      connection.client(() => this.#touch()),
       {
         group: settings.group,
         fetchWaitMs: KAFKA_FETCH_WAIT_MS,
         // Else a consumer that fails while it is closed comes back after it.
-        restarts: () => !this.#closing.signal.aborted,
+        shouldRestart: () => !this.#closing.signal.aborted,
       },
     )
   }
@@ -120,13 +120,13 @@ class Member implements GroupConsumer {
     const deadline = clock.timeout(KAFKA_JOIN_MS_MAX)
     this.#starting = this.#start()
     const joining = this.#starting.then(() => this.#joined.promise)
-    await abortable(joining, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+    await raceAbort(joining, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
       signal.throwIfAborted()
       const { group } = this.#settings
       if (deadline.aborted) throw new Unavailable(`the group ${group} did not let this process in`, { cause })
-      return unavailable(cause)
+      return throwUnavailable(cause)
     })
-    void this.#tend()
+    void this.#maintain()
   }
 
   /** Resolves when it has joined, or has failed to and tries again. */
@@ -143,61 +143,63 @@ class Member implements GroupConsumer {
   poll(topic: string): ConsumedRecord | undefined {
     const partitions = [...this.#partitions.values()]
     for (let i = 0; i < partitions.length; i++) {
-      const turn = (this.#turn + i) % partitions.length
-      const partition = partitions[turn]
-      const record = partition?.topic === topic ? partition.take() : undefined
+      const index = (this.#nextPartition + i) % partitions.length
+      const partition = partitions[index]
+      const record = partition?.topic === topic ? partition.shift() : undefined
       if (partition === undefined || record === undefined) continue
-      this.#turn = turn + 1
-      this.#makeRoom(partition)
-      return this.#handOut(record, partition)
+      this.#nextPartition = index + 1
+      this.#resumeIfRoom(partition)
+      return this.#deliver(record, partition)
     }
     return undefined
   }
 
-  unplaced(): readonly Partition[] {
-    return [...this.#partitions].filter(([name]) => this.#next.get(name) === undefined).map(([, line]) => line)
+  awaitingSeek(): readonly Partition[] {
+    return [...this.#partitions].filter(([name]) => this.#offsets.get(name) === undefined).map(([, each]) => each)
   }
 
   seek(topic: string, partition: number, offset: number | undefined): void {
-    const name = nameOf(topic, partition)
+    const name = partitionName(topic, partition)
     const before = this.#partitions.get(name)
     if (before === undefined) return
-    before.lose()
-    const line = partitionOf(topic, partition, this.#memoryOf(name))
-    this.#partitions.set(name, line)
-    this.#next.set(name, offset)
+    before.revoke()
+    const opened = openPartition(topic, partition, this.#watermarkOf(name))
+    this.#partitions.set(name, opened)
+    this.#offsets.set(name, offset)
     if (offset === undefined) {
-      this.#pause(line)
-      return this.#settings.arrived()
+      this.#pause(opened)
+      return this.#settings.onRecords()
     }
     // Where it is not running, all partitions are shared out anew before anything is fetched.
     if (this.#isRunning) this.#consumer.seek({ topic, partition, offset: String(offset) })
-    this.#resume(line)
+    this.#resume(opened)
   }
 
   async commit(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    const deadline = this.#connection.clock.timeout(KAFKA_ANSWER_MS_MAX)
-    const moved = this.#moved()
-    this.#committing = this.#committing.catch(() => undefined).then(() => this.#commitMoved())
-    await abortable(this.#committing, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+    const deadline = this.#connection.clock.timeout(KAFKA_REQUEST_MS_MAX)
+    const moved = this.#uncommitted()
+    this.#committing = this.#committing.catch(() => undefined).then(() => this.#commitPositions())
+    await raceAbort(this.#committing, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
       signal.throwIfAborted()
-      return unavailable(cause)
+      return throwUnavailable(cause)
     })
     // kafkajs says nothing where it does not commit because it is about to start again.
-    const left = moved.filter(({ line, position }) => this.#isOurs(line) && (line.committed ?? 0) < position)
+    const left = moved.filter(
+      ({ partition, position }) => this.#isOurs(partition) && (partition.committed ?? 0) < position,
+    )
     if (left.length > 0) throw new Unavailable(`the group ${this.#settings.group} did not commit`)
   }
 
   isAlive(): boolean {
-    return this.#connection.clock.monotonic() - this.#heardAt < KAFKA_SILENCE_MS_MAX
+    return this.#connection.clock.monotonic() - this.#lastActivityAt < KAFKA_SILENCE_MS_MAX
   }
 
   lag(): readonly Lag[] {
-    return [...this.#partitions.values()].map((line) => ({
-      topic: line.topic,
-      partition: line.partition,
-      records: line.lag(),
+    return [...this.#partitions.values()].map((partition) => ({
+      topic: partition.topic,
+      partition: partition.partition,
+      records: partition.lag(),
     }))
   }
 
@@ -207,10 +209,10 @@ class Member implements GroupConsumer {
     this.#closing.abort(new Error('the consumer was closed'))
     const never = new AbortController().signal
     await this.commit(never).catch((err: unknown) => log.warn({ group: this.#settings.group, err }, 'offsets left'))
-    for (const line of this.#partitions.values()) line.lose()
+    for (const partition of this.#partitions.values()) partition.revoke()
     this.#partitions = new Map()
     // A broker that does not answer would else hold up the end of the process; the group then misses this member by itself.
-    await abortable(this.#leave(), clock.timeout(KAFKA_ANSWER_MS_MAX)).catch(() => undefined)
+    await raceAbort(this.#leave(), clock.timeout(KAFKA_REQUEST_MS_MAX)).catch(() => undefined)
   }
 
   /**
@@ -224,9 +226,9 @@ class Member implements GroupConsumer {
 
   #listen(): void {
     const { events } = this.#consumer
-    this.#consumer.on(events.FETCH_START, () => this.#hear())
-    this.#consumer.on(events.HEARTBEAT, () => this.#hear())
-    this.#consumer.on(events.GROUP_JOIN, ({ payload }) => this.#share(payload.memberAssignment))
+    this.#consumer.on(events.FETCH_START, () => this.#touch())
+    this.#consumer.on(events.HEARTBEAT, () => this.#touch())
+    this.#consumer.on(events.GROUP_JOIN, ({ payload }) => this.#onAssignment(payload.memberAssignment))
     this.#consumer.on(events.STOP, () => {
       this.#isRunning = false
     })
@@ -234,13 +236,13 @@ class Member implements GroupConsumer {
     this.#consumer.on(events.CRASH, (event) => this.#crashed(event))
   }
 
-  #hear(): void {
-    this.#heardAt = this.#connection.clock.monotonic()
+  #touch(): void {
+    this.#lastActivityAt = this.#connection.clock.monotonic()
   }
 
   /** The group has shared out its partitions anew. */
-  #share(assignment: Readonly<Record<string, readonly number[]>>): void {
-    this.#hear()
+  #onAssignment(assignment: Readonly<Record<string, readonly number[]>>): void {
+    this.#touch()
     // It is let join to leave again.
     if (this.#closing.signal.aborted) return
     this.#isRunning = true
@@ -249,117 +251,117 @@ class Member implements GroupConsumer {
     this.#partitions = new Map()
     for (const [topic, numbers] of Object.entries(assignment)) {
       for (const number of numbers) {
-        const name = nameOf(topic, number)
-        const line = isSeeking ? undefined : before.get(name)
-        this.#partitions.set(name, line ?? partitionOf(topic, number, this.#memoryOf(name)))
-        if (isSeeking) this.#next.delete(name)
+        const name = partitionName(topic, number)
+        const kept = isSeeking ? undefined : before.get(name)
+        this.#partitions.set(name, kept ?? openPartition(topic, number, this.#watermarkOf(name)))
+        if (isSeeking) this.#offsets.delete(name)
       }
     }
-    for (const [name, line] of before) if (this.#partitions.get(name) !== line) line.lose()
-    for (const line of this.#partitions.values()) {
+    for (const [name, partition] of before) if (this.#partitions.get(name) !== partition) partition.revoke()
+    for (const partition of this.#partitions.values()) {
       // What this generation has committed is not known, and what was paused still is.
-      line.committed = undefined
-      this.#resume(line)
-      if (line.isFull() || isSeeking) this.#pause(line)
+      partition.committed = undefined
+      this.#resume(partition)
+      if (partition.isFull() || isSeeking) this.#pause(partition)
     }
     this.#connection.log.info(
       { group, partitions: this.#partitions.size, before: before.size },
       'partitions shared out',
     )
     this.#joined.resolve()
-    if (isSeeking) this.#settings.arrived()
+    if (isSeeking) this.#settings.onRecords()
   }
 
-  #memoryOf(name: string): Watermark {
-    if (this.#settings.isSeeking) return watermark()
-    const known = this.#memory.get(name) ?? watermark()
-    this.#memory.set(name, known)
+  #watermarkOf(name: string): Watermark {
+    if (this.#settings.isSeeking) return openWatermark()
+    const known = this.#watermarks.get(name) ?? openWatermark()
+    this.#watermarks.set(name, known)
     return known
   }
 
   #receive({ batch }: EachBatchPayload): void {
-    const line = this.#partitions.get(nameOf(batch.topic, batch.partition))
+    const partition = this.#partitions.get(partitionName(batch.topic, batch.partition))
     // Fetched before the partition went to another.
-    if (line === undefined || this.#closing.signal.aborted) return
+    if (partition === undefined || this.#closing.signal.aborted) return
     if (this.#settings.isSeeking && !this.#isNext(batch)) return
-    const count = line.add(batch.messages, Number(batch.highWatermark))
-    if (line.isFull()) this.#pause(line)
-    if (count > 0) this.#settings.arrived()
+    const count = partition.add(batch.messages, Number(batch.highWatermark))
+    if (partition.isFull()) this.#pause(partition)
+    if (count > 0) this.#settings.onRecords()
   }
 
   /** Does it follow what was fetched of its partition, or stand where that is to begin? */
   #isNext(batch: EachBatchPayload['batch'] & { fetchedOffset?: string }): boolean {
-    const name = nameOf(batch.topic, batch.partition)
-    const next = this.#next.get(name)
+    const name = partitionName(batch.topic, batch.partition)
+    const next = this.#offsets.get(name)
     const isNext = next === Number(batch.fetchedOffset)
-    if (isNext) this.#next.set(name, Number(batch.lastOffset()) + 1)
+    if (isNext) this.#offsets.set(name, Number(batch.lastOffset()) + 1)
     // Fetched before it was told where to begin, or the log has nothing there any more: whoever says so looks again.
     else if (next !== undefined) this.seek(batch.topic, batch.partition, undefined)
     return isNext
   }
 
-  #handOut(record: StoredRecord, from: Partition): ConsumedRecord {
-    const name = nameOf(record.topic, record.partition)
+  #deliver(record: StoredRecord, from: Partition): ConsumedRecord {
+    const name = partitionName(record.topic, record.partition)
     // What was begun anew by a `seek` is given again all there is, whatever was in hand before.
     const isPast = () => this.#settings.isSeeking === true && !this.#isOurs(from)
     return {
       ...record,
       done: () => {
         if (isPast()) return
-        const line = this.#partitions.get(name)
-        if (line === undefined) return this.#memoryOf(name).done(record.offset)
-        line.done(record)
-        this.#makeRoom(line)
+        const partition = this.#partitions.get(name)
+        if (partition === undefined) return this.#watermarkOf(name).done(record.offset)
+        partition.done(record)
+        this.#resumeIfRoom(partition)
       },
-      giveBack: () => {
+      requeue: () => {
         if (isPast()) return
-        const line = this.#partitions.get(name)
-        if (line === undefined) this.#memoryOf(name).release(record.offset)
-        else line.giveBack(record)
-        this.#settings.arrived()
+        const partition = this.#partitions.get(name)
+        if (partition === undefined) this.#watermarkOf(name).release(record.offset)
+        else partition.requeue(record)
+        this.#settings.onRecords()
       },
     }
   }
 
-  #makeRoom(line: Partition): void {
-    if (line.isPaused && !line.isFull()) this.#resume(line)
+  #resumeIfRoom(partition: Partition): void {
+    if (partition.isPaused && !partition.isFull()) this.#resume(partition)
   }
 
-  #pause(line: Partition): void {
-    line.isPaused = true
-    if (this.#isRunning) this.#consumer.pause([{ topic: line.topic, partitions: [line.partition] }])
+  #pause(partition: Partition): void {
+    partition.isPaused = true
+    if (this.#isRunning) this.#consumer.pause([{ topic: partition.topic, partitions: [partition.partition] }])
   }
 
-  #resume(line: Partition): void {
-    line.isPaused = false
-    if (this.#isRunning) this.#consumer.resume([{ topic: line.topic, partitions: [line.partition] }])
+  #resume(partition: Partition): void {
+    partition.isPaused = false
+    if (this.#isRunning) this.#consumer.resume([{ topic: partition.topic, partitions: [partition.partition] }])
   }
 
   /** Commits now and then, and starts again where it has stopped, until it is closed. */
-  async #tend(): Promise<void> {
+  async #maintain(): Promise<void> {
     const [{ clock, log }, { signal }] = [this.#connection, this.#closing]
     while (!signal.aborted) {
       await clock.sleep(KAFKA_COMMIT_EVERY_MS, signal).catch(() => undefined)
       if (signal.aborted) return
       // The next time will do: what is not committed is at worst delivered again.
-      await (this.#hasStopped ? this.#startAnew() : this.commit(signal)).catch((err: unknown) =>
+      await (this.#hasStopped ? this.#restart() : this.commit(signal)).catch((err: unknown) =>
         log.debug({ group: this.#settings.group, err }, 'neither committed nor started'),
       )
     }
   }
 
-  #moved(): { line: Partition; position: number }[] {
-    return [...this.#partitions.values()].flatMap((line) => {
-      const position = line.position()
-      return position === undefined ? [] : [{ line, position }]
+  #uncommitted(): { partition: Partition; position: number }[] {
+    return [...this.#partitions.values()].flatMap((partition) => {
+      const position = partition.position()
+      return position === undefined ? [] : [{ partition, position }]
     })
   }
 
-  async #commitMoved(): Promise<void> {
+  async #commitPositions(): Promise<void> {
     // Looked at again: those that have gone meanwhile are not ours to commit. kafkajs adds the generation in the same turn.
-    const offsets = this.#moved().map(({ line, position }) => ({
-      topic: line.topic,
-      partition: line.partition,
+    const offsets = this.#uncommitted().map(({ partition, position }) => ({
+      topic: partition.topic,
+      partition: partition.partition,
       offset: String(position),
     }))
     if (offsets.length > 0) await this.#consumer.commitOffsets(offsets)
@@ -368,19 +370,19 @@ class Member implements GroupConsumer {
   #committed({ payload }: ConsumerCommitOffsetsEvent): void {
     for (const { topic, partitions } of payload.topics) {
       for (const { partition, offset } of partitions) {
-        const line = this.#partitions.get(nameOf(topic, partition))
-        if (line !== undefined) line.committed = Number(offset)
+        const assigned = this.#partitions.get(partitionName(topic, partition))
+        if (assigned !== undefined) assigned.committed = Number(offset)
       }
     }
   }
 
-  #isOurs(line: Partition): boolean {
-    return this.#partitions.get(nameOf(line.topic, line.partition)) === line
+  #isOurs(partition: Partition): boolean {
+    return this.#partitions.get(partitionName(partition.topic, partition.partition)) === partition
   }
 
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
     const [{ log }, { group }] = [this.#connection, this.#settings]
-    this.#hear()
+    this.#touch()
     if (restart) return log.warn({ group, err: error }, 'consumer starts again')
     // For whoever waits for it to join; once it has, nobody does.
     this.#joined.reject(error)
@@ -389,7 +391,7 @@ class Member implements GroupConsumer {
   }
 
   /** After what kafkajs takes for a fault that no retry mends: brokers say such things too while they come and go. */
-  async #startAnew(): Promise<void> {
+  async #restart(): Promise<void> {
     this.#hasStopped = false
     this.#starting = this.#start()
     await this.#starting.catch((cause: unknown) => {

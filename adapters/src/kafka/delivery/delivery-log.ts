@@ -1,7 +1,7 @@
 /**
  * Deliveries of several events processes. The artifact store remembers them and Kafka reminds of them: what is due stands in one
  * topic, of which each process is given its partitions, and a delivery is always in the same one. So whatever reminds of it, and
- * however often, it comes to one process, and that has it in one hand; see `station.ts`.
+ * however often, it comes to one process, and that has it in one hand; see `delivery-consumer.ts`.
  *
  * First the object is written, then the reminder is sent, and then the one before is done with. A process that is killed leaves that
  * one behind, and whoever is given it goes on from what the object says: calls again only where the attempt was not written.
@@ -17,11 +17,11 @@ import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract
 import type { KafkaConnection } from '../connect.ts'
 import { type GroupConsumer, openConsumer } from '../consumer/consumer.ts'
 import type { Lag } from '../partition/partition.ts'
-import { type Archive, type Ask, archiveIn } from './archive.ts'
+import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topics.ts'
+import { DeliveryConsumer } from './delivery-consumer.ts'
+import { type AttemptRequest, type DeliveryStore, deliveryStoreIn } from './delivery-store.ts'
 import { recordOf } from './progress.ts'
 import { VERSION } from './reminder.ts'
-import { Rungs, remind, type Timer } from './rungs.ts'
-import { Station } from './station.ts'
 import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
 
 export interface DeliveryLogPorts {
@@ -43,7 +43,7 @@ export interface DeliveryLogSettings {
 }
 
 /** What can be done without being of the group: by the API. */
-export interface DeliveryDesk extends Pick<DeliveryLog, 'find' | 'ofRender' | 'redeliver'> {
+export interface DeliveryReader extends Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'> {
   /**
    * Forgets the deliveries of a render, those that are not delivered too; again and again is fine. Of one that is in a hand just now
    * the progress may be written once more, where nobody finds it by its id.
@@ -52,7 +52,7 @@ export interface DeliveryDesk extends Pick<DeliveryLog, 'find' | 'ofRender' | 'r
 }
 
 /** Closing it leaves the group: what is in hand is given out to others. */
-export interface KafkaDeliveryLog extends DeliveryLog, DeliveryDesk, AsyncDisposable {
+export interface KafkaDeliveryLog extends DeliveryLog, DeliveryReader, AsyncDisposable {
   /** False when nothing was heard of it for so long that only a new process helps. */
   isAlive(): boolean
   /** What the partitions read here still have to do. */
@@ -60,21 +60,25 @@ export interface KafkaDeliveryLog extends DeliveryLog, DeliveryDesk, AsyncDispos
 }
 
 /** The log for who only looks at deliveries and asks for attempts. */
-export function kafkaDeliveryDesk(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryDesk {
-  return deskOn(archiveIn(ports.artifacts, settings.bucket), ports, settings)
+export function kafkaDeliveryReader(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryReader {
+  return deliveryReaderOn(deliveryStoreIn(ports.artifacts, settings.bucket), ports, settings)
 }
 
-function deskOn(archive: Archive, ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryDesk {
+function deliveryReaderOn(
+  store: DeliveryStore,
+  ports: DeliveryLogPorts,
+  settings: DeliveryLogSettings,
+): DeliveryReader {
   return {
     async find(id, signal) {
-      const progress = await archive.find(id, signal)
+      const progress = await store.find(id, signal)
       return progress && recordOf(progress)
     },
-    async ofRender(render, signal) {
-      return (await archive.ofRender(render, signal)).map(recordOf)
+    async listByRender(render, signal) {
+      return (await store.listByRender(render, signal)).map(recordOf)
     },
-    redeliver: (id, signal) => ask(archive, { ...ports, ...settings, id }, signal),
-    forget: (render, signal) => archive.forget(render, signal),
+    redeliver: (id, signal) => requestAttempt(store, { ...ports, ...settings, id }, signal),
+    forget: (render, signal) => store.forget(render, signal),
   }
 }
 
@@ -86,37 +90,37 @@ export async function openKafkaDeliveryLog(
 ): Promise<KafkaDeliveryLog> {
   const { connection, clock } = ports
   const { prefix, bucket, buried } = settings
-  const archive = archiveIn(ports.artifacts, bucket)
-  const timer: Timer = { connection, clock, prefix, buried }
+  const store = deliveryStoreIn(ports.artifacts, bucket)
+  const delayPorts: DelayPorts = { connection, clock, prefix, buried }
   let consumer: GroupConsumer | undefined
   const poll: GroupConsumer['poll'] = (topic) => consumer?.poll(topic)
-  const rungs = new Rungs(timer, poll)
-  const station = new Station({ ...timer, archive }, poll)
-  const arrived = () => {
-    rungs.arrived()
-    station.arrived()
+  const delayConsumer = new DelayTopicConsumer(delayPorts, poll)
+  const dueConsumer = new DeliveryConsumer({ ...delayPorts, store }, poll)
+  const onRecords = () => {
+    delayConsumer.onRecords()
+    dueConsumer.onRecords()
   }
   const topics = WEBHOOK_TOPICS.map((topic) => prefix + topic)
-  const joined = await openConsumer(connection, { group: prefix + WEBHOOK_GROUP, topics, arrived }, signal)
+  const joined = await openConsumer(connection, { group: prefix + WEBHOOK_GROUP, topics, onRecords }, signal)
   consumer = joined
-  arrived()
+  onRecords()
   const closing = new AbortController()
   let hasFailed = false
-  const ended = rungs.run(closing.signal).catch((err: unknown) => {
+  const ended = delayConsumer.run(closing.signal).catch((err: unknown) => {
     if (closing.signal.aborted) return
     hasFailed = true
     connection.log.error({ err }, 'deliveries are reminded of no more')
   })
   return {
-    ...deskOn(archive, ports, settings),
-    consume: (consuming) => station.consume(consuming),
+    ...deliveryReaderOn(store, ports, settings),
+    consume: (consuming) => dueConsumer.consume(consuming),
     async schedule(deliveries, scheduling) {
       scheduling.throwIfAborted()
       const now = clock.now()
-      await Promise.all(deliveries.map((delivery) => archive.begin(delivery, now, scheduling)))
+      await Promise.all(deliveries.map((delivery) => store.create(delivery, now, scheduling)))
       // Also of those that were there: whoever wrote the object may have died before this.
-      const notices = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
-      await remind(timer, notices, scheduling)
+      const reminders = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
+      await sendReminders(delayPorts, reminders, scheduling)
     },
     isAlive: () => !hasFailed && joined.isAlive(),
     lag: () => joined.lag(),
@@ -128,28 +132,32 @@ export async function openKafkaDeliveryLog(
   }
 }
 
-interface Asking extends DeliveryLogPorts, DeliveryLogSettings {
+interface AttemptRequestContext extends DeliveryLogPorts, DeliveryLogSettings {
   readonly id: string
 }
 
 const NONCE_BYTES = 16
 
 /** Takes a number and sends a reminder of it. */
-async function ask(archive: Archive, asking: Asking, signal: AbortSignal): Promise<boolean> {
+async function requestAttempt(
+  store: DeliveryStore,
+  asking: AttemptRequestContext,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { id, clock, ids } = asking
   signal.throwIfAborted()
-  const progress = await archive.find(id, signal)
+  const progress = await store.find(id, signal)
   if (progress === undefined) return false
   const { render } = progress.delivery
   const now = clock.now()
   const nonce = Buffer.from(ids.random(NONCE_BYTES)).toString('hex')
-  const fresh: Ask = { version: VERSION, nonce, step: 0, dueAt: now }
-  const number = await archive.ask(id, fresh, signal)
+  const fresh: AttemptRequest = { version: VERSION, nonce, step: 0, dueAt: now }
+  const number = await store.requestAttempt(id, fresh, signal)
   if (number === undefined) {
-    await askAgain(archive, { ...asking, render }, signal)
+    await remindOverdueRequests(store, { ...asking, render }, signal)
     return false
   }
-  await remind(asking, [{ id, render, waitMs: 0, step: 0, ask: { number, nonce } }], signal)
+  await sendReminders(asking, [{ id, render, waitMs: 0, step: 0, ask: { number, nonce } }], signal)
   return true
 }
 
@@ -157,15 +165,19 @@ async function ask(archive: Archive, asking: Asking, signal: AbortSignal): Promi
  * Of what was asked for and is long overdue the reminder was never sent, or everything stands still. It is put two steps on, as of
  * two reminders that are one apart the earlier has the later sent once more.
  */
-async function askAgain(archive: Archive, asking: Asking & { render: RenderId }, signal: AbortSignal): Promise<void> {
+async function remindOverdueRequests(
+  store: DeliveryStore,
+  asking: AttemptRequestContext & { render: RenderId },
+  signal: AbortSignal,
+): Promise<void> {
   const { id, render, clock } = asking
   const now = clock.now()
   for (let number = 0; number < WEBHOOK_REDELIVERIES_MAX; number++) {
-    const known = await archive.asked(id, number, signal)
+    const known = await store.readRequest(id, number, signal)
     if (known === undefined || known.dueAt + WEBHOOK_DEFER_MS_MAX > now) continue
     const { nonce } = known
-    const again: Ask = { version: VERSION, nonce, step: known.step + 2, dueAt: now }
-    await archive.writeAsk(id, number, { ask: again, signal })
-    await remind(asking, [{ id, render, waitMs: 0, step: again.step, ask: { number, nonce } }], signal)
+    const again: AttemptRequest = { version: VERSION, nonce, step: known.step + 2, dueAt: now }
+    await store.writeRequest(id, number, { ask: again, signal })
+    await sendReminders(asking, [{ id, render, waitMs: 0, step: again.step, ask: { number, nonce } }], signal)
   }
 }

@@ -1,6 +1,6 @@
 import type { Delivery } from '@platen/contract/delivery.ts'
 import { describe, expect, test } from 'vitest'
-import { afterAttempt, afterDeferral, begun, recordOf, verdictOn } from './progress.ts'
+import { afterAttempt, afterDeferral, initialProgress, recordOf, verdictOn } from './progress.ts'
 
 // Nothing here looks into it.
 const DELIVERY = { id: 'a' } as Delivery
@@ -8,7 +8,7 @@ const ATTEMPT = { startedAt: 1, durationMs: 1, result: 'status' } as const
 
 describe('a delivery', () => {
   test('is a step on after an attempt of its schedule, with what follows from it', () => {
-    const after = afterAttempt(begun(DELIVERY, 0), {
+    const after = afterAttempt(initialProgress(DELIVERY, 0), {
       attempt: ATTEMPT,
       next: { status: 'scheduled', waitMs: 9 },
       now: 1,
@@ -25,19 +25,19 @@ describe('a delivery', () => {
   })
 
   test('is where it was after an attempt that was asked for', () => {
-    const before = afterDeferral(begun(DELIVERY, 0), { waitMs: 9, reason: 'no secret', now: 0 })
+    const before = afterDeferral(initialProgress(DELIVERY, 0), { waitMs: 9, reason: 'no secret', now: 0 })
     const after = afterAttempt(before, { attempt: ATTEMPT, nonce: 'n', now: 0 })
     expect(after).toStrictEqual({ ...before, made: [ATTEMPT], answered: ['n'] })
   })
 
   test('keeps the names of as many that were asked for as can be asked for at once', () => {
-    let progress = begun(DELIVERY, 0)
+    let progress = initialProgress(DELIVERY, 0)
     for (let i = 0; i < 12; i++) progress = afterAttempt(progress, { attempt: ATTEMPT, nonce: `n${i}`, now: 0 })
     expect([progress.answered.length, progress.answered[0], progress.answered.at(-1)]).toStrictEqual([10, 'n2', 'n11'])
   })
 
   test('forgets why it waited, and when it is due, as it ends', () => {
-    const before = afterDeferral(begun(DELIVERY, 0), { waitMs: 9, reason: 'no secret', now: 0 })
+    const before = afterDeferral(initialProgress(DELIVERY, 0), { waitMs: 9, reason: 'no secret', now: 0 })
     const after = afterAttempt(before, { attempt: ATTEMPT, next: { status: 'exhausted' }, now: 0 })
     expect(recordOf(after)).toStrictEqual({ delivery: DELIVERY, status: 'exhausted', attempts: [ATTEMPT] })
   })

@@ -6,7 +6,7 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
-import type { Next } from '@platen/contract/port/delivery-log.ts'
+import type { NextStatus } from '@platen/contract/port/delivery-log.ts'
 import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
 import { VERSION } from './reminder.ts'
 
@@ -29,21 +29,21 @@ export interface Progress {
 }
 
 /** A delivery of which nothing has become yet, due at once. */
-export function begun(delivery: Delivery, now: Instant): Progress {
+export function initialProgress(delivery: Delivery, now: Instant): Progress {
   const nothing = { step: 0, attempts: 0, made: [], answered: [] }
   return { version: VERSION, delivery, status: 'scheduled', dueAt: now, ...nothing }
 }
 
-export interface Made {
+export interface MadeAttempt {
   readonly attempt: Attempt
-  readonly next?: Next | undefined
+  readonly next?: NextStatus | undefined
   /** Which of those that were asked for; else one of the schedule. */
   readonly nonce?: string | undefined
   readonly now: Instant
 }
 
 /** After an attempt. */
-export function afterAttempt(progress: Progress, { attempt, next, nonce, now }: Made): Progress {
+export function afterAttempt(progress: Progress, { attempt, next, nonce, now }: MadeAttempt): Progress {
   const { version, delivery, step, attempts, made, answered } = progress
   const isAsked = nonce !== undefined
   // What was asked for goes on beside the schedule, unless something follows from it.
@@ -51,7 +51,7 @@ export function afterAttempt(progress: Progress, { attempt, next, nonce, now }: 
   return {
     version,
     delivery,
-    ...(next === undefined ? standingOf(progress) : standingAfter(next, now)),
+    ...(next === undefined ? statusOf(progress) : statusAfter(next, now)),
     step: hasMoved ? step + 1 : step,
     attempts: isAsked ? attempts : attempts + 1,
     made: [...made, attempt].slice(-WEBHOOK_ATTEMPTS_KEPT_MAX),
@@ -72,13 +72,13 @@ export function afterDeferral(progress: Progress, { waitMs, reason, now }: Defer
 }
 
 /** Milliseconds that are left of a wait, by a clock that may be another than the one it was written by: no more than it was to be. */
-export function leftOf({ dueAt, waitMs = 0 }: Pick<Progress, 'dueAt' | 'waitMs'>, now: Instant): number {
+export function remainingMs({ dueAt, waitMs = 0 }: Pick<Progress, 'dueAt' | 'waitMs'>, now: Instant): number {
   return Math.min((dueAt ?? now) - now, waitMs)
 }
 
 /** As it is told to others. */
 export function recordOf(progress: Progress): DeliveryRecord {
-  const { waitMs: _waitMs, ...standing } = standingOf(progress)
+  const { waitMs: _waitMs, ...standing } = statusOf(progress)
   return { delivery: progress.delivery, ...standing, attempts: progress.made }
 }
 
@@ -91,9 +91,9 @@ export function verdictOn(reminded: number, step: number): Verdict {
   return reminded === step - 1 ? 'remind' : 'forget'
 }
 
-type Standing = Pick<Progress, 'status' | 'dueAt' | 'waitMs' | 'reason'>
+type StatusFields = Pick<Progress, 'status' | 'dueAt' | 'waitMs' | 'reason'>
 
-function standingOf({ status, dueAt, waitMs, reason }: Progress): Standing {
+function statusOf({ status, dueAt, waitMs, reason }: Progress): StatusFields {
   return {
     status,
     ...(dueAt !== undefined && { dueAt }),
@@ -102,7 +102,7 @@ function standingOf({ status, dueAt, waitMs, reason }: Progress): Standing {
   }
 }
 
-function standingAfter(next: Next, now: Instant): Standing {
+function statusAfter(next: NextStatus, now: Instant): StatusFields {
   if (next.status === 'scheduled') return { ...next, dueAt: now + next.waitMs }
   return { status: next.status, ...(next.reason !== undefined && { reason: next.reason }) }
 }

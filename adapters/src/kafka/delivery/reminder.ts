@@ -20,11 +20,11 @@ export interface Reminder {
   /** Of what it reminds of: out of date where that has gone on. */
   readonly step: number
   /** Present = one attempt that was asked for, else the next of the schedule. */
-  readonly ask?: AskName
+  readonly ask?: AttemptRequestKey
 }
 
 /** Which of the attempts that were asked for: its place among them, and its name, as the place is used again. */
-export interface AskName {
+export interface AttemptRequestKey {
   readonly number: number
   readonly nonce: string
 }

@@ -16,29 +16,29 @@ const DUE_PARTITIONS = 12
 /**
  * A rung is one line: its head is the next to ripen, whoever reads it. It only waits there; one process passes on thousands a second.
  */
-const RUNG_PARTITIONS = 1
+const DELAY_PARTITIONS = 1
 
 /** A wait there is a topic for. */
-export interface Rung {
+export interface DelayTopic {
   readonly topic: string
   readonly waitMs: number
 }
 
 /** The shortest wait first. */
-export const RUNGS: readonly Rung[] = WEBHOOK_RETRY_MS.map((waitMs) => ({
+export const DELAY_TOPICS: readonly DelayTopic[] = WEBHOOK_RETRY_MS.map((waitMs) => ({
   topic: `webhook.wait.${waitMs / 1000}s`,
   waitMs,
 }))
 
 /** What members of the group read: all of them the same. */
-export const WEBHOOK_TOPICS: readonly string[] = [DUE_TOPIC, ...RUNGS.map(({ topic }) => topic)]
+export const WEBHOOK_TOPICS: readonly string[] = [DUE_TOPIC, ...DELAY_TOPICS.map(({ topic }) => topic)]
 
 /** For `prepareTopics`. */
 export function webhookTopics({ partitions }: TopicSettings): readonly Topic[] {
   const read = { groups: [WEBHOOK_GROUP], config: deletedAfter(KAFKA_QUEUE_KEPT_MS) }
   return [
     { name: DUE_TOPIC, partitions: Math.min(partitions?.async ?? DUE_PARTITIONS, DUE_PARTITIONS), ...read },
-    ...RUNGS.map(({ topic }) => ({ name: topic, partitions: RUNG_PARTITIONS, ...read })),
+    ...DELAY_TOPICS.map(({ topic }) => ({ name: topic, partitions: DELAY_PARTITIONS, ...read })),
     {
       name: WEBHOOK_DEAD_TOPIC,
       partitions: 1,

@@ -2,15 +2,15 @@
  * How much waits in each line of the queue, and for how long, asked of Kafka itself: renderers know of what they have fetched, and
  * where none is left nobody else would tell.
  */
-import { abortable } from '@platen/contract/bell.ts'
 import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin } from 'kafkajs'
 import type { KafkaConnection } from '../connect.ts'
-import { lineTopic } from '../topic.ts'
+import { queueTopic } from '../topic.ts'
 
-export interface LineBacklog {
+export interface QueueBacklog {
   readonly engine: Engine
   readonly lane: Lane
   readonly renders: number
@@ -20,11 +20,11 @@ export interface LineBacklog {
 
 export interface BacklogWatch extends AsyncDisposable {
   /** What was seen last, of every line; nothing where that was too long ago. */
-  lines(): readonly LineBacklog[]
+  queues(): readonly QueueBacklog[]
 }
 
 /** So many looks may fail before what was seen is no longer told. */
-const LOOKS_MISSED_MAX = 3
+const READS_MISSED_MAX = 3
 const OLDEST_MS_MIN = 1000
 const OLDEST_RATIO = 1.1
 
@@ -33,12 +33,12 @@ export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly
   const { clock, log } = connection
   const closing = new AbortController()
   const { signal } = closing
-  let seen: { readonly lines: readonly LineBacklog[]; readonly at: number } | undefined
+  let seen: { readonly queues: readonly QueueBacklog[]; readonly at: number } | undefined
   const follow = async () => {
     while (!signal.aborted) {
       try {
         // kafkajs goes on asking for a while where nobody answers, and whoever closes this does not wait for it.
-        seen = { lines: await abortable(lookAtBacklog(connection, prefix), signal), at: clock.monotonic() }
+        seen = { queues: await raceAbort(readBacklog(connection, prefix), signal), at: clock.monotonic() }
       } catch (err) {
         log.debug({ err }, 'queue not looked at')
       }
@@ -47,9 +47,9 @@ export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly
   }
   const done = follow()
   return {
-    lines() {
-      const isFresh = seen !== undefined && clock.monotonic() - seen.at < LOOKS_MISSED_MAX * KAFKA_BACKLOG_EVERY_MS
-      return isFresh && seen !== undefined ? seen.lines : []
+    queues() {
+      const isFresh = seen !== undefined && clock.monotonic() - seen.at < READS_MISSED_MAX * KAFKA_BACKLOG_EVERY_MS
+      return isFresh && seen !== undefined ? seen.queues : []
     },
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the watch was closed'))
@@ -59,26 +59,26 @@ export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly
 }
 
 /** Every line as it is now. Rejects as kafkajs does. */
-export async function lookAtBacklog(connection: KafkaConnection, prefix: string): Promise<readonly LineBacklog[]> {
+export async function readBacklog(connection: KafkaConnection, prefix: string): Promise<readonly QueueBacklog[]> {
   const admin = await connection.admin()
-  const lines: LineBacklog[] = []
+  const queues: QueueBacklog[] = []
   for (const engine of ENGINES) {
     for (const lane of LANES) {
-      const topic = prefix + lineTopic(engine, lane)
-      const firsts = await waitingFirsts(admin, topic)
+      const topic = prefix + queueTopic(engine, lane)
+      const firsts = await waitingHeads(admin, topic)
       const renders = [...firsts.values()].reduce((sum, { count }) => sum + count, 0)
       const isOlder = (ageMs: number) =>
         hasOlder(admin, { topic, firsts, before: Math.round(connection.clock.now() - ageMs) })
-      lines.push({ engine, lane, renders, oldestMs: renders === 0 ? 0 : await oldest(isOlder) })
+      queues.push({ engine, lane, renders, oldestMs: renders === 0 ? 0 : await oldest(isOlder) })
     }
   }
-  return lines
+  return queues
 }
 
 /** Of each partition in which something waits, by its number: the offset of the first, and how many. */
-type Firsts = ReadonlyMap<number, { readonly offset: number; readonly count: number }>
+type PartitionHeads = ReadonlyMap<number, { readonly offset: number; readonly count: number }>
 
-async function waitingFirsts(admin: Admin, topic: string): Promise<Firsts> {
+async function waitingHeads(admin: Admin, topic: string): Promise<PartitionHeads> {
   // In this order, so that what is committed in between makes none appear that is not there.
   const ends = await admin.fetchTopicOffsets(topic)
   const [group] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
@@ -93,7 +93,10 @@ async function waitingFirsts(admin: Admin, topic: string): Promise<Firsts> {
 }
 
 /** Is a first one from before that time? Topics have the time at which their brokers took each record. */
-async function hasOlder(admin: Admin, asked: { topic: string; firsts: Firsts; before: number }): Promise<boolean> {
+async function hasOlder(
+  admin: Admin,
+  asked: { topic: string; firsts: PartitionHeads; before: number },
+): Promise<boolean> {
   const since = await admin.fetchTopicOffsetsByTimestamp(asked.topic, asked.before)
   return since.some(({ partition, offset }) => (asked.firsts.get(partition)?.offset ?? Infinity) < Number(offset))
 }

@@ -7,7 +7,7 @@ import { LANES } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { renewOffsets } from '../group.ts'
-import { lineTopic } from '../topic.ts'
+import { queueTopic } from '../topic.ts'
 
 /** Renews them again and again, until it is closed. Several processes may do so. */
 export function keepOffsets(connection: KafkaConnection, { prefix }: { readonly prefix: string }): AsyncDisposable {
@@ -35,7 +35,7 @@ async function renewLines(connection: KafkaConnection, prefix: string, closing: 
   const signal = AbortSignal.any([closing, connection.clock.timeout(KAFKA_PREPARE_MS_MAX)])
   for (const engine of ENGINES) {
     for (const lane of LANES) {
-      const topic = prefix + lineTopic(engine, lane)
+      const topic = prefix + queueTopic(engine, lane)
       await renewOffsets(connection, { group: topic, topics: [topic] }, signal).catch((err: unknown) => {
         if (!closing.aborted) connection.log.warn({ group: topic, err }, 'offsets not renewed')
       })

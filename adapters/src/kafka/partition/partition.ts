@@ -1,5 +1,5 @@
 /** One partition as a consumer holds it: what was fetched and nobody has taken, and how far it is done. */
-import { KAFKA_AT_HAND_BYTES_MAX, KAFKA_OPEN_RECORDS_MAX } from '@platen/contract/kafka-limit.ts'
+import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '@platen/contract/kafka-limit.ts'
 import type { KafkaMessage } from 'kafkajs'
 import type { Watermark } from './watermark.ts'
 
@@ -31,9 +31,9 @@ export interface Partition {
   /** Takes in what was fetched, but for what is here already. Returns how many records came to be at hand. */
   add(messages: readonly KafkaMessage[], highWatermark: number): number
   /** The next record, which is in somebody's hand from now on. */
-  take(): StoredRecord | undefined
+  shift(): StoredRecord | undefined
   /** Puts a record that was taken back where it stood. */
-  giveBack(record: StoredRecord): void
+  requeue(record: StoredRecord): void
   done(record: StoredRecord): void
   isFull(): boolean
   /** What to commit; undefined where there is nothing new. */
@@ -41,22 +41,23 @@ export interface Partition {
   /** Records that are not done, those not fetched yet included, as of the last fetch that brought any. */
   lag(): number
   /** It is given to another member: what nobody has taken is forgotten. */
-  lose(): void
+  revoke(): void
 }
 
 /** What a partition is known by within a process. */
-export function nameOf(topic: string, partition: number): string {
+export function partitionName(topic: string, partition: number): string {
   return `${topic}/${partition}`
 }
 
 /** A partition that is ours from now on. What is known of it from earlier stands in its watermark. */
-export function partitionOf(topic: string, partition: number, watermark: Watermark): Partition {
+export function openPartition(topic: string, partition: number, watermark: Watermark): Partition {
   let waiting: StoredRecord[] = []
   let waitingBytes = 0
   let end = 0
-  watermark.restart()
+  watermark.reset()
 
-  const isFull = () => waitingBytes >= KAFKA_AT_HAND_BYTES_MAX || watermark.openCount() >= KAFKA_OPEN_RECORDS_MAX
+  const isFull = () =>
+    waitingBytes >= KAFKA_BUFFERED_BYTES_MAX || watermark.pendingCount() >= KAFKA_UNCOMMITTED_RECORDS_MAX
 
   return {
     topic,
@@ -65,7 +66,7 @@ export function partitionOf(topic: string, partition: number, watermark: Waterma
     isPaused: false,
     add(messages, highWatermark) {
       end = highWatermark
-      watermark.endAt(end)
+      watermark.truncateTo(end)
       const fresh = messages
         .filter(({ offset }) => watermark.begin(Number(offset)))
         .map((message) => storedAs({ topic, partition }, message))
@@ -75,12 +76,12 @@ export function partitionOf(topic: string, partition: number, watermark: Waterma
       waitingBytes += fresh.reduce((sum, record) => sum + bytesOf(record), 0)
       return fresh.length
     },
-    take() {
+    shift() {
       const record = waiting.shift()
       if (record !== undefined) waitingBytes -= bytesOf(record)
       return record
     },
-    giveBack(record) {
+    requeue(record) {
       waiting.push(record)
       waiting.sort((a, b) => a.offset - b.offset)
       waitingBytes += bytesOf(record)
@@ -98,29 +99,29 @@ export function partitionOf(topic: string, partition: number, watermark: Waterma
       return position === this.committed ? undefined : position
     },
     lag: () => Math.max(end - (watermark.position() ?? end), 0),
-    lose() {
+    revoke() {
       for (const { offset } of waiting) watermark.release(offset)
       waiting = []
       waitingBytes = 0
-      watermark.restart()
+      watermark.reset()
     },
   }
 }
 
-function storedAs(place: { topic: string; partition: number }, message: KafkaMessage): StoredRecord {
+function storedAs(position: { topic: string; partition: number }, message: KafkaMessage): StoredRecord {
   return {
-    ...place,
+    ...position,
     offset: Number(message.offset),
     key: message.key,
     value: message.value,
     headers: Object.fromEntries(
-      Object.entries(message.headers ?? {}).map(([name, value]) => [name, firstOf(value)] as const),
+      Object.entries(message.headers ?? {}).map(([name, value]) => [name, firstValue(value)] as const),
     ),
   }
 }
 
 /** A header may stand there several times; ours do not. */
-function firstOf(value: Buffer | string | (Buffer | string)[] | undefined): Buffer | undefined {
+function firstValue(value: Buffer | string | (Buffer | string)[] | undefined): Buffer | undefined {
   const first = Array.isArray(value) ? value[0] : value
   return typeof first === 'string' ? Buffer.from(first) : first
 }

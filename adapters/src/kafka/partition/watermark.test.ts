@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { watermark } from './watermark.ts'
+import { openWatermark } from './watermark.ts'
 
 describe('a watermark', () => {
   test('has no position before anything was fetched', () => {
-    expect(watermark().position()).toBeUndefined()
+    expect(openWatermark().position()).toBeUndefined()
   })
 
   test.for([
@@ -14,15 +14,15 @@ describe('a watermark', () => {
     { name: 'takes offsets that are missing for none', fetched: [5, 9, 12], done: [5, 9], position: 12 },
     { name: 'takes a record that is done twice', fetched: [5, 6], done: [5, 5], position: 6 },
   ])('$name', ({ fetched, done, position }) => {
-    const mark = watermark()
+    const mark = openWatermark()
     for (const offset of fetched) expect(mark.begin(offset)).toBe(true)
     for (const offset of done) mark.done(offset)
     expect(mark.position()).toBe(position)
-    expect(mark.openCount()).toBe(fetched.filter((offset) => offset >= position).length)
+    expect(mark.pendingCount()).toBe(fetched.filter((offset) => offset >= position).length)
   })
 
   test('hands out nothing again that is in hand or done, when it is fetched again', () => {
-    const mark = watermark()
+    const mark = openWatermark()
     for (const offset of [5, 6, 7]) mark.begin(offset)
     mark.done(5)
     mark.done(7)
@@ -32,10 +32,10 @@ describe('a watermark', () => {
   })
 
   test('hands out again what was released, after the partition has come back', () => {
-    const mark = watermark()
+    const mark = openWatermark()
     for (const offset of [5, 6, 7]) mark.begin(offset)
     mark.release(5)
-    mark.restart()
+    mark.reset()
     mark.done(6)
     expect(mark.position()).toBeUndefined()
     expect([5, 6, 7].map((offset) => mark.begin(offset))).toStrictEqual([true, false, false])
@@ -43,10 +43,10 @@ describe('a watermark', () => {
   })
 
   test('does not pass what it has not been given again, whatever is known to be done behind it', () => {
-    const mark = watermark()
+    const mark = openWatermark()
     for (const offset of [5, 6, 7, 8]) mark.begin(offset)
     mark.release(7)
-    mark.restart()
+    mark.reset()
     for (const offset of [6, 8]) mark.done(offset)
     for (const offset of [5, 6]) mark.begin(offset)
     mark.done(5)
@@ -54,10 +54,10 @@ describe('a watermark', () => {
   })
 
   test('follows what others have done while the partition was theirs', () => {
-    const mark = watermark()
+    const mark = openWatermark()
     for (const offset of [5, 6, 7]) mark.begin(offset)
     for (const offset of [6, 7]) mark.release(offset)
-    mark.restart()
+    mark.reset()
     expect([8, 9].map((offset) => mark.begin(offset))).toStrictEqual([true, true])
     expect(mark.position()).toBe(8)
     for (const offset of [8, 5]) mark.done(offset)
@@ -65,17 +65,17 @@ describe('a watermark', () => {
   })
 
   test('knows nothing of a topic that was made anew under the old name', () => {
-    const mark = watermark()
+    const mark = openWatermark()
     for (const offset of [0, 1, 2]) mark.begin(offset)
     for (const offset of [0, 1]) mark.done(offset)
-    mark.endAt(3)
+    mark.truncateTo(3)
     expect([mark.begin(0), mark.begin(2), mark.position()]).toStrictEqual([false, false, 2])
-    mark.endAt(1)
+    mark.truncateTo(1)
     expect([mark.begin(0), mark.position()]).toStrictEqual([true, 0])
   })
 
   test('believes a record that is done before it is fetched', () => {
-    const mark = watermark()
+    const mark = openWatermark()
     mark.done(5)
     expect([5, 6].map((offset) => mark.begin(offset))).toStrictEqual([false, true])
     expect(mark.position()).toBe(6)
@@ -97,7 +97,7 @@ describe('a watermark', () => {
     )
     fc.assert(
       fc.property(steps, (list) => {
-        const mark = watermark()
+        const mark = openWatermark()
         const hand = new Set<number>()
         const done = new Set<number>()
         let [committed, fetched] = [0, 0]
@@ -117,12 +117,12 @@ describe('a watermark', () => {
           } else if (step.do === 'commit') {
             committed = mark.position() ?? committed
           } else if (step.do === 'rebalance') {
-            if (step.isLost) mark.restart()
+            if (step.isLost) mark.reset()
             fetched = committed
           } else {
             // What is given back when the partition is lost.
             const offset = [...hand][step.which % Math.max(hand.size, 1)]
-            mark.restart()
+            mark.reset()
             fetched = committed
             if (offset === undefined) continue
             hand.delete(offset)

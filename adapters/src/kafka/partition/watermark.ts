@@ -15,15 +15,15 @@ export interface Watermark {
   /** The offset to commit; undefined while nothing has been fetched since `restart`. */
   position(): number | undefined
   /** How many records there are between the oldest that is not done and the newest. */
-  openCount(): number
+  pendingCount(): number
   /** The partition ends at this offset. Where more than that is done already, its topic was made anew, and nothing is known of it. */
-  endAt(offset: number): void
+  truncateTo(offset: number): void
   /** The partition is not ours any more: whatever is fetched next may begin anywhere. What is in hand or done stays known. */
-  restart(): void
+  reset(): void
 }
 
 /** Of a partition that nothing has been fetched of. */
-export function watermark(): Watermark {
+export function openWatermark(): Watermark {
   /** Every record below it is done. */
   let low = 0
   /** What was fetched since the start and is not below the position, ascending: without a gap, whatever gaps the offsets have. */
@@ -67,15 +67,15 @@ export function watermark(): Watermark {
       if (known.get(offset) === 'open') known.delete(offset)
     },
     position: () => begun[0] ?? next,
-    openCount: () => begun.length,
-    endAt(offset) {
+    pendingCount: () => begun.length,
+    truncateTo(offset) {
       if (offset >= low) return
       low = 0
       begun = []
       next = undefined
       known.clear()
     },
-    restart() {
+    reset() {
       begun = []
       next = undefined
     },

@@ -2,9 +2,9 @@ import { Registry } from 'prom-client'
 import { expect, test, vi } from 'vitest'
 import { gaugeEventLoop } from './event-loop.ts'
 
-function measured(looksMin?: number) {
+function measured(samplesMin?: number) {
   const registry = new Registry()
-  gaugeEventLoop(registry, { isRead: true, ...(looksMin !== undefined && { looksMin }) })
+  gaugeEventLoop(registry, { isRead: true, ...(samplesMin !== undefined && { samplesMin }) })
   return async (of: 'p99' | 'max') => {
     const text = await registry.getSingleMetricAsString(`platen_event_loop_delay_${of}_seconds`)
     return Number(text.trim().split(' ').at(-1))

@@ -9,18 +9,18 @@ import { Gauge, type Registry } from 'prom-client'
 /** How often it is looked at. Node counts this in, though nothing is late by it. */
 const RESOLUTION_MS = 10
 /** Two minutes at least, as no look comes sooner than the resolution says: scrapers come once a minute or more often. */
-const LOOKS_MIN = 120_000 / RESOLUTION_MS
+const SAMPLES_MIN = 120_000 / RESOLUTION_MS
 
 export interface EventLoopOptions {
   /** Whether somebody scrapes; else nothing is measured. */
   readonly isRead: boolean
   /** How far back the gauges reach at least; tests have it shorter. */
-  readonly looksMin?: number
+  readonly samplesMin?: number
 }
 
 /** Adds the gauges to what is scraped. Once for each `registry`. */
-export function gaugeEventLoop(registry: Registry, { isRead, looksMin = LOOKS_MIN }: EventLoopOptions): void {
-  const delay = isRead ? recentDelay(looksMin) : undefined
+export function gaugeEventLoop(registry: Registry, { isRead, samplesMin = SAMPLES_MIN }: EventLoopOptions): void {
+  const delay = isRead ? recentDelay(samplesMin) : undefined
   const gauge = (name: string, of: string, secondsOf: (delay: DelaySeconds) => number) =>
     new Gauge({
       name,

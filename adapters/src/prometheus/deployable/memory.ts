@@ -12,13 +12,13 @@ const CGROUP = '/sys/fs/cgroup'
 
 /** Adds the gauges to what is scraped. `cgroup` is where the control group of the process is. Once for each `registry`. */
 export function gaugeMemory(registry: Registry, { cgroup = CGROUP }: { cgroup?: string } = {}): void {
-  const gauge = (name: string, help: string, look: () => number) =>
+  const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
       help,
       registers: [registry],
       collect() {
-        this.set(look())
+        this.set(read())
       },
     })
   gauge(

@@ -1,10 +1,9 @@
 /** Where the directory stands in Redis, and how all of it is read. */
-
-import { abortable } from '@platen/contract/bell.ts'
 import { DIRECTORY_FIELDS_PER_CALL } from '@platen/contract/directory-limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { RedisConnection } from '../connect.ts'
 import { openScript, type Script } from '../script.ts'
-import { type Step, stepOf } from './step.ts'
+import { type Delta, deltaOf } from './delta.ts'
 import { KINDS, type Kind } from './value.ts'
 
 /** Goes up when older processes could not read what newer ones write. */
@@ -34,7 +33,7 @@ export function directoryScript(redis: RedisConnection): Script['run'] {
 export interface Meta {
   readonly schema: number
   readonly revision: number
-  readonly mark: string
+  readonly revisionId: string
   /** Its place in the log. */
   readonly entry: string
 }
@@ -42,9 +41,9 @@ export interface Meta {
 /** What is in force; undefined where nothing is. */
 export async function readMeta(redis: RedisConnection, signal: AbortSignal): Promise<Meta | undefined> {
   const names = ['schema', 'revision', 'mark', 'entry'] as const
-  const [schema, revision, mark, entry] = await redis.call((client) => client.hmget(META_KEY, ...names), signal)
-  if (!mark || !entry) return undefined
-  return { schema: Number(schema), revision: Number(revision) || 0, mark, entry }
+  const [schema, revision, revisionId, entry] = await redis.call((client) => client.hmget(META_KEY, ...names), signal)
+  if (!revisionId || !entry) return undefined
+  return { schema: Number(schema), revision: Number(revision) || 0, revisionId, entry }
 }
 
 /** The epoch below which nobody may publish; 0 = none is known, as after Redis was emptied. */
@@ -105,17 +104,21 @@ export function countFields(redis: RedisConnection, kind: Kind, signal: AbortSig
 }
 
 /** The steps after a place in the log, as far as they are kept. */
-export async function readSteps(redis: RedisConnection, after: string, signal: AbortSignal): Promise<readonly Step[]> {
+export async function readDeltas(
+  redis: RedisConnection,
+  after: string,
+  signal: AbortSignal,
+): Promise<readonly Delta[]> {
   const entries = await redis.call((client) => client.xrange(LOG_KEY, `(${after}`, '+'), signal)
-  return entries.map(stepOf)
+  return entries.map(deltaOf)
 }
 
 /** Waits until there are steps after a place, no longer than `waitMs`; then there may be none. For a connection that does nothing else. */
-export async function waitForSteps(
-  client: Awaited<ReturnType<RedisConnection['fork']>>,
-  { place, waitMs }: { readonly place: string; readonly waitMs: number },
+export async function waitForDeltas(
+  client: Awaited<ReturnType<RedisConnection['openClient']>>,
+  { after, waitMs }: { readonly after: string; readonly waitMs: number },
   signal: AbortSignal,
-): Promise<readonly Step[]> {
-  const streams = await abortable(client.xread('BLOCK', waitMs, 'STREAMS', LOG_KEY, place), signal)
-  return (streams?.[0]?.[1] ?? []).map(stepOf)
+): Promise<readonly Delta[]> {
+  const streams = await raceAbort(client.xread('BLOCK', waitMs, 'STREAMS', LOG_KEY, after), signal)
+  return (streams?.[0]?.[1] ?? []).map(deltaOf)
 }

@@ -3,24 +3,23 @@
  * all. Of several publishers the one with the highest epoch may write, and the others are told so. Calls at once are done one after
  * the other.
  */
-
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { DIRECTORY_REPORTED_MS } from '@platen/contract/directory-limit.ts'
+import { DIRECTORY_REPORT_KEPT_MS } from '@platen/contract/directory-limit.ts'
+import { PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
-import { ShardedMap } from '@platen/contract/sharded-map.ts'
 import type { Limits, TenantId } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from '../connect.ts'
 import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
-import { EMPTY, openDraft } from './draft.ts'
 import { directoryScript, readMeta, SCHEMA, scanFields } from './layout.ts'
 import { changesTo, findSuspects, type Suspects } from './publish/audit.ts'
 import { type Change, changesBetween, type Difference, differencesIn } from './publish/difference.ts'
-import { type Enforcement, enforcementOf } from './publish/lineage.ts'
+import { type Enforcement, enforcementOf } from './publish/known-revisions.ts'
 import { claim, fencedBy, type Published } from './publish/write.ts'
 import { openWriter, type Writer } from './publish/writer.ts'
-import { openTurns } from './turn.ts'
+import { openSerialQueue } from './serial-queue.ts'
+import { EMPTY, openSnapshotBuilder } from './snapshot-builder.ts'
 import { KINDS, type Kind, NO_VALUES, type Values, valueReader, valueWriter } from './value.ts'
 
 export interface PublisherOptions {
@@ -70,9 +69,9 @@ export async function openRedisPublisher(
   // Nobody else writes from here on, so what is read in pieces is one revision.
   const found = await readPublished(redis, signal)
   const writer = openWriter({ redis, ids, script, epoch, found, now })
-  const inTurn = openTurns()
+  const runSerially = openSerialQueue()
   const valuesOf = valueWriter(() => writer.last().values)
-  const enforced = enforcedOn(script, { epoch, writer })
+  const enforced = enforcementReader(script, { epoch, writer })
   return {
     epoch,
     revision: () => writer.last().revision,
@@ -80,28 +79,28 @@ export async function openRedisPublisher(
     published: (onDamage) => settingsIn(writer.last(), onDamage),
     differences: (snapshot) => differencesIn(changesBetween(writer.last().values, valuesOf(snapshot))),
     publish: (snapshot, publishSignal) =>
-      inTurn(async (turnSignal) => {
-        await writer.hold(turnSignal)
+      runSerially(async (turnSignal) => {
+        await writer.reclaim(turnSignal)
         const { revision } = snapshot
         if (!(revision > writer.highest()))
           throw new RangeError(`revision ${revision} is not newer than ${writer.highest()}`)
         const { values: before } = writer.last()
         const values = valuesOf(snapshot)
         const changes = changesBetween(before, values)
-        await writeLimits(redis, { revision, limits: limitsIn(changes, { snapshot, before }) }, turnSignal)
-        await writer.put({ values, revision, changes }, turnSignal)
+        await writeLimits(redis, { revision, limits: changedLimits(changes, { snapshot, before }) }, turnSignal)
+        await writer.publish({ values, revision, changes }, turnSignal)
       }, publishSignal),
     repair: (repairSignal) =>
-      inTurn(async (turnSignal) => {
-        const standing = await writer.hold(turnSignal)
-        const { mark } = writer.last()
-        if (mark === undefined || standing.mark === mark) return false
-        await writer.putAgain({ standing }, turnSignal)
+      runSerially(async (turnSignal) => {
+        const stored = await writer.reclaim(turnSignal)
+        const { revisionId } = writer.last()
+        if (revisionId === undefined || stored.mark === revisionId) return false
+        await writer.republish({ stored }, turnSignal)
         return true
       }, repairSignal),
     async audit(auditSignal) {
       const suspects = await findSuspects(redis, () => writer.last().values, auditSignal)
-      return inTurn((turnSignal) => mend(redis, { writer, suspects }, turnSignal), auditSignal)
+      return runSerially((turnSignal) => repairSuspects(redis, { writer, suspects }, turnSignal), auditSignal)
     },
     enforced,
     async readers(readersSignal) {
@@ -112,43 +111,43 @@ export async function openRedisPublisher(
 }
 
 function settingsIn({ values, revision }: Published, onDamage: (kind: Kind, name: string) => void): DirectorySnapshot {
-  const draft = openDraft({ base: EMPTY, lastGood: EMPTY, read: valueReader(), onDamage })
-  for (const kind of KINDS) for (const [name, text] of values[kind]) draft.set(kind, name, text)
-  return draft.finish(revision)
+  const builder = openSnapshotBuilder({ base: EMPTY, lastGood: EMPTY, read: valueReader(), onDamage })
+  for (const kind of KINDS) for (const [name, text] of values[kind]) builder.set(kind, name, text)
+  return builder.build(revision)
 }
 
 /** The second half of an audit. */
-async function mend(
+async function repairSuspects(
   redis: RedisConnection,
   { writer, suspects }: { readonly writer: Writer; readonly suspects: Suspects },
   signal: AbortSignal,
 ): Promise<readonly Difference[]> {
-  const standing = await writer.hold(signal)
-  const { values, mark, revision } = writer.last()
-  if (mark === undefined) return []
+  const stored = await writer.reclaim(signal)
+  const { values, revisionId, revision } = writer.last()
+  if (revisionId === undefined) return []
   const changes = await changesTo(values, { redis, suspects }, signal)
-  const isKnown = standing.mark === mark && standing.revision === revision && standing.schema === SCHEMA
+  const isKnown = stored.mark === revisionId && stored.revision === revision && stored.schema === SCHEMA
   if (isKnown && changes.length === 0) return []
-  await writer.putAgain({ standing, changes }, signal)
+  await writer.republish({ stored, changes }, signal)
   // A reader whose mark is older may have taken what was damaged.
-  if (changes.length > 0) writer.lineage.keepLast()
+  if (changes.length > 0) writer.known.keepLast()
   return differencesIn(changes)
 }
 
-function enforcedOn(
+function enforcementReader(
   script: Script['run'],
   { epoch, writer }: { readonly epoch: number; readonly writer: Writer },
 ): RedisPublisher['enforced'] {
   return async (signal) => {
-    const request = { operation: 'readers', reportedMs: DIRECTORY_REPORTED_MS }
+    const request = { operation: 'readers', reportedMs: DIRECTORY_REPORT_KEPT_MS }
     // The script answers with what readers have reported through it.
     const { reports, epoch: theirs, knownMs } = (await script({ keys: [], request }, signal)) as ReadersAnswer
     if (theirs > epoch) throw fencedBy(theirs, epoch)
     const marks = Object.values(reports).map(({ mark }) => mark)
     const { revision: last } = writer.last()
     return {
-      ...enforcementOf(marks, { lineage: writer.lineage, last }),
-      isCertain: knownMs >= DIRECTORY_REPORTED_MS,
+      ...enforcementOf(marks, { known: writer.known, last }),
+      isCertain: knownMs >= DIRECTORY_REPORT_KEPT_MS,
     }
   }
 }
@@ -170,15 +169,15 @@ async function readPublished(redis: RedisConnection, signal: AbortSignal): Promi
   for await (const fields of scanFields(redis, signal))
     for (const { kind, name, text } of fields) found[kind].push([name, text])
   const values = {
-    tenants: ShardedMap.of(found.tenants),
-    keys: ShardedMap.of(found.keys),
-    templates: ShardedMap.of(found.templates),
+    tenants: PersistentMap.of(found.tenants),
+    keys: PersistentMap.of(found.keys),
+    templates: PersistentMap.of(found.templates),
   }
-  return { values, revision: meta.revision, mark: meta.mark }
+  return { values, revision: meta.revision, revisionId: meta.revisionId }
 }
 
 /** The limits, by account, that are not those published before. */
-function limitsIn(
+function changedLimits(
   changes: readonly Change[],
   { snapshot, before }: { readonly snapshot: DirectorySnapshot; readonly before: Values },
 ): ReadonlyMap<string, Limits> {

@@ -1,7 +1,7 @@
 import type { Template } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aTemplate, aTenant } from '../../../../test/fixture/build.ts'
-import { EMPTY } from './draft.ts'
+import { EMPTY } from './snapshot-builder.ts'
 import { NO_VALUES, valueWriter } from './value.ts'
 
 /** Nothing stands in Redis. */

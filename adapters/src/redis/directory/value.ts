@@ -7,10 +7,10 @@
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { keeper } from '@platen/contract/keeper.ts'
+import { openInternPool } from '@platen/contract/intern.ts'
+import { type MappedShards, PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { type Converter, compileConverter } from '@platen/contract/schema/validator.ts'
-import { type MadeShards, ShardedMap } from '@platen/contract/sharded-map.ts'
 import {
   type ApiKey,
   DEFAULT_LIMITS,
@@ -27,67 +27,71 @@ export const KINDS = ['tenants', 'keys', 'templates'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** Values by name, of each kind. */
-export type Values = Readonly<Record<Kind, ShardedMap<string, string>>>
+export type Values = Readonly<Record<Kind, PersistentMap<string, string>>>
 
 /** Nothing of any kind. */
-export const NO_VALUES: Values = { tenants: ShardedMap.of(), keys: ShardedMap.of(), templates: ShardedMap.of() }
+export const NO_VALUES: Values = {
+  tenants: PersistentMap.of(),
+  keys: PersistentMap.of(),
+  templates: PersistentMap.of(),
+}
 
 /**
  * Spells snapshots as values. Equal settings have equal values. What a snapshot has in common with one before is not spelled again:
  * maps of settings, shards of tenants and keys, and single templates, of which each is large. The value in `standing` is taken where
  * it reads as the same setting: so it is in memory once, and nothing is published that differs only by fields of another version.
  */
-export function valueWriter(standing: () => Values): (snapshot: DirectorySnapshot) => Values {
+export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot) => Values {
   const convert = openConverters()
   const spelledAnew = (kind: Kind, text: string) => {
     const value = converted(text, convert[kind])
     return value && canonicalJson(value)
   }
-  const textOf = memory<string>()
-  const valuesOf = memory<ShardedMap<string, string>>()
-  const tenantShards: MadeShards<TenantId, Tenant, string> = new WeakMap()
-  const keyShards: MadeShards<KeyHash, ApiKey, string> = new WeakMap()
-  const spelling =
+  const textOf = memoize<string>()
+  const valuesOf = memoize<PersistentMap<string, string>>()
+  const tenantShards: MappedShards<TenantId, Tenant, string> = new WeakMap()
+  const keyShards: MappedShards<KeyHash, ApiKey, string> = new WeakMap()
+  const serializer =
     <One extends object>(kind: Kind, spell: (one: One) => string) =>
     (one: One, name: string) => {
-      const [text, stands] = [spell(one), standing()[kind].get(name)]
+      const [text, stands] = [spell(one), stored()[kind].get(name)]
       return stands !== undefined && (stands === text || spelledAnew(kind, stands) === text) ? stands : text
     }
-  const tenantText = spelling('tenants', spellTenant)
-  const keyText = spelling('keys', spellKey)
-  const templateText = spelling('templates', spellTemplate)
+  const tenantText = serializer('tenants', serializeTenant)
+  const keyText = serializer('keys', serializeKey)
+  const templateText = serializer('templates', serializeTemplate)
   const named = (template: Template) => {
     const name = `${template.tenant}/${template.code}`
     return [name, textOf(template, () => templateText(template, name))] as const
   }
   return ({ tenants, keys, templates }) => ({
-    tenants: valuesOf(tenants, () => sharded(tenants).map(tenantText, tenantShards)),
-    keys: valuesOf(keys, () => sharded(keys).map(keyText, keyShards)),
+    tenants: valuesOf(tenants, () => persistent(tenants).map(tenantText, tenantShards)),
+    keys: valuesOf(keys, () => persistent(keys).map(keyText, keyShards)),
     templates: valuesOf(templates, () =>
-      ShardedMap.of(templates.values().flatMap((codes) => codes.values().map(named))),
+      PersistentMap.of(templates.values().flatMap((codes) => codes.values().map(named))),
     ),
   })
 }
 
-function sharded<Name extends string, Value>(map: ReadonlyMap<Name, Value>): ShardedMap<Name, Value> {
-  return map instanceof ShardedMap ? map : ShardedMap.of(map)
+function persistent<Name extends string, Value>(map: ReadonlyMap<Name, Value>): PersistentMap<Name, Value> {
+  return map instanceof PersistentMap ? map : PersistentMap.of(map)
 }
 
-function spellTenant({ id: _id, ...value }: Tenant): string {
+function serializeTenant({ id: _id, ...value }: Tenant): string {
   return canonicalJson(value)
 }
 
-function spellKey({ hash: _hash, ...value }: ApiKey): string {
+function serializeKey({ hash: _hash, ...value }: ApiKey): string {
   return canonicalJson(value)
 }
 
 /** The schema as a text of its own: few of them are ever looked at, and as a text it takes a fifth of the memory. */
-function spellTemplate({ tenant: _tenant, code: _code, variablesSchema, ...value }: Template): string {
+function serializeTemplate({ tenant: _tenant, code: _code, variablesSchema, ...value }: Template): string {
   return canonicalJson({ ...value, variablesSchema: canonicalJson(variablesSchema) })
 }
 
 /** What was made of an object, for as long as there is the object. */
-function memory<Made>(): (of: object, make: () => Made) => Made {
+function memoize<Made>(): (of: object, make: () => Made) => Made {
   const kept = new WeakMap<object, Made>()
   return (of, make) => {
     const found = kept.get(of)
@@ -108,8 +112,8 @@ export interface ValueReader {
 /** Reads values, and keeps what many of them have in common. */
 export function valueReader(): ValueReader {
   const convert = openConverters()
-  const limits = keeper<Limits>(KEPT_MAX)
-  const names = keeper<string>(KEPT_MAX)
+  const limits = openInternPool<Limits>(INTERNED_MAX)
+  const names = openInternPool<string>(INTERNED_MAX)
   const nameOf = (text: string) => names(text, () => text)
   return {
     tenant(id, text) {
@@ -169,7 +173,7 @@ function objectIn(text: string): JsonObject | undefined {
 }
 
 /** Far more than differ at a time. */
-const KEPT_MAX = 100_000
+const INTERNED_MAX = 100_000
 
 function openConverters(): Readonly<Record<Kind, Converter>> {
   return { tenants: converterOf(TENANT), keys: converterOf(KEY), templates: converterOf(TEMPLATE) }

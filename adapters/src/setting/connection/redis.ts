@@ -1,6 +1,6 @@
 /** Where Redis is, as a setting. */
 import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import type { RedisPlace, RedisSettings } from '../../redis/connect.ts'
+import type { RedisLocation, RedisSettings } from '../../redis/connect.ts'
 import { CERTIFICATES, parseHosts, readCertificates } from '../parse.ts'
 import type { SettingReader, SettingTable } from '../setting.ts'
 
@@ -24,7 +24,7 @@ export const REDIS_SETTINGS = {
 const PORT_DEFAULT = { server: 6379, cluster: 6379, sentinel: 26_379 } as const
 
 interface RedisUrl extends Pick<RedisSettings, 'username' | 'password'> {
-  readonly place: RedisPlace
+  readonly location: RedisLocation
   readonly isTls: boolean
 }
 
@@ -38,13 +38,13 @@ export function readRedisSettings({
   const ca = read('PLATEN_REDIS_CA_FILE', readCertificates, CERTIFICATES)
   const sentinelPassword = read('PLATEN_REDIS_SENTINEL_PASSWORD', (text) => text, 'a password')
   if (url === undefined) return undefined
-  const { isTls, place, username, password } = url
+  const { isTls, location, username, password } = url
   if (ca !== undefined && !isTls) refuse('PLATEN_REDIS_CA_FILE needs a PLATEN_REDIS_URL that begins with rediss')
-  if (sentinelPassword !== undefined && place.kind !== 'sentinel') {
+  if (sentinelPassword !== undefined && location.kind !== 'sentinel') {
     refuse('PLATEN_REDIS_SENTINEL_PASSWORD needs a PLATEN_REDIS_URL of Sentinels')
   }
   return {
-    place: place.kind === 'sentinel' ? { ...place, sentinelPassword } : place,
+    location: location.kind === 'sentinel' ? { ...location, sentinelPassword } : location,
     username,
     password,
     ...(isTls && { tls: { ca } }),
@@ -60,13 +60,13 @@ function parseRedisUrl(text: string): RedisUrl | undefined {
   const groups = URL_FORM.exec(text)?.groups
   if (groups === undefined) return undefined
   const { tls, kind = 'server', user = '', password = '', hosts = '', path = '' } = groups
-  const place = placeOf(kind, hosts, path)
+  const location = locationOf(kind, hosts, path)
   const [name, secret] = [decoded(user), decoded(password)]
-  if (place === undefined || name === undefined || secret === undefined) return undefined
-  return { place, username: name || undefined, password: secret || undefined, isTls: tls !== undefined }
+  if (location === undefined || name === undefined || secret === undefined) return undefined
+  return { location, username: name || undefined, password: secret || undefined, isTls: tls !== undefined }
 }
 
-function placeOf(kind: string, hosts: string, path: string): RedisPlace | undefined {
+function locationOf(kind: string, hosts: string, path: string): RedisLocation | undefined {
   if (kind === 'sentinel') {
     const sentinels = parseHosts(hosts, PORT_DEFAULT.sentinel)
     return sentinels && path !== '' ? { kind, sentinels, primary: path } : undefined

@@ -1,6 +1,6 @@
 /** Where S3 is and what of it is ours, as settings. Credentials are found by the SDK: in the environment, in files, or by the pod's identity. */
 import type { S3Options } from '../../s3/connect.ts'
-import { type Home, isPrefix } from '../../s3/home.ts'
+import { isKeyPrefix, type S3Namespace } from '../../s3/namespace.ts'
 import { parseBaseUrl, parseBoolean } from '../parse.ts'
 import type { SettingReader, SettingTable } from '../setting.ts'
 
@@ -36,7 +36,7 @@ export const S3_SETTINGS = {
 
 /** What `openS3ArtifactStore` needs to know of the environment. */
 export interface S3Settings extends S3Options {
-  readonly home: Home
+  readonly namespace: S3Namespace
 }
 
 const REGION_DEFAULT = 'us-east-1'
@@ -60,8 +60,8 @@ export function readS3Settings({ read, require }: SettingReader<keyof typeof S3_
     read('PLATEN_INSTALLATION', parseName, 'a name of small letters, digits and dashes, at most 63') ??
     INSTALLATION_DEFAULT
   if (bucket === undefined) return undefined
-  const home = { bucket, prefix, installation }
-  return { region, isPathStyle, home, ...(endpoint && { endpoint }), ...(publicEndpoint && { publicEndpoint }) }
+  const namespace = { bucket, prefix, installation }
+  return { region, isPathStyle, namespace, ...(endpoint && { endpoint }), ...(publicEndpoint && { publicEndpoint }) }
 }
 
 function parseName(text: string): string | undefined {
@@ -75,5 +75,5 @@ function parseBucket(text: string): string | undefined {
 /** The last slash is easily forgotten. */
 function parsePrefix(text: string): string | undefined {
   const prefix = text.endsWith('/') ? text : `${text}/`
-  return isPrefix(prefix) ? prefix : undefined
+  return isKeyPrefix(prefix) ? prefix : undefined
 }

@@ -8,15 +8,15 @@ import { dirname } from 'node:path'
 import {
   BODY_CHECK_MS_MAX,
   BODY_CHECK_THREADS,
-  BODY_CHECK_THREADS_REST_MS,
-  BODY_PARSED_AT_ONCE_BYTES_MAX,
+  BODY_CHECK_THREADS_IDLE_MS,
+  BODY_PARSED_INLINE_BYTES_MAX,
 } from '@platen/contract/api-limit.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
+import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Template, TenantId } from '@platen/contract/tenant.ts'
-import { openTurns } from '@platen/contract/turns.ts'
 import { Piscina } from 'piscina'
 import type { FitTask } from './fit.ts'
 import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } from './parse-request.ts'
@@ -48,7 +48,7 @@ export function openBodyChecks(clock: Clock): BodyChecks {
   }
   return {
     async parse(tenant, task, signal) {
-      if (task.bytes.length <= BODY_PARSED_AT_ONCE_BYTES_MAX) return parseRequest(task)
+      if (task.bytes.length <= BODY_PARSED_INLINE_BYTES_MAX) return parseRequest(task)
       const bytes = new Uint8Array(task.bytes)
       const large = { tenant, name: 'parse', task: { ...task, bytes }, transfer: bytes.buffer } as const
       const answer = await run<ParsedAnswer>(large, signal)
@@ -85,20 +85,20 @@ function openThreads(clock: Clock): Threads {
     filename: new URL('./check-thread.ts', import.meta.url).href,
     minThreads: 1,
     maxThreads: BODY_CHECK_THREADS,
-    idleTimeout: BODY_CHECK_THREADS_REST_MS,
+    idleTimeout: BODY_CHECK_THREADS_IDLE_MS,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
     // Of the service's own environment nothing is of use there but where what it compiles is kept; Node's folder is one of this version below it.
     env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
   })
   // Of a thread that dies while it has nothing to do: it is replaced. One that has fails its task.
   pool.on('error', () => undefined)
-  const turns = openTurns({ atOnce: BODY_CHECK_THREADS, ofOneTenant: 1 })
+  const semaphore = openFairSemaphore({ permits: BODY_CHECK_THREADS, permitsPerTenant: 1 })
 
   async function run<Answer>({ tenant, name, task, transfer }: ThreadTask, signal: AbortSignal): Promise<Answer> {
     const deadline = clock.timeout(BODY_CHECK_MS_MAX)
     const ended = AbortSignal.any([signal, deadline])
     try {
-      using _ = await turns.take(tenant, ended)
+      using _ = await semaphore.acquire(tenant, ended)
       return await pool.run(task, { name, transferList: [transfer], signal: ended })
     } catch (cause) {
       signal.throwIfAborted()

@@ -1,7 +1,7 @@
 /** Reads the manifests of the four kinds, and of the ConfigMaps and Secrets that may stand beside them. */
 import type { JsonObject } from '../../brand.ts'
 import type { ErrorDetail } from '../../error.ts'
-import { type Kind, SPEC_SCHEMAS, type Written } from '../resource.ts'
+import { type Kind, type ResourceManifest, SPEC_SCHEMAS } from '../resource.ts'
 import { compileValidator } from '../validator.ts'
 import { brokenRules } from './rule.ts'
 
@@ -67,7 +67,7 @@ function coreShape(kind: 'ConfigMap' | 'Secret', fields: object): object {
 
 export type ReadResource = (
   value: JsonObject,
-) => { readonly written: Written } | { readonly faults: readonly ErrorDetail[] }
+) => { readonly written: ResourceManifest } | { readonly faults: readonly ErrorDetail[] }
 
 /** Makes the reader of manifests; the schemas are compiled once, here. Faults carry JSON pointers and never a value. */
 export function resourceReader(): ReadResource {
@@ -80,7 +80,7 @@ export function resourceReader(): ReadResource {
     const faults = validate(value)
     if (faults.length > 0) return { faults }
     // Its kind's schema has just said so.
-    const written = value as unknown as Written
+    const written = value as unknown as ResourceManifest
     const broken = brokenRules(written)
     return broken.length > 0 ? { faults: broken } : { written }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../brand.ts'
-import { type Kind, type Written } from '../resource.ts'
+import { type Kind, type ResourceManifest } from '../resource.ts'
 import { resourceReader } from './reader.ts'
 import { brokenChanges } from './rule.ts'
 
@@ -127,7 +127,7 @@ describe('a change', () => {
     expect(broken.map(({ path, message }) => `${path} ${message}`)).toEqual(faults)
   })
 
-  function written(kind: Kind, spec: JsonObject): Written {
+  function written(kind: Kind, spec: JsonObject): ResourceManifest {
     const result = read(manifest(kind, spec))
     if ('faults' in result) throw new Error(JSON.stringify(result.faults))
     return result.written

@@ -1,14 +1,14 @@
 /** What one field of a manifest demands of another, and of what it was before. A cluster says the same in CEL; said here in words an author can act on. */
 import { parseCidr } from '../../address.ts'
 import type { ErrorDetail } from '../../error.ts'
-import { INSTANT_FORM, readInstant } from '../../instant.ts'
+import { INSTANT_FORMAT, parseInstant } from '../../instant.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../../limit.ts'
 import { TEMPLATE_CODE_PATTERN } from '../render-request.ts'
-import type { ApiKeySpec, TemplateSpec, TenantSpec, Written } from '../resource.ts'
+import type { ApiKeySpec, ResourceManifest, TemplateSpec, TenantSpec } from '../resource.ts'
 import { ROTATE_ANNOTATION, ROTATE_POINTER } from '../resource.ts'
 
 /** The rules a manifest breaks that has passed the schema of its kind. */
-export function brokenRules(written: Written): readonly ErrorDetail[] {
+export function brokenRules(written: ResourceManifest): readonly ErrorDetail[] {
   switch (written.kind) {
     case 'Plan':
       return rule('/spec/htmlRateLimitPerMinute', 'needs htmlEngineEnabled: true', {
@@ -29,7 +29,7 @@ export function brokenRules(written: Written): readonly ErrorDetail[] {
 }
 
 /** The rules that changing `before` to `after`, which is of the same kind and place, breaks. */
-export function brokenChanges(before: Written, after: Written): readonly ErrorDetail[] {
+export function brokenChanges(before: ResourceManifest, after: ResourceManifest): readonly ErrorDetail[] {
   if (before.kind === 'Template' && after.kind === 'Template') return templateChanges(before.spec, after.spec)
   if (before.kind === 'ApiKey' && after.kind === 'ApiKey') return apiKeyChanges(before.spec, after.spec)
   return []
@@ -56,10 +56,10 @@ function unchanged(path: string, [before, after]: readonly [unknown, unknown]): 
   return rule(path, 'cannot be changed: declare another resource, and remove this one', { isBroken: before !== after })
 }
 
-function annotationRules({ annotations }: Written['metadata']): readonly ErrorDetail[] {
+function annotationRules({ annotations }: ResourceManifest['metadata']): readonly ErrorDetail[] {
   const text = annotations?.[ROTATE_ANNOTATION]
-  return rule(ROTATE_POINTER, `must be ${INSTANT_FORM}`, {
-    isBroken: text !== undefined && readInstant(text) === undefined,
+  return rule(ROTATE_POINTER, `must be ${INSTANT_FORMAT}`, {
+    isBroken: text !== undefined && parseInstant(text) === undefined,
   })
 }
 
@@ -81,7 +81,7 @@ function isBlock(text: string): boolean {
   return cidr !== undefined && !(cidr.bits === 128 && cidr.value >> 32n === 0xffffn)
 }
 
-function templateRules({ name }: Written['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
+function templateRules({ name }: ResourceManifest['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
   const { code = name, engine, reactPdf, html, locale = 'en-US' } = spec
   const hasSource = engine === undefined || (engine === 'html' ? html : reactPdf) !== undefined
   return [

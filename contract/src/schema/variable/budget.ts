@@ -23,7 +23,7 @@ export class Steps {
 export const FAULT_STEPS = 20
 
 /** Looks at references without a keyword between them: two or three for each that leads to the next. More of them lead in circles. */
-const LOOKS_IN_A_ROW_MAX = 128
+const REFERENCES_IN_A_ROW_MAX = 128
 
 /** What compiling one schema has weighed so far. */
 export class Weight {
@@ -39,7 +39,7 @@ export class Weight {
   /** Of a reference, on the way to what it names in the end. */
   follow(weight: number): void {
     this.#followed += 1
-    if (this.#followed > LOOKS_IN_A_ROW_MAX) throw new OutOfSteps()
+    if (this.#followed > REFERENCES_IN_A_ROW_MAX) throw new OutOfSteps()
     this.#take(weight)
   }
 

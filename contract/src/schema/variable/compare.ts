@@ -16,7 +16,7 @@ export function compareByText(ajv: Ajv2020, steps: Steps): void {
       if (!isWanted) return true
       const texts = new Set<string>()
       for (const item of items) {
-        const text = spell(item)
+        const text = canonicalText(item)
         steps.spend(2 * text.length)
         texts.add(text)
       }
@@ -26,7 +26,7 @@ export function compareByText(ajv: Ajv2020, steps: Steps): void {
 }
 
 /** Equal values have equal texts. */
-function spell(value: Json): string {
+function canonicalText(value: Json): string {
   return JSON.stringify(value, (_name, field: unknown) =>
     typeof field === 'object' && field !== null && !Array.isArray(field)
       ? Object.fromEntries(Object.entries(field).sort(([one], [other]) => (one < other ? -1 : 1)))

@@ -22,8 +22,8 @@ export function compileVariablesSchema(schema: JsonObject): Validator {
     return compileBounded(schema)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const place = placeOf(schema, reason)
-    throw place === undefined ? cause : new Error(`${place}: ${reason}`, { cause })
+    const pointer = pointerTo(schema, reason)
+    throw pointer === undefined ? cause : new Error(`${pointer}: ${reason}`, { cause })
   }
 }
 
@@ -35,10 +35,10 @@ function compileBounded(schema: JsonObject): Validator {
     weight.add(types)
     return boundedAjv(allErrors, { steps, weight, topKeywords: Object.keys(schema).length })
   }
-  const bounded = unlessEndless(() => compileWith(make, schema))
+  const bounded = undefinedIfEndless(() => compileWith(make, schema))
   const attempt = <Result>(run: () => Result): Result | undefined => {
     steps.reset()
-    return unlessEndless(run)
+    return undefinedIfEndless(run)
   }
   if (bounded === undefined || attempt(() => bounded.fits({})) === undefined)
     throw new Error('it refers to itself without end')
@@ -49,7 +49,7 @@ function compileBounded(schema: JsonObject): Validator {
 }
 
 /** What `run` returns, or undefined when it ran out of steps or of stack. */
-function unlessEndless<Result>(run: () => Result): Result | undefined {
+function undefinedIfEndless<Result>(run: () => Result): Result | undefined {
   try {
     return run()
   } catch (cause) {
@@ -62,7 +62,7 @@ function unlessEndless<Result>(run: () => Result): Result | undefined {
 const QUOTED = ['$ref', '$dynamicRef', '$anchor', '$dynamicAnchor', '$id', '$schema', 'pattern']
 
 /** The JSON pointer of such a keyword, if a reason quotes one; of a pattern that is a name, that name's. */
-function placeOf(schema: JsonObject, reason: string): string | undefined {
+function pointerTo(schema: JsonObject, reason: string): string | undefined {
   const rest: { readonly value: unknown; readonly path: string }[] = [{ value: schema, path: '' }]
   const isQuoted = (text: unknown) =>
     typeof text === 'string' && text !== '' && reason.includes(JSON.stringify(text).slice(1, -1))
@@ -70,10 +70,10 @@ function placeOf(schema: JsonObject, reason: string): string | undefined {
     const { value, path } = node
     if (typeof value !== 'object' || value === null) continue
     for (const [name, child] of Object.entries(value)) {
-      const place = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const pointer = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
       const isPatternName = path.endsWith('/patternProperties') && isQuoted(name)
-      if (isPatternName || (QUOTED.includes(name) && isQuoted(child))) return place
-      rest.push({ value: child, path: place })
+      if (isPatternName || (QUOTED.includes(name) && isQuoted(child))) return pointer
+      rest.push({ value: child, path: pointer })
     }
   }
   return undefined

@@ -1,7 +1,7 @@
 /** A document into a page: its HTML with everything it shows, the options in force over it, and what it turns out to hold. */
-import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { METADATA_CHARS_MAX } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
@@ -61,13 +61,13 @@ export async function load(frame: Frame, document: PrintDocument, ended: AbortSi
   const { html, options, title, isScripted } = document
   const patience = document.remote === undefined ? clock.timeout(LOAD_MS_MAX) : ended
   const loaded = nextLoad(session)
-  await abortable(session.send('Page.setDocumentContent', { frameId, html }), ended)
+  await raceAbort(session.send('Page.setDocumentContent', { frameId, html }), ended)
   await atMost(loaded, patience, ended)
 
-  const world = isScripted ? await abortable(openWorld(frame), ended) : undefined
+  const world = isScripted ? await raceAbort(openWorld(frame), ended) : undefined
   const run = <Result>(expression: string) => evaluate<Result>(session, expression, world)
   const hasEdges = document.header !== undefined || document.footer !== undefined
-  const source = needsSourcePage(options, hasEdges) ? await abortable(run<SourcePage>(SOURCE_PAGE), ended) : undefined
+  const source = needsSourcePage(options, hasEdges) ? await raceAbort(run<SourcePage>(SOURCE_PAGE), ended) : undefined
   const fault = roomFaultOf(options, source?.size)
   if (fault !== undefined) throw new ServiceError('template_error', fault)
 
@@ -116,7 +116,7 @@ async function atMost<Result>(
   ended: AbortSignal,
 ): Promise<Result | undefined> {
   try {
-    return await abortable(work, AbortSignal.any([ended, patience]))
+    return await raceAbort(work, AbortSignal.any([ended, patience]))
   } catch (error) {
     if (ended.aborted || !patience.aborted) throw error
     return undefined

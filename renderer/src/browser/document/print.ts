@@ -1,7 +1,7 @@
 /** What is in a page, as a PDF. */
-import { abortable } from '@platen/contract/bell.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
 import type { CDPSession } from 'puppeteer'
 import type { FilledHtml } from '../../template/html/fill.ts'
 import { PAPER_DEFAULT } from '../../template/html/paper.ts'
@@ -16,7 +16,7 @@ const CHUNK_BYTES = 4 * 1024 * 1024
 /** Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and `template_error`. */
 export async function print(session: CDPSession, edges: PrintEdges, ended: AbortSignal): Promise<Uint8Array> {
   const { header, footer } = edges
-  const { stream } = await abortable(
+  const { stream } = await raceAbort(
     session.send('Page.printToPDF', {
       ...PAPER_DEFAULT,
       preferCSSPageSize: true,
@@ -52,7 +52,7 @@ async function read(session: CDPSession, handle: string, ended: AbortSignal): Pr
   const chunks: Buffer[] = []
   let bytes = 0
   for (let eof = false; !eof; ) {
-    const chunk = await abortable(session.send('IO.read', { handle, size: CHUNK_BYTES }), ended)
+    const chunk = await raceAbort(session.send('IO.read', { handle, size: CHUNK_BYTES }), ended)
     const data = Buffer.from(chunk.data, chunk.base64Encoded === true ? 'base64' : 'latin1')
     bytes += data.length
     if (bytes > PDF_BYTES_MAX) {

@@ -4,7 +4,7 @@
  * A page keeps what it was given until it is emptied; so what it asked for by name or URL, and not by digest, is written down.
  */
 import assert from 'node:assert/strict'
-import { egressUrl, refusal } from '@platen/contract/egress-url.ts'
+import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
@@ -123,7 +123,7 @@ async function fetchFor(
     const file = await turn.remote.fetch(url.href, turn.ended)
     turn.bytes += file.bytes.byteLength
     if (turn.bytes > EGRESS_RENDER_BYTES_MAX) {
-      throw refusal(url, `with this, the files of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes`)
+      throw assetUnavailable(url, `with this, the files of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes`)
     }
     return { ...file, type: fileTypeOf(file, wanted, url) }
   } catch (error) {
@@ -173,11 +173,11 @@ function assetTypeOf({ name, bytes }: Asset): string {
 function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'], url: URL): string {
   if (wanted === 'Stylesheet') {
     if (type === 'text/css') return type
-    throw refusal(url, 'it gave no style sheet: its Content-Type is not text/css')
+    throw assetUnavailable(url, 'it gave no style sheet: its Content-Type is not text/css')
   }
   const kind = kindOf(bytes)
   if (kind === undefined || isFontKind(kind) !== (wanted === 'Font')) {
-    throw refusal(url, `it gave no ${wanted === 'Font' ? 'font' : 'image'} that can be shown`)
+    throw assetUnavailable(url, `it gave no ${wanted === 'Font' ? 'font' : 'image'} that can be shown`)
   }
   if (!isFontKind(kind)) look(kind, bytes, url)
   return ASSET_KINDS[kind].mediaType
@@ -187,7 +187,7 @@ function look(kind: ImageKind, bytes: Uint8Array, url: URL): void {
   try {
     glanceAtImage(kind, bytes)
   } catch (cause) {
-    throw cause instanceof ServiceError ? refusal(url, cause.message, cause) : cause
+    throw cause instanceof ServiceError ? assetUnavailable(url, cause.message, cause) : cause
   }
 }
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
-import { THREAD_ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
+import { THREAD_ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/tenant.ts'
 import { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
@@ -50,7 +50,7 @@ export interface Glyph {
 export function openFontStore(): FontStore {
   const lastResort = lastResortOver(addDefaults())
   addFamily(LAST_RESORT, [{ weight: 400, style: 'normal', font: () => lastResort }])
-  const kept = recentlyUsed<LoadedFont>(THREAD_ASSETS_KEPT_BYTES_MAX, ({ bytes }) => bytes)
+  const kept = recentlyUsed<LoadedFont>(THREAD_ASSET_CACHE_BYTES_MAX, ({ bytes }) => bytes)
   return {
     lend(fonts, { tenant, assets }) {
       const ownKept = ownPart(kept, tenant)

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX, THREAD_ASSETS_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
+import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX, THREAD_ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import { type RecentlyUsed, recentlyUsed } from '../../recently-used.ts'
 import { checkImage } from '../asset/image.ts'
@@ -27,7 +27,7 @@ export type ReadImage = (src: string) => ImageSource
 export type KeptImages = RecentlyUsed<ImageSource>
 
 export function keptImages(): KeptImages {
-  return recentlyUsed(THREAD_ASSETS_KEPT_BYTES_MAX, ({ data }) => data.length)
+  return recentlyUsed(THREAD_ASSET_CACHE_BYTES_MAX, ({ data }) => data.length)
 }
 
 /**

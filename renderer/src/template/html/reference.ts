@@ -4,7 +4,7 @@
  * names become digests where they can be told from other text: a page keeps what it was given, and a digest is never given twice
  * for different bytes, where two templates may well have a logo.png each. Pure.
  */
-import { egressUrl, refusal } from '@platen/contract/egress-url.ts'
+import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { ASSET_REQUESTS_MAX, HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetReference, FontReference } from '@platen/contract/tenant.ts'
@@ -175,7 +175,7 @@ export function withRemoteInside({ name: place, html }: Part, remote: RemoteImag
       return mention
     }
     const type = mediaTypeOf(file.bytes)
-    if (type?.startsWith('image/') !== true) throw refusal(url, 'it gave no image that can be shown')
+    if (type?.startsWith('image/') !== true) throw assetUnavailable(url, 'it gave no image that can be shown')
     return grow(mention, opening + dataUrlOf(file.bytes, type))
   })
 }

@@ -10,7 +10,7 @@ import {
   MANIFEST_NODES_MAX,
 } from '@platen/contract/limit.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
-import type { Written } from '@platen/contract/schema/resource.ts'
+import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
 import type { Document, LineCounter } from 'yaml'
 import { type Position, parsePart, positionAt, positionOf, splitText } from './yaml-text.ts'
 
@@ -19,7 +19,7 @@ export interface ManifestDocument {
   readonly file: string
   readonly line: number
   readonly place: string
-  readonly written: Written
+  readonly written: ResourceManifest
 }
 
 export interface ManifestFault {
@@ -99,7 +99,7 @@ export function readPart(part: string, read: ReadResource): readonly DocumentRes
 type Fault = Omit<ManifestFault, 'file' | 'line' | 'column'> & Position
 /** Its lines are counted from the start of the part. */
 export type DocumentResult =
-  | { readonly written: Written; readonly line: number }
+  | { readonly written: ResourceManifest; readonly line: number }
   | { readonly faults: readonly Fault[]; readonly place?: string }
 
 function readDocument(document: Document, lines: LineCounter, read: ReadResource): DocumentResult {
@@ -156,7 +156,7 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
 
-function placeOf({ kind, metadata }: Written): string {
+function placeOf({ kind, metadata }: ResourceManifest): string {
   return spellPlace(kind, metadata.name, metadata.namespace)
 }
 

@@ -23,9 +23,9 @@ const SLOW_US = 200
 export async function* directory(scale: number): AsyncGenerator<Figure> {
   await using server = await startRedis()
   const { host, port } = server
-  const place = { kind: 'server', address: { host, port } } as const
+  const location = { kind: 'server', address: { host, port } } as const
   await using redis = await connectRedis(
-    { place, callMsMax: CALL_MS_MAX, clock: systemClock() },
+    { location, callMsMax: CALL_MS_MAX, clock: systemClock() },
     AbortSignal.timeout(CALL_MS_MAX),
   )
   const tenants = Math.ceil(TENANTS * scale)

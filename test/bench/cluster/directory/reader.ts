@@ -16,8 +16,8 @@ export interface Reading {
 
 const [how, port] = process.argv.slice(2)
 const signal = AbortSignal.timeout(60_000)
-const place = { kind: 'server', address: { host: '127.0.0.1', port: Number(port) } } as const
-const redis = await connectRedis({ place, callMsMax: 20_000, clock: systemClock() }, signal)
+const location = { kind: 'server', address: { host: '127.0.0.1', port: Number(port) } } as const
+const redis = await connectRedis({ location, callMsMax: 20_000, clock: systemClock() }, signal)
 const before = heapBytes()
 const begunAt = performance.now()
 const close = how === 'bare' ? await readBare() : await readOwn()

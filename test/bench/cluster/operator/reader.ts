@@ -21,8 +21,8 @@ const LOOK_EVERY_MS = 2
 
 const [port] = process.argv.slice(2)
 const signal = AbortSignal.timeout(60_000)
-const place = { kind: 'server', address: { host: '127.0.0.1', port: Number(port) } } as const
-const redis = await connectRedis({ place, callMsMax: 20_000, clock: systemClock() }, signal)
+const location = { kind: 'server', address: { host: '127.0.0.1', port: Number(port) } } as const
+const redis = await connectRedis({ location, callMsMax: 20_000, clock: systemClock() }, signal)
 const directory = await openRedisDirectory(
   { redis, clock: systemClock(), log: openLog('error'), reader: 'bench' },
   signal,

@@ -58,8 +58,8 @@ export async function startStand(): Promise<Stand> {
   const clock = systemClock()
   const client = stack.use(openClusterClient({ access, clock, meter: { requested: () => undefined } }))
   const { host, port } = rig.cluster.redis
-  const place = { kind: 'server', address: { host, port } } as const
-  const redis = stack.use(await connectRedis({ place, callMsMax: CALL_MS_MAX, clock }, FOREVER))
+  const location = { kind: 'server', address: { host, port } } as const
+  const redis = stack.use(await connectRedis({ location, callMsMax: CALL_MS_MAX, clock }, FOREVER))
   const [process] = rig.cluster.processes('operator')
   if (process === undefined) throw new Error('there is an operator')
   await process.stop()

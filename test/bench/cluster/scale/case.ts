@@ -1,5 +1,5 @@
 /** How long renders wait when there are ten times as many for a minute, on paper: see `simulate.ts`, and docs/sizing.md for the table. */
-import { SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
+import { SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { Figure } from '../../measure.ts'
 import { quantile } from '../../measure.ts'
 import { CHART_RULE } from './autoscaler.ts'
@@ -48,7 +48,7 @@ export async function* scale(share: number): AsyncGenerator<Figure> {
     const { before, burst, refused, pods, calmAfterSeconds } = simulate(given)
     const calm = calmAfterSeconds === undefined ? 'not calm at the end' : `calm after ${calmAfterSeconds.toFixed(0)} s`
     const detail = `pods ${pods.before} → ${pods.most}, ${calm}, ${refused} sync refused; before ${told(before.sync)} sync, ${told(before.async)} async`
-    const bound = { atMost: SYNC_TAKE_MS_MAX / 1000 }
+    const bound = { atMost: SYNC_START_MS_MAX / 1000 }
     yield {
       name: `${name}: sync p95, s`,
       detail: `${told(burst.sync)}; ${detail}`,

@@ -1,6 +1,6 @@
 /** One renderer pod: its slots take renders by the rules of the product's own worker, `worker/slots.ts` and `worker/sync-line.ts`. */
-import { SYNC_TAKE_MS_MAX } from '@platen/contract/limit.ts'
-import type { RenderDelivery } from '@platen/contract/port/render-queue.ts'
+import { SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
+import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { laneOrder, lanesNow, syncAlone, syncSlotsOf, type Turn, turnAfter } from '@platen/renderer/worker/slots.ts'
 import { openSyncLine } from '@platen/renderer/worker/sync-line.ts'
@@ -41,7 +41,7 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
       if (taken === undefined) return undefined
       atHand.set(taken.render.id, taken)
       // Of a delivery the line looks at the tenant alone.
-      return { record: { id: taken.render.id, tenant: taken.render.tenant } } as unknown as RenderDelivery
+      return { record: { id: taken.render.id, tenant: taken.render.tenant } } as unknown as QueuedRender
     })
   }
 
@@ -79,7 +79,7 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
             .find((found) => found !== undefined)
           if (render === undefined) break
           turns[slot] = turnAfter(turns[slot] ?? 0, render.lane)
-          if (render.lane === 'sync' && now - render.acceptedAt > SYNC_TAKE_MS_MAX) {
+          if (render.lane === 'sync' && now - render.acceptedAt > SYNC_START_MS_MAX) {
             syncs.ended(deliveryOf(render))
             refused(render)
             continue
@@ -110,6 +110,6 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
   }
 }
 
-function deliveryOf({ id, tenant }: Waiting): RenderDelivery {
-  return { record: { id, tenant } } as unknown as RenderDelivery
+function deliveryOf({ id, tenant }: Waiting): QueuedRender {
+  return { record: { id, tenant } } as unknown as QueuedRender
 }

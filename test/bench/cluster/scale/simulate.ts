@@ -1,12 +1,11 @@
 /**
  * A cluster on paper: renders are accepted, wait in partitions of lanes, are taken by renderer pods, and the autoscaler makes pods more
- * or fewer by the lag it sees. What decides is the product's own: the lane by `allowance.ts`, what a slot takes by `worker/slots.ts` and
+ * or fewer by the lag it sees. What decides is the product's own: the lane by `limiter-state.ts`, what a slot takes by `worker/slots.ts` and
  * `worker/sync-line.ts`. What is assumed stands in the scenario. The same seed gives the same run.
  */
-
-import { openAllowance } from '@platen/contract/allowance.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { KAFKA_COMMIT_EVERY_MS } from '@platen/contract/kafka-limit.ts'
+import { openLimiterState } from '@platen/contract/limiter-state.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
 import type { Lane, Mode } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -84,7 +83,7 @@ export function simulate(scenario: Scenario): Run {
   const random = seeded(scenario.seed)
   // Building one anew for each of a million renders would take most of the time.
   const some = { reservation: aReservation({ engine: 'html', limits: LIMITS }), manifest: aManifest() }
-  const allowance = openAllowance()
+  const allowance = openLimiterState()
   const topics: Topics = openTopics(scenario.partitions)
   const autoscaler = openAutoscaler(scenario.rule, scenario.range)
   const events = agenda()
@@ -109,7 +108,7 @@ export function simulate(scenario: Scenario): Run {
     const reservation = reservations.get(render.id)
     reservations.delete(render.id)
     if (reservation === undefined) throw new Error('a render ends once')
-    allowance.end({ ...some.manifest, render: { ...some.manifest.render, ...reservation } }, false)
+    allowance.complete({ ...some.manifest, render: { ...some.manifest.render, ...reservation } }, false)
   }
   const begin = (pod: Pod, now: number) => {
     if (now < sharedOutAt) return

@@ -147,8 +147,8 @@ async function readUsage(
 ): Promise<ReadonlyMap<string, Usage>> {
   const account = endings[0]?.render.account
   if (account === undefined) return new Map()
-  const place = { kind: 'server', address: { host: cluster.redis.host, port: cluster.redis.port } } as const
-  await using redis = await connectRedis({ place, callMsMax: 5000, clock: systemClock() }, signal)
+  const location = { kind: 'server', address: { host: cluster.redis.host, port: cluster.redis.port } } as const
+  await using redis = await connectRedis({ location, callMsMax: 5000, clock: systemClock() }, signal)
   const limiter = redisLimiter(redis)
   const periods = [...new Set(endings.map(({ render }) => render.period))]
   const usages = periods.map(async (period) => [period, await limiter.usage(account, period, signal)] as const)

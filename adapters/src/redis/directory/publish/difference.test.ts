@@ -1,4 +1,4 @@
-import { ShardedMap } from '@platen/contract/sharded-map.ts'
+import { PersistentMap } from '@platen/contract/persistent-map.ts'
 import { type Arbitrary, assert, constantFrom, dictionary, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
 import { KINDS, type Values } from '../value.ts'
@@ -7,9 +7,9 @@ import { changesBetween, differencesIn } from './difference.ts'
 const SOME = dictionary(constantFrom('a', 'b', 'c', 'd'), constantFrom('1', '2', ''))
 const VALUES: Arbitrary<Values> = record({ tenants: SOME, keys: SOME, templates: SOME }).map(
   ({ tenants, keys, templates }) => ({
-    tenants: ShardedMap.of(Object.entries(tenants)),
-    keys: ShardedMap.of(Object.entries(keys)),
-    templates: ShardedMap.of(Object.entries(templates)),
+    tenants: PersistentMap.of(Object.entries(tenants)),
+    keys: PersistentMap.of(Object.entries(keys)),
+    templates: PersistentMap.of(Object.entries(templates)),
   }),
 )
 
@@ -44,14 +44,14 @@ class UnreadShards extends WeakMap<ReadonlyMap<string, string>, ReadonlyMap<stri
 }
 
 test('what both share is not looked at', () => {
-  const unread = ShardedMap.of<string, string>().map((value) => value, new UnreadShards())
-  const before = { tenants: ShardedMap.of([['a', '1']]), keys: unread, templates: unread }
-  const after = { ...before, tenants: ShardedMap.of([['c', '1']]) }
+  const unread = PersistentMap.of<string, string>().map((value) => value, new UnreadShards())
+  const before = { tenants: PersistentMap.of([['a', '1']]), keys: unread, templates: unread }
+  const after = { ...before, tenants: PersistentMap.of([['c', '1']]) }
   expect(new Set(differencesIn(changesBetween(before, after)))).toEqual(
     new Set([
       { kind: 'tenants', name: 'a', change: 'removed' },
       { kind: 'tenants', name: 'c', change: 'added' },
     ]),
   )
-  expect(() => changesBetween(before, { ...after, keys: ShardedMap.of() })).toThrow('it was looked at')
+  expect(() => changesBetween(before, { ...after, keys: PersistentMap.of() })).toThrow('it was looked at')
 })

@@ -19,7 +19,7 @@ export function changesBetween(before: Values, after: Values): readonly Change[]
 }
 
 function* changesOf(kind: Kind, { [kind]: before }: Values, { [kind]: after }: Values): Generator<Change> {
-  for (const [old, now] of before.differing(after)) {
+  for (const [old, now] of before.differingShards(after)) {
     for (const [name, text] of now) {
       const known = old.get(name)
       if (known !== text) yield { kind, name, text, change: known === undefined ? 'added' : 'changed' }

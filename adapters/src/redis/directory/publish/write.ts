@@ -12,8 +12,8 @@ import {
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RedisConnection } from '../../connect.ts'
 import type { Script } from '../../script.ts'
+import type { Changes } from '../delta.ts'
 import { hashKey, SCHEMA } from '../layout.ts'
-import type { Changes } from '../step.ts'
 import { KINDS, type Kind, type Values } from '../value.ts'
 import type { Change } from './difference.ts'
 
@@ -28,7 +28,7 @@ export function fencedBy(theirs: number, ours: number | undefined): Fenced {
 }
 
 /** What stands in Redis. */
-export interface Standing {
+export interface StoredState {
   readonly epoch: number
   /** When it was asked, by its own clock, in epoch milliseconds. */
   readonly now: number
@@ -39,10 +39,14 @@ export interface Standing {
 }
 
 /** Takes the right to write with an epoch, the next where none is given; also makes it known again to a Redis that has lost it. Throws `Fenced`. */
-export async function claim(script: Script['run'], epoch: number | undefined, signal: AbortSignal): Promise<Standing> {
+export async function claim(
+  script: Script['run'],
+  epoch: number | undefined,
+  signal: AbortSignal,
+): Promise<StoredState> {
   // The script answers in these words.
   const answer = (await script({ keys: [], request: { operation: 'claim', epoch } }, signal)) as
-    | ({ readonly kind: 'claimed' } & Standing)
+    | ({ readonly kind: 'claimed' } & StoredState)
     | { readonly kind: 'fenced'; readonly epoch: number }
   if (answer.kind === 'fenced') throw fencedBy(answer.epoch, epoch)
   return answer
@@ -51,7 +55,7 @@ export async function claim(script: Script['run'], epoch: number | undefined, si
 export interface Published {
   readonly values: Values
   /** Absent where nothing was published. */
-  readonly mark?: string
+  readonly revisionId?: string
   readonly revision: number
 }
 
@@ -61,7 +65,7 @@ export interface Write {
   readonly epoch: number
   /** What stands there, as far as is known. */
   readonly last: Published
-  readonly next: Published & { readonly mark: string }
+  readonly next: Published & { readonly revisionId: string }
   /** What makes that this; absent = not known, and all is written. */
   readonly changes?: readonly Change[] | undefined
 }
@@ -77,10 +81,10 @@ type Answer =
 
 /** Answers false where the changes are too large or not known, or Redis does not hold what they were made from. */
 async function writeChange({ script, epoch, last, next, changes }: Write, signal: AbortSignal): Promise<boolean> {
-  const text = changes && spell(changes)
-  if (last.mark === undefined || text === undefined) return false
-  const { mark, revision } = next
-  const named = { schema: SCHEMA, epoch, mark, revision, after: last.mark }
+  const text = changes && serializeChanges(changes)
+  if (last.revisionId === undefined || text === undefined) return false
+  const { revisionId, revision } = next
+  const named = { schema: SCHEMA, epoch, mark: revisionId, revision, after: last.revisionId }
   const request = { operation: 'change', ...named, changes: text, kept: DIRECTORY_CHANGES_KEPT_MAX }
   // The script answers in these words.
   const answer = (await script({ keys: [], request }, signal)) as Answer
@@ -89,7 +93,7 @@ async function writeChange({ script, epoch, last, next, changes }: Write, signal
 }
 
 /** What is to be written and taken away, as JSON; undefined where it is too large for one call. */
-function spell(changes: readonly Change[]): string | undefined {
+function serializeChanges(changes: readonly Change[]): string | undefined {
   const spelled: { [kind in Kind]?: Record<string, string | null> } = {}
   let bytes = 0
   for (const { kind, name, text } of changes) {
@@ -103,12 +107,12 @@ function spell(changes: readonly Change[]): string | undefined {
 
 /** Stages all, then puts it in the place of what is there. */
 async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSignal): Promise<void> {
-  const { values, mark, revision } = next
+  const { values, revisionId, revision } = next
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, values[kind].size]))
-  const request = { operation: 'replace', schema: SCHEMA, epoch, mark, revision, counts }
-  const keys = KINDS.map((kind) => hashKey(kind, mark))
+  const request = { operation: 'replace', schema: SCHEMA, epoch, mark: revisionId, revision, counts }
+  const keys = KINDS.map((kind) => hashKey(kind, revisionId))
   for (let tries = 0; tries < DIRECTORY_LOADS_MAX; tries++) {
-    for (const kind of KINDS) await stage(redis, { key: hashKey(kind, mark), values: values[kind] }, signal)
+    for (const kind of KINDS) await stage(redis, { key: hashKey(kind, revisionId), values: values[kind] }, signal)
     // The script answers in these words.
     const answer = (await script({ keys, request }, signal)) as Answer
     switch (answer.kind) {

@@ -3,8 +3,8 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { RedisConnection } from '../../connect.ts'
 import type { Script } from '../../script.ts'
 import type { Change } from './difference.ts'
-import { type Lineage, openLineage } from './lineage.ts'
-import { claim, type Published, type Standing, write } from './write.ts'
+import { type KnownRevisions, openKnownRevisions } from './known-revisions.ts'
+import { claim, type Published, type StoredState, write } from './write.ts'
 
 export interface WriterOptions {
   readonly redis: RedisConnection
@@ -18,7 +18,7 @@ export interface WriterOptions {
 
 /** Each call begins when the one before is done. */
 export interface Writer {
-  readonly lineage: Lineage
+  readonly known: KnownRevisions
   /** What is published, as far as is known. */
   last(): Published
   /** The highest number that is known to have been published, or tried. */
@@ -26,51 +26,51 @@ export interface Writer {
   /** One above the highest; the time where none is known. */
   nextRevision(): number
   /** Takes the right to write once more, finds out whether what was tried last counts, and tells what stands in Redis. */
-  hold(signal: AbortSignal): Promise<Standing>
+  reclaim(signal: AbortSignal): Promise<StoredState>
   /** Publishes under a mark of its own. `changes` is what makes what stands there these values; absent = all is written. */
-  put(next: Next, signal: AbortSignal): Promise<void>
+  publish(next: NewRevision, signal: AbortSignal): Promise<void>
   /** Publishes the last once more. It keeps its number, unless a higher one stands there: readers would take it for one that has lagged. */
-  putAgain(again: { readonly standing: Standing } & Pick<Next, 'changes'>, signal: AbortSignal): Promise<void>
+  republish(again: { readonly stored: StoredState } & Pick<NewRevision, 'changes'>, signal: AbortSignal): Promise<void>
 }
 
-type Next = Omit<Published, 'mark'> & { readonly changes?: readonly Change[] | undefined }
+type NewRevision = Omit<Published, 'revisionId'> & { readonly changes?: readonly Change[] | undefined }
 
-const MARK_BYTES = 16
+const REVISION_ID_BYTES = 16
 
 export function openWriter({ redis, ids, script, epoch, found, now }: WriterOptions): Writer {
-  const lineage = openLineage()
+  const known = openKnownRevisions()
   let last = found
   // What Redis has not confirmed.
   let tried: Published | undefined
   let highest = found.revision
-  const { mark: foundMark, revision } = found
-  if (foundMark !== undefined) lineage.add({ mark: foundMark, revision })
+  const { revisionId: foundId, revision } = found
+  if (foundId !== undefined) known.add({ revisionId: foundId, revision })
   const nextRevision = () => (highest === 0 ? now : highest + 1)
-  const put = async ({ changes, ...settings }: Next, signal: AbortSignal) => {
-    const next = { ...settings, mark: Buffer.from(ids.random(MARK_BYTES)).toString('hex') }
+  const publish = async ({ changes, ...settings }: NewRevision, signal: AbortSignal) => {
+    const next = { ...settings, revisionId: Buffer.from(ids.random(REVISION_ID_BYTES)).toString('hex') }
     highest = Math.max(highest, next.revision)
     tried = next
     // A reader that has it proves that it counts, whatever becomes of the answer.
-    lineage.add(next)
+    known.add(next)
     await write({ script, redis, epoch, last, next, changes }, signal)
     last = next
   }
   return {
-    lineage,
+    known,
     last: () => last,
     highest: () => highest,
     nextRevision,
-    async hold(signal) {
-      const standing = await claim(script, epoch, signal)
-      if (tried !== undefined && tried.mark === standing.mark) last = tried
+    async reclaim(signal) {
+      const stored = await claim(script, epoch, signal)
+      if (tried !== undefined && tried.revisionId === stored.mark) last = tried
       tried = undefined
-      highest = Math.max(highest, standing.revision)
-      return standing
+      highest = Math.max(highest, stored.revision)
+      return stored
     },
-    put,
-    putAgain({ standing, changes }, signal) {
+    publish,
+    republish({ stored, changes }, signal) {
       const { values, revision } = last
-      return put({ values, revision: standing.revision > revision ? nextRevision() : revision, changes }, signal)
+      return publish({ values, revision: stored.revision > revision ? nextRevision() : revision, changes }, signal)
     },
   }
 }

@@ -1,0 +1,179 @@
+/**
+ * A limiter for while that of all processes cannot be reached: each process then goes by its share, decided by the same algorithm in
+ * its own memory. So no more is admitted in all than the limits say, as far as the number of processes is known; who meets one
+ * process only, or an uneven balance, gets less.
+ *
+ * A rate is never rounded down to nothing: of a limit that is smaller than the number of processes, each admits one. A quota is,
+ * because it is money: with five units left and ten processes, none admits a render until the shared limiter is back.
+ */
+import type { Instant } from '@platen/contract/brand.ts'
+import { RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
+import { bucketsInForce, type LimiterState, openLimiterState } from '@platen/contract/limiter-state.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Decision, Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { FALLBACK_ACCOUNTS_MAX } from '@platen/contract/redis-limit.ts'
+import type { Limits } from '@platen/contract/tenant.ts'
+
+export interface FallbackLimiterOptions {
+  /** The one that all processes share. */
+  readonly limiter: Limiter
+  readonly clock: Clock
+  /** How many processes there are, as far as is known. */
+  readonly replicas: () => number
+  /** Called for each call that the shared limiter did not answer. */
+  readonly onFailure: () => void
+}
+
+/** What is counted here lasts no longer: the windows of rates and the reservations, which nobody confirms here. */
+const KEPT_MS = Math.max(2 * RATE_WINDOW_MS, RESERVATION_MS)
+
+/**
+ * Goes by the shared limiter wherever that answers, and by this process's share where it throws `Unavailable`. What is confirmed and
+ * settled meanwhile is not an error: whoever claims a render confirms it again, and charges follow from the event log.
+ *
+ * What was admitted here counts here for its minute, also if the shared limiter has been back in between: were each absence to
+ * begin with empty windows, a limiter that comes and goes would admit a share each time.
+ */
+export function fallbackLimiter({ limiter, clock, replicas, onFailure }: FallbackLimiterOptions): Limiter {
+  const snapshots = openUsageSnapshots()
+  let local: { readonly state: LimiterState; usedAt: Instant } | undefined
+
+  const orUndefined = async <T>(call: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await call
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      onFailure()
+      return undefined
+    }
+  }
+  const reserveLocally = (request: Reservation): Decision => {
+    const now = clock.now()
+    local ??= { state: openLimiterState(), usedAt: now }
+    local.usedAt = now
+    const { state } = local
+    const snapshot = snapshots.of(request)
+    const { limit, rates } = shareOf(request, { snapshot, replicas: replicas() })
+    const decision = trackReserved(snapshot, { request, state, now }, () =>
+      state.reserve({ ...request, limits: rates }, now),
+    )
+    const usage = { ...snapshot.shared, reserved: snapshot.shared.reserved + snapshot.local }
+    if (decision.kind === 'admitted') return { ...decision, usage }
+    return decision.reason === 'quota' && limit !== undefined ? { ...decision, limit, usage } : decision
+  }
+  return {
+    async reserve(request, signal) {
+      const decision = await orUndefined(limiter.reserve(request, signal))
+      if (decision === undefined) return reserveLocally(request)
+      if ('usage' in decision) snapshots.learn(request, decision.usage)
+      if (local !== undefined && clock.now() - local.usedAt > KEPT_MS) local = undefined
+      return decision
+    },
+    async confirm(record, signal) {
+      await orUndefined(limiter.confirm(record, signal))
+    },
+    async complete(manifest, signal) {
+      if (local !== undefined) {
+        const { state } = local
+        const { render } = manifest
+        const view = { request: render, state, now: clock.now() }
+        trackReserved(snapshots.of(render), view, () => state.complete(manifest, false))
+      }
+      await orUndefined(limiter.complete(manifest, signal))
+    },
+    usage: (account, period, signal) => limiter.usage(account, period, signal),
+  }
+}
+
+/** What an account has used of a month: as the shared limiter last said, and here since then. */
+interface UsageSnapshot {
+  readonly shared: Usage
+  local: number
+}
+
+type Month = Pick<Reservation, 'account' | 'period'>
+
+/** The tabs of the accounts that were seen last. One that is not known has used nothing. */
+function openUsageSnapshots() {
+  const snapshots = new Map<string, UsageSnapshot>()
+  const put = ({ account, period }: Month, snapshot: UsageSnapshot): UsageSnapshot => {
+    const name = `${account} ${period}`
+    snapshots.delete(name)
+    snapshots.set(name, snapshot)
+    const [oldest] = snapshots.keys()
+    if (snapshots.size > FALLBACK_ACCOUNTS_MAX && oldest !== undefined) snapshots.delete(oldest)
+    return snapshot
+  }
+  return {
+    of: (month: Month) =>
+      put(
+        month,
+        snapshots.get(`${month.account} ${month.period}`) ?? { shared: { charged: 0, reserved: 0 }, local: 0 },
+      ),
+    learn: (month: Month, usage: Usage) => void put(month, { shared: usage, local: 0 }),
+  }
+}
+
+/** Does something to the allowance, and puts on the tab what it has reserved or given back by that; what lapses stays on it. */
+function trackReserved<T>(
+  snapshot: UsageSnapshot,
+  { request: { account, period }, state, now }: { request: Month; state: LimiterState; now: Instant },
+  act: () => T,
+): T {
+  const before = state.usage(account, period, now).reserved
+  const result = act()
+  snapshot.local += state.usage(account, period, now).reserved - before
+  return result
+}
+
+/** Which limits hold for all processes together: each of several has a part of these. */
+export type LimitShares<All> = {
+  readonly [Name in keyof Required<All>]: Name extends `${string}PerMinute` ? 'divided' : 'divided' | 'tab' | 'whole'
+}
+
+/** Every limit stands here: one that is added does not compile until it is said what one of several processes has of it. */
+export const LIMIT_SHARES = {
+  syncRateLimitPerMinute: 'divided',
+  asyncRateLimitPerMinute: 'divided',
+  tenantSyncRateLimitPerMinute: 'divided',
+  tenantAsyncRateLimitPerMinute: 'divided',
+  rateLimitPerMinute: 'divided',
+  htmlRateLimitPerMinute: 'divided',
+  asyncFairShare: 'divided',
+  renderLimitMonthly: 'tab',
+  apiKeysMax: 'whole',
+  htmlEngineEnabled: 'whole',
+  htmlEngineRenderMultiplier: 'whole',
+  javascriptEnabled: 'whole',
+  renderTimeoutSeconds: 'whole',
+  retentionDays: 'whole',
+} as const satisfies LimitShares<Limits>
+
+/** The limits of one process of several, as far as this render meets them. A quota is judged by the tab: to the allowance it is either spent or there is none. */
+function shareOf(
+  request: Reservation,
+  { snapshot, replicas }: { readonly snapshot: UsageSnapshot; readonly replicas: number },
+): { readonly limit: number | undefined; readonly rates: Limits } {
+  const { limits, units } = request
+  const { renderLimitMonthly: limit, ...others } = limits
+  const left =
+    limit === undefined ? Number.POSITIVE_INFINITY : limit - snapshot.shared.charged - snapshot.shared.reserved
+  const isSpent = snapshot.local + units > Math.floor(Math.max(left, 0) / replicas)
+  // A rate that follows from another is named, too: it follows from the whole of that.
+  const named: Limits = {
+    ...others,
+    ...Object.fromEntries(bucketsInForce(request).map(({ field, limit }) => [field, limit])),
+  }
+  return { limit, rates: { ...named, ...dividedBy(replicas, named), ...(isSpent && { renderLimitMonthly: 0 }) } }
+}
+
+function dividedBy(replicas: number, limits: Limits): Partial<Limits> {
+  const shares: Readonly<Record<string, string>> = LIMIT_SHARES
+  const shareOf = (limit: number) => (limit > 0 ? Math.max(1, Math.floor(limit / replicas)) : 0)
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([name, limit]) =>
+      typeof limit === 'number' && shares[name] === 'divided' ? [[name, shareOf(limit)]] : [],
+    ),
+  )
+}

@@ -1,0 +1,67 @@
+/**
+ * The render ledger of renderers that go on while it is away. A render is then begun without anybody else knowing: whether it has
+ * ended already is looked up in its manifest, and should another renderer begin it as well, the manifest that is written first
+ * counts. Its end is told once; whoever follows the event log tells it again.
+ */
+import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { manifestKey } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { ignoreUnavailable } from './ignore-unavailable.ts'
+
+export interface FallbackLedgerOptions {
+  readonly artifacts: Pick<ArtifactStore, 'has'>
+  /** Where manifests stand. */
+  readonly serviceBucket: string
+  readonly log: Log
+}
+
+/** The fence of a claim that the ledger does not know of; its own begin with 1. */
+const LOCAL_FENCE = 0
+
+/**
+ * The ledger, and something in its place for `claim`, `renew`, `release` and `settle` while it throws `Unavailable`. `claim` still throws that
+ * when the artifact store cannot be reached either.
+ */
+export function fallbackRenderLedger(ledger: RenderLedger, options: FallbackLedgerOptions): RenderLedger {
+  const { artifacts, serviceBucket, log } = options
+  // Of renders in hand alone: each is settled in the end. A render that takes its whole process down is not counted anywhere.
+  const attempts = new Map<RenderId, number>()
+
+  const claimLocally = async (id: RenderId, signal: AbortSignal): Promise<ClaimResult> => {
+    if (await artifacts.has({ bucket: serviceBucket, key: manifestKey(id) }, signal)) return { kind: 'settled' }
+    const before = attempts.get(id) ?? 0
+    if (before >= RENDER_ATTEMPTS_MAX) return { kind: 'exhausted', attempts: before }
+    attempts.set(id, before + 1)
+    return { kind: 'granted', claim: { id, fence: LOCAL_FENCE, attempt: before + 1 } }
+  }
+
+  return {
+    ...ledger,
+    async claim(record, lease, signal) {
+      try {
+        return await ledger.claim(record, lease, signal)
+      } catch (err) {
+        if (!(err instanceof Unavailable)) throw err
+        log.debug({ render: record.id, err }, 'render claimed without the ledger')
+        return await claimLocally(record.id, signal)
+      }
+    },
+    renew: async (claim, lease, signal) => isLocal(claim) || (await ledger.renew(claim, lease, signal)),
+    async release(claim, owner, signal) {
+      if (isLocal(claim)) attempts.delete(claim.id)
+      else await ignoreUnavailable(ledger.release(claim, owner, signal), { log, render: claim.id })
+    },
+    async complete(manifest, signal) {
+      attempts.delete(manifest.render.id)
+      await ignoreUnavailable(ledger.complete(manifest, signal), { log, render: manifest.render.id })
+    },
+  }
+}
+
+function isLocal({ fence }: Claim): boolean {
+  return fence === LOCAL_FENCE
+}

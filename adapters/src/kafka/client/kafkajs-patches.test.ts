@@ -1,0 +1,20 @@
+import Cluster from 'kafkajs/src/cluster/index.js'
+import { expect, test } from 'vitest'
+import { manualClock } from '../../memory/clock.ts'
+import { patchKafkajs } from './kafkajs-patches.ts'
+
+/** Asks as kafkajs does, of brokers that come to this. */
+function askFor(withBroker: () => Promise<unknown>): Promise<unknown> {
+  return Cluster.prototype.findGroupCoordinatorMetadata.call({ brokerPool: { withBroker } }, { groupId: 'a' })
+}
+
+test('a group whose coordinator no broker names is asked for again, and other faults stay what they are', async () => {
+  const nobody = () => askFor(async () => undefined)
+  await expect(nobody()).rejects.toMatchObject({ retriable: false })
+  patchKafkajs(manualClock())
+  patchKafkajs(manualClock())
+  await expect(nobody()).rejects.toMatchObject({ retriable: true, message: 'Failed to find group coordinator' })
+  const other = new Error('not allowed')
+  await expect(askFor(() => Promise.reject(other))).rejects.toBe(other)
+  expect(await askFor(async () => 'broker 1')).toBe('broker 1')
+})

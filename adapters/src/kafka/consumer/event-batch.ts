@@ -1,0 +1,101 @@
+/** Reading the event log from where its reader says: what is at hand of each partition, in one piece with its offsets. */
+import type { RenderEvent } from '@platen/contract/event.ts'
+import { REPLAY_IDLE_MS } from '@platen/contract/kafka-limit.ts'
+import { type Notifier, raceFirst } from '@platen/contract/notifier.ts'
+import type { EventBatch, ReplayStart } from '@platen/contract/port/event-log.ts'
+import { retryWhileUnavailable } from '@platen/contract/retry.ts'
+import type { Codec } from '@platen/contract/schema/codec.ts'
+import { type KafkaConnection, throwUnavailable } from '../connect.ts'
+import type { ConsumedRecord, GroupConsumer } from './consumer.ts'
+
+interface Replay {
+  readonly connection: KafkaConnection
+  readonly topic: string
+  readonly codec: Codec<RenderEvent>
+  /** One that is seeking, and rings when something has arrived. */
+  readonly consumer: GroupConsumer
+  readonly arrival: Notifier
+  readonly begin: ReplayStart
+}
+
+/** What is read, some partitions at a time, until the signal aborts; then it throws the signal's reason. */
+export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncGenerator<readonly EventBatch[]> {
+  const { connection, consumer, arrival } = replay
+  const { clock } = connection
+  /** The offset after what was given out of each partition. */
+  const nextOffsets = new Map<number, number>()
+  let idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
+  for (;;) {
+    signal.throwIfAborted()
+    if (consumer.awaitingSeek().length > 0) {
+      await retryWhileUnavailable(() => seekPartitions(replay, nextOffsets), { ...connection, signal })
+    }
+    const includesIdle = clock.monotonic() >= idleDueAt
+    if (includesIdle) idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
+    const batches = takeBuffered(replay, nextOffsets, includesIdle)
+    if (batches.length > 0) yield batches
+    else await raceFirst([(over) => arrival.wait(over), (over) => clock.sleep(REPLAY_IDLE_MS, over)], signal)
+  }
+}
+
+/** Tells each partition that waits for it where to begin. Throws `Unavailable`, then some may wait yet. */
+async function seekPartitions(
+  { connection, topic, consumer, begin }: Replay,
+  nextOffsets: Map<number, number>,
+): Promise<void> {
+  const admin = await connection.admin()
+  const rangesNow = async () => {
+    const offsets = await admin.fetchTopicOffsets(topic).catch(throwUnavailable)
+    return new Map(offsets.map(({ partition, low, high }) => [partition, { first: Number(low), end: Number(high) }]))
+  }
+  const ranges = await rangesNow()
+  const placed = consumer.awaitingSeek().map(async ({ partition }) => {
+    const before = ranges.get(partition)
+    // Added after the topic was looked at.
+    if (before === undefined) return
+    const offset = await begin(partition, { first: before.first })
+    // Others may have read on since the end was looked at.
+    const now = offset > before.end ? (await rangesNow()).get(partition) : before
+    const known = now !== undefined && offset > now.end ? await begin(partition, now) : offset
+    consumer.seek(topic, partition, known)
+    nextOffsets.set(partition, known)
+  })
+  await Promise.all(placed)
+}
+
+/** Takes what is at hand; with `isWhole` the partitions come by, too, of which nothing is. */
+function takeBuffered(replay: Replay, nextOffsets: Map<number, number>, includesIdle: boolean): readonly EventBatch[] {
+  const { consumer, topic } = replay
+  const waiting = new Set(consumer.awaitingSeek().map(({ partition }) => partition))
+  const ours = consumer.lag().flatMap(({ partition }) => (waiting.has(partition) ? [] : [partition]))
+  const records = new Map<number, ConsumedRecord[]>(includesIdle ? ours.map((partition) => [partition, []]) : [])
+  for (let record = consumer.poll(topic); record !== undefined; record = consumer.poll(topic)) {
+    const before = records.get(record.partition)
+    if (before === undefined) records.set(record.partition, [record])
+    else before.push(record)
+  }
+  return [...records].flatMap(([partition, each]) => {
+    const from = nextOffsets.get(partition)
+    if (from === undefined) return []
+    const to = (each.at(-1)?.offset ?? from - 1) + 1
+    nextOffsets.set(partition, to)
+    return [eventBatchOf(replay, each, { partition, from, to })]
+  })
+}
+
+function eventBatchOf(
+  { consumer, topic, codec }: Replay,
+  records: readonly ConsumedRecord[],
+  range: Pick<EventBatch, 'partition' | 'from' | 'to'>,
+): EventBatch {
+  const events = records.flatMap(({ headers, value }) => {
+    const decoded = codec.decode(headers['v']?.toString(), value)
+    return 'value' in decoded ? [decoded.value] : []
+  })
+  return {
+    ...range,
+    events,
+    done: () => records.forEach((record) => record.done()),
+    rewind: () => consumer.seek(topic, range.partition, undefined),
+  }
+}

@@ -1,0 +1,250 @@
+/**
+ * What is due, from the topic to a hand and back. A reminder is worth something only where it agrees with what the archive says, so
+ * each is looked up before it is given out, several at a time and in their order. Of one delivery one reminder at a time: the others
+ * wait here, as what becomes of the first decides what they are worth.
+ *
+ * Two processes hold the same delivery in one case alone: its partition went to the other while it was in a hand here, as it does when
+ * a process joins or leaves. The receiver may then be called by both, and what is written last stands.
+ */
+import { openNotifier, raceAbort } from '@platen/contract/notifier.ts'
+import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
+import { WEBHOOK_OBJECTS_AT_ONCE } from '@platen/contract/webhook-limit.ts'
+import type { ConsumedRecord, GroupConsumer } from '../consumer/consumer.ts'
+import { buryReminder, type NewReminder, type ReminderSender, sendReminders } from './delay-topics.ts'
+import { type AttemptRequest, type DeliveryStore, UnreadableObject } from './delivery-store.ts'
+import { afterAttempt, afterDeferral, type MadeAttempt, type Progress, remainingMs, verdictOn } from './progress.ts'
+import { type AttemptRequestKey, type Reminder, reminderReader } from './reminder.ts'
+import { DUE_TOPIC } from './topic.ts'
+
+export interface DeliveryConsumerPorts extends ReminderSender {
+  readonly store: DeliveryStore
+}
+
+/** A reminder in hand. */
+interface HeldReminder {
+  readonly reminder: Reminder
+  readonly record: ConsumedRecord
+}
+
+/** What is asked for, and where it stands among that. */
+interface RequestedAttempt {
+  readonly name: AttemptRequestKey
+  readonly ask: AttemptRequest
+}
+
+/** What a log has in hand and gives out. */
+export class DeliveryConsumer {
+  readonly #ports: DeliveryConsumerPorts
+  readonly #poll: GroupConsumer['poll']
+  readonly #changed = openNotifier()
+  readonly #read = reminderReader()
+  /** By the delivery: those that wait until the one in hand is let go. */
+  readonly #held = new Map<string, HeldReminder[]>()
+  /** Being looked up, in the order in which they are given out; undefined for what there is nothing to do about. None rejects. */
+  readonly #lookups: Promise<DueDelivery | undefined>[] = []
+  /** Why something could not be looked up, for whoever consumes. */
+  #failure: unknown
+
+  constructor(ports: DeliveryConsumerPorts, poll: GroupConsumer['poll']) {
+    this.#ports = ports
+    this.#poll = poll
+  }
+
+  /** Something may be there to be taken. */
+  onRecords(): void {
+    this.#changed.notify()
+  }
+
+  async *consume(signal: AbortSignal): AsyncGenerator<DueDelivery> {
+    this.#failure = undefined
+    try {
+      for (;;) {
+        signal.throwIfAborted()
+        if (this.#failure !== undefined) throw this.#failure
+        this.#fetch()
+        const lookup = this.#lookups.shift()
+        if (lookup === undefined) {
+          await this.#changed.wait(signal)
+          continue
+        }
+        const due = await raceAbort(lookup, signal).catch((cause: unknown) => {
+          // Whoever consumes next is given it.
+          if (signal.aborted) this.#lookups.unshift(lookup)
+          throw cause
+        })
+        if (due !== undefined) yield due
+      }
+    } catch (cause) {
+      // Being told to stop is how consuming ends; everything else is an error.
+      if (!signal.aborted) throw cause
+    }
+  }
+
+  #fetch(): void {
+    while (this.#lookups.length < WEBHOOK_OBJECTS_AT_ONCE) {
+      const record = this.#poll(this.#ports.prefix + DUE_TOPIC)
+      if (record === undefined) return
+      const reminder = this.#read(record.value)
+      if ('fault' in reminder) {
+        this.#lookups.push(this.#deadLetter(record, reminder.fault))
+        continue
+      }
+      const held = { reminder, record }
+      const others = this.#held.get(reminder.id)
+      if (others === undefined) this.#hold(held)
+      else others.push(held)
+    }
+  }
+
+  #hold(held: HeldReminder): void {
+    const { id } = held.reminder
+    if (!this.#held.has(id)) this.#held.set(id, [])
+    this.#lookups.push(this.#lookUp(held))
+  }
+
+  /** The next one of the same delivery has its turn. */
+  #release({ reminder: { id } }: HeldReminder): void {
+    const next = this.#held.get(id)?.shift()
+    if (next === undefined) this.#held.delete(id)
+    else this.#hold(next)
+    this.#changed.notify()
+  }
+
+  #done(held: HeldReminder): void {
+    held.record.done()
+    this.#release(held)
+  }
+
+  /** What a reminder is worth. What cannot be looked up now stands in its partition again. */
+  async #lookUp(held: HeldReminder): Promise<DueDelivery | undefined> {
+    try {
+      const due = await this.#dueOf(held)
+      if (due === undefined) this.#done(held)
+      return due
+    } catch (cause) {
+      if (cause instanceof UnreadableObject) {
+        await this.#deadLetter(held.record, cause.message)
+        this.#release(held)
+        return undefined
+      }
+      this.#fail(held.record, cause)
+      this.#release(held)
+      return undefined
+    }
+  }
+
+  #fail(record: ConsumedRecord, cause: unknown): void {
+    this.#failure = cause
+    record.requeue()
+  }
+
+  async #deadLetter(record: ConsumedRecord, reason: string): Promise<undefined> {
+    try {
+      await buryReminder(this.#ports, { record, reason }, neverAborted())
+    } catch (cause) {
+      this.#fail(record, cause)
+    }
+  }
+
+  async #dueOf(held: HeldReminder): Promise<DueDelivery | undefined> {
+    const { store } = this.#ports
+    const { id, render, ask: name, step } = held.reminder
+    const [progress, ask] = await Promise.all([
+      store.read(id, render, neverAborted()),
+      name && store.readRequest(id, name.number, neverAborted()),
+    ])
+    if (progress === undefined) return undefined
+    if (name === undefined) return await this.#scheduledOf(held, progress)
+    if (ask === undefined || ask.nonce !== name.nonce) return undefined
+    if (progress.answered.includes(name.nonce)) {
+      await store.removeRequest(id, name.number, neverAborted())
+      return undefined
+    }
+    const verdict = verdictOn(step, ask.step)
+    if (verdict === 'give') return this.#redeliveryOf(held, progress, { name, ask })
+    if (verdict === 'remind')
+      await this.#remind({ id, render, waitMs: this.#remainingMs(ask), step: ask.step, ask: name })
+    return undefined
+  }
+
+  async #scheduledOf(held: HeldReminder, progress: Progress): Promise<DueDelivery | undefined> {
+    if (progress.status !== 'scheduled') return undefined
+    const verdict = verdictOn(held.reminder.step, progress.step)
+    if (verdict === 'remind') await this.#remindOf(progress)
+    if (verdict !== 'give') return undefined
+    const { store, clock } = this.#ports
+    return {
+      ...deliveryFields(held, progress),
+      isRedelivery: false,
+      record: async (attempt, next) => {
+        await this.#writeAttempt(progress, { attempt, next })
+        this.#done(held)
+      },
+      defer: async (waitMs, reason) => {
+        const after = afterDeferral(progress, { waitMs, reason, now: clock.now() })
+        await store.write(after, neverAborted())
+        await this.#remindOf(after)
+        this.#done(held)
+      },
+    }
+  }
+
+  #redeliveryOf(held: HeldReminder, progress: Progress, { name, ask }: RequestedAttempt): DueDelivery {
+    const { store, clock } = this.#ports
+    const { id, render } = held.reminder
+    return {
+      ...deliveryFields(held, progress),
+      isRedelivery: true,
+      record: async (attempt, next) => {
+        await this.#writeAttempt(progress, { attempt, next, nonce: name.nonce })
+        await store.removeRequest(id, name.number, neverAborted())
+        this.#done(held)
+      },
+      defer: async (waitMs, reason) => {
+        const later = { ...ask, step: ask.step + 1, dueAt: clock.now() + waitMs, waitMs }
+        if (reason !== undefined) await store.write({ ...progress, reason }, neverAborted())
+        await store.writeRequest(id, name.number, { ask: later, signal: neverAborted() })
+        await this.#remind({ id, render, waitMs: this.#remainingMs(later), step: later.step, ask: name })
+        this.#done(held)
+      },
+    }
+  }
+
+  async #writeAttempt(progress: Progress, made: Omit<MadeAttempt, 'now'>): Promise<void> {
+    const { store, clock } = this.#ports
+    const after = afterAttempt(progress, { ...made, now: clock.now() })
+    await store.write(after, neverAborted())
+    if (after.step !== progress.step) await this.#remindOf(after)
+  }
+
+  /** Of what is next in the schedule. */
+  async #remindOf(progress: Progress): Promise<void> {
+    const { delivery, status, step } = progress
+    const { id, render } = delivery
+    if (status === 'scheduled') await this.#remind({ id, render, waitMs: this.#remainingMs(progress), step })
+  }
+
+  /** What is left of a wait that was written down, maybe by another clock. */
+  #remainingMs(written: Progress | AttemptRequest): number {
+    return remainingMs(written, this.#ports.clock.now())
+  }
+
+  #remind(notice: NewReminder): Promise<void> {
+    return sendReminders(this.#ports, [notice], neverAborted())
+  }
+}
+
+/**
+ * Each call of the store and of Kafka ends by itself, and what has begun is to be ended. One of its own for each call, as the listeners
+ * on a shared one are searched each time.
+ */
+function neverAborted(): AbortSignal {
+  return new AbortController().signal
+}
+
+function deliveryFields(
+  { reminder }: HeldReminder,
+  progress: Progress,
+): Pick<DueDelivery, 'delivery' | 'attempts' | 'dueAt'> {
+  return { delivery: progress.delivery, attempts: progress.attempts, dueAt: reminder.dueAt }
+}

@@ -1,0 +1,183 @@
+/**
+ * Deliveries as objects in the service's own bucket. Whoever holds a delivery writes how far it has come; anyone may read it.
+ *
+ *     delivery/of/<render>/<id>   the delivery and its progress
+ *     delivery/by-id/<id>         which render it is of
+ *     delivery/ask/<id>/<number>    an attempt that is asked for and not yet made
+ *
+ * The artifact store can create an object only where none is, and cannot compare before it writes. So whatever several processes
+ * write at the same time is an object that is created: asking takes a free number, and there are as many as may be asked for at once.
+ */
+import type { Instant } from '@platen/contract/brand.ts'
+import { DELIVERY_STATUSES, type Delivery } from '@platen/contract/delivery.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { ArtifactAddress } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
+import { WEBHOOK_OBJECTS_AT_ONCE, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
+import { initialProgress, type Progress } from './progress.ts'
+import { COUNT, NAME, readJson, VERSION } from './reminder.ts'
+
+/** An attempt that is asked for. */
+export interface AttemptRequest {
+  readonly version: typeof VERSION
+  readonly nonce: string
+  /** Grows each time it is put off. */
+  readonly step: number
+  readonly dueAt: Instant
+  /** See `Progress`. */
+  readonly waitMs?: number
+}
+
+/** An object holds what nobody here has written, or a later version did. */
+export class UnreadableObject extends Error {
+  override readonly name = 'Unreadable'
+}
+
+export interface DeliveryStore {
+  /** Begins a delivery, unless it is there. Resolves when it can be read and found. */
+  create(delivery: Delivery, now: Instant, signal: AbortSignal): Promise<void>
+  write(progress: Progress, signal: AbortSignal): Promise<void>
+  read(id: string, render: RenderId, signal: AbortSignal): Promise<Progress | undefined>
+  find(id: string, signal: AbortSignal): Promise<Progress | undefined>
+  listByRender(render: RenderId, signal: AbortSignal): Promise<readonly Progress[]>
+  /** Takes a free number; undefined where there is none. */
+  requestAttempt(id: string, ask: AttemptRequest, signal: AbortSignal): Promise<number | undefined>
+  readRequest(id: string, number: number, signal: AbortSignal): Promise<AttemptRequest | undefined>
+  writeRequest(id: string, number: number, at: { ask: AttemptRequest; signal: AbortSignal }): Promise<void>
+  removeRequest(id: string, number: number, signal: AbortSignal): Promise<void>
+  forget(render: RenderId, signal: AbortSignal): Promise<void>
+}
+
+const ROOT = 'delivery'
+
+/** The archive in a bucket. Its methods throw `Unavailable`, and `Unreadable`. */
+export function deliveryStoreIn(store: ArtifactStore, bucket: string): DeliveryStore {
+  const artifacts = limitConcurrency(store)
+  const progressFaults = compileValidator(PROGRESS_SCHEMA)
+  const requestFaults = compileValidator(REQUEST_SCHEMA)
+  const indexFaults = compileValidator(INDEX_SCHEMA)
+  const at = (...names: readonly string[]): ArtifactAddress => ({ bucket, key: [ROOT, ...names].join('/') })
+  const progressAt = ({ id, render }: Pick<Delivery, 'id' | 'render'>) => at('of', render, id)
+  const requestAt = (id: string, number: number) => at('ask', id, String(number))
+
+  async function get(address: ArtifactAddress, faultsOf: Validator, signal: AbortSignal): Promise<unknown> {
+    const bytes = await artifacts.get(address, signal)
+    if (bytes === undefined) return undefined
+    const read = readJson(bytes, faultsOf)
+    if ('fault' in read) throw new UnreadableObject(`${address.key}: ${read.fault}`)
+    return read.value
+  }
+
+  // Each schema is that of the type.
+  const progressIn = async (address: ArtifactAddress, signal: AbortSignal) =>
+    (await get(address, progressFaults, signal)) as Progress | undefined
+  const read: DeliveryStore['read'] = (id, render, signal) => progressIn(progressAt({ id, render }), signal)
+
+  return {
+    read,
+    async create(delivery, now, signal) {
+      const { id, render } = delivery
+      await Promise.all([
+        artifacts.create(at('by-id', id), bytesOf({ version: VERSION, render }), signal),
+        artifacts.create(progressAt(delivery), bytesOf(initialProgress(delivery, now)), signal),
+      ])
+    },
+    write: (progress, signal) => artifacts.put(progressAt(progress.delivery), bytesOf(progress), signal),
+    async find(id, signal) {
+      const index = (await get(at('by-id', id), indexFaults, signal)) as { readonly render: RenderId } | undefined
+      return index && (await read(id, index.render, signal))
+    },
+    async listByRender(render, signal) {
+      const addresses = await Array.fromAsync(artifacts.list(bucket, `${ROOT}/of/${render}/`, signal))
+      const found = await Promise.all(addresses.map((address) => progressIn(address, signal)))
+      return found
+        .filter((progress) => progress !== undefined)
+        .toSorted((one, other) => (one.delivery.id < other.delivery.id ? -1 : 1))
+    },
+    async requestAttempt(id, ask, signal) {
+      for (let number = 0; number < WEBHOOK_REDELIVERIES_MAX; number++) {
+        if (await artifacts.create(requestAt(id, number), bytesOf(ask), signal)) return number
+      }
+      return undefined
+    },
+    readRequest: async (id, number, signal) =>
+      (await get(requestAt(id, number), requestFaults, signal)) as AttemptRequest | undefined,
+    writeRequest: (id, number, { ask, signal }) => artifacts.put(requestAt(id, number), bytesOf(ask), signal),
+    removeRequest: (id, number, signal) => artifacts.delete(requestAt(id, number), signal),
+    async forget(render, signal) {
+      for await (const address of artifacts.list(bucket, `${ROOT}/of/${render}/`, signal)) {
+        const id = address.key.slice(address.key.lastIndexOf('/') + 1)
+        const asks = Array.from({ length: WEBHOOK_REDELIVERIES_MAX }, (_, number) => requestAt(id, number))
+        // What names the others goes last, so that what is cut short is found again.
+        for (const other of [...asks, at('by-id', id), address]) await artifacts.delete(other, signal)
+      }
+    },
+  }
+}
+
+/** The store, asked a bounded number of things at a time: of more at once some would wait for a connection until they are given up. */
+function limitConcurrency(store: ArtifactStore): Pick<ArtifactStore, 'get' | 'put' | 'create' | 'delete' | 'list'> {
+  let free = WEBHOOK_OBJECTS_AT_ONCE
+  const waiting: (() => void)[] = []
+  const limited = async <T>(ask: () => Promise<T>): Promise<T> => {
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => void waiting.push(resolve))
+    try {
+      return await ask()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free++
+      else next()
+    }
+  }
+  return {
+    get: (address, signal) => limited(() => store.get(address, signal)),
+    put: (address, bytes, signal) => limited(() => store.put(address, bytes, signal)),
+    create: (address, bytes, signal) => limited(() => store.create(address, bytes, signal)),
+    delete: (address, signal) => limited(() => store.delete(address, signal)),
+    list: (bucket, prefix, signal) => store.list(bucket, prefix, signal),
+  }
+}
+
+const THIS_VERSION = { const: VERSION } as const
+const TEXT = { type: 'string' } as const
+
+const INDEX_SCHEMA = {
+  type: 'object',
+  required: ['version', 'render'],
+  properties: { version: THIS_VERSION, render: NAME },
+}
+
+const REQUEST_SCHEMA = {
+  type: 'object',
+  required: ['version', 'nonce', 'step', 'dueAt'],
+  properties: { version: THIS_VERSION, nonce: NAME, step: COUNT, dueAt: COUNT, waitMs: COUNT },
+}
+
+const DELIVERY_SCHEMA = {
+  type: 'object',
+  required: ['id', 'type', 'render', 'tenant', 'account', 'environment', 'url', 'body', 'retriesMax', 'createdAt'],
+  properties: { id: NAME, render: NAME, url: TEXT, body: TEXT, retriesMax: COUNT, createdAt: COUNT },
+}
+
+const PROGRESS_SCHEMA = {
+  type: 'object',
+  required: ['version', 'delivery', 'status', 'step', 'attempts', 'made', 'answered'],
+  properties: {
+    version: THIS_VERSION,
+    delivery: DELIVERY_SCHEMA,
+    status: { enum: DELIVERY_STATUSES },
+    dueAt: COUNT,
+    waitMs: COUNT,
+    reason: TEXT,
+    step: COUNT,
+    attempts: COUNT,
+    made: { type: 'array', items: { type: 'object', required: ['startedAt', 'durationMs', 'result'] } },
+    answered: { type: 'array', items: NAME },
+  },
+}
+
+function bytesOf(value: object): Uint8Array {
+  return Buffer.from(JSON.stringify(value))
+}

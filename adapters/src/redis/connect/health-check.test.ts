@@ -1,0 +1,99 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { REDIS_HEALTH_CHECK_MS, REDIS_RECENTLY_DOWN_MS } from '@platen/contract/redis-limit.ts'
+import { expect, test } from 'vitest'
+import { openCallTimeout } from './call-timeout.ts'
+import { openHealthCheck } from './health-check.ts'
+
+const ANSWER_MS_MAX = 400
+
+/** A pulse that a test answers for Redis, and what it has told. */
+function aPulse() {
+  const clock = manualClock()
+  const told: (string | undefined)[] = []
+  const asked: PromiseWithResolvers<string>[] = []
+  const ping = () => {
+    const answer = Promise.withResolvers<string>()
+    asked.push(answer)
+    return answer.promise
+  }
+  const pulse = openHealthCheck({ ping, answerMsMax: ANSWER_MS_MAX, clock })
+  pulse.watch((reason) => told.push(reason?.message))
+  return { clock, pulse, asked, told, answer: () => asked.at(-1)?.resolve('OK') }
+}
+
+test('asks at its interval, and tells nothing of a Redis that goes on answering', async () => {
+  const { clock, pulse, asked, told, answer } = aPulse()
+  for (let beats = 1; beats <= 3; beats++) {
+    expect(asked).toHaveLength(beats)
+    answer()
+    await clock.advance(REDIS_HEALTH_CHECK_MS)
+  }
+  expect([pulse.isDown(), pulse.wasRecentlyDown(), told]).toEqual([false, false, []])
+  await pulse[Symbol.asyncDispose]()
+})
+
+test('holds a Redis for away that did not answer in time, and for back when it answers again', async () => {
+  const { clock, pulse, told, answer } = aPulse()
+  await clock.advance(ANSWER_MS_MAX - 1)
+  expect(pulse.isDown()).toBe(false)
+  await clock.advance(1)
+  expect([pulse.isDown(), pulse.wasRecentlyDown(), told]).toEqual([true, true, ['no sign of life within 400 ms']])
+  // Silent once more: that is no news.
+  await clock.advance(REDIS_HEALTH_CHECK_MS)
+  expect(told).toHaveLength(1)
+  await clock.advance(REDIS_HEALTH_CHECK_MS - ANSWER_MS_MAX)
+  answer()
+  await clock.advance(0)
+  expect([pulse.isDown(), told]).toEqual([false, ['no sign of life within 400 ms', undefined]])
+  // What this process knows others may find out later.
+  const backAt = clock.monotonic()
+  while (clock.monotonic() < backAt + REDIS_RECENTLY_DOWN_MS - 1) {
+    expect(pulse.wasRecentlyDown()).toBe(true)
+    await clock.advance(1)
+    answer()
+  }
+  await clock.advance(1)
+  expect(pulse.wasRecentlyDown()).toBe(false)
+  await pulse[Symbol.asyncDispose]()
+})
+
+test('believes a Redis that refuses at once, and does not ask it more often for that', async () => {
+  const { clock, pulse, asked, told } = aPulse()
+  asked[0]?.reject(new Error('READONLY You cannot write against a read only replica.'))
+  await clock.advance(0)
+  expect([pulse.isDown(), told]).toEqual([true, [expect.stringContaining('READONLY')]])
+  await clock.advance(REDIS_HEALTH_CHECK_MS - 1)
+  expect(asked).toHaveLength(1)
+  await clock.advance(1)
+  expect(asked).toHaveLength(2)
+  await pulse[Symbol.asyncDispose]()
+})
+
+test('ends each call at its time and no other, and all of them when they are cut', async () => {
+  const clock = manualClock()
+  using limit = openCallTimeout(100, clock)
+  const endless = () => new Promise<never>(() => undefined)
+  const outcomes: string[] = []
+  const begin = (name: string) =>
+    limit.bound(endless()).catch((error: unknown) => outcomes.push(`${name} ${error instanceof Unavailable}`))
+  const first = begin('first')
+  await clock.advance(60)
+  const second = begin('second')
+  expect(await limit.bound(Promise.resolve('answered'))).toBe('answered')
+  await clock.advance(40)
+  await first
+  expect(outcomes).toEqual(['first true'])
+  await clock.advance(60)
+  await second
+  expect(outcomes).toEqual(['first true', 'second true'])
+  const [third, fourth] = [begin('third'), begin('fourth')]
+  limit.failAll(new Unavailable('Redis is away'))
+  await Promise.all([third, fourth])
+  expect(outcomes).toHaveLength(4)
+  // One that begins after all that is bounded, too.
+  const fifth = begin('fifth')
+  await clock.advance(100)
+  await fifth
+  expect(outcomes.at(-1)).toBe('fifth true')
+})

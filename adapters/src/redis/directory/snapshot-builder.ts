@@ -1,0 +1,97 @@
+/** The next snapshot in the making. What it is made from stays as it is, for whoever holds it. */
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { KeyHash, Template, TemplateCode, TenantId } from '@platen/contract/tenant.ts'
+import type { Kind, ValueReader } from './value.ts'
+
+/** Nobody and nothing, at revision 0. */
+export const EMPTY: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
+
+export interface SnapshotBuilder {
+  /** Takes a value; null takes the setting away. One that is not of its shape is told, and leaves the last good setting in force. */
+  set(kind: Kind, name: string, text: string | null): void
+  build(revision: number): DirectorySnapshot
+}
+
+export interface SnapshotBuilderOptions {
+  /** What the draft begins with. */
+  readonly base: DirectorySnapshot
+  /** Where settings come from whose values are damaged. */
+  readonly lastGood: DirectorySnapshot
+  readonly read: ValueReader
+  readonly onDamage: (kind: Kind, name: string) => void
+}
+
+/** Begins with what `base` holds. */
+export function openSnapshotBuilder({ base, lastGood, read, onDamage }: SnapshotBuilderOptions): SnapshotBuilder {
+  const tenants = changing(base.tenants)
+  const keys = changing(base.keys)
+  // The templates of the tenants of which some have changed, in any order.
+  const changed = new Map<TenantId, Map<TemplateCode, Template>>()
+
+  const orLastGood = <Setting>(
+    setting: Setting | undefined,
+    good: Setting | undefined,
+    field: readonly [Kind, string],
+  ) => {
+    if (setting === undefined) onDamage(...field)
+    return setting ?? good
+  }
+  // Names are branded here: one that is none is nobody's, and is never looked for.
+  const setters: Record<Kind, (name: string, text: string | null) => void> = {
+    tenants(name, text) {
+      const id = name as TenantId
+      const good = lastGood.tenants.get(id)
+      put(tenants.own(), id, text === null ? undefined : orLastGood(read.tenant(name, text), good, ['tenants', name]))
+    },
+    keys(name, text) {
+      const hash = name as KeyHash
+      const good = lastGood.keys.get(hash)
+      put(keys.own(), hash, text === null ? undefined : orLastGood(read.key(name, text), good, ['keys', name]))
+    },
+    templates(name, text) {
+      const [tenant, code] = name.split('/', 2) as [TenantId, TemplateCode]
+      const good = lastGood.templates.get(tenant)?.get(code)
+      const codes = changed.get(tenant) ?? new Map(base.templates.get(tenant))
+      changed.set(tenant, codes)
+      put(codes, code, text === null ? undefined : orLastGood(read.template(name, text), good, ['templates', name]))
+    },
+  }
+  return {
+    set: (kind, name, text) => setters[kind](name, text),
+    build: (revision) => ({
+      revision,
+      tenants: tenants.now(),
+      keys: keys.now(),
+      templates: changed.size === 0 ? base.templates : withTemplates(base.templates, changed),
+    }),
+  }
+}
+
+function withTemplates(
+  before: DirectorySnapshot['templates'],
+  changed: ReadonlyMap<TenantId, ReadonlyMap<TemplateCode, Template>>,
+): DirectorySnapshot['templates'] {
+  const all = new Map(before)
+  for (const [tenant, codes] of changed) {
+    const sorted = [...codes].sort(([one], [other]) => (one < other ? -1 : 1))
+    put(all, tenant, sorted.length === 0 ? undefined : new Map(sorted))
+  }
+  return all
+}
+
+function put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value | undefined): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
+}
+
+/** A map that is copied when it is first changed. */
+function changing<Key, Value>(base: ReadonlyMap<Key, Value>) {
+  let own: Map<Key, Value> | undefined
+  return {
+    now: (): ReadonlyMap<Key, Value> => own ?? base,
+    own(): Map<Key, Value> {
+      own ??= new Map(base)
+      return own
+    },
+  }
+}

@@ -1,0 +1,161 @@
+/** What is said about sync renders: a key for each thing said, and a hint on one channel that everyone hears. */
+import { raceAbort } from '@platen/contract/notifier.ts'
+import type { Reply } from '@platen/contract/port/reply-channel.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/redis-limit.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import type { RedisConnection } from './connect.ts'
+
+const CHANNEL = 'platen:reply'
+const HINTS = ['taken', 'answered', 'gone'] as const
+
+/** An answer as it stands in its key: the reply without its bytes, and where the pieces of those are. */
+interface StoredReply {
+  readonly reply: Reply
+  readonly parts: readonly string[]
+}
+
+/** A renderer took it; it answered; the caller has gone. */
+export type Hint = (typeof HINTS)[number]
+
+export interface Listener {
+  onHint(hint: Hint, id: RenderId): void
+  /** It hears no more, or what it hears of it cannot read, until `onReturn`. */
+  onDisconnect(): void
+  /** It hears again after a time in which hints may have been missed. */
+  onReconnect(): void
+}
+
+export interface ReplyBus extends AsyncDisposable {
+  /** Does the listener hear what is said now, and can it be read, and said by everyone? */
+  isReceiving(): boolean
+  /** Says it to everyone, now and to who looks later. Resolves when said. */
+  publish(id: RenderId, hint: Exclude<Hint, 'answered'>): Promise<void>
+  /** Says how a render came out, unless its caller has gone. Resolves when said. */
+  publishReply(id: RenderId, reply: Reply, signal: AbortSignal): Promise<void>
+  has(id: RenderId, hint: Hint): Promise<boolean>
+  /** Takes the answer away, if there is one. */
+  takeReply(id: RenderId): Promise<Reply | undefined>
+}
+
+/** The board of all processes. Resolves when the listener hears. */
+export async function openReplyBus(redis: RedisConnection, listener: Listener, signal: AbortSignal): Promise<ReplyBus> {
+  const closed = new AbortController()
+  const subscription = await subscribe(redis, listener, signal)
+  const write = (key: string, value: string | Buffer, until: AbortSignal) =>
+    redis.call((client) => client.set(key, value, 'PX', REPLY_KEPT_MS), until)
+  const say = async (id: RenderId, { hint, value = '' }: { hint: Hint; value?: string }, until: AbortSignal) => {
+    await write(keyOf(id, hint), value, until)
+    await redis.call((client) => client.publish(CHANNEL, `${hint} ${id}`), until)
+  }
+  const says = async (id: RenderId, hint: Hint, until: AbortSignal) =>
+    (await redis.call((client) => client.exists(keyOf(id, hint)), until)) === 1
+  return {
+    isReceiving: () => subscription.isReceiving(),
+    publish: (id, hint) => say(id, { hint }, closed.signal),
+    async publishReply(id, reply, until) {
+      if (await says(id, 'gone', until)) return
+      const pieces = reply.kind === 'rendered' ? partsOf(reply.pdf) : []
+      // Should two renderers answer, as one of them has lost its claim, neither writes into the pieces of the other.
+      const writer = pieces.length > 0 ? await nextWriter(redis, id, until) : 0
+      const parts = pieces.map((_, i) => `${CHANNEL}:{${id}}:part:${writer}:${i}`)
+      await Promise.all(pieces.map((piece, i) => write(parts[i] ?? '', piece, until)))
+      const bare = reply.kind === 'rendered' ? { ...reply, pdf: [] } : reply
+      await say(id, { hint: 'answered', value: JSON.stringify({ reply: bare, parts }) }, until)
+    },
+    has: (id, hint) => says(id, hint, closed.signal),
+    async takeReply(id) {
+      const key = keyOf(id, 'answered')
+      // Not GETDEL: sent again after a broken connection, it would find nothing.
+      const text = await redis.call((client) => client.get(key), closed.signal)
+      if (text === null) return undefined
+      // Written by `answer`, and by nobody else.
+      const { reply, parts } = JSON.parse(text) as StoredReply
+      const pieces = await Promise.all(
+        parts.map((part) => redis.call((client) => client.getBuffer(part), closed.signal)),
+      )
+      // Nobody waits for them to be gone, and they expire anyway.
+      redis.call((client) => client.unlink(key, ...parts), closed.signal).catch(() => undefined)
+      if (reply.kind === 'failed') return reply
+      const whole = pieces.filter((piece) => piece !== null)
+      return whole.length === parts.length ? { ...reply, pdf: joined(whole) } : undefined
+    },
+    async [Symbol.asyncDispose]() {
+      closed.abort(new Unavailable('the reply channel was closed'))
+      subscription[Symbol.dispose]()
+    },
+  }
+}
+
+/** Hears on a connection of its own, as one that is subscribed may do nothing else. */
+async function subscribe(
+  redis: RedisConnection,
+  listener: Listener,
+  signal: AbortSignal,
+): Promise<Disposable & { isReceiving(): boolean }> {
+  const client = await redis.openClient(signal)
+  client.on('message', (_channel: string, message: string) => {
+    const [word, id = ''] = message.split(' ')
+    const hint = HINTS.find((known) => known === word)
+    // Only this module publishes here. An id that is none is one nobody waits for.
+    if (hint !== undefined) listener.onHint(hint, id as RenderId)
+  })
+  try {
+    await raceAbort(client.subscribe(CHANNEL), signal)
+  } catch (cause) {
+    client.disconnect()
+    signal.throwIfAborted()
+    throw new Unavailable('cannot listen for replies', { cause })
+  }
+  let isReceiving = !redis.health.isDown()
+  const disconnect = () => {
+    isReceiving = false
+    listener.onDisconnect()
+  }
+  const resubscribe = async () => {
+    // Twice is once. And a silent connection whose other end is gone shows only by being asked for something.
+    await client.subscribe(CHANNEL)
+    isReceiving = !redis.health.isDown()
+    if (isReceiving) listener.onReconnect()
+  }
+  // Should this connection break too, it will be ready once more.
+  const tryToResubscribe = () => void resubscribe().catch(() => undefined)
+  client.on('close', disconnect)
+  client.on('ready', tryToResubscribe)
+  const watch = redis.health.watch((reason) => (reason === undefined ? tryToResubscribe() : disconnect()))
+  return {
+    // What a renderer cannot say as it still holds Redis for away, nobody hears.
+    isReceiving: () => isReceiving && !redis.health.wasRecentlyDown(),
+    [Symbol.dispose]() {
+      watch[Symbol.dispose]()
+      client.disconnect()
+    },
+  }
+}
+
+function keyOf(id: RenderId, hint: Hint): string {
+  return `${CHANNEL}:{${id}}:${hint}`
+}
+
+/** A number of its own for everyone who answers a render. */
+async function nextWriter(redis: RedisConnection, id: RenderId, signal: AbortSignal): Promise<number> {
+  const key = `${CHANNEL}:{${id}}:writers`
+  const [writer] = await Promise.all([
+    redis.call((client) => client.incr(key), signal),
+    redis.call((client) => client.pexpire(key, REPLY_KEPT_MS), signal),
+  ])
+  return writer
+}
+
+function joined(parts: readonly Buffer[]): Uint8Array {
+  const { buffer, byteOffset, length } = Buffer.concat(parts)
+  return new Uint8Array(buffer, byteOffset, length)
+}
+
+function partsOf(pdf: Uint8Array): readonly Buffer[] {
+  const bytes = Buffer.from(pdf.buffer, pdf.byteOffset, pdf.length)
+  const count = Math.ceil(bytes.length / REPLY_PART_BYTES_MAX)
+  return Array.from({ length: count }, (_, i) =>
+    bytes.subarray(i * REPLY_PART_BYTES_MAX, (i + 1) * REPLY_PART_BYTES_MAX),
+  )
+}

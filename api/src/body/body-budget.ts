@@ -1,0 +1,61 @@
+/**
+ * Room for the bodies of requests that are not answered yet: so much for each API key, and so much for the process. It is taken before
+ * a byte is read, for as much as a request says it will send, so that requests which never end cost what they announced and no more.
+ */
+import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/contract/api-limit.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
+import type { BodyAccount } from '../traffic/throttle.ts'
+
+export interface BodyBudget {
+  /** The share of one request of a key; disposing of it gives back what it has taken. */
+  readonly open: (key: string) => BodyReservation
+}
+
+export interface BodyReservation extends Disposable, BodyAccount {
+  /** Takes room for so many bytes in all. Throws `RATE_LIMITED` where the key has too much under way, and `RENDER_UNAVAILABLE` where the process has. */
+  readonly charge: (bytes: number) => void
+}
+
+export function openBodyBudget(): BodyBudget {
+  const taken = new Map<string, number>()
+  let all = 0
+  const add = (key: string, bytes: number) => {
+    const left = (taken.get(key) ?? 0) + bytes
+    if (left > 0) taken.set(key, left)
+    else taken.delete(key)
+    all += bytes
+  }
+  return {
+    open(key) {
+      let own = 0
+      return {
+        charge(bytes) {
+          const more = bytes - own
+          if (more <= 0) return
+          if ((taken.get(key) ?? 0) + more > BODIES_OF_ONE_KEY_BYTES_MAX) throw tooMuch()
+          if (all + more > BODIES_BYTES_MAX) throw full()
+          own = bytes
+          add(key, more)
+        },
+        [Symbol.dispose]() {
+          add(key, -own)
+          own = 0
+        },
+      }
+    },
+  }
+}
+
+const RETRY_AFTER = { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` }
+
+function tooMuch(): ServiceError {
+  const message = `The requests of this key that are under way may be ${BODIES_OF_ONE_KEY_BYTES_MAX} bytes long together; send this one when some are answered.`
+  return new ServiceError('RATE_LIMITED', message, { headers: RETRY_AFTER })
+}
+
+function full(): ServiceError {
+  return new ServiceError('RENDER_UNAVAILABLE', 'Too much is being sent to the service just now; try again shortly.', {
+    headers: RETRY_AFTER,
+  })
+}

@@ -1,0 +1,38 @@
+/** How long a delivery that failed waits for its next attempt. Pure. */
+import type { Instant } from '@platen/contract/brand.ts'
+import { WEBHOOK_JITTER_MAX, WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
+
+export interface FailedAttempt {
+  /** Scheduled attempts made, this one among them. */
+  readonly attempts: number
+  /** How many attempts may follow the first. */
+  readonly retriesMax: number
+  /** When it ended, for a receiver that names a moment. */
+  readonly endedAt: Instant
+  /** `Retry-After` as the receiver sent it. */
+  readonly retryAfter?: string
+  /** Anywhere from 0 to 1. */
+  readonly random: number
+}
+
+/**
+ * Milliseconds to the next attempt; undefined after the last. The waits are the steps of `WEBHOOK_RETRY_MS`, never shorter, and at most a
+ * tenth longer. A receiver that asks for more time gets the first step that is as long, or the longest there is.
+ */
+export function retryDelayMs(failed: FailedAttempt): number | undefined {
+  const { attempts, retriesMax, endedAt, retryAfter, random } = failed
+  const step = attempts > retriesMax ? undefined : WEBHOOK_RETRY_MS[attempts - 1]
+  if (step === undefined) return undefined
+  const asked = Math.max(step, waitAskedFor(retryAfter, endedAt))
+  const wait = WEBHOOK_RETRY_MS.find((step) => step >= asked) ?? Math.max(...WEBHOOK_RETRY_MS)
+  return Math.ceil(wait * (1 + random * WEBHOOK_JITTER_MAX))
+}
+
+/** RFC 9110, section 10.2.3: seconds or a date. 0 for anything else. */
+function waitAskedFor(retryAfter: string | undefined, now: Instant): number {
+  const text = retryAfter?.trim() ?? ''
+  if (/^\d{1,10}$/.test(text)) return Number(text) * 1000
+  // A date begins with its day; `Date.parse` alone takes much else for one.
+  const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(date) ? 0 : date - now
+}

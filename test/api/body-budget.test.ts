@@ -1,0 +1,107 @@
+/** What requests that never end, and answers that nobody reads, take of an API. */
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import {
+  ANSWER_STALLED_MS_MAX,
+  ANSWERS_OF_ONE_TENANT_BYTES_MAX,
+  BODIES_OF_ONE_KEY_BYTES_MAX,
+} from '@platen/contract/api-limit.ts'
+import { BODY_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { expect, test } from 'vitest'
+import { FOREIGN_KEY, LIVE_KEY } from '../fixture/api.ts'
+import { NEVER } from '../fixture/build.ts'
+import { until } from '../time/until.ts'
+import { exchange, line, listening } from './line.ts'
+
+const [KEY, FOREIGN] = [LIVE_KEY, FOREIGN_KEY].map((key) => `Authorization: Bearer ${key}`) as [string, string]
+const HEAD = ['POST /api/v1/render HTTP/1.1', 'Host: a', 'Content-Type: application/json'] as const
+const SMALL = ['Connection: close', 'Content-Length: 2', '', '{}'] as const
+
+test('bodies under way have room for so many bytes of a key, and those of others have theirs', async () => {
+  const { port } = await listening()
+  const lines = Array.from({ length: 100 }, () => line(port))
+  for (const { send } of lines) send(...HEAD, KEY, `Content-Length: ${BODY_BYTES_MAX}`, '', '{"template":"invoice",')
+  const fit = Math.floor(BODIES_OF_ONE_KEY_BYTES_MAX / BODY_BYTES_MAX)
+  const refused = await Promise.all(lines.slice(fit).map(({ end }) => end()))
+  for (const answer of refused) {
+    expect(answer).toMatch(/^HTTP\/1\.1 429 /)
+    expect(answer).toMatch(/\r\nretry-after: \d+\r\n/i)
+  }
+  expect(await exchange(port, ...HEAD, FOREIGN, ...SMALL)).toMatch(/^HTTP\/1\.1 400 /)
+  for (const { socket } of lines) socket.destroy()
+  await until(
+    () => exchange(port, ...HEAD, KEY, ...SMALL),
+    (answer) => answer.startsWith('HTTP/1.1 400 '),
+  )
+})
+
+/** Makes callers of sync renders who have heard that this PDF is coming. */
+async function answering(api: Awaited<ReturnType<typeof listening>>, pdf: Uint8Array) {
+  const consumer = await api.ports.queue.consume('react_pdf', NEVER)
+  return async () => {
+    const caller = line(api.port)
+    const body = '{"template":"invoice","data":{}}'
+    caller.send(...HEAD, KEY, `Content-Length: ${body.length}`, '', body)
+    let id: RenderId | undefined
+    while (id === undefined) {
+      await consumer.waitForRecord(NEVER)
+      id = consumer.poll('sync')?.record.id
+    }
+    api.ports.replies.notifyStarted(id)
+    await caller.until(() => true)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf, durationMs: 1 }, NEVER)
+    return caller
+  }
+}
+
+test('answers under way have room for so many bytes of a tenant, and those of others have theirs', async () => {
+  const api = await listening()
+  const pdf = Buffer.alloc(ANSWERS_OF_ONE_TENANT_BYTES_MAX)
+  const ask = await answering(api, pdf)
+  const statusOf = async (key: string, more = '') => {
+    const body = `{"template":"nothing","data":{}${more}}`
+    const length = `Content-Length: ${body.length}`
+    const answer = await exchange(api.port, ...HEAD, key, 'Connection: close', length, '', body)
+    return Number(answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length))
+  }
+  expect(await statusOf(KEY)).toBe(404)
+  const caller = await ask()
+  await once(caller.socket, 'data')
+  caller.socket.pause()
+  expect([await statusOf(KEY), await statusOf(KEY, ',"mode":"async"'), await statusOf(FOREIGN)]).toEqual([
+    429, 404, 404,
+  ])
+  caller.socket.resume()
+  await until(
+    () => statusOf(KEY),
+    (status) => status === 404,
+  )
+})
+
+test('an answer that nobody reads is given up, and one that is read slowly is not', async () => {
+  const api = await listening()
+  const pdf = Buffer.alloc(32 * 1024 * 1024)
+  const ask = await answering(api, pdf)
+  const slow = await ask()
+  const stalled = await ask()
+  stalled.socket.pause()
+  const over = new AbortController()
+  const reading = (async () => {
+    while (!over.signal.aborted) {
+      slow.socket.resume()
+      await sleep(1)
+      slow.socket.pause()
+      await sleep(ANSWER_STALLED_MS_MAX / 4)
+    }
+    slow.socket.resume()
+  })()
+  const connections = () => promisify(api.app.server.getConnections.bind(api.app.server))()
+  expect(await connections()).toBe(2)
+  await until(connections, (count) => count === 1)
+  over.abort()
+  await reading
+  const answer = await slow.until((received) => received.length > pdf.length)
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+})
