@@ -9,21 +9,28 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, Resource, TemplateResource } from '@platen/contract/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKeys } from '@platen/settings/compile/api-key.ts'
-import { type Compiled, NOTHING, outcomesOf } from '@platen/settings/compile/compile.ts'
+import { type Compiled, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
-import { inertFieldsOf } from '@platen/settings/compile/inert.ts'
+import { ignoredFieldsOf } from '@platen/settings/compile/ignored-fields.ts'
 import type { ConfigMaps } from '@platen/settings/compile/source.ts'
-import { type CheckAnswers, checksOf } from '@platen/settings/compile/template.ts'
+import { type CheckFaults, checkRequestsOf } from '@platen/settings/compile/template.ts'
 import type { FoundSecrets } from '@platen/settings/compile/tenant.ts'
 import { compileFolder, configMapsOf, isUnchecked, SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
 import { openOwnChecks } from '@platen/settings/manifest/folder-checks.ts'
 import { referencedIn, secretsIn } from '@platen/settings/manifest/webhook-secret.ts'
-import { byPlace, count, type Finding, spell } from './finding/finding.ts'
-import { type Places, placesIn } from './finding/place.ts'
-import { conditionFinding, faultsOf, folderReader, resourcesOf } from './folder.ts'
+import { byLocation, count, type Diagnostic, formatDiagnostics } from './diagnostic/diagnostic.ts'
+import { type Locations, locationsIn } from './diagnostic/location.ts'
+import { conditionDiagnostic, folderReader, manifestDiagnostics, resourcesOf } from './folder.ts'
 import { NO_CHROMIUM, openRenderer, type Renderer, type RendererPorts } from './renderer.ts'
-import { enginesOf, previewFindings, sampleFindings, schemaFinding, sourceFinding, subjectOf } from './template.ts'
+import {
+  enginesOf,
+  previewDiagnostics,
+  previewInputOf,
+  sampleDiagnostics,
+  schemaDiagnostic,
+  sourceDiagnostic,
+} from './template.ts'
 
 export interface CheckOptions {
   readonly dir: string
@@ -33,7 +40,7 @@ export interface CheckOptions {
 
 export interface Report {
   /** By file and line. */
-  readonly findings: readonly Finding[]
+  readonly diagnostics: readonly Diagnostic[]
   readonly files: number
   readonly resources: number
   /** Documents made of sample data; absent when none were to be. */
@@ -42,7 +49,7 @@ export interface Report {
   readonly isWithoutHtml: boolean
 }
 
-/** Checks a folder. Throws `CalledWrongly`; rejects with the signal's reason. */
+/** Checks a folder. Throws `UsageError`; rejects with the signal's reason. */
 export async function checkFolder(
   { dir, isRendering }: CheckOptions,
   ports: RendererPorts,
@@ -53,47 +60,50 @@ export async function checkFolder(
   await using renderer = openRenderer(isRendering ? ports : { ...ports, chromium: 'none' }, { slots })
   const configMaps = configMapsOf(folder.documents)
   const { compiled, answers } = await compileAll({ folder, renderer, ports }, signal)
-  const places = placesIn(folder, dir)
-  const look: Look = { configMaps, compiled, answers, places, renderer }
-  const previewed = isRendering ? await previewAll(look, slots, signal) : undefined
-  const findings = [...folderFindings({ folder, dir, compiled, answers, places }), ...(previewed?.findings ?? [])]
+  const locations = locationsIn(folder, dir)
+  const context: CheckContext = { configMaps, compiled, answers, locations, renderer }
+  const previewed = isRendering ? await previewAll(context, slots, signal) : undefined
+  const findings = [
+    ...folderDiagnostics({ folder, dir, compiled, answers, locations }),
+    ...(previewed?.diagnostics ?? []),
+  ]
   return {
-    findings: findings.sort(byPlace),
+    diagnostics: findings.sort(byLocation),
     files: folder.files.size,
-    resources: outcomesOf(compiled).length,
+    resources: resultsOf(compiled).length,
     isWithoutHtml: previewed?.isWithoutHtml ?? false,
     ...(previewed && { previews: previewed.previews }),
   }
 }
 
 /** What is wrong with it: the findings that are no warnings. */
-export function faultsIn({ findings }: Report): number {
-  return findings.filter(({ isWarning }) => !isWarning).length
+export function faultsIn({ diagnostics }: Report): number {
+  return diagnostics.filter(({ isWarning }) => !isWarning).length
 }
 
 /** A report as lines of text, the last of which sums it up. */
-export function spellReport(report: Report): string {
-  const { findings, files, resources, previews, isWithoutHtml } = report
+export function formatReport(report: Report): string {
+  const { diagnostics, files, resources, previews, isWithoutHtml } = report
   const faults = faultsIn(report)
   const note = isWithoutHtml ? [`note: ${NO_CHROMIUM}`] : []
   const counts = [count(files, 'file'), count(resources, 'resource')]
   if (previews !== undefined) counts.push(count(previews, 'preview'))
   const sum = `${counts.join(', ')}: ${faults === 0 ? 'no faults' : count(faults, 'fault')}`
-  return `${[...spell(findings), ...note, sum].join('\n')}\n`
+  return `${[...formatDiagnostics(diagnostics), ...note, sum].join('\n')}\n`
 }
 
-interface Look {
+interface CheckContext {
   readonly configMaps: ConfigMaps
   readonly compiled: Compiled
-  readonly answers: CheckAnswers
-  readonly places: Places
+  readonly answers: CheckFaults
+  readonly locations: Locations
   readonly renderer: Renderer
 }
 
 async function compileAll(
   { folder, renderer, ports }: { folder: FolderState; renderer: Renderer; ports: RendererPorts },
   signal: AbortSignal,
-): Promise<{ compiled: Compiled; answers: CheckAnswers }> {
+): Promise<{ compiled: Compiled; answers: CheckFaults }> {
   const { documents } = folder
   const resources = resourcesOf(documents, ports)
   // Asked before anything is checked, as a browser that is named wrongly is no fault of a template.
@@ -101,9 +111,9 @@ async function compileAll(
   const assumed = { foundKeys: assumedKeys(resources), webhookSecrets: assumedSecrets(resources, documents) }
   const input = { documents, resources, ...assumed, serviceBucket: SERVICE_BUCKET }
   using checks = openOwnChecks(renderer.check, ports.clock)
-  const asked = { previous: NOTHING, known: new Map(), checks, patienceMs: Number.POSITIVE_INFINITY }
-  const { compiled, settled } = await compileFolder({ ...input, ...asked, clock: ports.clock }, signal)
-  return { compiled, answers: settled }
+  const asked = { previous: NO_PREVIOUS, known: new Map(), checks, checkWaitMs: Number.POSITIVE_INFINITY }
+  const { compiled, finalAnswers } = await compileFolder({ ...input, ...asked, clock: ports.clock }, signal)
+  return { compiled, answers: finalAnswers }
 }
 
 /** Keys stand in files by namespace and name; two ApiKeys that name the same file have the same key. */
@@ -132,107 +142,114 @@ function assumedSecrets(resources: readonly Resource[], documents: FolderState['
 }
 
 /** A folder that was compiled. */
-export interface CompiledFolder {
+export interface CheckedFolder {
   readonly folder: FolderState
   readonly dir: string
   readonly compiled: Compiled
-  readonly answers: CheckAnswers
-  readonly places: Places
+  readonly answers: CheckFaults
+  readonly locations: Locations
 }
 
 /** What is wrong with a folder, and what is worth knowing, without rendering any of it. Of what is not checked yet nothing is said. */
-export function folderFindings({ folder, dir, compiled, answers, places }: CompiledFolder): readonly Finding[] {
-  const look = { configMaps: configMapsOf(folder.documents), answers, places }
-  const known = outcomesOf(compiled).filter((outcome) => !isUnchecked(outcome))
-  const told = known.flatMap(({ resource, conditions }) => tellAll(resource, conditions, look))
-  return [...faultsOf(folder, places, dir), ...told]
+export function folderDiagnostics({ folder, dir, compiled, answers, locations }: CheckedFolder): readonly Diagnostic[] {
+  const context = { configMaps: configMapsOf(folder.documents), answers, locations }
+  const known = resultsOf(compiled).filter((outcome) => !isUnchecked(outcome))
+  const diagnostics = known.flatMap(({ resource, conditions }) => resourceDiagnostics(resource, conditions, context))
+  return [...manifestDiagnostics(folder, locations, dir), ...diagnostics]
 }
 
-type Telling = Pick<Look, 'configMaps' | 'answers' | 'places'>
+type ReportContext = Pick<CheckContext, 'configMaps' | 'answers' | 'locations'>
 
-function tellAll(resource: Resource, conditions: readonly Condition[], look: Telling): readonly Finding[] {
+function resourceDiagnostics(
+  resource: Resource,
+  conditions: readonly Condition[],
+  context: ReportContext,
+): readonly Diagnostic[] {
   const label = labelOf(resource)
   const ready = conditions.find(({ type }) => type === 'Ready')
-  const told = conditions.flatMap((condition): readonly Finding[] => {
+  const failed = conditions.flatMap((condition): readonly Diagnostic[] => {
     const { type, status, reason, message } = condition
     const isFault = type === 'Ready'
     const isWarning = type === 'EngineAllowed' && reason !== ready?.reason
     if (status === 'True' || !(isFault || isWarning)) return []
     if (resource.kind === 'Template' && isFault && reason === 'CompileError')
-      return compileFindings(resource, message, look)
+      return compileDiagnostics(resource, message, context)
     if (resource.kind === 'Template' && reason === 'SchemaInvalid')
-      return [schemaFinding(resource, message, look.places)]
-    return [{ ...conditionFinding(resource, condition, look.places), isWarning }]
+      return [schemaDiagnostic(resource, message, context.locations)]
+    return [{ ...conditionDiagnostic(resource, condition, context.locations), isWarning }]
   })
-  const inert = inertFieldsOf(resource).map(({ path, message }) => ({
-    ...look.places.ofField(label, path),
+  const ignored = ignoredFieldsOf(resource).map(({ path, message }) => ({
+    ...context.locations.ofField(label, path),
     resource: label,
     subject: path,
     message,
     isWarning: true,
   }))
-  return [...told, ...inert]
+  return [...failed, ...ignored]
 }
 
 /** The faults of each engine by themselves; what could not be checked has only the message of its condition. */
-function compileFindings(
+function compileDiagnostics(
   template: TemplateResource,
   message: string,
-  { configMaps, answers, places }: Telling,
-): readonly Finding[] {
-  const [key = ''] = checksOf([template], configMaps).keys()
+  { configMaps, answers, locations }: ReportContext,
+): readonly Diagnostic[] {
+  const [key = ''] = checkRequestsOf([template], configMaps).keys()
   const [own = 'react_pdf'] = enginesOf(template)
   const faults = answers.get(key) ?? [{ message }]
   return faults.map(({ engine = own, ...fault }) =>
-    sourceFinding(template, { ...fault, engine, subject: 'CompileError' }, places),
+    sourceDiagnostic(template, { ...fault, engine, subject: 'CompileError' }, locations),
   )
 }
 
 interface PreviewedFolder {
-  readonly findings: readonly Finding[]
+  readonly diagnostics: readonly Diagnostic[]
   readonly previews: number
   readonly isWithoutHtml: boolean
 }
 
 /** Renders the sample data of every template that compiles, in every engine it has a source for, a few at a time. */
-async function previewAll(look: Look, slots: number, signal: AbortSignal): Promise<PreviewedFolder> {
-  const findings: Finding[] = []
+async function previewAll(context: CheckContext, slots: number, signal: AbortSignal): Promise<PreviewedFolder> {
+  const diagnostics: Diagnostic[] = []
   let previews = 0
   let isWithoutHtml = false
-  const waiting = jobsOf(look, (found) => findings.push(...found))
+  const waiting = jobsOf(context, (found) => diagnostics.push(...found))
   const work = async () => {
     // All workers draw from the one iterator, so each job is done once.
     for (const { template, engine } of waiting) {
-      if (engine === 'html' && !(await look.renderer.hasHtml())) {
+      if (engine === 'html' && !(await context.renderer.hasHtml())) {
         isWithoutHtml = true
         continue
       }
-      const subject = subjectOf(template.resource, look)
+      const subject = previewInputOf(template.resource, context)
       // It compiled, so its sources were found.
       if ('refusal' in subject) continue
       const data = template.resource.spec.sampleData ?? {}
-      const preview = await look.renderer.render({ ...subject, data }, engine, signal)
+      const preview = await context.renderer.render({ ...subject, data }, engine, signal)
       previews += 1
-      findings.push(...previewFindings({ ...template, engine, preview }, look.places))
+      diagnostics.push(...previewDiagnostics({ ...template, engine, preview }, context.locations))
     }
   }
   await Promise.all(Array.from({ length: slots }, work))
-  return { findings, previews, isWithoutHtml }
+  return { diagnostics, previews, isWithoutHtml }
 }
 
-interface Job {
+interface PreviewJob {
   readonly template: { readonly resource: TemplateResource; readonly conditions: readonly Condition[] }
   readonly engine: Engine
 }
 
-function* jobsOf({ compiled, places }: Look, report: (findings: readonly Finding[]) => void): Generator<Job> {
+function* jobsOf(
+  { compiled, locations }: CheckContext,
+  report: (diagnostics: readonly Diagnostic[]) => void,
+): Generator<PreviewJob> {
   for (const template of compiled.templates.values()) {
     const { resource, conditions } = template
     const isCompiled = conditions.some(({ type, status }) => type === 'Compiled' && status === 'True')
     if (!isCompiled || resource.spec.sampleData === undefined) continue
-    const misfits = sampleFindings(resource, places)
-    report(misfits)
-    if (misfits.length > 0) continue
+    const mismatches = sampleDiagnostics(resource, locations)
+    report(mismatches)
+    if (mismatches.length > 0) continue
     for (const engine of enginesOf(resource)) yield { template, engine }
   }
 }

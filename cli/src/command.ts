@@ -8,8 +8,8 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
-import { type CheckOptions, checkFolder, faultsIn, spellReport } from './check.ts'
-import { CalledWrongly, withoutControls } from './finding/finding.ts'
+import { type CheckOptions, checkFolder, faultsIn, formatReport } from './check.ts'
+import { UsageError, withoutControls } from './diagnostic/diagnostic.ts'
 import { openPreview, type PreviewOptions } from './preview.ts'
 import type { PublishOptions } from './publish.ts'
 import type { RendererPorts } from './renderer.ts'
@@ -55,7 +55,7 @@ export interface Terminal {
   readonly stdin: Readable
   readonly print: (text: string) => void
   /** To the standard error. */
-  readonly complain: (text: string) => void
+  readonly printError: (text: string) => void
 }
 
 /**
@@ -65,37 +65,37 @@ export interface Terminal {
 export async function runCommand(args: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<number> {
   const call = parse(args)
   if (call === undefined) {
-    terminal.complain(USAGE)
+    terminal.printError(USAGE)
     return 2
   }
   try {
     return await run(call, terminal, signal)
   } catch (error) {
-    if (signal.aborted || !(error instanceof CalledWrongly)) throw error
-    terminal.complain(`platen: ${withoutControls(error.message)}\n`)
+    if (signal.aborted || !(error instanceof UsageError)) throw error
+    terminal.printError(`platen: ${withoutControls(error.message)}\n`)
     return 2
   }
 }
 
-async function run(call: Call, terminal: Terminal, signal: AbortSignal): Promise<number> {
-  const { variables, print, complain } = terminal
+async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): Promise<number> {
+  const { variables, print, printError } = terminal
   const chromium = variables['PLATEN_CHROMIUM'] || undefined
   const clock = systemClock()
-  const egress = httpEgress({ clock, allowCidrs: networksOf(variables['PLATEN_EGRESS_ALLOW_CIDRS'] ?? '') })
-  const ports: RendererPorts = { clock, ids: systemIds(), log: troubleLog(complain), chromium, egress }
+  const egress = httpEgress({ clock, allowCidrs: parseNetworks(variables['PLATEN_EGRESS_ALLOW_CIDRS'] ?? '') })
+  const ports: RendererPorts = { clock, ids: systemIds(), log: errorLog(printError), chromium, egress }
   switch (call.command) {
     case 'help':
       print(USAGE)
       return 0
     case 'check': {
       const report = await checkFolder(call.options, ports, signal)
-      print(spellReport(report))
+      print(formatReport(report))
       return faultsIn(report) === 0 ? 0 : 1
     }
     case 'publish': {
       // The other commands need no S3, whose client takes a while to load.
       const { publishFolder } = await import('./publish.ts')
-      const isPublished = await publishFolder(call.options, { ...ports, variables, print, complain }, signal)
+      const isPublished = await publishFolder(call.options, { ...ports, variables, print, printError }, signal)
       return isPublished ? 0 : 1
     }
     case 'preview': {
@@ -104,22 +104,22 @@ async function run(call: Call, terminal: Terminal, signal: AbortSignal): Promise
         await watchPreview(call.options, { ...ports, previewer, print }, signal)
         return 0
       }
-      const { isRendered, text } = await previewer.round(signal)
+      const { isRendered, text } = await previewer.render(signal)
       print(text)
       return isRendered ? 0 : 1
     }
   }
 }
 
-/** The setting as the service reads it. Throws `CalledWrongly`. */
-function networksOf(setting: string): readonly Cidr[] {
+/** The setting as the service reads it. Throws `UsageError`. */
+function parseNetworks(setting: string): readonly Cidr[] {
   const cidrs = setting === '' ? [] : parseCidrs(setting)
-  if (cidrs === undefined) throw new CalledWrongly('PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16')
+  if (cidrs === undefined) throw new UsageError('PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16')
   return cidrs
 }
 
 /** What engines have to say beside what becomes of a document: only that something of theirs does not work. */
-function troubleLog(complain: Terminal['complain']): Log {
+function errorLog(complain: Terminal['printError']): Log {
   const nothing = () => undefined
   return {
     debug: nothing,
@@ -132,14 +132,14 @@ function troubleLog(complain: Terminal['complain']): Log {
   }
 }
 
-type Call =
+type CommandCall =
   | { readonly command: 'help' }
   | { readonly command: 'check'; readonly options: CheckOptions }
   | { readonly command: 'preview'; readonly options: PreviewOptions; readonly isWatching: boolean }
   | { readonly command: 'publish'; readonly options: PublishOptions }
 
 /** What was asked for; undefined when that cannot be told. */
-function parse([command, ...args]: readonly string[]): Call | undefined {
+function parse([command, ...args]: readonly string[]): CommandCall | undefined {
   try {
     if (command === 'check') return parseCheck(args)
     if (command === 'preview') return parsePreview(args)
@@ -153,7 +153,7 @@ function parse([command, ...args]: readonly string[]): Call | undefined {
   }
 }
 
-function parseCheck(args: readonly string[]): Call | undefined {
+function parseCheck(args: readonly string[]): CommandCall | undefined {
   const options = { ...HELP, 'no-render': { type: 'boolean' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const [dir, ...more] = positionals
@@ -162,7 +162,7 @@ function parseCheck(args: readonly string[]): Call | undefined {
   return { command: 'check', options: { dir, isRendering: values['no-render'] !== true } }
 }
 
-function parsePreview(args: readonly string[]): Call | undefined {
+function parsePreview(args: readonly string[]): CommandCall | undefined {
   const options = {
     ...HELP,
     data: { type: 'string' },
@@ -184,7 +184,7 @@ function parsePreview(args: readonly string[]): Call | undefined {
   return { command: 'preview', options: { dir, template, ...given }, isWatching: watch }
 }
 
-function parsePublish(args: readonly string[]): Call | undefined {
+function parsePublish(args: readonly string[]): CommandCall | undefined {
   const options = { ...HELP, watch: { type: 'boolean' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const [dir, ...more] = positionals

@@ -5,23 +5,23 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { ConditionReason, Resource } from '@platen/contract/resource.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
-import { EMPTY_FOLDER, type FolderState, readFolder, textsOf } from '@platen/settings/manifest/folder.ts'
+import { EMPTY_FOLDER, type FolderState, readFolder, withoutDocuments } from '@platen/settings/manifest/folder.ts'
 import { identify } from '@platen/settings/manifest/identity.ts'
 import type { ManifestDocument } from '@platen/settings/manifest/text/parse.ts'
-import { CalledWrongly, type Finding } from './finding/finding.ts'
-import type { Places } from './finding/place.ts'
+import { type Diagnostic, UsageError } from './diagnostic/diagnostic.ts'
+import type { Locations } from './diagnostic/location.ts'
 
-/** Reads a folder, each time anew; what is as it was the last time is not parsed again. Throws `CalledWrongly` when it cannot be listed. */
+/** Reads a folder, each time anew; what is as it was the last time is not parsed again. Throws `UsageError` when it cannot be listed. */
 export function folderReader(dir: string): () => Promise<FolderState> {
   const read = resourceReader()
   let last = EMPTY_FOLDER
   return async () => {
     try {
-      last = await readFolder(dir, textsOf(last), { read })
+      last = await readFolder(dir, withoutDocuments(last), { read })
       return last
     } catch (cause) {
       if (!isErrno(cause)) throw cause
-      throw new CalledWrongly(`the folder ${dir} cannot be read (${cause.code})`, { cause })
+      throw new UsageError(`the folder ${dir} cannot be read (${cause.code})`, { cause })
     }
   }
 }
@@ -35,10 +35,14 @@ export function resourcesOf(
 }
 
 /** What is wrong with a folder before any of it is compiled. */
-export function faultsOf({ files, faults }: FolderState, places: Places, dir: string): readonly Finding[] {
+export function manifestDiagnostics(
+  { files, faults }: FolderState,
+  locations: Locations,
+  dir: string,
+): readonly Diagnostic[] {
   if (files.size === 0) return [{ file: dir, message: 'the folder holds no *.yaml', isWarning: false }]
   return faults.map((fault) => ({
-    ...places.ofFault(fault),
+    ...locations.ofFault(fault),
     ...(fault.place !== undefined && { resource: fault.place }),
     ...(fault.path !== undefined && { subject: fault.path }),
     message: fault.message,
@@ -65,11 +69,17 @@ const FIELDS: Partial<Record<ConditionReason, string>> = {
 }
 
 /** What stands against a resource, as a fault. */
-export function conditionFinding(
+export function conditionDiagnostic(
   resource: Resource,
   { reason, message }: { reason: ConditionReason; message: string },
-  places: Places,
-): Finding {
+  locations: Locations,
+): Diagnostic {
   const label = labelOf(resource)
-  return { ...places.ofField(label, FIELDS[reason] ?? ''), resource: label, subject: reason, message, isWarning: false }
+  return {
+    ...locations.ofField(label, FIELDS[reason] ?? ''),
+    resource: label,
+    subject: reason,
+    message,
+    isWarning: false,
+  }
 }

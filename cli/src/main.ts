@@ -23,7 +23,7 @@ async function main(args: readonly string[]): Promise<number> {
       return process.stdin
     },
     print: (text) => void process.stdout.write(text),
-    complain: (text) => void process.stderr.write(text),
+    printError: (text) => void process.stderr.write(text),
   }
   try {
     return await runCommand(args, terminal, stop.signal)

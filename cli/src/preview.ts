@@ -13,17 +13,24 @@ import { suggestion } from '@platen/renderer/template/element/primitive.ts'
 import { type Compiled, compile } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { type ConfigMaps, codeOf } from '@platen/settings/compile/source.ts'
-import { checksOf } from '@platen/settings/compile/template.ts'
+import { checkRequestsOf } from '@platen/settings/compile/template.ts'
 import { configMapsOf, SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from '@platen/settings/manifest/text/parse.ts'
-import { byPlace, CalledWrongly, count, type Finding, spell } from './finding/finding.ts'
-import { type Places, placesIn } from './finding/place.ts'
-import { conditionFinding, faultsOf, folderReader, resourcesOf } from './folder.ts'
+import { byLocation, count, type Diagnostic, formatDiagnostics, UsageError } from './diagnostic/diagnostic.ts'
+import { type Locations, locationsIn } from './diagnostic/location.ts'
+import { conditionDiagnostic, folderReader, manifestDiagnostics, resourcesOf } from './folder.ts'
 import { dataReader, type GivenData, readData } from './preview/data.ts'
 import { pagesOf, requireOutput, writePdf } from './preview/output.ts'
 import { openRenderer, type RendererPorts } from './renderer.ts'
-import { enginesOf, previewFindings, sampleFindings, schemaFaultOf, schemaFinding, subjectOf } from './template.ts'
+import {
+  enginesOf,
+  previewDiagnostics,
+  previewInputOf,
+  sampleDiagnostics,
+  schemaDiagnostic,
+  schemaFaultOf,
+} from './template.ts'
 
 export interface PreviewOptions {
   readonly dir: string
@@ -41,7 +48,7 @@ export interface PreviewPorts extends RendererPorts {
 }
 
 /** What a round came to. */
-export interface Round {
+export interface PreviewResult {
   /** Was a PDF written? */
   readonly isRendered: boolean
   /** What to print, ending with a line end. */
@@ -49,8 +56,8 @@ export interface Round {
 }
 
 export interface Previewer extends AsyncDisposable {
-  /** Throws `CalledWrongly`; rejects with the signal's reason. */
-  round(signal: AbortSignal): Promise<Round>
+  /** Throws `UsageError`; rejects with the signal's reason. */
+  render(signal: AbortSignal): Promise<PreviewResult>
 }
 
 /** Opens a preview, which keeps engines warm from one round to the next, until `signal` aborts or it is disposed. */
@@ -59,37 +66,41 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
   const readFolder = folderReader(options.dir)
   const readGiven = options.data === undefined ? undefined : dataReader(options.data, ports.stdin, signal)
 
-  async function round(signal: AbortSignal): Promise<Round> {
+  async function render(signal: AbortSignal): Promise<PreviewResult> {
     const given = readGiven && (await raceAbort(readGiven(), signal))
     const folder = await readFolder()
-    const places = placesIn(folder, options.dir)
-    const selected = select(folder, places, options)
-    if ('findings' in selected) return refused(selected.findings)
-    const look = lookAt(selected.document, { folder, ports })
-    const engine = chooseEngine(look.template, options.engine)
-    const ready = prepare({ ...look, places, engine }, given)
-    if ('findings' in ready) return refused([...ready.findings].sort(byPlace))
-    const subject = subjectOf(look.template, look)
-    if ('refusal' in subject) return refused([conditionFinding(look.template, subject.refusal, places)])
-    const output = options.output ?? `${codeOf(look.template)}.pdf`
+    const locations = locationsIn(folder, options.dir)
+    const selected = select(folder, locations, options)
+    if ('findings' in selected) return refusedWith(selected.findings)
+    const selectedTemplate = compileSelected(selected.document, { folder, ports })
+    const engine = chooseEngine(selectedTemplate.template, options.engine)
+    const data = dataToRender({ ...selectedTemplate, locations, engine }, given)
+    if ('diagnostics' in data) return refusedWith([...data.diagnostics].sort(byLocation))
+    const subject = previewInputOf(selectedTemplate.template, selectedTemplate)
+    if ('refusal' in subject)
+      return refusedWith([conditionDiagnostic(selectedTemplate.template, subject.refusal, locations)])
+    const output = options.output ?? `${codeOf(selectedTemplate.template)}.pdf`
     await requireOutput(output)
-    const preview = await renderer.render({ ...subject, data: ready.data }, engine, signal)
-    const findings = previewFindings({ ...look, resource: look.template, engine, preview }, places)
-    if ('failure' in preview) return refused([...findings, ...ready.warnings])
+    const preview = await renderer.render({ ...subject, data: data.data }, engine, signal)
+    const diagnostics = previewDiagnostics(
+      { ...selectedTemplate, resource: selectedTemplate.template, engine, preview },
+      locations,
+    )
+    if ('failure' in preview) return refusedWith([...diagnostics, ...data.warnings])
     await writePdf(output, preview.pdf)
     const facts = [count(pagesOf(preview.pdf), 'page'), kibibytes(preview.pdf), `${Math.round(preview.durationMs)} ms`]
-    const line = `${output}: ${facts.join(', ')} (${engineNote(look.template, engine, options)})`
-    return { isRendered: true, text: told([line, ...spell([...ready.warnings, ...findings])]) }
+    const line = `${output}: ${facts.join(', ')} (${engineNote(selectedTemplate.template, engine, options)})`
+    return { isRendered: true, text: joinLines([line, ...formatDiagnostics([...data.warnings, ...diagnostics])]) }
   }
 
-  return { round, [Symbol.asyncDispose]: () => renderer[Symbol.asyncDispose]() }
+  return { render, [Symbol.asyncDispose]: () => renderer[Symbol.asyncDispose]() }
 }
 
-function refused(findings: readonly Finding[]): Round {
-  return { isRendered: false, text: told(spell(findings)) }
+function refusedWith(diagnostics: readonly Diagnostic[]): PreviewResult {
+  return { isRendered: false, text: joinLines(formatDiagnostics(diagnostics)) }
 }
 
-function told(lines: readonly string[]): string {
+function joinLines(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
@@ -103,31 +114,31 @@ function engineNote(template: TemplateResource, engine: Engine, { engine: asked 
   return other === undefined ? engine : `${engine}; --engine ${other} renders its other source`
 }
 
-type Selection = { readonly document: ManifestDocument } | { readonly findings: readonly Finding[] }
+type Selection = { readonly document: ManifestDocument } | { readonly findings: readonly Diagnostic[] }
 
-/** The template that was named. Throws `CalledWrongly` when there is none, or more than one, and nothing in the folder is broken. */
-function select(folder: FolderState, places: Places, { dir, template: name }: PreviewOptions): Selection {
+/** The template that was named. Throws `UsageError` when there is none, or more than one, and nothing in the folder is broken. */
+function select(folder: FolderState, locations: Locations, { dir, template: name }: PreviewOptions): Selection {
   const templates = folder.documents.filter(({ written }) => written.kind === 'Template')
   const found = templates.filter((document) => namesOf(document).includes(name))
   const [document, ...others] = found
   if (others.length > 0) {
     const candidates = found.map((document) => namesOf(document)[0]).join(', ')
-    throw new CalledWrongly(`${name} is the name of more than one template; say which: ${candidates}`)
+    throw new UsageError(`${name} is the name of more than one template; say which: ${candidates}`)
   }
-  const findings = faultsOf(folder, places, dir)
+  const diagnostics = manifestDiagnostics(folder, locations, dir)
   if (document !== undefined) {
-    const own = findings.filter(({ resource }) => resource === document.place)
+    const own = diagnostics.filter(({ resource }) => resource === document.place)
     return own.length > 0 ? { findings: own } : { document }
   }
-  const refused = findings.filter(
+  const refused = diagnostics.filter(
     ({ resource }) => resource?.startsWith('Template ') === true && isNamed(resource, name),
   )
   if (refused.length > 0) return { findings: refused }
   const known = templates.flatMap(namesOf).filter((known) => known.includes('/') === name.includes('/'))
   const message = `there is no template ${name} in ${dir}${suggestion(name, known)}`
   // It may be what cannot be read.
-  const unreadable = findings.filter(({ resource }) => resource === undefined)
-  if (unreadable.length === 0) throw new CalledWrongly(message)
+  const unreadable = diagnostics.filter(({ resource }) => resource === undefined)
+  if (unreadable.length === 0) throw new UsageError(message)
   return { findings: [...unreadable, { file: dir, message, isWarning: false }] }
 }
 
@@ -143,7 +154,7 @@ function isNamed(place: string, name: string): boolean {
   return place === `Template ${name}` || place.endsWith(`/${name}`)
 }
 
-interface Look {
+interface SelectedTemplate {
   readonly template: TemplateResource
   readonly configMaps: ConfigMaps
   readonly compiled: Compiled
@@ -151,55 +162,61 @@ interface Look {
 }
 
 /** The template among the plans and tenants alone: of hundreds of others nothing is asked. Its sources are judged by the render itself. */
-function lookAt(document: ManifestDocument, { folder, ports }: { folder: FolderState; ports: RendererPorts }): Look {
+function compileSelected(
+  document: ManifestDocument,
+  { folder, ports }: { folder: FolderState; ports: RendererPorts },
+): SelectedTemplate {
   const around = folder.documents.filter(({ written }) => written.kind === 'Plan' || written.kind === 'Tenant')
   const resources = resourcesOf([...around, document], ports)
   const [template] = resources.filter((resource) => resource.kind === 'Template')
   assert(template !== undefined, 'a document of a template is a template')
   const configMaps = configMapsOf(folder.documents)
-  const checks = new Map([...checksOf([template], configMaps).keys()].map((key) => [key, []]))
+  const checks = new Map([...checkRequestsOf([template], configMaps).keys()].map((key) => [key, []]))
   const asked = { checks, defaults: DEFAULT_LIMITS, serviceBucket: SERVICE_BUCKET, now: ports.clock.now() }
   const compiled = compile({ resources, configMaps, foundKeys: new Map(), webhookSecrets: new Map(), ...asked })
   const conditions = compiled.templates.get(template.metadata.uid)?.conditions ?? []
   return { template, configMaps, compiled, conditions }
 }
 
-/** The one asked for, else the template's own, else react_pdf. Throws `CalledWrongly` for one it has no source for. */
+/** The one asked for, else the template's own, else react_pdf. Throws `UsageError` for one it has no source for. */
 function chooseEngine(template: TemplateResource, asked: Engine | undefined): Engine {
   const engines = enginesOf(template)
   const engine = engines.find((name) => asked === undefined || name === asked)
   if (engine !== undefined) return engine
-  throw new CalledWrongly(`${labelOf(template)} has no ${asked} source: it has ${engines.join(' and ')}`)
+  throw new UsageError(`${labelOf(template)} has no ${asked} source: it has ${engines.join(' and ')}`)
 }
 
-interface Preparing extends Look {
-  readonly places: Places
+interface DataInput extends SelectedTemplate {
+  readonly locations: Locations
   readonly engine: Engine
 }
 
-type Ready =
-  | { readonly data: JsonObject; readonly warnings: readonly Finding[] }
-  | { readonly findings: readonly Finding[] }
+type DataToRender =
+  | { readonly data: JsonObject; readonly warnings: readonly Diagnostic[] }
+  | { readonly diagnostics: readonly Diagnostic[] }
 
 /** The data to render, and what the service would hold against rendering it. */
-function prepare({ template, conditions, places, engine }: Preparing, given: GivenData | undefined): Ready {
+function dataToRender(
+  { template, conditions, locations, engine }: DataInput,
+  given: GivenData | undefined,
+): DataToRender {
   const failed = conditions.filter(({ status }) => status === 'False')
   const unsound = failed.find(({ reason }) => reason === 'SchemaInvalid')?.message ?? schemaFaultOf(template)
-  if (unsound !== undefined) return { findings: [schemaFinding(template, unsound, places)] }
+  if (unsound !== undefined) return { diagnostics: [schemaDiagnostic(template, unsound, locations)] }
   const warnings = failed
     .filter(({ type }) => type === 'Accepted' || (type === 'EngineAllowed' && engine === 'html'))
-    .map((condition) => ({ ...conditionFinding(template, condition, places), isWarning: true }))
+    .map((condition) => ({ ...conditionDiagnostic(template, condition, locations), isWarning: true }))
   const { sampleData } = template.spec
   if (given === undefined && sampleData === undefined) {
     const resource = labelOf(template)
     const message = 'has no sampleData: add it, or bring data with --data <file>'
-    return { findings: [{ ...places.ofField(resource, '/spec'), resource, message, isWarning: false }] }
+    return { diagnostics: [{ ...locations.ofField(resource, '/spec'), resource, message, isWarning: false }] }
   }
-  const read = given === undefined ? sampleOf(template, places) : readData(template, given)
-  return 'findings' in read ? read : { data: read.data, warnings }
+  const read = given === undefined ? checkedSampleData(template, locations) : readData(template, given)
+  return 'diagnostics' in read ? read : { data: read.data, warnings }
 }
 
-function sampleOf(template: TemplateResource, places: Places): ReturnType<typeof readData> {
-  const findings = sampleFindings(template, places)
-  return findings.length > 0 ? { findings } : { data: template.spec.sampleData ?? {} }
+function checkedSampleData(template: TemplateResource, locations: Locations): ReturnType<typeof readData> {
+  const diagnostics = sampleDiagnostics(template, locations)
+  return diagnostics.length > 0 ? { diagnostics } : { data: template.spec.sampleData ?? {} }
 }

@@ -25,10 +25,10 @@ import { type FolderChecks, openOwnChecks } from '@platen/settings/manifest/fold
 import { openLoader, type Review } from '@platen/settings/manifest/load.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
-import { folderFindings } from './check.ts'
-import { byPlace, CalledWrongly, count, spell, withoutControls } from './finding/finding.ts'
-import { placesIn } from './finding/place.ts'
-import { spellCounts, spellDifferences, spellReaders } from './publish/change.ts'
+import { folderDiagnostics } from './check.ts'
+import { byLocation, count, formatDiagnostics, UsageError, withoutControls } from './diagnostic/diagnostic.ts'
+import { locationsIn } from './diagnostic/location.ts'
+import { formatCounts, formatDifferences, formatReaders } from './publish/summary.ts'
 import { openTarget, type Target } from './publish/target.ts'
 import type { RendererPorts } from './renderer.ts'
 
@@ -42,19 +42,19 @@ export interface PublishPorts extends RendererPorts {
   readonly variables: Variables
   readonly print: (text: string) => void
   /** For what is not the folder's fault. */
-  readonly complain: (text: string) => void
+  readonly printError: (text: string) => void
 }
 
 /**
  * Publishes a folder, and follows it until `signal` aborts where it is to be watched. Answers whether all of it is published. Throws
- * `CalledWrongly`; rejects with the signal's reason while it publishes for the first time.
+ * `UsageError`; rejects with the signal's reason while it publishes for the first time.
  */
 export async function publishFolder(
   options: PublishOptions,
   ports: PublishPorts,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { complain } = ports
+  const { printError } = ports
   try {
     await using target = await openTarget(ports.variables, ports, signal)
     const { clock } = ports
@@ -64,7 +64,7 @@ export async function publishFolder(
     using checks = openOwnChecks(threads.check, clock)
     // From before anything is read, so that nothing is missed.
     using watch = options.isWatching ? followedFolder(options.dir, { clock, checks }) : undefined
-    const publish = await publishing(options, { ...ports, target, checks })
+    const publish = await openPublish(options, { ...ports, target, checks })
     const isPublished = await publish(signal)
     if (watch === undefined) return isPublished
     ports.print(`watching ${options.dir}; Ctrl-C ends it\n`)
@@ -72,33 +72,33 @@ export async function publishFolder(
     return true
   } catch (error) {
     signal.throwIfAborted()
-    if (!isTrouble(error)) throw error
-    complain(`platen: ${withoutControls(error.message)}\n`)
+    if (!isOutsideError(error)) throw error
+    printError(`platen: ${withoutControls(error.message)}\n`)
     return false
   }
 }
 
 /** What lies in Redis, S3 or another publisher, and neither in the folder nor in us. */
-function isTrouble(error: unknown): error is Error {
+function isOutsideError(error: unknown): error is Error {
   return error instanceof Unavailable || error instanceof S3Unfit || error instanceof Fenced
 }
 
 type Publish = (signal: AbortSignal) => Promise<boolean>
 
-interface Publishing extends PublishPorts {
+interface OpenPublishPorts extends PublishPorts {
   readonly target: Target
   readonly checks: FolderChecks
 }
 
 /** Makes what publishes the folder as it is then. Answers false, having said why, where something in it was refused. */
-async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<Publish> {
+async function openPublish({ dir }: PublishOptions, ports: OpenPublishPorts): Promise<Publish> {
   const { target, print, clock } = ports
   const { publisher } = target
   let reviewed: Review | undefined
   let faults = 0
-  const review = (look: Review) => {
-    reviewed = look
-    faults = reviewFolder(dir, look, print)
+  const review = (reviewedFolder: Review) => {
+    reviewed = reviewedFolder
+    faults = printReview(dir, reviewedFolder, print)
   }
   const publish = async (snapshot: Review['compiled']['snapshot'], signal: AbortSignal) => {
     const differences = publisher.differences(snapshot)
@@ -106,13 +106,13 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
     if (isNew) await publisher.publish({ ...snapshot, revision: publisher.nextRevision() }, signal)
     if (reviewed === undefined) return
     print(
-      spellDifferences(differences, reviewed.compiled)
+      formatDifferences(differences, reviewed.compiled)
         .map((line) => `${line}\n`)
         .join(''),
     )
     const verb = isNew ? 'published' : 'nothing has changed since'
-    const enforced = spellReaders(await readersOf(publisher, clock, signal))
-    print(`${verb} revision ${publisher.revision()}: ${spellCounts(reviewed.compiled)}; ${enforced}\n`)
+    const enforced = formatReaders(await waitForReaders(publisher, clock, signal))
+    print(`${verb} revision ${publisher.revision()}: ${formatCounts(reviewed.compiled)}; ${enforced}\n`)
   }
   const log = folderLog(ports)
   const { state: last, load } = await openLoader({
@@ -122,8 +122,8 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
     log,
     review,
     publisher: { publish },
-    patienceMs: PATIENCE_MS,
-  }).catch(refuse)
+    checkWaitMs: PATIENCE_MS,
+  }).catch(throwUsageError)
   let state = last
   return async (signal) => {
     try {
@@ -131,7 +131,7 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
       return faults === 0
     } catch (error) {
       throw isErrno(error)
-        ? new CalledWrongly(`the folder ${dir} cannot be read (${error.code})`, { cause: error })
+        ? new UsageError(`the folder ${dir} cannot be read (${error.code})`, { cause: error })
         : error
     }
   }
@@ -141,28 +141,28 @@ async function publishing({ dir }: PublishOptions, ports: Publishing): Promise<P
 const PATIENCE_MS = { first: Number.POSITIVE_INFINITY, later: MANIFEST_CHECKS_LATER_MS }
 
 /** All it throws is about the data folder. */
-function refuse(cause: unknown): never {
-  throw cause instanceof Error ? new CalledWrongly(cause.message, { cause }) : cause
+function throwUsageError(cause: unknown): never {
+  throw cause instanceof Error ? new UsageError(cause.message, { cause }) : cause
 }
 
 /** Says what is to be said of a folder. Answers how much of it is refused. */
-function reviewFolder(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): number {
-  const places = placesIn(folder, dir)
-  const findings = folderFindings({ folder, dir, compiled, answers: checks, places }).toSorted(byPlace)
+function printReview(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): number {
+  const locations = locationsIn(folder, dir)
+  const diagnostics = folderDiagnostics({ folder, dir, compiled, answers: checks, locations }).toSorted(byLocation)
   print(
-    spell(findings)
+    formatDiagnostics(diagnostics)
       .map((line) => `${line}\n`)
       .join(''),
   )
   const unchecked = [...compiled.templates.values()].filter(isUnchecked).length
   if (unchecked > 0) print(`${count(unchecked, 'template')} still to be checked\n`)
-  const faults = findings.filter(({ isWarning }) => !isWarning).length
+  const faults = diagnostics.filter(({ isWarning }) => !isWarning).length
   if (faults > 0) print(`${count(faults, 'fault')}: what is refused keeps its last good state, if it has one\n`)
   return faults
 }
 
 /** Waits, but not for ever, until every API process enforces what was published. */
-async function readersOf(publisher: RedisPublisher, clock: Clock, signal: AbortSignal) {
+async function waitForReaders(publisher: RedisPublisher, clock: Clock, signal: AbortSignal) {
   const begunAt = clock.monotonic()
   for (;;) {
     const readers = await publisher.readers(signal)
@@ -173,11 +173,11 @@ async function readersOf(publisher: RedisPublisher, clock: Clock, signal: AbortS
 }
 
 /** Only what is made in the data folder: what is wrong with a folder its findings say, with the places. */
-function folderLog({ print, complain }: PublishPorts): Log {
+function folderLog({ print, printError }: PublishPorts): Log {
   const nothing = () => undefined
   const trouble = (fields: object, message: string) => {
     if ('err' in fields && fields.err instanceof Error)
-      complain(`platen: ${withoutControls(`${message}: ${fields.err.message}`)}\n`)
+      printError(`platen: ${withoutControls(`${message}: ${fields.err.message}`)}\n`)
   }
   return {
     debug: nothing,
@@ -190,15 +190,15 @@ function folderLog({ print, complain }: PublishPorts): Log {
   }
 }
 
-interface Keeping extends PublishPorts {
+interface KeepPublishedPorts extends PublishPorts {
   readonly publisher: RedisPublisher
   readonly watch: FollowedFolder
   readonly publish: Publish
 }
 
 /** Publishes after each change, and again where Redis has lost what was published, until the signal aborts. Throws `Fenced`. */
-async function keepPublished(keeping: Keeping, signal: AbortSignal): Promise<void> {
-  const { publisher, watch, publish, print, complain } = keeping
+async function keepPublished(ports: KeepPublishedPorts, signal: AbortSignal): Promise<void> {
+  const { publisher, watch, publish, print, printError } = ports
   let isFailing = false
   while (!signal.aborted) {
     const isChanged = await watch.changed(signal).catch(() => false)
@@ -209,10 +209,10 @@ async function keepPublished(keeping: Keeping, signal: AbortSignal): Promise<voi
       isFailing = false
     } catch (error) {
       if (signal.aborted) return
-      const isPassing = error instanceof Unavailable || error instanceof CalledWrongly
+      const isPassing = error instanceof Unavailable || error instanceof UsageError
       if (!isPassing) throw error
       // Tried again after a while. Said once.
-      if (!isFailing) complain(`platen: ${withoutControls(error.message)}\n`)
+      if (!isFailing) printError(`platen: ${withoutControls(error.message)}\n`)
       isFailing = true
     }
   }
@@ -223,7 +223,7 @@ interface FollowedFolder extends Disposable {
   changed(signal: AbortSignal): Promise<boolean>
 }
 
-/** Follows a folder from now on. Throws `CalledWrongly` where there is none. */
+/** Follows a folder from now on. Throws `UsageError` where there is none. */
 function followedFolder(
   dir: string,
   { clock, checks }: { readonly clock: Clock; readonly checks: FolderChecks },
@@ -233,13 +233,13 @@ function followedFolder(
   try {
     watch = begin()
   } catch (cause) {
-    throw isErrno(cause) ? new CalledWrongly(`the folder ${dir} cannot be watched (${cause.code})`, { cause }) : cause
+    throw isErrno(cause) ? new UsageError(`the folder ${dir} cannot be watched (${cause.code})`, { cause }) : cause
   }
   return {
     async changed(signal) {
       let isChanged = watch === undefined
       const settled = async (until: AbortSignal) => {
-        await watch?.settled(until)
+        await watch?.changed(until)
         isChanged = true
       }
       const answered = async (until: AbortSignal) => {
@@ -250,7 +250,7 @@ function followedFolder(
       await raceFirst(watch === undefined ? [due] : [settled, answered, due], signal)
       if (!isChanged) return false
       // An answer may come in the middle of a change.
-      if (watch?.isChanging()) await watch.settled(signal)
+      if (watch?.hasChanged()) await watch.changed(signal)
       watch?.[Symbol.dispose]()
       try {
         watch = begin()

@@ -19,7 +19,7 @@ import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
 import type { RenderEngine, Rendering, RenderWork } from '@platen/renderer/port/engine.ts'
 import { digestOf } from '@platen/settings/compile/digest.ts'
-import { CalledWrongly } from './finding/finding.ts'
+import { UsageError } from './diagnostic/diagnostic.ts'
 
 export interface RendererPorts {
   readonly clock: Clock
@@ -32,7 +32,7 @@ export interface RendererPorts {
 }
 
 /** A template with data to show it with. */
-export interface Subject {
+export interface PreviewInput {
   readonly source: TemplateSource
   readonly assets: readonly Asset[]
   readonly tenant: TenantId
@@ -46,10 +46,10 @@ export type Preview = (Rendering & { readonly durationMs: number }) | { readonly
 export interface Renderer extends AsyncDisposable {
   /** The publish check of a template. */
   readonly check: Engines['check']
-  /** Is there a browser? Throws `CalledWrongly` where the one that was named is none. */
+  /** Is there a browser? Throws `UsageError` where the one that was named is none. */
   hasHtml(): Promise<boolean>
   /** Renders as the service would, under the tenant's deadline. Rejects with the signal's reason, and for nothing a template does. */
-  render(subject: Subject, engine: Engine, signal: AbortSignal): Promise<Preview>
+  render(input: PreviewInput, engine: Engine, signal: AbortSignal): Promise<Preview>
 }
 
 /** Opens nothing yet. `slots` renders at once, per engine. */
@@ -57,32 +57,32 @@ export function openRenderer(ports: RendererPorts, { slots }: { slots: number })
   const stack = new AsyncDisposableStack()
   const closing = new AbortController()
   const opening = new Map<Engine | 'threads', Promise<unknown>>()
-  const once = <Value>(name: Engine | 'threads', open: () => Promise<Value>): Promise<Value> => {
+  const openOnce = <Value>(name: Engine | 'threads', open: () => Promise<Value>): Promise<Value> => {
     // What stands under a name was opened by the one call that has it.
     const opened = (opening.get(name) as Promise<Value> | undefined) ?? open()
     opening.set(name, opened)
     return opened
   }
   const engines = () =>
-    once('threads', async () => {
+    openOnce('threads', async () => {
       const profileDir = await mkdtemp(join(tmpdir(), 'platen-'))
       stack.defer(() => rm(profileDir, { recursive: true, force: true }))
       const options = { ...ports, slots, profileDir }
-      return stack.use(await openEngines(options).catch(refuse))
+      return stack.use(await openEngines(options).catch(throwUsageError))
     })
   const engineOf = (engine: Engine) =>
-    once(engine, async () => {
+    openOnce(engine, async () => {
       const { openReactPdf, openHtml } = await engines()
-      if (engine === 'html' && openHtml === undefined) throw new CalledWrongly(NO_CHROMIUM)
+      if (engine === 'html' && openHtml === undefined) throw new UsageError(NO_CHROMIUM)
       const opened = stack.use(engine === 'html' && openHtml !== undefined ? await openHtml() : openReactPdf())
       // Where even this fails, so does the first document, and says why.
-      await opened.render(workOf(BLANK, ports), closing.signal).catch(() => undefined)
+      await opened.render(workOf(BLANK_DOCUMENT, ports), closing.signal).catch(() => undefined)
       return opened
     })
   return {
     check: async (request, signal) => (await engines()).check(request, signal),
     hasHtml: async () => (await engines()).openHtml !== undefined,
-    render: async (subject, engine, signal) => render({ ...ports, engine: await engineOf(engine) }, subject, signal),
+    render: async (input, engine, signal) => render({ ...ports, engine: await engineOf(engine) }, input, signal),
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the renderer was closed'))
       await Promise.allSettled(opening.values())
@@ -95,13 +95,13 @@ export function openRenderer(ports: RendererPorts, { slots }: { slots: number })
 export const NO_CHROMIUM = 'there is no Chromium to render html: renderer/install-chromium.sh installs it'
 
 /** All it throws is about the browser that was named. */
-function refuse(cause: unknown): never {
-  throw cause instanceof Error ? new CalledWrongly(cause.message, { cause }) : cause
+function throwUsageError(cause: unknown): never {
+  throw cause instanceof Error ? new UsageError(cause.message, { cause }) : cause
 }
 
 async function render(
   { engine, ...ports }: RendererPorts & { readonly engine: RenderEngine },
-  subject: Subject,
+  subject: PreviewInput,
   signal: AbortSignal,
 ): Promise<Preview> {
   const { clock } = ports
@@ -127,7 +127,7 @@ function failureOf(error: unknown): Failure {
 
 const KEY_BYTES = 32
 
-function workOf({ source, assets, tenant, limits, data }: Subject, { clock, ids }: RendererPorts): RenderWork {
+function workOf({ source, assets, tenant, limits, data }: PreviewInput, { clock, ids }: RendererPorts): RenderWork {
   const minted = { now: clock.now(), random: ids.random(RENDER_ID_RANDOM_BYTES) }
   return {
     render: mintRenderId({ incarnation: tenant, environment: 'live' }, [ids.random(KEY_BYTES)], minted),
@@ -143,7 +143,7 @@ function workOf({ source, assets, tenant, limits, data }: Subject, { clock, ids 
 }
 
 /** A document that has the engine start what it will need. Its brands are put on here, as nothing else knows of it. */
-const BLANK: Subject = {
+const BLANK_DOCUMENT: PreviewInput = {
   source: {
     code: 'blank' as TemplateCode,
     name: 'Blank',

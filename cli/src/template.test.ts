@@ -2,14 +2,14 @@ import type { Warning } from '@platen/contract/render.ts'
 import type { Condition, ConditionReason } from '@platen/contract/resource.ts'
 import { describe, expect, test } from 'vitest'
 import { aTemplateResource } from '../../test/fixture/resource.ts'
-import type { Places } from './finding/place.ts'
-import { enginesOf, previewFindings, schemaFinding } from './template.ts'
+import type { Locations } from './diagnostic/location.ts'
+import { enginesOf, previewDiagnostics, schemaDiagnostic } from './template.ts'
 
 const source = { inline: '<p>' }
 const template = aTemplateResource({ spec: { html: { template: source } } })
 
 /** A folder in which every field stands at its own pointer. */
-const places: Places = {
+const places: Locations = {
   ofFault: () => ({ file: 'fault' }),
   ofField: (_resource, pointer) => ({ file: pointer }),
   ofValue: (_resource, pointer) => ({ file: pointer }),
@@ -26,7 +26,7 @@ describe('what a preview comes to', () => {
     return { type: 'EngineAllowed', status: 'False', reason, message: '', observedGeneration: 1 }
   }
   const spelled = (reason: ConditionReason) =>
-    previewFindings({ resource: template, conditions: [condition(reason)], engine: 'html', preview }, places).map(
+    previewDiagnostics({ resource: template, conditions: [condition(reason)], engine: 'html', preview }, places).map(
       ({ file, resource, subject, message, isWarning }) => [file, isWarning, resource, subject, message],
     )
 
@@ -47,7 +47,7 @@ describe('what a preview comes to', () => {
     ['html', 'the document has 3000 pages', '/spec/html', 'html: the document has 3000 pages'],
   ] as const)('is a fault of %s when it fails with %j', ([engine, message, file, told]) => {
     const failed = { failure: { code: 'page_limit', message } } as const
-    expect(previewFindings({ resource: template, conditions: [], engine, preview: failed }, places)).toEqual([
+    expect(previewDiagnostics({ resource: template, conditions: [], engine, preview: failed }, places)).toEqual([
       { file, resource: 'Template team-acme/invoice', subject: 'page_limit', message: told, isWarning: false },
     ])
   })
@@ -71,5 +71,5 @@ test.for([
 ] as const)('a schema of which is said %j is wrong at %j', ([message, pointer]) => {
   const schema = { type: 'object', $defs: {}, properties: {} }
   const resource = aTemplateResource({ spec: { variablesSchema: schema } })
-  expect(schemaFinding(resource, message, places).file).toBe(`/spec/variablesSchema${pointer}`)
+  expect(schemaDiagnostic(resource, message, places).file).toBe(`/spec/variablesSchema${pointer}`)
 })

@@ -1,5 +1,4 @@
 /** One template as the commands look at it: what is to be rendered of it, and what is to be said of it. */
-
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
@@ -9,9 +8,9 @@ import { DEFAULT_LIMITS, type TenantId } from '@platen/contract/tenant.ts'
 import type { Compiled } from '@platen/settings/compile/compile.ts'
 import { labelOf, type Finding as Refusal } from '@platen/settings/compile/condition.ts'
 import { type ConfigMaps, resolveSource } from '@platen/settings/compile/source.ts'
-import type { Finding } from './finding/finding.ts'
-import type { Places } from './finding/place.ts'
-import type { Preview, Subject } from './renderer.ts'
+import type { Diagnostic } from './diagnostic/diagnostic.ts'
+import type { Locations } from './diagnostic/location.ts'
+import type { Preview, PreviewInput } from './renderer.ts'
 
 /** The engines a template has a source for; of two, the one it is rendered with where nobody says comes first. */
 export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
@@ -22,10 +21,10 @@ export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
 }
 
 /** What of a template does not depend on data, under the limits its tenant has; or which source or asset is missing. */
-export function subjectOf(
+export function previewInputOf(
   template: TemplateResource,
   { configMaps, compiled }: { configMaps: ConfigMaps; compiled: Compiled },
-): Omit<Subject, 'data'> | { readonly refusal: Refusal } {
+): Omit<PreviewInput, 'data'> | { readonly refusal: Refusal } {
   const resolved = resolveSource(template, configMaps)
   if ('refusal' in resolved) return resolved
   const { name } = template.spec.tenantRef
@@ -45,24 +44,24 @@ export function schemaFaultOf({ spec }: TemplateResource): string | undefined {
 }
 
 /** How data fails the schema of a template, which is sound; the paths are those of the data. */
-export function misfitsOf({ spec }: TemplateResource, data: JsonObject): readonly ErrorDetail[] {
+export function schemaMismatches({ spec }: TemplateResource, data: JsonObject): readonly ErrorDetail[] {
   return compileVariablesSchema(spec.variablesSchema ?? {})(data)
 }
 
 /** The same of its own sample data. */
-export function sampleFindings(template: TemplateResource, places: Places): readonly Finding[] {
+export function sampleDiagnostics(template: TemplateResource, locations: Locations): readonly Diagnostic[] {
   const resource = labelOf(template)
-  return misfitsOf(template, template.spec.sampleData ?? {}).map(({ path, message }) => {
+  return schemaMismatches(template, template.spec.sampleData ?? {}).map(({ path, message }) => {
     const pointer = `/spec/sampleData${path}`
-    return { ...places.ofValue(resource, pointer), resource, subject: pointer, message, isWarning: false }
+    return { ...locations.ofValue(resource, pointer), resource, subject: pointer, message, isWarning: false }
   })
 }
 
 /** What is wrong with the `variablesSchema` of a template; the message may name the place in it. */
-export function schemaFinding(template: TemplateResource, message: string, places: Places): Finding {
+export function schemaDiagnostic(template: TemplateResource, message: string, locations: Locations): Diagnostic {
   const resource = labelOf(template)
   const pointer = `/spec/variablesSchema${pointerIn(template.spec.variablesSchema ?? {}, message)}`
-  return { ...places.ofValue(resource, pointer), resource, subject: 'SchemaInvalid', message, isWarning: false }
+  return { ...locations.ofValue(resource, pointer), resource, subject: 'SchemaInvalid', message, isWarning: false }
 }
 
 /** The first JSON pointer in a message that leads into the schema. */
@@ -72,23 +71,29 @@ function pointerIn(schema: JsonObject, message: string): string {
 }
 
 /** What a source of a template comes to when it is compiled or rendered. */
-export function sourceFinding(
+export function sourceDiagnostic(
   template: TemplateResource,
   { subject, message, engine }: { subject: string; message: string; engine: Engine },
-  places: Places,
-): Finding {
+  locations: Locations,
+): Diagnostic {
   const resource = labelOf(template)
-  const place = places.ofSource(template, message)
-  if (place !== undefined) return { ...place, resource, subject, message, isWarning: false }
+  const location = locations.ofSource(template, message)
+  if (location !== undefined) return { ...location, resource, subject, message, isWarning: false }
   // It names no source, so it does not say which engine it is about.
-  return { ...placeOf(engine, resource, places), resource, subject, message: `${engine}: ${message}`, isWarning: false }
+  return {
+    ...sourceLocation(engine, resource, locations),
+    resource,
+    subject,
+    message: `${engine}: ${message}`,
+    isWarning: false,
+  }
 }
 
-function placeOf(engine: Engine, resource: string, places: Places) {
-  return places.ofField(resource, engine === 'html' ? '/spec/html' : '/spec/reactPdf')
+function sourceLocation(engine: Engine, resource: string, locations: Locations) {
+  return locations.ofField(resource, engine === 'html' ? '/spec/html' : '/spec/reactPdf')
 }
 
-export interface Previewed {
+export interface PreviewedTemplate {
   readonly resource: TemplateResource
   readonly conditions: readonly Condition[]
   readonly engine: Engine
@@ -96,13 +101,13 @@ export interface Previewed {
 }
 
 /** Why a template could not be rendered, or what its document warns of. */
-export function previewFindings(
-  { resource, conditions, engine, preview }: Previewed,
-  places: Places,
-): readonly Finding[] {
+export function previewDiagnostics(
+  { resource, conditions, engine, preview }: PreviewedTemplate,
+  locations: Locations,
+): readonly Diagnostic[] {
   if ('failure' in preview) {
     const { code, message } = preview.failure
-    return [sourceFinding(resource, { subject: code, message, engine }, places)]
+    return [sourceDiagnostic(resource, { subject: code, message, engine }, locations)]
   }
   const label = labelOf(resource)
   // The condition has said it already.
@@ -110,7 +115,7 @@ export function previewFindings(
   return preview.warnings
     .filter(({ code }) => !(isToldOfJavaScript && code === 'javascript_disabled'))
     .map(({ code, message }) => ({
-      ...placeOf(engine, label, places),
+      ...sourceLocation(engine, label, locations),
       resource: label,
       subject: code,
       message: `${engine}: ${message}`,

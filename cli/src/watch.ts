@@ -4,7 +4,7 @@ import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { type FolderWatch, isManifest, watchFolder } from '@platen/settings/manifest/folder.ts'
-import { CalledWrongly } from './finding/finding.ts'
+import { UsageError } from './diagnostic/diagnostic.ts'
 import type { Previewer, PreviewOptions } from './preview.ts'
 
 interface WatchPorts {
@@ -15,7 +15,7 @@ interface WatchPorts {
 
 /**
  * Renders, then again after each change of the manifests or the data, until `signal` aborts. A change while a render is under way
- * ends that render: nobody waits for the deadline of a loop that is mended. Throws `CalledWrongly` when the first round does.
+ * ends that render: nobody waits for the deadline of a loop that is mended. Throws `UsageError` when the first round does.
  */
 export async function watchPreview(
   options: PreviewOptions,
@@ -25,32 +25,34 @@ export async function watchPreview(
   let isFirst = true
   while (!signal.aborted) {
     // From before anything is read, so that nothing is missed.
-    using change = isFirst ? nextChange(watchAll(options, clock), signal) : await changeOf(options, clock, signal)
+    using change = isFirst
+      ? nextChange(watchAll(options, clock), signal)
+      : await waitForNextChange(options, clock, signal)
     const ended = AbortSignal.any([signal, change.happened])
     try {
-      const { text } = await previewer.round(ended)
+      const { text } = await previewer.render(ended)
       print(isFirst ? `${text}watching ${options.dir}; Ctrl-C ends it\n` : text)
       isFirst = false
     } catch (error) {
       if (ended.aborted) continue
-      if (isFirst || !(error instanceof CalledWrongly)) throw error
+      if (isFirst || !(error instanceof UsageError)) throw error
       print(`platen: ${error.message}\n`)
     }
     await change.settled
   }
 }
 
-interface Change extends Disposable {
+interface FolderChange extends Disposable {
   /** Aborts when files have changed and then lain still for a moment. */
   readonly happened: AbortSignal
   /** Resolves then, or when nobody waits for it any more. */
   readonly settled: Promise<void>
 }
 
-function nextChange(watches: readonly FolderWatch[], signal: AbortSignal): Change {
+function nextChange(watches: readonly FolderWatch[], signal: AbortSignal): FolderChange {
   const [closing, happened] = [new AbortController(), new AbortController()]
   const ended = AbortSignal.any([signal, closing.signal])
-  const settled = Promise.race(watches.map((watch) => watch.settled(ended))).then(
+  const settled = Promise.race(watches.map((watch) => watch.changed(ended))).then(
     () => happened.abort(new Error('the files have changed')),
     (error: unknown) => {
       if (!ended.aborted) throw error
@@ -66,7 +68,7 @@ function nextChange(watches: readonly FolderWatch[], signal: AbortSignal): Chang
   }
 }
 
-/** Watches the manifests and the folder of the data. Throws `CalledWrongly` for one that cannot be watched. */
+/** Watches the manifests and the folder of the data. Throws `UsageError` for one that cannot be watched. */
 function watchAll({ dir, data }: PreviewOptions, clock: Clock): readonly FolderWatch[] {
   const watches: FolderWatch[] = []
   const watch = (folder: string, isOfInterest: (name: string) => boolean) => {
@@ -74,9 +76,7 @@ function watchAll({ dir, data }: PreviewOptions, clock: Clock): readonly FolderW
       watches.push(watchFolder(folder, clock, { isOfInterest, isPersistent: true }))
     } catch (cause) {
       for (const watch of watches) watch[Symbol.dispose]()
-      throw isErrno(cause)
-        ? new CalledWrongly(`the folder ${folder} cannot be watched (${cause.code})`, { cause })
-        : cause
+      throw isErrno(cause) ? new UsageError(`the folder ${folder} cannot be watched (${cause.code})`, { cause }) : cause
     }
   }
   watch(dir, isManifest)
@@ -86,12 +86,12 @@ function watchAll({ dir, data }: PreviewOptions, clock: Clock): readonly FolderW
 }
 
 /** A folder that is gone is waited for; that it is back is a change by itself. */
-async function changeOf(options: PreviewOptions, clock: Clock, signal: AbortSignal): Promise<Change> {
+async function waitForNextChange(options: PreviewOptions, clock: Clock, signal: AbortSignal): Promise<FolderChange> {
   for (;;) {
     try {
       return nextChange(watchAll(options, clock), signal)
     } catch (error) {
-      if (!(error instanceof CalledWrongly)) throw error
+      if (!(error instanceof UsageError)) throw error
       await clock.sleep(MANIFEST_RETRY_MS, signal).catch(() => undefined)
       if (signal.aborted) return nextChange([], signal)
     }

@@ -1,6 +1,6 @@
 /** What the client sends, when it sends it again, and what it makes of what comes back, on a clock that only tests move. */
 import { describe, expect, test } from 'vitest'
-import { type ClientOptions, clientOn } from './client.ts'
+import { type ClientOptions, createClientWithClock } from './client.ts'
 import type { Clock } from './clock.ts'
 import { PlatenError } from './error.ts'
 
@@ -43,7 +43,7 @@ function aClient(answers: readonly Answer[], options: Partial<ClientOptions> = {
     if (answer === undefined) throw new Error('nothing was to be asked')
     return await answer(request)
   }
-  const client = clientOn({ baseUrl: 'https://pdf.example.com', apiKey: KEY, fetch, ...options }, clock)
+  const client = createClientWithClock({ baseUrl: 'https://pdf.example.com', apiKey: KEY, fetch, ...options }, clock)
   return { client, asked, waits, pass }
 }
 

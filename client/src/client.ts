@@ -109,11 +109,11 @@ const POLL_GROWTH = 1.5
 
 /** Makes a client. Throws `TypeError` where an option cannot be right. */
 export function createClient(options: ClientOptions): Client {
-  return clientOn(options, systemClock)
+  return createClientWithClock(options, systemClock)
 }
 
 /** The client on a clock of its own; for tests. */
-export function clientOn(options: ClientOptions, clock: Clock): Client {
+export function createClientWithClock(options: ClientOptions, clock: Clock): Client {
   const { apiKey, brand = 'service', retries = RETRIES, timeoutMs = TIMEOUT_MS } = options
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey is no API key')
   // Compared with no number, every count would be low enough.
@@ -130,13 +130,17 @@ export function clientOn(options: ClientOptions, clock: Clock): Client {
     renderAsync: (input, call) => send({ ...renderCall(url, { ...input, mode: 'async' }, call), read: readAccepted }),
     getRender: (renderId, call) => get(`render/${encodeURIComponent(renderId)}`, call),
     waitForRender: (renderId, call = {}) =>
-      waitFor((left) => get<RenderRecord>(`render/${encodeURIComponent(renderId)}`, { ...call, ...left }), call, clock),
+      pollUntilSucceeded(
+        (left) => get<RenderRecord>(`render/${encodeURIComponent(renderId)}`, { ...call, ...left }),
+        call,
+        clock,
+      ),
     async downloadPdf({ pdf_url }, call = {}) {
       if (pdf_url === undefined) throw new TypeError('the record has no pdf_url: only a render that succeeded has one')
       return await send({ ...call, method: 'GET', url: pdf_url, isForeign: true, isRepeatable: true, read: readBytes })
     },
     listTemplates: (call = {}) => page(call),
-    allTemplates: (call = {}) => walk((number) => page({ ...call, page: number })),
+    allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
     async listDeliveries(renderId, call) {
       return (await get<DeliveryList>(`render/${encodeURIComponent(renderId)}/deliveries`, call)).deliveries
     },
@@ -218,7 +222,7 @@ function filenameOf(disposition: string): string | undefined {
   return encoded === undefined ? quoted?.replaceAll(/\\(.)/g, '$1') : decodeURIComponent(encoded)
 }
 
-async function waitFor(
+async function pollUntilSucceeded(
   ask: (left: { readonly timeoutMs: number }) => Promise<RenderRecord>,
   { signal, timeoutMs = WAIT_MS }: CallOptions,
   clock: Clock,
@@ -266,7 +270,9 @@ async function listPage(
   })
 }
 
-async function* walk(page: (number: number) => Promise<TemplatePage>): AsyncGenerator<Template, void, undefined> {
+async function* eachTemplate(
+  page: (number: number) => Promise<TemplatePage>,
+): AsyncGenerator<Template, void, undefined> {
   for (let number: number | undefined = 1; number !== undefined; ) {
     const { templates, nextPage }: TemplatePage = await page(number)
     yield* templates

@@ -1,7 +1,7 @@
 /** JSON of which nothing is known yet. */
 
 /** The value of a JSON text; undefined where it is none. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from './clock.ts'
 import { PlatenError } from './error.ts'
-import { fieldOf, parsed } from './json.ts'
+import { fieldOf, parseJson } from './json.ts'
 import type { ErrorDetail } from './wire.ts'
 
 export interface TransportOptions {
@@ -73,27 +73,27 @@ export function makeTransport(options: TransportOptions): Transport {
       signals.caller?.throwIfAborted()
       const outcome = await attempt(call, init, options)
       if ('value' in outcome) return outcome.value
-      const error = endOf(signals, outcome.error, timeoutMs)
+      const error = callerOrDeadlineError(signals, outcome.error, timeoutMs)
       const isWaiting = error.code === 'IDEMPOTENCY_IN_PROGRESS'
       // Waiting for the first request of a key is bounded by time alone: it is no failure.
       if (!isWaiting) failures += 1
-      if (!call.isRepeatable || !isPassing(error) || failures > options.retries) throw error
+      if (!call.isRepeatable || !isTransient(error) || failures > options.retries) throw error
       const waitMs = waitBefore(failures, error, clock)
       if (clock.monotonic() + waitMs >= endsAt) throw error
       await clock.sleep(waitMs, signal).catch((cause: unknown) => {
-        throw endOf(signals, networkError(cause), timeoutMs)
+        throw callerOrDeadlineError(signals, networkError(cause), timeoutMs)
       })
     }
   }
 }
 
-type Outcome<T> = { readonly value: T } | { readonly error: PlatenError }
+type AttemptOutcome<T> = { readonly value: T } | { readonly error: PlatenError }
 
 async function attempt<T>(
   call: Call<T>,
   init: RequestInit,
   { fetch, brand, clock }: TransportOptions,
-): Promise<Outcome<T>> {
+): Promise<AttemptOutcome<T>> {
   try {
     const response = await fetch(call.url, init)
     if (!response.ok) return { error: await readError(response, brand, clock) }
@@ -109,7 +109,7 @@ interface Signals {
 }
 
 /** What ended an attempt: the caller, whose reason is thrown as it is, the deadline, or what the attempt says itself. */
-function endOf({ caller, deadline }: Signals, error: PlatenError, timeoutMs: number): PlatenError {
+function callerOrDeadlineError({ caller, deadline }: Signals, error: PlatenError, timeoutMs: number): PlatenError {
   if (error.code !== 'NETWORK_ERROR') return error
   caller?.throwIfAborted()
   if (!deadline.aborted) return error
@@ -124,7 +124,7 @@ function networkError(cause: unknown): PlatenError {
 }
 
 /** May the same request succeed in a while? */
-function isPassing({ code, status }: PlatenError): boolean {
+function isTransient({ code, status }: PlatenError): boolean {
   return code === 'NETWORK_ERROR' || code === 'IDEMPOTENCY_IN_PROGRESS' || status === 429 || status === 503
 }
 
@@ -160,7 +160,7 @@ interface Refusal {
 }
 
 function refusalIn(text: string): Refusal | undefined {
-  const error = fieldOf(parsed(text), 'error')
+  const error = fieldOf(parseJson(text), 'error')
   const [code, message, details] = [fieldOf(error, 'code'), fieldOf(error, 'message'), fieldOf(error, 'details')]
   if (typeof code !== 'string' || typeof message !== 'string') return undefined
   const known = Array.isArray(details) ? details.filter(isDetail) : []

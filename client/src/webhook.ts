@@ -3,7 +3,7 @@
  * over the raw bytes; what was not signed is not parsed.
  */
 import { systemClock } from './clock.ts'
-import { fieldOf, parsed } from './json.ts'
+import { fieldOf, parseJson } from './json.ts'
 import type { EventType, FailedBody, SucceededBody, WebhookBody } from './wire.ts'
 
 /** Headers as `Request`, Node, and everybody else have them; names in any case. */
@@ -98,14 +98,14 @@ export async function verifyWebhook(
   const [signed, ...others] = readSigned(headers, { scheme, brand })
   const nowSeconds = Math.floor(now() / 1000)
   for (const { timestamp } of [signed, ...others]) checkTimestamp(timestamp, nowSeconds, toleranceSeconds)
-  if (!(await fits(signed, body, keys))) {
+  if (!(await isSignatureValid(signed, body, keys))) {
     throw new WebhookVerificationError('signature_mismatch', 'no signature fits this body under this secret')
   }
   return eventOf(signed, body)
 }
 
 /** What the headers of one scheme say. */
-interface Signed {
+interface SignedHeaders {
   readonly deliveryId: string
   /** Unix seconds, as they were written. */
   readonly timestamp: string
@@ -119,7 +119,7 @@ interface Signed {
 function readSigned(
   headers: WebhookHeaders,
   { scheme, brand }: { readonly scheme: VerifyOptions['scheme']; readonly brand: string },
-): readonly [Signed, ...Signed[]] {
+): readonly [SignedHeaders, ...SignedHeaders[]] {
   if (scheme === 'service') return [readService(headers, brand)]
   if (scheme === 'standard') return [readStandard(headers)]
   const isSent = (name: string) => valuesOf(headers, name).length > 0
@@ -129,7 +129,7 @@ function readSigned(
   return [signed ?? readService(headers, brand), ...others]
 }
 
-function readService(headers: WebhookHeaders, brand: string): Signed {
+function readService(headers: WebhookHeaders, brand: string): SignedHeaders {
   const name = `x-${brand}-signature`
   const text = valueOf(headers, name)
   if (!text.startsWith('sha256=')) throw unknownSignature(name, 'sha256=')
@@ -142,7 +142,7 @@ function readService(headers: WebhookHeaders, brand: string): Signed {
 }
 
 /** Standard Webhooks: the id is signed, too, and several signatures stand in one header, some perhaps of other kinds. */
-function readStandard(headers: WebhookHeaders): Signed {
+function readStandard(headers: WebhookHeaders): SignedHeaders {
   const name = 'webhook-signature'
   const parts = valueOf(headers, name).split(' ')
   if (parts.length > SIGNATURES_MAX) throw malformed(name)
@@ -198,7 +198,11 @@ function checkTimestamp(text: string, nowSeconds: number, toleranceSeconds: numb
  * `crypto.subtle.verify` compares in constant time, as its specification demands of HMAC, so that nobody finds a signature
  * byte by byte from how long the answer takes. A comparison in JavaScript could promise no such thing.
  */
-async function fits({ prefix, signatures }: Signed, body: Uint8Array, keys: readonly HmacKey[]): Promise<boolean> {
+async function isSignatureValid(
+  { prefix, signatures }: SignedHeaders,
+  body: Uint8Array,
+  keys: readonly HmacKey[],
+): Promise<boolean> {
   const head = new TextEncoder().encode(prefix)
   const signed = new Uint8Array(head.length + body.length)
   signed.set(head)
@@ -235,8 +239,8 @@ function bytesOf(rawBody: unknown): Uint8Array {
 }
 
 /** What happened stands in the body, which is signed, and is read there: the header that says so, too, is not. */
-function eventOf({ deliveryId, timestamp }: Signed, body: Uint8Array): WebhookEvent {
-  const data = parsed(new TextDecoder().decode(body))
+function eventOf({ deliveryId, timestamp }: SignedHeaders, body: Uint8Array): WebhookEvent {
+  const data = parseJson(new TextDecoder().decode(body))
   const about = { deliveryId, timestamp: new Date(Number(timestamp) * 1000) }
   if (isSucceeded(data)) return { ...about, type: 'render.succeeded', renderId: renderIdOf(data.id), data }
   if (isFailed(data)) return { ...about, type: 'render.failed', renderId: renderIdOf(data.id), data }

@@ -32,19 +32,19 @@ import { openRenderer, type Renderer } from '@platen/renderer/service.ts'
 import { SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import { type FolderChecks, openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
 import { openReadAhead } from '@platen/settings/manifest/text/read-ahead.ts'
+import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
-import { openCheckTurns } from '@platen/settings/publish/check-turns.ts'
 import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
-import { loadOrCreateKeyFile, removeUnfinished } from '@platen/settings/secrets.ts'
+import { loadOrCreateKeyFile, removeTemporaryFiles } from '@platen/settings/secrets.ts'
 import { serveArtifacts } from './artifact-route.ts'
 import type { Config } from './config.ts'
 import { openManifests } from './manifests.ts'
 import { openMeters } from './meter.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
 import { openDataFolder } from './store/data-folder.ts'
+import { type DiskSpace, watchDiskSpace } from './store/disk-space.ts'
 import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
-import { type Room, watchRoom } from './store/room.ts'
 
 export interface EmbeddedService extends AsyncDisposable {
   /** Where it listens: `http://127.0.0.1:8080`. */
@@ -54,20 +54,20 @@ export interface EmbeddedService extends AsyncDisposable {
 }
 
 /** What there is before anything of the data folder is opened. It stays its opener's to close. */
-export interface Settled {
+export interface ComposeOptions {
   readonly config: Config
   readonly clock: Clock
   readonly log: ServiceLog
   readonly engines: Engines
   /** Aborts when renders in hand are to be left: async ones to the next start, and whoever waits on the line is told so. */
-  readonly leaving: AbortSignal
+  readonly forceStop: AbortSignal
 }
 
 const KEY_BYTES = 32
 
 /** Starts the service. Resolves when it accepts requests; throws when it cannot, having closed what it had opened. */
-export async function compose(settled: Settled): Promise<EmbeddedService> {
-  const { config, log, engines, leaving } = settled
+export async function compose(options: ComposeOptions): Promise<EmbeddedService> {
+  const { config, log, engines, forceStop } = options
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
   let url = config.publicUrl ?? ''
@@ -75,7 +75,7 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
   const { host, metricsPort } = config
   const meters = openMeters({ directory, log, isRead: metricsPort !== undefined })
   const probes = stack.use(await openProbes({ host, port: metricsPort, metrics: meters.metrics, log }))
-  const { ports, database, ledger, sealKey } = await openPorts({ ...settled, stack, directory, publicUrl: () => url })
+  const { ports, database, ledger, sealKey } = await openPorts({ ...options, stack, directory, publicUrl: () => url })
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }
   const webhooks = stack.use(
     openWebhooks({
@@ -84,8 +84,8 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
       sealKey,
     }),
   )
-  const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines, leaving }))
-  leaving.addEventListener('abort', () => ports.replies[Symbol.dispose]())
+  const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines, forceStop }))
+  forceStop.addEventListener('abort', () => ports.replies[Symbol.dispose]())
   if (engines.openHtml === undefined)
     log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
   const { brand, dataDir, manifestsDir: dir } = config
@@ -99,27 +99,27 @@ export async function compose(settled: Settled): Promise<EmbeddedService> {
     dataDir,
     sealKey,
     checks,
-    patienceMs: PATIENCE_MS,
+    checkWaitMs: CHECK_WAIT_MS,
     readAhead: openReadAhead(ports.clock),
   }
   stack.use(await openManifests(manifests, starting))
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
-  const room = stack.use(await watchRoom({ folder: config.dataDir, clock: ports.clock, log }))
-  const healthy = health({ renderer, webhooks, room, databaseFailed: database.failed })
+  const diskSpace = stack.use(await watchDiskSpace({ folder: config.dataDir, clock: ports.clock, log }))
+  const healthy = health({ renderer, webhooks, diskSpace, databaseFailed: database.failed })
   const bodyChecks = stack.use(openBodyChecks(ports.clock))
   const app = buildApp({ ...ports, ...healthy, checks: bodyChecks, meter: meters.api, settings })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())
   const listening = await app.listen({ host, port: config.port })
   url ||= listening
-  renderer.begin()
+  renderer.start()
   webhooks.begin()
   stack.use(probes.serving(healthy))
   const owned = stack.move()
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-const PATIENCE_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS }
+const CHECK_WAIT_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS }
 
 /** The publish checks, apart from the threads that render: a template that hangs takes none of those. */
 function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
@@ -127,8 +127,8 @@ function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
     open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }),
     clock,
   })
-  const turns = openCheckTurns({ check: threads.check, clock })
-  const checks = openFolderChecks({ check: turns.answer, clock })
+  const turns = openCheckScheduler({ check: threads.check, clock })
+  const checks = openFolderChecks({ check: turns.check, clock })
   return {
     ...checks,
     async [Symbol.asyncDispose]() {
@@ -138,7 +138,7 @@ function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
   }
 }
 
-interface Opening extends Settled {
+interface PortsOptions extends ComposeOptions {
   /** Closes what is opened here. */
   readonly stack: AsyncDisposableStack
   readonly directory: ReturnType<typeof memoryDirectory>
@@ -146,14 +146,14 @@ interface Opening extends Settled {
 }
 
 /** The adapters of the embedded topology. */
-async function openPorts({ config, clock, log, stack, directory, publicUrl }: Opening) {
+async function openPorts({ config, clock, log, stack, directory, publicUrl }: PortsOptions) {
   const { dataDir } = config
   const ids = systemIds()
   await openDataFolder(dataDir, log)
   // First, as its lock says whose folder this is.
   const starting = new AbortController().signal
   const database = stack.use(await openDatabase({ path: join(dataDir, 'platen.db'), signal: starting }))
-  await removeUnfinished(dataDir)
+  await removeTemporaryFiles(dataDir)
   const urlKey = await loadOrCreateKeyFile(join(dataDir, 'url-key'), KEY_BYTES, ids)
   const sealKey = await loadOrCreateKeyFile(join(dataDir, 'seal-key'), KEY_BYTES, ids)
   const keys: KeyRing = config.idKeys ?? [await loadOrCreateKeyFile(join(dataDir, 'id-keys'), KEY_BYTES, ids)]
@@ -194,21 +194,27 @@ async function openPorts({ config, clock, log, stack, directory, publicUrl }: Op
   return { ports, database, ledger, sealKey }
 }
 
-interface Parts {
+interface HealthInput {
   readonly renderer: Renderer
   readonly webhooks: Webhooks
-  readonly room: Room
+  readonly diskSpace: DiskSpace
   readonly databaseFailed: AbortSignal
 }
 
 /** Ready as long as a render sent now would be begun and kept, by whichever engine. */
-function health({ renderer, webhooks, room, databaseFailed }: Parts): Health & Pick<ApiPorts, 'isEngineAvailable'> {
+function health({
+  renderer,
+  webhooks,
+  diskSpace,
+  databaseFailed,
+}: HealthInput): Health & Pick<ApiPorts, 'isEngineAvailable'> {
   return {
-    isEngineAvailable: (engine) => room.isThere() && ['starting', 'running'].includes(renderer.states()[engine]),
+    isEngineAvailable: (engine) =>
+      diskSpace.isSufficient() && ['starting', 'running'].includes(renderer.states()[engine]),
     isReady() {
       const engines = renderer.states()
-      const ready = !databaseFailed.aborted && room.isThere() && Object.values(engines).includes('running')
-      return { ready, detail: { engines, disk: room.isThere() ? 'ok' : 'full' } }
+      const ready = !databaseFailed.aborted && diskSpace.isSufficient() && Object.values(engines).includes('running')
+      return { ready, detail: { engines, disk: diskSpace.isSufficient() ? 'ok' : 'full' } }
     },
     isAlive: () => !databaseFailed.aborted && webhooks.isAlive() && !Object.values(renderer.states()).includes('dead'),
   }

@@ -36,7 +36,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: { data: { type: 'string', default: 'data' }, once: { type: 'boolean', default: false } },
   })
-  const interrupt = interruption()
+  const interrupt = interruptSignal()
   await mkdir(OUT, { recursive: true })
   // Appended to: the service of another terminal may be writing there.
   const log = await open(LOG, 'a')
@@ -45,20 +45,20 @@ async function main(): Promise<number> {
   const service = spawn(process.execPath, [MAIN], { stdio: ['ignore', 'pipe', log.fd], detached: true })
   const exit = once(service, 'exit')
   try {
-    const url = await ready(service, interrupt)
+    const url = await untilReady(service, interrupt)
     if (url === undefined) return await explainEarlyExit(begin)
     // It says so before it is ready.
     const missing = (await logSince(begin)).includes(NO_CHROMIUM) ? ['html'] : []
     await renderInvoices({ url, keyFile: join(values.data, KEY), missing }, interrupt)
     if (values.once) return await stop(service, exit)
-    say(`\nThe service runs until Ctrl-C; its log is ${LOG}.`)
+    print(`\nThe service runs until Ctrl-C; its log is ${LOG}.`)
     if (!interrupt.aborted) await Promise.race([exit, once(interrupt, 'abort')])
     if (service.exitCode !== null) return await explainEarlyExit(begin)
     return await stop(service, exit)
   } catch (error) {
     const code = await stop(service, exit)
     if (interrupt.aborted) return code
-    say(`\n${error instanceof Error ? error.message : String(error)}\nThe log of the service is ${LOG}.`)
+    print(`\n${error instanceof Error ? error.message : String(error)}\nThe log of the service is ${LOG}.`)
     return 1
   } finally {
     await log.close()
@@ -66,7 +66,7 @@ async function main(): Promise<number> {
 }
 
 /** The address the service listens on, or undefined when it exited instead. */
-async function ready(service: ChildProcess, interrupt: AbortSignal): Promise<string | undefined> {
+async function untilReady(service: ChildProcess, interrupt: AbortSignal): Promise<string | undefined> {
   if (service.stdout === null) throw new Error('the service has no standard output')
   const signal = AbortSignal.any([interrupt, clock.timeout(START_MS_MAX)])
   const lines = createInterface({ input: service.stdout, signal })
@@ -88,7 +88,7 @@ interface Running {
 async function renderInvoices({ url, keyFile, missing }: Running, interrupt: AbortSignal): Promise<void> {
   const key = (await readFile(keyFile, 'utf8')).trim()
   const data = await sampleData()
-  say(`The service is ready at ${url}\n`)
+  print(`The service is ready at ${url}\n`)
   for (const engine of ENGINES) {
     const request = { template: 'invoice', engine, data }
     await writeFile(requestFile(engine), `${JSON.stringify(request, null, 2)}\n`)
@@ -96,11 +96,11 @@ async function renderInvoices({ url, keyFile, missing }: Running, interrupt: Abo
     const outcome = missing.includes(engine)
       ? 'not made, as there is no Chromium: renderer/install-chromium.sh says how to get one; then run this again'
       : await render({ url, key, engine, body: JSON.stringify(request) }, signal)
-    say(`  ${engine.padEnd(10)} ${outcome}`)
+    print(`  ${engine.padEnd(10)} ${outcome}`)
   }
   const asynchronous = { template: 'invoice', mode: 'async', data }
   await writeFile(requestFile('async'), `${JSON.stringify(asynchronous, null, 2)}\n`)
-  say(`\nAPI key (from ${keyFile}): ${key}\n\n${manual(url, keyFile)}`)
+  print(`\nAPI key (from ${keyFile}): ${key}\n\n${instructions(url, keyFile)}`)
 }
 
 /** The data that the invoice's own manifest brings along. */
@@ -130,7 +130,7 @@ async function render({ url, key, engine, body }: Call, signal: AbortSignal): Pr
 }
 
 /** Lines to paste into a shell at the root of the repository. */
-function manual(url: string, keyFile: string): string {
+function instructions(url: string, keyFile: string): string {
   const post = `curl -sS -H "$AUTH" -H 'Content-Type: application/json'`
   return `To go on by hand (the requests are files in ${OUT}/, to read and to change):
 
@@ -156,9 +156,9 @@ async function explainEarlyExit(begin: number): Promise<number> {
   const lines = (await logSince(begin)).trimEnd().split('\n')
   const words = lines.filter((line) => !line.startsWith('{'))
   const shown = words.length > 0 ? words : lines.slice(-LOG_LINES_SHOWN)
-  say(`The service has stopped by itself:\n\n${shown.join('\n')}`)
+  print(`The service has stopped by itself:\n\n${shown.join('\n')}`)
   const [, port] = /PLATEN_PORT=(\d+)/.exec(words.join('\n')) ?? []
-  if (port !== undefined) say(`\nWith make: make run PORT=${port}`)
+  if (port !== undefined) print(`\nWith make: make run PORT=${port}`)
   return 1
 }
 
@@ -174,17 +174,17 @@ async function stop(service: ChildProcess, exit: Promise<unknown>): Promise<numb
   await Promise.race([exit, once(deadline, 'abort')])
   if (service.exitCode === 0) return 0
   service.kill('SIGKILL')
-  say(`The service did not stop cleanly; its log is ${LOG}.`)
+  print(`The service did not stop cleanly; its log is ${LOG}.`)
   return 1
 }
 
 /** Aborts when somebody wants this to end: Ctrl-C, a closed terminal, an init system. */
-function interruption(): AbortSignal {
+function interruptSignal(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => controller.abort())
   return controller.signal
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }

@@ -7,7 +7,7 @@ import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
 import { raceFirst } from '@platen/contract/notifier.ts'
 import { type FolderWatch, watchFolder } from '@platen/settings/manifest/folder.ts'
-import { type Load, type LoadOptions, openLoader, type State } from '@platen/settings/manifest/load.ts'
+import { type Load, type LoadOptions, type LoadState, openLoader } from '@platen/settings/manifest/load.ts'
 
 /**
  * Publishes what the folder says, then follows its changes until `signal` aborts or the result is disposed. Resolves after the
@@ -34,7 +34,7 @@ export async function openManifests(options: LoadOptions, signal: AbortSignal): 
   }
 }
 
-async function firstLoad({ dir, log }: LoadOptions, load: () => Promise<State>): Promise<State> {
+async function firstLoad({ dir, log }: LoadOptions, load: () => Promise<LoadState>): Promise<LoadState> {
   const state = await load().catch((cause: unknown) => {
     throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES')
       ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
@@ -54,23 +54,23 @@ function tryWatch({ dir, clock }: LoadOptions): FolderWatch | undefined {
   }
 }
 
-interface Following extends LoadOptions {
+interface FollowOptions extends LoadOptions {
   readonly load: Load
-  readonly state: State
+  readonly state: LoadState
   readonly watch: FolderWatch | undefined
 }
 
 /** Loads after each change, one at a time, until the signal aborts. Never rejects. */
-async function follow(options: Following, signal: AbortSignal): Promise<void> {
+async function follow(options: FollowOptions, signal: AbortSignal): Promise<void> {
   const { load, checks, clock, log, dir } = options
   let { state, watch } = options
   let isFailing = false
   while (!signal.aborted) {
     try {
-      const changed = (until: AbortSignal) => watch?.settled(until) ?? clock.sleep(MANIFEST_RETRY_MS, until)
+      const changed = (until: AbortSignal) => watch?.changed(until) ?? clock.sleep(MANIFEST_RETRY_MS, until)
       await raceFirst([changed, (until) => checks.answered(until)], signal)
       // An answer may come in the middle of a change.
-      if (watch?.isChanging()) await watch.settled(signal)
+      if (watch?.hasChanged()) await watch.changed(signal)
       watch?.[Symbol.dispose]()
       watch = tryWatch(options)
       state = await load(state, signal)

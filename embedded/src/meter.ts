@@ -28,7 +28,7 @@ export function openMeters({ directory, log, isRead }: MetersOptions): EmbeddedM
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
   countDroppedLines(metrics.registry, log)
   // What is published is in force at once, and nothing of it can be behind.
-  const look = () => ({
+  const directoryState = () => ({
     isReady: true,
     isConnected: true,
     revision: directory.current().revision,
@@ -37,7 +37,7 @@ export function openMeters({ directory, log, isRead }: MetersOptions): EmbeddedM
   })
   return {
     metrics,
-    api: apiMeter(metrics, { directory: look }),
+    api: apiMeter(metrics, { directory: directoryState }),
     renderer: rendererMeter(metrics, { countsTenants: false }),
     webhooks: webhookMeter(metrics),
   }

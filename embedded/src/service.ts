@@ -33,8 +33,8 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     })
     // While the first thread is loaded on another core.
     const { compose } = await import('./compose.ts')
-    const leaving = forceStopSignal(stop, { drainMs: config.drainMs, log })
-    await using service = await compose({ config, clock, log, engines, leaving })
+    const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
+    await using service = await compose({ config, clock, log, engines, forceStop })
     process.stdout.write(`ready ${service.url}\n`)
     const end = AbortSignal.any([stop, service.failed])
     // Node would write it at the exit, which may be a kill. Not before the first requests: it takes a third of a second.

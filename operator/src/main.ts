@@ -13,7 +13,7 @@ import { loadAccess } from './cluster/access.ts'
 import { openClusterClient } from './cluster/client.ts'
 import { readConfig, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
-import { FOLLOWED_KINDS, keyEnds } from './reconcile/inventory.ts'
+import { FOLLOWED_KINDS, keyExpiries } from './reconcile/resource-cache.ts'
 
 if (import.meta.main) {
   keepHeapSmall()
@@ -54,7 +54,7 @@ async function serve(stop: AbortSignal): Promise<void> {
       readEpoch: (signal) => readEpoch(redis, signal),
     }),
   )
-  gaugeKeyExpiry(metrics, { clock, ends: () => keyEnds(operator.inventory) })
+  gaugeKeyExpiry(metrics, { clock, ends: () => keyExpiries(operator.resources) })
   using _ = probes.serving({ isReady: () => ({ ready: operator.isReady(), detail: {} }), isAlive: () => true })
   log.info({}, 'operator follows')
   await operator.run(stop)

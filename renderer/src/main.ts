@@ -51,11 +51,11 @@ async function serve(stop: AbortSignal): Promise<void> {
       },
       worker: { owner: randomUUID(), serviceBucket, eventKey: config.eventKey, lanes: config.lanes },
       engines,
-      serves: config.engines,
-      leaving: forceStopSignal(stop, { drainMs: config.drainMs, log }),
+      servedEngines: config.engines,
+      forceStop: forceStopSignal(stop, { drainMs: config.drainMs, log }),
     }),
   )
-  void waitForSettings(base, stop).then(() => renderer.begin())
+  void waitForSettings(base, stop).then(() => renderer.start())
   const statesOf = () => {
     const states = renderer.states()
     return config.engines.map((engine) => [engine, states[engine]] as const)

@@ -33,7 +33,7 @@ async function aWorker(records: readonly RenderRecord[], script: Script, slots =
   )
   for (const record of records) await queueUp(ports, record)
   const [stopping, leaving] = [new AbortController(), new AbortController()]
-  const signals = { signal: stopping.signal, leaving: leaving.signal }
+  const signals = { signal: stopping.signal, forceStop: leaving.signal }
   return {
     ...ports,
     lines,

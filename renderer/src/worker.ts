@@ -20,13 +20,21 @@ import {
   UnreadableManifest,
 } from '@platen/contract/render.ts'
 import type { RenderEngine } from './port/engine.ts'
-import { type Aside, openAside } from './worker/aside.ts'
-import { answer } from './worker/conclude.ts'
-import { DEFECT } from './worker/outcome.ts'
-import { insist, type Worker, type WorkerPorts, type WorkerSettings } from './worker/port.ts'
-import { settle } from './worker/settle.ts'
-import { type Load, laneOrder, lanesNow, syncAlone, syncSlotsOf, type Turn, turnAfter } from './worker/slots.ts'
-import { openSyncLine, type SyncLine } from './worker/sync-line.ts'
+import { DEFECT } from './worker/classify-error.ts'
+import { type DeferredRenders, openDeferredRenders } from './worker/deferred-renders.ts'
+import { type Worker, type WorkerPorts, type WorkerSettings, withRetry } from './worker/port.ts'
+import { processRender } from './worker/process-render.ts'
+import { replyToCaller } from './worker/record-outcome.ts'
+import {
+  type LaneTurn,
+  laneOrder,
+  type SlotLoad,
+  startableLanes,
+  syncOnly,
+  syncSlotsOf,
+  turnAfter,
+} from './worker/slots.ts'
+import { openSyncQueue, type SyncQueue } from './worker/sync-queue.ts'
 import { openWorkSource } from './worker/work-source.ts'
 
 export type { WorkerPorts, WorkerSettings } from './worker/port.ts'
@@ -36,7 +44,7 @@ export interface WorkerOptions {
   /** Aborts when no more renders are to be begun. */
   readonly signal: AbortSignal
   /** Aborts when those in hand are to be left to others; absent = never. */
-  readonly leaving?: AbortSignal
+  readonly forceStop?: AbortSignal
 }
 
 const NEVER = new AbortController().signal
@@ -46,35 +54,42 @@ const NEVER = new AbortController().signal
  * when the renders then running have ended and are acknowledged, or have been left.
  */
 export async function runWorker(ports: WorkerPorts, engine: RenderEngine, options: WorkerOptions): Promise<void> {
-  const { settings, leaving = NEVER } = options
-  const stopping = AbortSignal.any([options.signal, leaving])
-  await using consumer = await ports.queue.consume(engine.name, stopping)
-  using _leaves = onAbort(stopping, () => void giveBack(consumer, ports))
+  const { settings, forceStop = NEVER } = options
+  const drain = AbortSignal.any([options.signal, forceStop])
+  await using consumer = await ports.queue.consume(engine.name, drain)
+  using _leaves = onAbort(drain, () => void closeConsumer(consumer, ports))
   const source = openWorkSource(ports.artifacts, settings.serviceBucket)
   const syncSlots = syncSlotsOf(engine.slots, settings.lanes ?? LANES)
-  const worker: Worker = { ...ports, engine, settings, source, stopping, leaving }
-  const eased = openNotifier()
-  const aside = openAside({ clock: ports.clock, isDue: () => eased.notify(), signal: stopping })
-  const syncs = openSyncLine(() => aside.poll('sync') ?? consumer.poll('sync'))
-  const line: Line = { consumer, aside, syncs, load: { sync: 0, others: 0 }, syncSlots, eased }
+  const worker: Worker = { ...ports, engine, settings, source, drain, forceStop }
+  const capacityFreed = openNotifier()
+  const deferred = openDeferredRenders({ clock: ports.clock, onDue: () => capacityFreed.notify(), signal: drain })
+  const syncQueue = openSyncQueue(() => deferred.poll('sync') ?? consumer.poll('sync'))
+  const sources: RenderSources = {
+    consumer,
+    deferred,
+    syncQueue,
+    load: { sync: 0, others: 0 },
+    syncSlots,
+    capacityFreed,
+  }
   ports.meter.serving(engine.name, engine.slots)
-  const orderOf = (slot: number) => (slot < syncSlots ? syncAlone : laneOrder)
-  await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, line, orderOf(slot))))
+  const orderOf = (slot: number) => (slot < syncSlots ? syncOnly : laneOrder)
+  await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, orderOf(slot))))
 }
 
 /** Where the slots of a worker get their renders from. */
-interface Line {
+interface RenderSources {
   readonly consumer: RenderConsumer
-  readonly aside: Aside
-  readonly syncs: SyncLine
+  readonly deferred: DeferredRenders
+  readonly syncQueue: SyncQueue
   readonly syncSlots: number
-  readonly load: Load
+  readonly load: SlotLoad
   /** Rung when the slots are at less, or something put aside is due. */
-  readonly eased: Notifier
+  readonly capacityFreed: Notifier
 }
 
 /** What is not begun goes to others now, and does not wait for what is in hand: that is ended without the queue. */
-async function giveBack(consumer: RenderConsumer, { log }: WorkerPorts): Promise<void> {
+async function closeConsumer(consumer: RenderConsumer, { log }: WorkerPorts): Promise<void> {
   try {
     await consumer[Symbol.asyncDispose]()
   } catch (err) {
@@ -87,21 +102,21 @@ function onAbort(signal: AbortSignal, act: () => void): Disposable {
   return { [Symbol.dispose]: () => signal.removeEventListener('abort', act) }
 }
 
-async function serveSlot(worker: Worker, line: Line, order: typeof laneOrder): Promise<void> {
-  let turn: Turn = 0
-  const { engine, stopping, meter, settings } = worker
-  const { consumer, syncs, load, syncSlots, eased } = line
+async function serveSlot(worker: Worker, sources: RenderSources, order: typeof laneOrder): Promise<void> {
+  let turn: LaneTurn = 0
+  const { engine, drain, meter, settings } = worker
+  const { consumer, syncQueue, load, syncSlots, capacityFreed } = sources
   const { lanes: served = LANES } = settings
-  while (!stopping.aborted) {
-    const lanes = lanesNow(order(turn), { served, load, slots: engine.slots - syncSlots })
+  while (!drain.aborted) {
+    const lanes = startableLanes(order(turn), { served, load, slots: engine.slots - syncSlots })
     const isLastSlot = load.sync + load.others === engine.slots - 1
-    const delivery = take(line, lanes, isLastSlot)
+    const delivery = nextDelivery(sources, lanes, isLastSlot)
     if (delivery === undefined) {
       const waits = [
         (signal: AbortSignal) => consumer.waitForRecord(signal),
-        (signal: AbortSignal) => eased.wait(signal),
+        (signal: AbortSignal) => capacityFreed.wait(signal),
       ]
-      await raceFirst(waits, stopping).catch(rethrowUnless(stopping))
+      await raceFirst(waits, drain).catch(rethrowUnless(drain))
       continue
     }
     const { lane } = delivery.record
@@ -109,48 +124,52 @@ async function serveSlot(worker: Worker, line: Line, order: typeof laneOrder): P
     const kind = lane === 'sync' ? 'sync' : 'others'
     using _busy = meter.busy(engine.name)
     load[kind] += 1
-    await finish(worker, line, delivery)
+    await processDelivery(worker, sources, delivery)
     load[kind] -= 1
-    if (lane === 'sync') syncs.ended(delivery)
-    eased.notify()
+    if (lane === 'sync') syncQueue.markEnded(delivery)
+    capacityFreed.notify()
   }
 }
 
-function take({ aside, consumer, syncs }: Line, lanes: readonly Lane[], isLastSlot: boolean): QueuedRender | undefined {
+function nextDelivery(
+  { deferred, consumer, syncQueue }: RenderSources,
+  lanes: readonly Lane[],
+  isLastSlot: boolean,
+): QueuedRender | undefined {
   for (const lane of lanes) {
-    const delivery = lane === 'sync' ? syncs.take(isLastSlot) : (aside.poll(lane) ?? consumer.poll(lane))
+    const delivery = lane === 'sync' ? syncQueue.take(isLastSlot) : (deferred.poll(lane) ?? consumer.poll(lane))
     if (delivery !== undefined) return delivery
   }
   return undefined
 }
 
 /** Brings one delivery to its end. One that could not be ended stays in the queue and is given out again, to others or after a restart. */
-async function finish(worker: Worker, line: Line, delivery: QueuedRender): Promise<void> {
-  const { stopping, leaving, log } = worker
+async function processDelivery(worker: Worker, sources: RenderSources, delivery: QueuedRender): Promise<void> {
+  const { drain, forceStop, log } = worker
   const { id: render, tenant } = delivery.record
-  await end(worker, line, delivery)
+  await completeDelivery(worker, sources, delivery)
     .catch((error: unknown) => buryUnreadable(worker, delivery, error))
     .catch((err: unknown) => {
-      const isLeft = [stopping, leaving].some(({ aborted, reason }) => aborted && err === reason)
+      const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
       if (isLeft) log.info({ render, tenant }, 'render left to others')
       else log.error({ render, tenant, err }, 'render left unfinished')
     })
 }
 
-async function end(worker: Worker, { aside }: Line, delivery: QueuedRender): Promise<void> {
+async function completeDelivery(worker: Worker, { deferred }: RenderSources, delivery: QueuedRender): Promise<void> {
   const { record } = delivery
-  const manifest = await settle(worker, record)
-  if ('until' in manifest) return await aside.put(delivery, manifest.until)
+  const manifest = await processRender(worker, record)
+  if ('until' in manifest) return await deferred.add(delivery, manifest.until)
   if (isPoison(manifest)) await bury(worker, delivery, { reason: 'render_crashed', counted: 'crashed' })
-  else await insist(worker, (signal) => delivery.done(signal))
+  else await withRetry(worker, (signal) => delivery.done(signal))
   logOutcome(worker, manifest)
-  await sweep(worker, record)
+  await removeInput(worker, record)
 }
 
 /** What only this render needed goes; where it cannot be reached now, it goes with the render, when its time is over. */
-async function sweep({ source, log, leaving }: Worker, record: RenderRecord): Promise<void> {
+async function removeInput({ source, log, forceStop }: Worker, record: RenderRecord): Promise<void> {
   try {
-    await source.sweep(record, leaving)
+    await source.removeInput(record, forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
     log.warn({ render: record.id, tenant: record.tenant, err }, 'input left in the store')
@@ -162,7 +181,7 @@ async function bury(
   delivery: QueuedRender,
   { reason, counted }: { readonly reason: string; readonly counted: DeadLetterReason },
 ): Promise<void> {
-  await insist(worker, (signal) => delivery.deadLetter(reason, signal))
+  await withRetry(worker, (signal) => delivery.deadLetter(reason, signal))
   worker.meter.deadLettered(counted)
 }
 
@@ -175,10 +194,10 @@ async function buryUnreadable(worker: Worker, delivery: QueuedRender, error: unk
   const { record } = delivery
   const { log, ledger, limiter, clock } = worker
   log.error({ render: record.id, tenant: record.tenant, err: error }, 'render put aside')
-  if (record.mode === 'sync') await answer(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
+  if (record.mode === 'sync') await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
   const outcome = { status: 'failed', finishedAt: clock.now(), durationMs: 0, error: DEFECT } as const
   const shown = manifestOf(record, 1, outcome)
-  await insist(worker, (signal) => Promise.all([limiter.complete(shown, signal), ledger.complete(shown, signal)]))
+  await withRetry(worker, (signal) => Promise.all([limiter.complete(shown, signal), ledger.complete(shown, signal)]))
   await bury(worker, delivery, { reason: error.message, counted: 'unreadable' })
 }
 

@@ -86,7 +86,7 @@ export async function readWebhookSecret(file: WebhookSecretFile): Promise<string
 
 /** Writes a webhook secret over what stands in that file; it is on the disk when it resolves. Throws an `Error` that names the file. */
 export async function replaceWebhookSecret(file: WebhookSecretFile, secret: string): Promise<void> {
-  await writePrivately(webhookSecretPath(file), `${secret}\n`, { isReplacing: true })
+  await writePrivateFile(webhookSecretPath(file), `${secret}\n`, { isReplacing: true })
 }
 
 /** Editors end a file with a line end. */
@@ -110,7 +110,7 @@ export async function loadOrCreateKeyFile(path: string, bytes: number, ids: Ids)
 async function loadOrCreate(path: string, make: () => string): Promise<{ text: string; isNew: boolean }> {
   const found = await readText(path)
   if (found !== undefined) return { text: found, isNew: false }
-  const isNew = await writePrivately(path, make(), { isReplacing: false })
+  const isNew = await writePrivateFile(path, make(), { isReplacing: false })
   const text = await readText(path)
   assert(text !== undefined, 'a file just written is there')
   return { text, isNew }
@@ -130,7 +130,7 @@ export async function readText(path: string): Promise<string | undefined> {
  * Writes a file that only its owner can read, whole or not at all, and on the disk when it resolves. Without `isReplacing` a file
  * that is there stays as it is and the answer is false.
  */
-export async function writePrivately(
+export async function writePrivateFile(
   path: string,
   text: string,
   { isReplacing }: { isReplacing: boolean },
@@ -153,14 +153,14 @@ export async function writePrivately(
   }
 }
 
-/** Of `writePrivately`. */
+/** Of `writePrivateFile`. */
 const TEMPORARY = /^\..+\.\d+$/
 
 /**
  * Removes what kills have left of files that were being written: it may be a secret that is another one's by now. For the one process
  * that owns the data folder, before it writes anything there.
  */
-export async function removeUnfinished(dataDir: string): Promise<void> {
+export async function removeTemporaryFiles(dataDir: string): Promise<void> {
   for (const folder of [dataDir, join(dataDir, KEYS), join(dataDir, WEBHOOK_SECRETS)]) {
     const names = await readdir(folder).catch((cause: unknown) => {
       if (isErrno(cause, 'ENOENT')) return []

@@ -79,7 +79,7 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   { from: 'renderer/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },
   { from: 'renderer/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
-  { from: 'renderer/src/worker/outcome.ts', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'renderer/src/worker/classify-error.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'renderer/src', mayImport: [CONTRACT] },
 
   { from: 'events/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },

@@ -20,13 +20,13 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['worker.ts', 'engine/'],
     ['worker/', 'browser/'],
     ['template/', 'pdf/'],
-    ['port/', 'recently-used.ts'],
+    ['port/', 'lru-cache.ts'],
   ],
   events: [['main.ts'], ['service.ts', 'config.ts'], ['webhook/', 'charge/', 'retention/']],
   operator: [
     ['main.ts'],
     ['leader/', 'config.ts'],
-    ['station/'],
+    ['handler/'],
     ['reconcile/', 'secret/'],
     ['compilation/', 'queue/', 'cluster/'],
     ['limit.ts'],
@@ -47,7 +47,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['folder.ts', 'publish/', 'preview/'],
     ['template.ts'],
     ['renderer.ts'],
-    ['finding/'],
+    ['diagnostic/'],
   ],
 }
 

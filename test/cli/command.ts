@@ -96,7 +96,7 @@ async function runHere(
     variables: { ...process.env, ...env },
     stdin: Readable.from([Buffer.from(stdin)]),
     print: (text: string) => void out.push(text),
-    complain: (text: string) => void err.push(text),
+    printError: (text: string) => void err.push(text),
   }
   const home = process.cwd()
   process.chdir(cwd)

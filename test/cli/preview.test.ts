@@ -58,7 +58,7 @@ beforeEach(async () => {
 
 /** What `preview('letter')` comes to, by engines that are warm: a round of one that goes on, as with `--watch`. */
 async function previewLetter() {
-  const { isRendered, text } = await letter.round(NEVER)
+  const { isRendered, text } = await letter.render(NEVER)
   return { code: isRendered ? 0 : 1, out: text }
 }
 

@@ -14,8 +14,8 @@ import { openManifests } from '@platen/embedded/manifests.ts'
 import { openTemplateCheck } from '@platen/renderer/template/check.ts'
 import { openSandbox } from '@platen/renderer/template/evaluate.ts'
 import { openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
-import type { PublishCheck } from '@platen/settings/publish/answer-check.ts'
-import { openCheckTurns } from '@platen/settings/publish/check-turns.ts'
+import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
+import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import { loadOrCreateKeyFile } from '@platen/settings/secrets.ts'
 
 const signal = new AbortController().signal
@@ -91,8 +91,8 @@ async function follow({ dir, dataDir, artifacts, publisher, check: given }: Foll
       brand: 'service',
       sealKey: await loadOrCreateKeyFile(join(dataDir, 'seal-key'), 32, systemIds()),
       serviceBucket: 'platen',
-      checks: openFolderChecks({ clock, check: openCheckTurns({ check, clock }).answer }),
-      patienceMs: { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS },
+      checks: openFolderChecks({ clock, check: openCheckScheduler({ check, clock }).check }),
+      checkWaitMs: { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS },
       log: { debug: record, info: record, warn: record, error: record },
     },
     signal,

@@ -11,7 +11,7 @@ import {
   loadOrCreateKeyFile,
   loadOrCreateWebhookSecret,
   readWebhookSecret,
-  removeUnfinished,
+  removeTemporaryFiles,
   replaceWebhookSecret,
   webhookSecretPath,
 } from '@platen/settings/secrets.ts'
@@ -113,12 +113,12 @@ test('what a kill has left of files that were being written is removed, and noth
   await loadOrCreateWebhookSecret({ dataDir, tenant: 'acme' }, () => newWebhookSecret('acme', ids))
   for (const name of ['.last-good.123', 'keys/.team-acme.ci-key.4711', 'webhook-secrets/.acme.1', '.hidden', 'x.1'])
     await writeFile(join(dataDir, name), 'half a secret')
-  await removeUnfinished(dataDir)
+  await removeTemporaryFiles(dataDir)
   const left = await readdir(dataDir, { recursive: true })
   expect(left.sort()).toEqual(
     ['.hidden', 'keys', path.slice(dataDir.length + 1), 'webhook-secrets', 'webhook-secrets/acme', 'x.1'].sort(),
   )
-  await removeUnfinished(join(dataDir, 'none'))
+  await removeTemporaryFiles(join(dataDir, 'none'))
 })
 
 describe('a key file', () => {

@@ -10,7 +10,7 @@ import { compileVariablesSchema } from '@platen/contract/schema/variable/variabl
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import type { RenderEngine } from '@platen/renderer/port/engine.ts'
-import { NOTHING } from '@platen/settings/compile/compile.ts'
+import { NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import type { CheckRequest } from '@platen/settings/compile/template.ts'
 import { compileFolder, SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import { EMPTY_FOLDER, readFolder } from '@platen/settings/manifest/folder.ts'
@@ -56,8 +56,8 @@ async function readExamples(): Promise<ReadonlyMap<string, CheckRequest>> {
     },
   }
   const found = { foundKeys: new Map(), webhookSecrets: new Map() }
-  const given = { documents, resources, ...found, serviceBucket: SERVICE_BUCKET, previous: NOTHING }
-  await compileFolder({ ...given, known: new Map(), checks, patienceMs: 0, clock: systemClock() }, NEVER)
+  const given = { documents, resources, ...found, serviceBucket: SERVICE_BUCKET, previous: NO_PREVIOUS }
+  await compileFolder({ ...given, known: new Map(), checks, checkWaitMs: 0, clock: systemClock() }, NEVER)
   return new Map(requests.map((request) => [request.source.code, request]))
 }
 

@@ -14,7 +14,7 @@ import { FAILURES, type FailureCode } from '@platen/contract/error.ts'
 import { LANES } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import { LEASE } from '@platen/operator/leader/service.ts'
-import { FOLLOWED_KINDS } from '@platen/operator/reconcile/inventory.ts'
+import { FOLLOWED_KINDS } from '@platen/operator/reconcile/resource-cache.ts'
 import { anApi } from '../fixture/api.ts'
 import { aFailure, aManifest, aRecord, CERTIFICATE } from '../fixture/build.ts'
 

@@ -7,8 +7,8 @@ import { isDeeperThan } from '@platen/contract/json-depth.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import { documentAt, splitText } from '@platen/settings/manifest/text/yaml-text.ts'
-import { CalledWrongly, type Finding, type Place } from '../finding/finding.ts'
-import { misfitsOf } from '../template.ts'
+import { type Diagnostic, type Location, UsageError } from '../diagnostic/diagnostic.ts'
+import { schemaMismatches } from '../template.ts'
 
 export interface GivenData {
   /** As it is named to a person. */
@@ -18,7 +18,7 @@ export interface GivenData {
 
 /**
  * Reads the data anew each time; the standard input (`-`) only once, as it is over then, and no longer than until `signal` aborts.
- * Throws `CalledWrongly` when it cannot be read.
+ * Throws `UsageError` when it cannot be read.
  */
 export function dataReader(path: string, stdin: Readable, signal: AbortSignal): () => Promise<GivenData> {
   if (path !== '-') return async () => ({ file: path, text: await collect(createReadStream(path), path) })
@@ -37,10 +37,10 @@ async function collect(chunks: Readable, name: string): Promise<string> {
     for await (const chunk of chunks) {
       read.push(chunk)
       bytes += chunk.byteLength
-      if (bytes > BODY_BYTES_MAX) throw new CalledWrongly(`the data has more than ${BODY_BYTES_MAX} bytes`)
+      if (bytes > BODY_BYTES_MAX) throw new UsageError(`the data has more than ${BODY_BYTES_MAX} bytes`)
     }
   } catch (cause) {
-    throw isErrno(cause) ? new CalledWrongly(`the data ${name} cannot be read (${cause.code})`, { cause }) : cause
+    throw isErrno(cause) ? new UsageError(`the data ${name} cannot be read (${cause.code})`, { cause }) : cause
   }
   return Buffer.concat(read).toString()
 }
@@ -49,33 +49,35 @@ async function collect(chunks: Readable, name: string): Promise<string> {
 export function readData(
   template: TemplateResource,
   { file, text }: GivenData,
-): { readonly data: JsonObject } | { readonly findings: readonly Finding[] } {
-  const refuse = (message: string, place: Place = { file }) => ({ findings: [{ ...place, message, isWarning: false }] })
+): { readonly data: JsonObject } | { readonly diagnostics: readonly Diagnostic[] } {
+  const refuse = (message: string, place: Location = { file }) => ({
+    diagnostics: [{ ...place, message, isWarning: false }],
+  })
   let data: unknown
   try {
     data = JSON.parse(text)
   } catch (cause) {
     const { message } = cause instanceof Error ? cause : new Error('it cannot be read')
-    return refuse(`is not JSON: ${message}`, placeOfSyntax(file, text, message))
+    return refuse(`is not JSON: ${message}`, syntaxErrorLocation(file, text, message))
   }
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return refuse('is not a JSON object')
   if (isDeeperThan(data, JSON_DEPTH_MAX)) return refuse(`is nested more than ${JSON_DEPTH_MAX} levels deep`)
   // JSON.parse gives nothing but Json.
   const object = data as JsonObject
-  const misfits = misfitsOf(template, object)
-  if (misfits.length === 0) return { data: object }
+  const mismatches = schemaMismatches(template, object)
+  if (mismatches.length === 0) return { data: object }
   // JSON is YAML, and its values are found in the same way.
   const document = documentAt(splitText(text))
-  const findings = misfits.map(({ path, message }) => {
+  const diagnostics = mismatches.map(({ path, message }) => {
     const at = document?.positionOf(path)
     const excerpt = at && { text, firstLine: 1, ...at }
     return { file, ...at, ...(excerpt && { excerpt }), subject: `/data${path}`, message, isWarning: false }
   })
-  return { findings }
+  return { diagnostics }
 }
 
 /** V8 says where only of some faults: `… in JSON at position 20 (line 3 column 1)`. */
-function placeOfSyntax(file: string, text: string, message: string): Place {
+function syntaxErrorLocation(file: string, text: string, message: string): Location {
   const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(message) ?? []
   if (line === undefined) return { file }
   const at = { line: Number(line), column: Number(column) }

@@ -2,16 +2,16 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { CalledWrongly } from '../finding/finding.ts'
+import { UsageError } from '../diagnostic/diagnostic.ts'
 
 const PDF_MARK = '%PDF-'
 
-/** Throws `CalledWrongly` unless a PDF may be written to `path`: there is one already, or nothing, in a folder that exists. */
+/** Throws `UsageError` unless a PDF may be written to `path`: there is one already, or nothing, in a folder that exists. */
 export async function requireOutput(path: string): Promise<void> {
   await targetOf(path)
 }
 
-/** Writes a PDF, in one step for whoever reads the file. Throws `CalledWrongly` as `requireOutput` does, and when it cannot be written. */
+/** Writes a PDF, in one step for whoever reads the file. Throws `UsageError` as `requireOutput` does, and when it cannot be written. */
 export async function writePdf(path: string, pdf: Uint8Array): Promise<void> {
   const target = await targetOf(path)
   const temporary = join(dirname(target), `.${basename(target).slice(0, 200)}.${process.pid}`)
@@ -22,7 +22,7 @@ export async function writePdf(path: string, pdf: Uint8Array): Promise<void> {
     await rename(temporary, target)
   } catch (cause) {
     await rm(temporary, { force: true })
-    throw isErrno(cause) ? new CalledWrongly(`${path} cannot be written (${cause.code})`, { cause }) : cause
+    throw isErrno(cause) ? new UsageError(`${path} cannot be written (${cause.code})`, { cause }) : cause
   }
 }
 
@@ -31,17 +31,17 @@ async function targetOf(path: string): Promise<string> {
   try {
     const target = await realpath(path)
     if ((await stat(target)).isFile() && (await beginsAsPdf(target))) return target
-    throw new CalledWrongly(`${path} is there and is no PDF: choose another file with -o`)
+    throw new UsageError(`${path} is there and is no PDF: choose another file with -o`)
   } catch (cause) {
     if (!isErrno(cause)) throw cause
-    if (cause.code !== 'ENOENT') throw new CalledWrongly(`${path} cannot be written (${cause.code})`, { cause })
+    if (cause.code !== 'ENOENT') throw new UsageError(`${path} cannot be written (${cause.code})`, { cause })
   }
   const folder = dirname(path)
   const isFolder = await stat(folder).then(
     (found) => found.isDirectory(),
     () => false,
   )
-  if (!isFolder) throw new CalledWrongly(`there is no folder ${folder} to write ${basename(path)} into`)
+  if (!isFolder) throw new UsageError(`there is no folder ${folder} to write ${basename(path)} into`)
   return path
 }
 

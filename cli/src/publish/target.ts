@@ -13,7 +13,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
-import { CalledWrongly } from '../finding/finding.ts'
+import { UsageError } from '../diagnostic/diagnostic.ts'
 
 export interface Target extends AsyncDisposable {
   readonly publisher: RedisPublisher
@@ -26,7 +26,7 @@ export interface Target extends AsyncDisposable {
 }
 
 /**
- * Opens what the environment names, and ends whoever published there before. Throws `CalledWrongly` naming every setting that is
+ * Opens what the environment names, and ends whoever published there before. Throws `UsageError` naming every setting that is
  * wrong, `Unavailable` or `S3Unfit`.
  */
 export async function openTarget(
@@ -53,7 +53,7 @@ function settingsIn(variables: Variables) {
   try {
     return readSettings(variables, readTarget)
   } catch (cause) {
-    throw cause instanceof ConfigError ? new CalledWrongly(cause.message, { cause }) : cause
+    throw cause instanceof ConfigError ? new UsageError(cause.message, { cause }) : cause
   }
 }
 

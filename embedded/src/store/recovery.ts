@@ -42,11 +42,11 @@ export interface Recovery {
 export async function recover(recovery: Recovery, signal: AbortSignal): Promise<void> {
   const suspects = (await endedInWindow(recovery, signal)).values()
   let recovered = 0
-  const draw = async () => {
+  const work = async () => {
     // All draw from the one iterator, so each render is looked at once.
-    for (const id of suspects) if (await announce(id, recovery, signal)) recovered += 1
+    for (const id of suspects) if (await publishMissedOutcome(id, recovery, signal)) recovered += 1
   }
-  await Promise.all(Array.from({ length: RECOVERIES_AT_ONCE }, draw))
+  await Promise.all(Array.from({ length: RECOVERIES_AT_ONCE }, work))
   if (recovered > 0) recovery.log.info({ recovered }, 'renders announced that ended just before the last stop')
 }
 
@@ -62,7 +62,7 @@ async function endedInWindow({ artifacts, serviceBucket, newest }: Recovery, sig
 }
 
 /** False when there was nothing left to do. */
-async function announce(id: RenderId, recovery: Recovery, signal: AbortSignal): Promise<boolean> {
+async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: AbortSignal): Promise<boolean> {
   const { ledger, events, limiter, eventKey } = recovery
   const view = await ledger.find(id, signal)
   if (view !== undefined && isTerminal(view.state.status)) return false

@@ -2,7 +2,6 @@
  * Where the API server is and who asks it, by client-node, which knows all ways a kubeconfig has of saying so and reads a token again
  * before it ends. It takes a while to load, so that happens here and nowhere else.
  */
-
 import type { Agent, RequestOptions } from 'node:https'
 import { registerHooks } from 'node:module'
 import type { KubeConfig } from '@kubernetes/client-node'
@@ -19,7 +18,7 @@ export type Credentials = Omit<RequestOptions, 'headers'> & { readonly headers: 
 const NO_CLIENTS = 'data:text/javascript,export const createConfiguration = undefined, ServerConfiguration = undefined'
 
 /** What client-node takes for the API server where nothing says where one is. */
-const NOWHERE = 'http://localhost:8080'
+const CLIENT_NODE_DEFAULT = 'http://localhost:8080'
 
 /**
  * By the kubeconfig in that file; without one by the variable KUBECONFIG, `~/.kube/config`, or the service account of the pod, the
@@ -67,8 +66,8 @@ function faultOf(load: () => void): string | undefined {
 function serverOf(config: KubeConfig): string {
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new Error('the kubeconfig has no current context, or its context has no cluster')
-  const isUnsaid = cluster.server === NOWHERE && cluster.name === 'cluster'
-  if (isUnsaid || cluster.server.includes('//undefined')) {
+  const isDefault = cluster.server === CLIENT_NODE_DEFAULT && cluster.name === 'cluster'
+  if (isDefault || cluster.server.includes('//undefined')) {
     throw new Error('there is no API server: set KUBECONFIG, or run in a pod with a service account')
   }
   if (!URL.canParse(cluster.server)) throw new Error('the server of the kubeconfig is no URL')

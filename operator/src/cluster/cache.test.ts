@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Cache, type Change } from './cache.ts'
+import { Cache, type ObjectChange } from './cache.ts'
 import type { KubeObject } from './object.ts'
 
 interface Note {
   readonly text: string
 }
 
-let told: Change<Note>[]
+let told: ObjectChange<Note>[]
 let unreadable: string[]
 let isDeaf: boolean
 let cache: Cache<Note>
@@ -34,7 +34,7 @@ function note(name: string, text?: string, uid = `uid-${name}`): KubeObject {
 }
 
 function replaceBy(...objects: KubeObject[]): void {
-  cache.replace(objects.map((object) => cache.entryOf(object)))
+  cache.replace(objects.map((object) => cache.toEntry(object)))
 }
 
 /** What was told since it was last asked for: `name: before → after`. */

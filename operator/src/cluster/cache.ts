@@ -1,7 +1,7 @@
 /** What an informer has read of the objects of a kind, and what becomes of it. */
 import { type KubeObject, keyOf } from './object.ts'
 
-export interface Change<T> {
+export interface ObjectChange<T> {
   /** By `keyOf`. */
   readonly key: string
   /** Absent: the object is new, or could not be read. */
@@ -14,7 +14,7 @@ export interface Change<T> {
 
 export interface CacheOptions<T> {
   readonly read: (object: KubeObject) => T
-  readonly onChange: (change: Change<T>) => void
+  readonly onChange: (change: ObjectChange<T>) => void
   /** Once for each object, until it can be read again. */
   readonly onUnreadable: (key: string, error: unknown) => void
 }
@@ -54,7 +54,7 @@ export class Cache<T> {
   }
 
   /** The object as it would be kept: what it is kept as, where that is the same. */
-  entryOf(object: KubeObject): Entry<T> {
+  toEntry(object: KubeObject): Entry<T> {
     const { uid, resourceVersion } = object.metadata
     const key = keyOf(object.metadata)
     const known = this.#entries.get(key)
@@ -65,14 +65,14 @@ export class Cache<T> {
 
   /** An object has been made or changed. */
   set(object: KubeObject): void {
-    const entry = this.entryOf(object)
-    this.#exchange(entry.key, entry)
+    const entry = this.toEntry(object)
+    this.#update(entry.key, entry)
   }
 
   /** An object is gone. */
   remove(object: KubeObject): void {
     this.#unreadable.delete(object.metadata.uid)
-    this.#exchange(keyOf(object.metadata), undefined)
+    this.#update(keyOf(object.metadata), undefined)
   }
 
   /** These are all there are. */
@@ -80,8 +80,8 @@ export class Cache<T> {
     const former = this.#entries
     this.#entries = new Map(entries.map((entry) => [entry.key, entry]))
     try {
-      for (const entry of entries) this.#tell(former.get(entry.key), entry, false)
-      for (const entry of former.values()) if (!this.#entries.has(entry.key)) this.#tell(entry, undefined, false)
+      for (const entry of entries) this.#notify(former.get(entry.key), entry, false)
+      for (const entry of former.values()) if (!this.#entries.has(entry.key)) this.#notify(entry, undefined, false)
     } catch (error) {
       this.#entries = former
       throw error
@@ -90,11 +90,11 @@ export class Cache<T> {
     for (const uid of this.#unreadable) if (!uids.has(uid)) this.#unreadable.delete(uid)
   }
 
-  #exchange(key: string, after: Entry<T> | undefined): void {
+  #update(key: string, after: Entry<T> | undefined): void {
     const before = this.#entries.get(key)
     this.#put(key, after)
     try {
-      this.#tell(before, after, true)
+      this.#notify(before, after, true)
     } catch (error) {
       this.#put(key, before)
       throw error
@@ -106,7 +106,7 @@ export class Cache<T> {
     else this.#entries.set(key, entry)
   }
 
-  #tell(before: Entry<T> | undefined, after: Entry<T> | undefined, isLive: boolean): void {
+  #notify(before: Entry<T> | undefined, after: Entry<T> | undefined, isLive: boolean): void {
     const key = (after ?? before)?.key
     if (key === undefined || before?.value === after?.value) return
     this.#options.onChange({ key, before: before?.value, after: after?.value, isLive })

@@ -6,8 +6,8 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import type { Access } from './access.ts'
 import { ClusterError } from './error.ts'
-import { acceptOf, askPatiently, type Question } from './http/ask.ts'
-import { openTransport, toldOf } from './http/transport.ts'
+import { type ApiRequest, acceptOf, requestWithRetry } from './http/request.ts'
+import { labelOf, openTransport } from './http/transport.ts'
 import { openWatch, type WatchEvent, type WatchOptions } from './http/watch.ts'
 import { isKubeObject, isRecord, type KubeObject } from './object.ts'
 
@@ -15,14 +15,14 @@ import { isKubeObject, isRecord, type KubeObject } from './object.ts'
 export interface ClusterClient extends Disposable {
   /** Undefined when there is no such object; that there is no such kind is an error. */
   readonly get: (path: string, signal: AbortSignal) => Promise<KubeObject | undefined>
-  readonly list: (path: string, options: ListOptions, signal: AbortSignal) => Promise<Page>
+  readonly list: (path: string, options: ListOptions, signal: AbortSignal) => Promise<ListPage>
   /** Ends when the API server ends it, or is silent for `idleMs`. Throws what the API server says within it as well. */
   readonly watch: (path: string, options: WatchOptions, signal: AbortSignal) => AsyncIterable<WatchEvent>
   readonly create: (path: string, object: object, signal: AbortSignal) => Promise<KubeObject>
   /** Refused as `Conflict` unless the object is in the state whose `resourceVersion` it carries, if it carries one. */
   readonly replace: (path: string, object: object, signal: AbortSignal) => Promise<KubeObject>
   /** Says what `manager` wants of an object, and takes those fields from whoever has them. Makes the object where there is none. */
-  readonly apply: (path: string, wanted: Applied, signal: AbortSignal) => Promise<KubeObject>
+  readonly apply: (path: string, wanted: ApplyRequest, signal: AbortSignal) => Promise<KubeObject>
   readonly mergePatch: (path: string, patch: object, signal: AbortSignal) => Promise<KubeObject>
   /** One that is gone already is as good. With a `uid`, another object of that name is left, and `Conflict` thrown. */
   readonly remove: (path: string, options: { readonly uid?: string }, signal: AbortSignal) => Promise<void>
@@ -37,7 +37,7 @@ export interface ListOptions {
   readonly metadataOnly?: boolean
 }
 
-export interface Page {
+export interface ListPage {
   readonly items: readonly KubeObject[]
   /** Where to watch from, once all pages are there. */
   readonly resourceVersion: string
@@ -45,7 +45,7 @@ export interface Page {
   readonly continue?: string
 }
 
-export interface Applied {
+export interface ApplyRequest {
   /** With `apiVersion` and `kind`; an unknown field is refused. */
   readonly object: object
   readonly manager: string
@@ -60,14 +60,14 @@ export interface ClusterOptions {
 /** Connects when it is first asked. */
 export function openClusterClient({ access, clock, meter }: ClusterOptions): ClusterClient {
   const transport = openTransport(access)
-  const line = { transport, clock, meter }
-  const ask = (question: Question, signal: AbortSignal) => askPatiently(line, question, signal)
-  const write = (question: Question, signal: AbortSignal) =>
-    ask(question, signal).then((answer) => objectOf(question, answer))
+  const connection = { transport, clock, meter }
+  const send = (question: ApiRequest, signal: AbortSignal) => requestWithRetry(connection, question, signal)
+  const write = (question: ApiRequest, signal: AbortSignal) =>
+    send(question, signal).then((answer) => objectOf(question, answer))
   return {
     get: async (path, signal) => {
       const question = { method: 'GET', path } as const
-      const answer = await ask(question, signal).catch(undefinedIfGone)
+      const answer = await send(question, signal).catch(undefinedIfGone)
       return answer === undefined ? undefined : objectOf(question, answer)
     },
     list: async (path, options, signal) => {
@@ -79,9 +79,9 @@ export function openClusterClient({ access, clock, meter }: ClusterOptions): Clu
         query,
         accept: acceptOf('PartialObjectMetadataList', metadataOnly),
       } as const
-      return pageOf(question, await ask(question, signal))
+      return pageOf(question, await send(question, signal))
     },
-    watch: (path, options, signal) => openWatch(line, { path, ...options }, signal),
+    watch: (path, options, signal) => openWatch(connection, { path, ...options }, signal),
     create: (path, body, signal) => write({ method: 'POST', path, query: STRICT, body }, signal),
     replace: (path, body, signal) => write({ method: 'PUT', path, query: STRICT, body }, signal),
     apply: (path, { object: body, manager }, signal) => {
@@ -92,7 +92,7 @@ export function openClusterClient({ access, clock, meter }: ClusterOptions): Clu
       write({ method: 'PATCH', path, query: STRICT, body, contentType: 'application/merge-patch+json' }, signal),
     remove: async (path, { uid }, signal) => {
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...(uid !== undefined && { preconditions: { uid } }) }
-      await ask({ method: 'DELETE', path, body }, signal).catch(undefinedIfGone)
+      await send({ method: 'DELETE', path, body }, signal).catch(undefinedIfGone)
     },
     [Symbol.dispose]: () => transport[Symbol.dispose](),
   }
@@ -107,12 +107,12 @@ function undefinedIfGone(error: unknown): undefined {
   throw error
 }
 
-function objectOf(question: Question, answer: unknown): KubeObject {
+function objectOf(question: ApiRequest, answer: unknown): KubeObject {
   if (isKubeObject(answer)) return answer
   throw malformed(question)
 }
 
-function pageOf(question: Question, answer: unknown): Page {
+function pageOf(question: ApiRequest, answer: unknown): ListPage {
   if (!isRecord(answer) || !isRecord(answer['metadata'])) throw malformed(question)
   const { items, metadata } = answer
   const { resourceVersion, continue: token } = metadata
@@ -122,6 +122,6 @@ function pageOf(question: Question, answer: unknown): Page {
   return { items, resourceVersion, ...(typeof token === 'string' && token !== '' && { continue: token }) }
 }
 
-function malformed(question: Question): ClusterError {
-  return new ClusterError(toldOf(question), { status: 0, reason: 'Malformed' })
+function malformed(question: ApiRequest): ClusterError {
+  return new ClusterError(labelOf(question), { status: 0, reason: 'Malformed' })
 }

@@ -14,8 +14,8 @@ export class ClusterError extends Error {
   /** What the API server asks to wait before the next request. */
   readonly retryAfterMs: number | undefined
 
-  constructor(told: string, failure: Failure, options?: ErrorOptions) {
-    super(`${told}: ${failure.status === 0 ? 'no answer' : failure.status}, ${failure.reason}`, options)
+  constructor(label: string, failure: Failure, options?: ErrorOptions) {
+    super(`${label}: ${failure.status === 0 ? 'no answer' : failure.status}, ${failure.reason}`, options)
     this.status = failure.status
     this.reason = failure.reason
     this.retryAfterMs = failure.retryAfterMs
@@ -29,14 +29,14 @@ export interface Failure {
 }
 
 /** The same of an answer of the API server. */
-export function refusalOf(told: string, answer: Answered): ClusterError {
+export function errorFromAnswer(label: string, answer: ErrorAnswer): ClusterError {
   const { status, headers, body } = answer
   const { reason, fields } = statusOf(body)
   const where = fields.length === 0 ? '' : ` (${fields.join(', ')})`
-  return new ClusterError(`${told}${where}`, { status, reason, retryAfterMs: retryAfterMsOf(headers) })
+  return new ClusterError(`${label}${where}`, { status, reason, retryAfterMs: retryAfterMsOf(headers) })
 }
 
-interface Answered {
+interface ErrorAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   /** A `Status`, as a rule. */
@@ -44,7 +44,7 @@ interface Answered {
 }
 
 /** Fields named in one error: the first are enough to look. */
-const FIELDS_TOLD_MAX = 5
+const FIELDS_NAMED_MAX = 5
 
 /** Its `message` is left out: that of a refused object quotes its values, and they may be secret. */
 function statusOf(body: unknown): { readonly reason: string; readonly fields: readonly string[] } {
@@ -54,7 +54,7 @@ function statusOf(body: unknown): { readonly reason: string; readonly fields: re
   const fields = causes.flatMap((cause: unknown) =>
     isRecord(cause) && typeof cause['field'] === 'string' ? [cause['field']] : [],
   )
-  return { reason: typeof reason === 'string' ? reason : 'Unspecified', fields: fields.slice(0, FIELDS_TOLD_MAX) }
+  return { reason: typeof reason === 'string' ? reason : 'Unspecified', fields: fields.slice(0, FIELDS_NAMED_MAX) }
 }
 
 function retryAfterMsOf(headers: IncomingHttpHeaders): number | undefined {

@@ -19,7 +19,7 @@ import {
   WATCH_MS_MIN,
   WATCHES_REFUSED_MAX,
 } from '../limit.ts'
-import { Cache, type Change, type Entry } from './cache.ts'
+import { Cache, type Entry, type ObjectChange } from './cache.ts'
 import type { ClusterClient } from './client.ts'
 import { ClusterError } from './error.ts'
 import type { WatchEvent } from './http/watch.ts'
@@ -34,7 +34,7 @@ export interface InformerOptions<T> {
   /** What is kept of an object. One that it throws at is logged, counted, and kept as it was read last, if ever. */
   readonly read: (object: KubeObject) => T
   /** Told of every change, in order, once at least; it neither waits nor throws. */
-  readonly onChange: (change: Change<T>) => void
+  readonly onChange: (change: ObjectChange<T>) => void
   readonly metadataOnly?: boolean
   /** How long a watch may be silent. */
   readonly idleMs?: number
@@ -53,13 +53,13 @@ export interface Informer<T> extends AsyncDisposable {
   /** It counts them each time. */
   readonly size: () => number
   /** When the API server was heard of last, on the monotonic clock; undefined before the first time. */
-  readonly heardAt: () => number | undefined
+  readonly lastContactAt: () => number | undefined
 }
 
 /** Lists and watches from now on. */
 export function openInformer<T>(options: InformerOptions<T>): Informer<T> {
   const { kind, log, meter, read, onChange } = options
-  const stopping = new AbortController()
+  const closing = new AbortController()
   const cache = new Cache<T>({
     read,
     onChange,
@@ -68,28 +68,28 @@ export function openInformer<T>(options: InformerOptions<T>): Informer<T> {
       log.error({ err, kind, key }, 'object could not be read')
     },
   })
-  const follower = new Follower(options, cache)
-  const ended = follower.run(stopping.signal)
+  const reflector = new Reflector(options, cache)
+  const ended = reflector.run(closing.signal)
   return {
-    synced: follower.synced,
+    synced: reflector.synced,
     get: (key) => cache.get(key),
     values: () => cache.values(),
     size: () => cache.size(),
-    heardAt: () => follower.heardAt,
+    lastContactAt: () => reflector.lastContactAt,
     async [Symbol.asyncDispose]() {
-      stopping.abort()
+      closing.abort()
       await ended
     },
   }
 }
 
-class Follower<T> {
+class Reflector<T> {
   readonly #options: InformerOptions<T>
   readonly #cache: Cache<T>
   readonly #synced = Promise.withResolvers<void>()
-  heardAt: number | undefined
+  lastContactAt: number | undefined
   /** Where the next watch goes on; undefined = nobody knows, so all is listed. */
-  #at: string | undefined
+  #resourceVersion: string | undefined
   /** In a row, and how many of them were answers. */
   #failures = 0
   #refusals = 0
@@ -108,10 +108,10 @@ class Follower<T> {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        if (this.#at === undefined) await this.#list(signal)
-        else await this.#watch(this.#at, signal)
+        if (this.#resourceVersion === undefined) await this.#list(signal)
+        else await this.#watch(this.#resourceVersion, signal)
       } catch (error) {
-        if (!signal.aborted) await this.#rest(error, signal).catch(() => undefined)
+        if (!signal.aborted) await this.#backOff(error, signal).catch(() => undefined)
       }
     }
     this.#synced.reject(signal.reason)
@@ -119,15 +119,15 @@ class Follower<T> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { meter, kind } = this.#options
-    const { entries, resourceVersion } = await this.#pages(signal)
+    const { entries, resourceVersion } = await this.#listPages(signal)
     this.#cache.replace(entries)
-    this.#at = resourceVersion
+    this.#resourceVersion = resourceVersion
     meter.relisted(kind)
     this.#synced.resolve()
   }
 
   /** All of them as of one moment; objects are read as they come, and what is not kept of them is forgotten with their page. */
-  async #pages(signal: AbortSignal) {
+  async #listPages(signal: AbortSignal) {
     const { client, path, metadataOnly = false } = this.#options
     const entries: Entry<T>[] = []
     let limit = LIST_PAGE_OBJECTS
@@ -135,8 +135,8 @@ class Follower<T> {
     for (;;) {
       try {
         const page = await client.list(path, { limit, continue: token, metadataOnly }, signal)
-        this.#hear()
-        for (const object of page.items) entries.push(this.#cache.entryOf(object))
+        this.#noteContact()
+        for (const object of page.items) entries.push(this.#cache.toEntry(object))
         token = page.continue
         if (token === undefined) return { entries, resourceVersion: page.resourceVersion }
       } catch (error) {
@@ -151,21 +151,21 @@ class Follower<T> {
     const timeoutSeconds = Math.round((WATCH_MS_MIN + randomFraction(ids) * (WATCH_MS_MAX - WATCH_MS_MIN)) / 1000)
     const options = { resourceVersion: from, timeoutSeconds, idleMs, metadataOnly }
     let openedAt = clock.monotonic()
-    let hasBrought = false
+    let hadEvents = false
     for await (const event of client.watch(path, options, signal)) {
-      this.#hear()
+      this.#noteContact()
       if (event.type === 'OPENED') {
         openedAt = clock.monotonic()
         meter.watched(kind)
         continue
       }
       this.#apply(event)
-      hasBrought = true
+      hadEvents = true
       this.#failures = 0
       this.#refusals = 0
     }
     signal.throwIfAborted()
-    if (!hasBrought && clock.monotonic() - openedAt < WATCH_MS_EXPECTED) {
+    if (!hadEvents && clock.monotonic() - openedAt < WATCH_MS_EXPECTED) {
       throw new ClusterError(`WATCH ${path}`, { status: 0, reason: 'EndedAtOnce' })
     }
     this.#failures = 0
@@ -174,32 +174,32 @@ class Follower<T> {
 
   #apply(event: Exclude<WatchEvent, { type: 'OPENED' }>): void {
     if (event.type === 'BOOKMARK') {
-      this.#at = event.resourceVersion
+      this.#resourceVersion = event.resourceVersion
       return
     }
     if (event.type === 'DELETED') this.#cache.remove(event.object)
     else this.#cache.set(event.object)
-    this.#at = event.object.metadata.resourceVersion
+    this.#resourceVersion = event.object.metadata.resourceVersion
   }
 
-  #hear(): void {
-    this.heardAt = this.#options.clock.monotonic()
+  #noteContact(): void {
+    this.lastContactAt = this.#options.clock.monotonic()
   }
 
   /** After a failure: decides where to go on, and waits. */
-  async #rest(error: unknown, signal: AbortSignal): Promise<void> {
+  async #backOff(error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, ids, log, kind } = this.#options
     const { status, retryAfterMs } = error instanceof ClusterError ? error : { status: 0, retryAfterMs: undefined }
     const isBusy = status === 429 || status === 503
     if (status > 0 && !isBusy) this.#refusals++
     // Expired, or of a past that the API server has lost.
     if (status === 410 || this.#refusals >= WATCHES_REFUSED_MAX) {
-      this.#at = undefined
+      this.#resourceVersion = undefined
       this.#refusals = 0
     }
     this.#failures++
     const waitMs = Math.max(backOffMs(this.#failures, randomFraction(ids), WATCH_BACK_OFF), retryAfterMs ?? 0)
-    log.warn({ err: error, kind, waitMs, isListedNext: this.#at === undefined }, 'watching failed')
+    log.warn({ err: error, kind, waitMs, isListedNext: this.#resourceVersion === undefined }, 'watching failed')
     await clock.sleep(waitMs, signal)
   }
 }

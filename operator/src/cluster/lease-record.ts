@@ -22,7 +22,7 @@ export function specOf({ spec }: KubeObject): Pick<LeaseSpec, 'holderIdentity' |
   }
 }
 
-export function takenSpec(holderIdentity: string, leaseTransitions: number, now: Instant): LeaseSpec {
+export function acquiredSpec(holderIdentity: string, leaseTransitions: number, now: Instant): LeaseSpec {
   const time = microTime(now)
   return {
     holderIdentity,

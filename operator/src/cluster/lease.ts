@@ -14,7 +14,7 @@ import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import { LEASE_HELD_MS_MAX, LEASE_JITTER_MAX, LEASE_MS, LEASE_RELEASE_MS_MAX, LEASE_RETRY_MS } from '../limit.ts'
 import type { ClusterClient } from './client.ts'
 import { ClusterError } from './error.ts'
-import { type LeaseSpec, releasedSpec, renewedSpec, specOf, takenSpec } from './lease-record.ts'
+import { acquiredSpec, type LeaseSpec, releasedSpec, renewedSpec, specOf } from './lease-record.ts'
 import type { KubeObject } from './object.ts'
 import { pathOf } from './path.ts'
 
@@ -25,7 +25,7 @@ export interface LeaseOptions {
   /** Of this process, and of no other ever. */
   readonly identity: string
   /** One more than the highest epoch that anything was published with; asked whenever the lease could be taken. */
-  readonly floor: (signal: AbortSignal) => Promise<number>
+  readonly epochMin: (signal: AbortSignal) => Promise<number>
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
@@ -43,7 +43,7 @@ export interface HeldLease extends AsyncDisposable {
 }
 
 /**
- * Waits until the lease can be taken, for as long as it takes: an API server that is away is waited for, and a `floor` that fails too.
+ * Waits until the lease can be taken, for as long as it takes: an API server that is away is waited for, and a `epochMin` that fails too.
  * Rejects with the signal's reason only.
  */
 export async function acquireLease(options: LeaseOptions, signal: AbortSignal): Promise<HeldLease> {
@@ -52,8 +52,8 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
   meter.leading(false)
   for (;;) {
     try {
-      const taken = await candidate.tryToTake(signal)
-      if (taken !== undefined) return hold(options, taken)
+      const acquired = await candidate.tryAcquire(signal)
+      if (acquired !== undefined) return holdLease(options, acquired)
     } catch (err) {
       signal.throwIfAborted()
       // That somebody else was faster is as it should be.
@@ -64,33 +64,37 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
 }
 
 /** The lease as this process has written it. */
-interface Taken {
+interface AcquiredLease {
   readonly spec: LeaseSpec
   readonly object: KubeObject
   /** Just before it was written, on the monotonic clock: what others saw of it, they saw later. */
-  readonly at: number
+  readonly writtenAt: number
 }
 
 /** Who does not hold the lease, and watches whether it still changes. */
 class Candidate {
   readonly #options: LeaseOptions
   /** How the lease was when it changed last, and when that was seen. */
-  #seen: { readonly state: string; readonly at: number } | undefined
+  #observed: { readonly state: string; readonly at: number } | undefined
 
   constructor(options: LeaseOptions) {
     this.#options = options
   }
 
   /** Undefined when somebody else holds it. */
-  async tryToTake(signal: AbortSignal): Promise<Taken | undefined> {
-    const { client, identity, floor, clock } = this.#options
+  async tryAcquire(signal: AbortSignal): Promise<AcquiredLease | undefined> {
+    const { client, identity, epochMin, clock } = this.#options
     const limited = AbortSignal.any([signal, clock.timeout(LEASE_HELD_MS_MAX)])
-    const found = await client.get(placeOf(this.#options), limited)
+    const found = await client.get(leasePath(this.#options), limited)
     if (found !== undefined && !this.#isFree(found)) return undefined
     const transitions = found === undefined ? 0 : specOf(found).leaseTransitions
     // It grows even where the lease was deleted, and begins at nothing.
-    const epoch = Math.max(transitions + 1, await floor(limited))
-    return await write(this.#options, { spec: takenSpec(identity, epoch, clock.now()), over: found }, limited)
+    const epoch = Math.max(transitions + 1, await epochMin(limited))
+    return await writeLease(
+      this.#options,
+      { spec: acquiredSpec(identity, epoch, clock.now()), current: found },
+      limited,
+    )
   }
 
   #isFree(found: KubeObject): boolean {
@@ -98,40 +102,40 @@ class Candidate {
     const { holderIdentity } = specOf(found)
     const now = clock.monotonic()
     const state = JSON.stringify(found['spec'])
-    if (this.#seen?.state !== state) this.#seen = { state, at: now }
+    if (this.#observed?.state !== state) this.#observed = { state, at: now }
     // Its own it is when the answer to its taking was lost.
-    return holderIdentity === '' || holderIdentity === identity || now - this.#seen.at >= LEASE_MS
+    return holderIdentity === '' || holderIdentity === identity || now - this.#observed.at >= LEASE_MS
   }
 }
 
-function hold(options: LeaseOptions, taken: Taken): HeldLease {
+function holdLease(options: LeaseOptions, acquired: AcquiredLease): HeldLease {
   const { log, meter, name } = options
-  const epoch = taken.spec.leaseTransitions
+  const epoch = acquired.spec.leaseTransitions
   log.info({ lease: name, epoch }, 'lease taken')
   meter.leading(true)
-  const holder = new Holder(options, taken)
-  const stopping = new AbortController()
-  const renewing = holder.renewUntilLost(stopping.signal)
+  const holder = new LeaseHolder(options, acquired)
+  const closing = new AbortController()
+  const renewing = holder.renewUntilLost(closing.signal)
   return {
     epoch,
     isHeld: () => holder.isHeld(),
     lost: holder.lost,
     async [Symbol.asyncDispose]() {
-      stopping.abort()
+      closing.abort()
       await renewing
       await holder.release()
     },
   }
 }
 
-class Holder {
+class LeaseHolder {
   readonly #options: LeaseOptions
   readonly #lost = new AbortController()
-  #taken: Taken
+  #acquired: AcquiredLease
 
-  constructor(options: LeaseOptions, taken: Taken) {
+  constructor(options: LeaseOptions, acquired: AcquiredLease) {
     this.#options = options
-    this.#taken = taken
+    this.#acquired = acquired
   }
 
   get lost(): AbortSignal {
@@ -139,7 +143,7 @@ class Holder {
   }
 
   isHeld(): boolean {
-    if (!this.lost.aborted && this.#leftMs() <= 0) this.#lose('it was not renewed in time')
+    if (!this.lost.aborted && this.#leftMs() <= 0) this.#markLost('it was not renewed in time')
     return !this.lost.aborted
   }
 
@@ -151,7 +155,7 @@ class Holder {
       const limited = AbortSignal.any([signal, clock.timeout(this.#leftMs())])
       try {
         await clock.sleep(LEASE_RETRY_MS, limited)
-        if (this.isHeld()) await this.#write(renewedSpec(this.#taken.spec, clock.now()), limited)
+        if (this.isHeld()) await this.#write(renewedSpec(this.#acquired.spec, clock.now()), limited)
       } catch (err) {
         if (!limited.aborted) log.warn({ err, lease: name }, 'lease could not be renewed')
       }
@@ -162,9 +166,9 @@ class Holder {
   async release(): Promise<void> {
     const { clock, log, name } = this.#options
     if (!this.isHeld()) return
-    this.#lose('it is given back')
+    this.#markLost('it is given back')
     try {
-      await this.#write(releasedSpec(this.#taken.spec, clock.now()), clock.timeout(LEASE_RELEASE_MS_MAX))
+      await this.#write(releasedSpec(this.#acquired.spec, clock.now()), clock.timeout(LEASE_RELEASE_MS_MAX))
     } catch (err) {
       log.warn({ err, lease: name }, 'lease could not be given back')
     }
@@ -174,28 +178,28 @@ class Holder {
   async #write(spec: LeaseSpec, signal: AbortSignal): Promise<void> {
     const { client } = this.#options
     try {
-      this.#taken = await write(this.#options, { spec, over: this.#taken.object }, signal)
+      this.#acquired = await writeLease(this.#options, { spec, current: this.#acquired.object }, signal)
       return
     } catch (error) {
       if (!isConflict(error) && !isGone(error)) throw error
     }
-    const found = await client.get(placeOf(this.#options), signal)
-    if (found !== undefined && !this.#isOwn(found)) return this.#lose('somebody else has taken it')
-    this.#taken = await write(this.#options, { spec, over: found }, signal)
+    const found = await client.get(leasePath(this.#options), signal)
+    if (found !== undefined && !this.#isOwn(found)) return this.#markLost('somebody else has taken it')
+    this.#acquired = await writeLease(this.#options, { spec, current: found }, signal)
   }
 
   /** With another epoch it is another lease, whoever wrote that. */
   #isOwn(found: KubeObject): boolean {
     const { holderIdentity, leaseTransitions } = specOf(found)
-    const { spec } = this.#taken
+    const { spec } = this.#acquired
     return holderIdentity === spec.holderIdentity && leaseTransitions === spec.leaseTransitions
   }
 
   #leftMs(): number {
-    return this.#taken.at + LEASE_HELD_MS_MAX - this.#options.clock.monotonic()
+    return this.#acquired.writtenAt + LEASE_HELD_MS_MAX - this.#options.clock.monotonic()
   }
 
-  #lose(why: string): void {
+  #markLost(why: string): void {
     if (this.lost.aborted) return
     const { meter, log, name } = this.#options
     meter.leading(false)
@@ -204,24 +208,29 @@ class Holder {
   }
 }
 
-interface Writing {
+interface LeaseWrite {
   readonly spec: LeaseSpec
   /** The lease that it is to follow on; undefined = there is none. */
-  readonly over: KubeObject | undefined
+  readonly current: KubeObject | undefined
 }
 
 /** Refused as a conflict when there is another than it is to follow on. */
-async function write(options: LeaseOptions, { spec, over }: Writing, signal: AbortSignal): Promise<Taken> {
+async function writeLease(
+  options: LeaseOptions,
+  { spec, current }: LeaseWrite,
+  signal: AbortSignal,
+): Promise<AcquiredLease> {
   const { client, clock, namespace, name } = options
-  const at = clock.monotonic()
-  if (over !== undefined) return { spec, at, object: await client.replace(placeOf(options), { ...over, spec }, signal) }
+  const writtenAt = clock.monotonic()
+  if (current !== undefined)
+    return { spec, writtenAt, object: await client.replace(leasePath(options), { ...current, spec }, signal) }
   const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name }, spec }
-  return { spec, at, object: await client.create(pathOf({ ...LEASES, namespace }), lease, signal) }
+  return { spec, writtenAt, object: await client.create(pathOf({ ...LEASES, namespace }), lease, signal) }
 }
 
 const LEASES = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
 
-function placeOf({ namespace, name }: LeaseOptions): string {
+function leasePath({ namespace, name }: LeaseOptions): string {
   return pathOf({ ...LEASES, namespace, name })
 }
 

@@ -38,7 +38,7 @@ export function keyOf({ namespace, name }: Pick<Metadata, 'name' | 'namespace'>)
 }
 
 /** The inverse of `keyOf`. */
-export function namesOf(key: string): Pick<Metadata, 'name' | 'namespace'> {
+export function parseKey(key: string): Pick<Metadata, 'name' | 'namespace'> {
   const slash = key.indexOf('/')
   return slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { type Place, pathOf } from './path.ts'
+import { type ObjectLocation, pathOf } from './path.ts'
 
 const TENANTS = { group: 'platen.dev', version: 'v1alpha1', plural: 'tenants' }
 const SECRETS = { group: '', version: 'v1', plural: 'secrets' }
 
-test.for<[string, Place]>([
+test.for<[string, ObjectLocation]>([
   ['/apis/platen.dev/v1alpha1/tenants', TENANTS],
   ['/apis/platen.dev/v1alpha1/tenants/acme', { ...TENANTS, name: 'acme' }],
   ['/apis/platen.dev/v1alpha1/tenants/acme/status', { ...TENANTS, name: 'acme', subresource: 'status' }],

@@ -1,5 +1,5 @@
 /** Where things are in the API server. */
-export interface Place {
+export interface ObjectLocation {
   /** Empty for the core group. */
   readonly group: string
   readonly version: string
@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** The path of one object, or of a collection. */
-export function pathOf({ group, version, plural, namespace, name, subresource }: Place): string {
+export function pathOf({ group, version, plural, namespace, name, subresource }: ObjectLocation): string {
   const root = group === '' ? ['api'] : ['apis', group]
   const home = namespace === undefined ? [] : ['namespaces', namespace]
   const one = [name, subresource].filter((part) => part !== undefined)

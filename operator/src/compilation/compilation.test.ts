@@ -2,9 +2,9 @@ import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts
 import { API_KEYS_MAX, DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
-import { type Compiled, compile, NOTHING, outcomesOf } from '@platen/settings/compile/compile.ts'
-import type { Outcome } from '@platen/settings/compile/outcome.ts'
-import { type CheckFault, checksOf } from '@platen/settings/compile/template.ts'
+import { type Compiled, compile, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
+import type { CompileResult } from '@platen/settings/compile/compile-result.ts'
+import { type CheckFault, checkRequestsOf } from '@platen/settings/compile/template.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import { array, assert, constantFrom, nat, property, record } from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -79,7 +79,7 @@ function openWorld() {
         const resource = resourceOf(kind, { name, uid, generation, createdAt }, dice)
         resources.set(place, resource)
         if (resource.kind === 'Template')
-          for (const [key, { source }] of checksOf([resource], facts.configMaps))
+          for (const [key, { source }] of checkRequestsOf([resource], facts.configMaps))
             facts.checks.set(key, source.reactPdf === BROKEN ? [{ engine: 'react_pdf', message: 'is broken' }] : [])
       }
       const after = resources.get(place)
@@ -170,7 +170,7 @@ function resourceOf(
 
 const OPTIONS = { defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
 
-function tell(outcomes: readonly Outcome<Resource, unknown>[]) {
+function tell(outcomes: readonly CompileResult<Resource, unknown>[]) {
   const told = outcomes.map(({ resource, conditions, settings }) => [resource.metadata.uid, { conditions, settings }])
   return Object.fromEntries(told)
 }
@@ -185,7 +185,7 @@ describe('a compilation', () => {
     assert(
       property(steps, (taken) => {
         const world = openWorld()
-        const compilation = openCompilation({ ...OPTIONS, facts: world.facts, previous: NOTHING })
+        const compilation = openCompilation({ ...OPTIONS, facts: world.facts, previous: NO_PREVIOUS })
         let whole: Compiled | undefined
         let last: ReturnType<typeof tell> = {}
         for (const [at, step] of [...BEGINNING, ...taken].entries()) {
@@ -193,22 +193,24 @@ describe('a compilation', () => {
           const uids = world.take(step, now)
           const byUid = new Map([...world.resources.values()].map((resource) => [resource.metadata.uid, resource]))
           const changes = uids.map((uid) => ({ uid, ...(byUid.has(uid) && { resource: byUid.get(uid) as Resource }) }))
-          const { changed, resettled } = compilation.update(changes, now)
+          const { changed, settingsChanged } = compilation.update(changes, now)
           // What has been due is done: whoever waits for the next time waits for something.
-          expect(compilation.due() ?? Number.POSITIVE_INFINITY).toBeGreaterThan(now)
+          expect(compilation.nextDueAt() ?? Number.POSITIVE_INFINITY).toBeGreaterThan(now)
           const resources = [...byUid.values()]
           whole = compile({ ...OPTIONS, ...world.facts, resources, now, ...(whole && { previous: whole }) })
-          const expected = tell(outcomesOf(whole))
+          const expected = tell(resultsOf(whole))
           expect(
-            tell(resources.map(({ metadata }) => compilation.outcomeOf(metadata.uid) as Outcome<Resource, unknown>)),
+            tell(
+              resources.map(({ metadata }) => compilation.resultOf(metadata.uid) as CompileResult<Resource, unknown>),
+            ),
           ).toEqual(expected)
-          expect(contentOf(compilation.content())).toEqual(contentOf(whole.snapshot))
+          expect(contentOf(compilation.settings())).toEqual(contentOf(whole.snapshot))
           const isDifferent = (name: string) => JSON.stringify(last[name]) !== JSON.stringify(expected[name])
           const different = [...new Set([...Object.keys(last), ...Object.keys(expected)])].filter(isDifferent)
           expect(new Set(changed)).toEqual(new Set(different))
           const isResettled = (name: string) =>
             JSON.stringify(last[name]?.settings) !== JSON.stringify(expected[name]?.settings)
-          expect(new Set(resettled)).toEqual(new Set(different.filter(isResettled)))
+          expect(new Set(settingsChanged)).toEqual(new Set(different.filter(isResettled)))
           last = expected
         }
       }),
@@ -218,23 +220,23 @@ describe('a compilation', () => {
 
   test('shares what did not change with what was before', () => {
     const world = openWorld()
-    const compilation = openCompilation({ ...OPTIONS, facts: world.facts, previous: NOTHING })
+    const compilation = openCompilation({ ...OPTIONS, facts: world.facts, previous: NO_PREVIOUS })
     for (const step of BEGINNING) world.take(step, 0)
     const all = [...world.resources.values()]
     compilation.update(
       all.map((resource) => ({ uid: resource.metadata.uid, resource })),
       0,
     )
-    const before = compilation.content()
+    const before = compilation.settings()
     const key = world.resources.get('ApiKey one')
     if (key?.kind !== 'ApiKey') throw new Error('there is no such key')
     const renamed = { ...key, spec: { ...key.spec, description: 'of nobody in particular' } }
     compilation.update([{ uid: key.metadata.uid, resource: renamed }], 0)
-    expect(compilation.content()).toEqual(before)
+    expect(compilation.settings()).toEqual(before)
     const found = { hash: 'e'.repeat(64) as KeyHash }
     world.facts.foundKeys.set(key.metadata.uid, found)
     compilation.update([{ uid: key.metadata.uid, resource: renamed }], 0)
-    const { tenants, keys, templates } = compilation.content()
+    const { tenants, keys, templates } = compilation.settings()
     expect([...keys.keys()]).toEqual([found.hash])
     expect(tenants).toBe(before.tenants)
     expect(templates).toBe(before.templates)
@@ -242,7 +244,7 @@ describe('a compilation', () => {
 
   test('compiles of many keys of a tenant none but those that a change concerns', () => {
     const facts = { configMaps: new Map(), checks: new Map(), webhookSecrets: new Map(), foundKeys: new Map() }
-    const compilation = openCompilation({ ...OPTIONS, facts, previous: NOTHING })
+    const compilation = openCompilation({ ...OPTIONS, facts, previous: NO_PREVIOUS })
     const keys = Array.from({ length: API_KEYS_MAX + 50 }, (_, i) =>
       anApiKeyResource({
         metadata: { name: `key-${i}`, createdAt: i },
@@ -255,17 +257,17 @@ describe('a compilation', () => {
         resources.map((resource) => ({ uid: resource.metadata.uid, resource })),
         0,
       )
-    const outcomes = () => others.map(({ metadata }) => compilation.outcomeOf(metadata.uid))
+    const outcomes = () => others.map(({ metadata }) => compilation.resultOf(metadata.uid))
     put(aPlanResource(), aTenantResource(), second, ...others)
     const before = outcomes()
     put({ ...second, spec: { ...second.spec, suspended: true } })
     expect(outcomes().filter((outcome, i) => outcome !== before[i])).toEqual([])
     // The oldest of all comes, and one has to go; it goes, and that one is back.
-    const { resettled } = put(first)
-    expect([...resettled]).toEqual([first.metadata.uid, keys[API_KEYS_MAX]?.metadata.uid])
+    const { settingsChanged } = put(first)
+    expect([...settingsChanged]).toEqual([first.metadata.uid, keys[API_KEYS_MAX]?.metadata.uid])
     expect(outcomes().filter((outcome, i) => outcome !== before[i])).toHaveLength(1)
-    expect(compilation.update([{ uid: first.metadata.uid }], 0).resettled).toEqual(resettled)
-    expect(compilation.content().keys.size).toBe(API_KEYS_MAX)
+    expect(compilation.update([{ uid: first.metadata.uid }], 0).settingsChanged).toEqual(settingsChanged)
+    expect(compilation.settings().keys.size).toBe(API_KEYS_MAX)
   })
 
   test('waits for no overlap of a key that has expired', () => {
@@ -273,15 +275,15 @@ describe('a compilation', () => {
     const [hash, last] = ['a'.repeat(64) as KeyHash, 'b'.repeat(64) as KeyHash]
     const foundKeys = new Map([[key.metadata.uid, { hash, replaced: { hash: last, until: 5000 } }]])
     const facts = { configMaps: new Map(), checks: new Map(), webhookSecrets: new Map(), foundKeys }
-    const compilation = openCompilation({ ...OPTIONS, facts, previous: NOTHING })
+    const compilation = openCompilation({ ...OPTIONS, facts, previous: NO_PREVIOUS })
     const changes = [aPlanResource(), aTenantResource(), key].map((resource) => ({
       uid: resource.metadata.uid,
       resource,
     }))
     compilation.update(changes, 0)
-    expect(compilation.due()).toBe(1000)
+    expect(compilation.nextDueAt()).toBe(1000)
     compilation.update([], 1000)
-    expect(compilation.due()).toBeUndefined()
-    expect([...compilation.content().keys.keys()]).toEqual([hash])
+    expect(compilation.nextDueAt()).toBeUndefined()
+    expect([...compilation.settings().keys.keys()]).toEqual([hash])
   })
 })

@@ -1,13 +1,13 @@
 /** All resources there are, and who names whom. */
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
-import { byAge } from '@platen/settings/compile/outcome.ts'
-import { openMultimap } from './claim-index.ts'
+import { byAge } from '@platen/settings/compile/compile-result.ts'
+import { openMultimap } from './conflict-index.ts'
 
 export interface Relations {
   readonly resourceOf: (uid: Uid) => Resource | undefined
   /** Replaces a resource; absent = it is gone. */
   readonly set: (uid: Uid, resource: Resource | undefined) => void
-  readonly named: (kind: 'Plan' | 'Tenant', name: string) => Resource | undefined
+  readonly byName: (kind: 'Plan' | 'Tenant', name: string) => Resource | undefined
   /** The tenants that name a plan. */
   readonly tenantsOf: (plan: string) => ReadonlySet<Uid>
   /** The templates and keys that name a tenant. */
@@ -23,16 +23,16 @@ export function openRelations(): Relations {
   const tenantsOfPlan = openMultimap<string, Uid>()
   const dependents = openMultimap<string, Uid>()
   const keys = new Map<string, ApiKeyResource[]>()
-  const tie = (resource: Resource, verb: 'add' | 'delete') => {
+  const index = (resource: Resource, verb: 'add' | 'delete') => {
     const { uid } = resource.metadata
     if (resource.kind === 'Tenant') tenantsOfPlan[verb](resource.spec.planRef.name, uid)
     if (resource.kind === 'Template' || resource.kind === 'ApiKey') dependents[verb](resource.spec.tenantRef.name, uid)
-    if (resource.kind === 'ApiKey') tieKey(resource, verb)
+    if (resource.kind === 'ApiKey') indexKey(resource, verb)
   }
-  const tieKey = (resource: ApiKeyResource, verb: 'add' | 'delete') => {
+  const indexKey = (resource: ApiKeyResource, verb: 'add' | 'delete') => {
     const { name } = resource.spec.tenantRef
     const own = keys.get(name) ?? []
-    if (verb === 'add') own.splice(placeIn(own, resource), 0, resource)
+    if (verb === 'add') own.splice(insertionIndex(own, resource), 0, resource)
     else own.splice(own.indexOf(resource), 1)
     if (own.length === 0) keys.delete(name)
     else keys.set(name, own)
@@ -42,7 +42,7 @@ export function openRelations(): Relations {
     set(uid, resource) {
       const before = resources.get(uid)
       if (before !== undefined) {
-        tie(before, 'delete')
+        index(before, 'delete')
         // Its name may be another's by now.
         if (named.get(nameOf(before)) === uid) named.delete(nameOf(before))
       }
@@ -50,9 +50,9 @@ export function openRelations(): Relations {
       if (resource === undefined) return
       resources.set(uid, resource)
       named.set(nameOf(resource), uid)
-      tie(resource, 'add')
+      index(resource, 'add')
     },
-    named(kind, name) {
+    byName(kind, name) {
       const uid = named.get(`${kind} ${name}`)
       return uid && resources.get(uid)
     },
@@ -63,7 +63,7 @@ export function openRelations(): Relations {
 }
 
 /** Where a resource goes among these, the oldest first: how many are older. */
-function placeIn(sorted: readonly Resource[], resource: Resource): number {
+function insertionIndex(sorted: readonly Resource[], resource: Resource): number {
   let [from, to] = [0, sorted.length]
   while (from < to) {
     const middle = (from + to) >> 1

@@ -2,12 +2,12 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
-import { hashesAskedFor } from '@platen/settings/compile/api-key.ts'
+import { requestedHashes } from '@platen/settings/compile/api-key.ts'
 import type { CompileInput, Previous } from '@platen/settings/compile/compile.ts'
-import { placeAskedFor, placeOf } from '@platen/settings/compile/template.ts'
+import { qualifiedCodeOf, requestedCodeOf } from '@platen/settings/compile/template.ts'
 import { folderOf, foldersAbove, storageOf } from '@platen/settings/compile/tenant.ts'
+import { type CompiledKind, openCompiledKind } from './compiled-kind.ts'
 import { openRelations, type Relations } from './relation.ts'
-import { openSettled, type Settled } from './settled.ts'
 
 /** What is known beside the resources. The maps may change; whose entries did is then told. */
 export type Facts = Pick<CompileInput, 'configMaps' | 'foundKeys' | 'webhookSecrets' | 'checks'>
@@ -18,39 +18,43 @@ export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'ser
   readonly previous: Pick<Previous, 'plans' | 'tenants' | 'templates' | 'apiKeys'>
 }
 
-export interface State extends Omit<CompilationOptions, 'previous'> {
+export interface CompilationState extends Omit<CompilationOptions, 'previous'> {
   readonly relations: Relations
-  readonly plans: Settled<PlanResource, Limits>
-  readonly tenants: Settled<TenantResource, Tenant>
-  readonly templates: Settled<TemplateResource, Template>
-  readonly apiKeys: Settled<ApiKeyResource, readonly ApiKey[]>
+  readonly plans: CompiledKind<PlanResource, Limits>
+  readonly tenants: CompiledKind<TenantResource, Tenant>
+  readonly templates: CompiledKind<TemplateResource, Template>
+  readonly apiKeys: CompiledKind<ApiKeyResource, readonly ApiKey[]>
   /** Which ApiKeys have a place among those of a tenant, by the name of the tenant. */
-  readonly places: Map<string, ReadonlySet<Uid>>
+  readonly allowedKeys: Map<string, ReadonlySet<Uid>>
   /** When the settings of a resource change by themselves. */
   readonly dueAt: Map<Uid, Instant>
 }
 
 /** Nothing is compiled yet. */
-export function openState({ previous, ...options }: CompilationOptions): State {
+export function openCompilationState({ previous, ...options }: CompilationOptions): CompilationState {
   const { facts, serviceBucket } = options
   return {
     ...options,
     relations: openRelations(),
-    places: new Map(),
+    allowedKeys: new Map(),
     dueAt: new Map(),
-    plans: openSettled({ previous: previous.plans, claimsOf: () => [] }),
-    tenants: openSettled({
+    plans: openCompiledKind({ previous: previous.plans, exclusiveNamesOf: () => [] }),
+    tenants: openCompiledKind({
       previous: previous.tenants,
-      claimsOf: (asked, held) => [storageOf(asked, serviceBucket), ...(held ? [held.storage] : [])].map(folderOf),
-      wholesOf: foldersAbove,
+      exclusiveNamesOf: (asked, held) =>
+        [storageOf(asked, serviceBucket), ...(held ? [held.storage] : [])].map(folderOf),
+      ancestorsOf: foldersAbove,
     }),
-    templates: openSettled({
+    templates: openCompiledKind({
       previous: previous.templates,
-      claimsOf: (asked, held) => [placeAskedFor(asked), ...(held ? [placeOf(held)] : [])],
+      exclusiveNamesOf: (asked, held) => [requestedCodeOf(asked), ...(held ? [qualifiedCodeOf(held)] : [])],
     }),
-    apiKeys: openSettled({
+    apiKeys: openCompiledKind({
       previous: previous.apiKeys,
-      claimsOf: (asked, held = []) => [...hashesAskedFor(asked, facts.foundKeys), ...held.map(({ hash }) => hash)],
+      exclusiveNamesOf: (asked, held = []) => [
+        ...requestedHashes(asked, facts.foundKeys),
+        ...held.map(({ hash }) => hash),
+      ],
     }),
   }
 }

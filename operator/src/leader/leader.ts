@@ -13,10 +13,15 @@ import type { SealKey } from '@platen/contract/seal.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
-import type { PublishCheck } from '@platen/settings/publish/answer-check.ts'
-import { openCheckTurns } from '@platen/settings/publish/check-turns.ts'
+import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
+import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { type Compilation, openCompilation } from '../compilation/compilation.ts'
+import { apiKeyHandler } from '../handler/api-key.ts'
+import { SecretTracker } from '../handler/secret-tracker.ts'
+import { templateHandler } from '../handler/template.ts'
+import { TemplateSources } from '../handler/template-source.ts'
+import { tenantHandler } from '../handler/tenant.ts'
 import {
   DIRECTORY_AUDIT_MS,
   PUBLISH_RETRY_MS,
@@ -26,28 +31,23 @@ import {
 } from '../limit.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import { runWorkers } from '../queue/worker.ts'
-import { keyOfResource, kindOfKey } from '../reconcile/declared.ts'
 import { openEvents } from '../reconcile/event.ts'
-import type { Inventory } from '../reconcile/inventory.ts'
-import { type Enforced, Propagation } from '../reconcile/propagation.ts'
+import type { KindHandler } from '../reconcile/kind-handler.ts'
+import { type Enforcement, Propagation } from '../reconcile/propagation.ts'
 import { Publication, type PublicationOptions } from '../reconcile/publication.ts'
 import { Reconciler } from '../reconcile/reconciler.ts'
-import type { Station } from '../reconcile/station.ts'
+import type { ResourceCache } from '../reconcile/resource-cache.ts'
+import { keyOfResource, kindOfKey } from '../reconcile/resource-view.ts'
 import { auditSecrets } from '../secret/audit.ts'
-import type { SecretPlace } from '../secret/held-secret.ts'
-import { seeSecret } from '../secret/write-secret.ts'
-import { apiKeyStation } from '../station/api-key.ts'
-import { SecretWatch } from '../station/secret-watch.ts'
-import { templateStation } from '../station/template.ts'
-import { TemplateSources } from '../station/template-source.ts'
-import { tenantStation } from '../station/tenant.ts'
-import { recover } from './recovery.ts'
+import type { SecretLocation } from '../secret/cluster-secret.ts'
+import { observeSecret } from '../secret/update-secret.ts'
+import { previousSettings } from './recovery.ts'
 
 /** The one who publishes, with the epoch of the lease. */
 export type Publisher = PublicationOptions['publisher'] & {
   /** What stood in Redis when it was opened; told of what of it cannot be read. */
   readonly published: (onDamage: (kind: string, name: string) => void) => DirectorySnapshot
-  readonly enforced: (signal: AbortSignal) => Promise<Enforced>
+  readonly enforced: (signal: AbortSignal) => Promise<Enforcement>
   /** Puts right what somebody has changed in Redis; answers what. */
   readonly audit: (signal: AbortSignal) => Promise<readonly { readonly kind: string }[]>
 }
@@ -77,11 +77,11 @@ export interface LeaderSettings {
 }
 
 /** Whoever is told of what changes in the inventory. */
-export type Subscriber = Pick<Reconciler, 'take'> & { readonly takeConfigMap: (name: string) => void }
+export type Subscriber = Pick<Reconciler, 'onChange'> & { readonly onConfigMapChange: (name: string) => void }
 
 export interface LeaderOptions extends LeaderSettings {
   readonly ports: LeaderPorts
-  readonly inventory: Inventory
+  readonly resources: ResourceCache
   /** Tells of changes from then on. */
   readonly subscribe: (subscriber: Subscriber) => void
 }
@@ -90,25 +90,28 @@ export interface LeaderOptions extends LeaderSettings {
  * Reconciles until `stop` aborts, and ends what it has in hand then. Throws what no retry mends, such as that another publisher has taken
  * over; and the reason of `lost` where that aborts.
  */
-export async function lead(
+export async function runLeader(
   options: LeaderOptions,
   { stop, lost }: { stop: AbortSignal; lost: AbortSignal },
 ): Promise<void> {
-  const { ports, inventory } = options
+  const { ports, resources } = options
   const { publisher, clock, log } = ports
-  const work = assemble(options)
+  const work = buildLeader(options)
   using _ = work.sources
   const failed = new AbortController()
   const running = AbortSignal.any([lost, failed.signal])
-  options.subscribe({ take: (change) => work.reconciler.take(change), takeConfigMap: work.takeConfigMap })
-  await begin(work.reconciler, { clock, log }, AbortSignal.any([stop, running]))
-  log.info({ revision: publisher.revision(), resources: inventory.all().length }, 'operator leads')
+  options.subscribe({
+    onChange: (change) => work.reconciler.onChange(change),
+    onConfigMapChange: work.onConfigMapChange,
+  })
+  await publishAtStart(work.reconciler, { clock, log }, AbortSignal.any([stop, running]))
+  log.info({ revision: publisher.revision(), resources: resources.all().length }, 'operator leads')
   const over = new AbortController()
   const background = AbortSignal.any([running, over.signal])
   const tasks = [
     work.publication.run(background),
     work.propagation.run(background),
-    keepInRedis(options, background),
+    repairAndAudit(options, background),
     auditSecrets(work.audit, background).catch(() => undefined),
     runWorkers({ ...work.workers, clock, log }, background),
   ]
@@ -121,22 +124,26 @@ export async function lead(
   running.throwIfAborted()
 }
 
-const NOTHING_TO_DO: Station = { prepare: async () => ({ known: {} }), recall: () => ({}), forget: () => undefined }
+const NO_OP_HANDLER: KindHandler = {
+  prepare: async () => ({ statusFields: {} }),
+  restore: () => ({}),
+  forget: () => undefined,
+}
 
 /** Puts all its parts together. */
-function assemble(options: LeaderOptions) {
-  const { ports, inventory, serviceBucket } = options
+function buildLeader(options: LeaderOptions) {
+  const { ports, resources, serviceBucket } = options
   const { client, publisher, clock, ids, log, meter } = ports
   const foundKeys = new Map<Uid, FoundKey>()
   const webhookSecrets = new Map<Uid, FoundSecret>()
-  const versionOf = (configMap: string) => inventory.versionOf(configMap)
+  const versionOf = (configMap: string) => resources.versionOf(configMap)
   const sources: TemplateSources = new TemplateSources({
     ...ports,
     versionOf,
     serviceBucket,
-    checks: openCheckTurns(ports),
+    checks: openCheckScheduler(ports),
     isAccepted: (template) => compilation.accepts(template),
-    onAnswer: (template) => reconciler.seeToAgain(keyOfResource(template)),
+    onCheckDone: (template) => reconciler.markDirty(keyOfResource(template)),
   })
   const { configMaps, checks } = sources
   // The name of a key is its hash.
@@ -144,22 +151,22 @@ function assemble(options: LeaderOptions) {
   const facts = { configMaps, checks, foundKeys, webhookSecrets }
   const compilation: Compilation = openCompilation({
     facts,
-    previous: recover({ declared: inventory.all(), published, serviceBucket }),
+    previous: previousSettings({ views: resources.all(), published, serviceBucket }),
     serviceBucket,
     defaults: DEFAULT_LIMITS,
   })
-  const watch = new SecretWatch({ log, onRepair: () => meter.repaired('secrets', 1) })
+  const tracker = new SecretTracker({ log, onRepair: () => meter.repaired('secrets', 1) })
   const secretPorts = { ...options, client, clock, ids }
-  const queues = countedQueue(options)
+  const queues = openMeteredQueue(options)
   const publication: Publication = new Publication({
     compilation,
     publisher,
     clock,
-    onChanged: (uids) => reconciler.tellAgain(uids),
+    onChanged: (uids) => reconciler.requeue(uids),
   })
-  const propagation = new Propagation({ ask: (signal) => publisher.enforced(signal), clock, log })
+  const propagation = new Propagation({ readEnforced: (signal) => publisher.enforced(signal), clock, log })
   const reconciler: Reconciler = new Reconciler({
-    inventory,
+    resources,
     compilation,
     publication,
     propagation,
@@ -167,11 +174,11 @@ function assemble(options: LeaderOptions) {
     client,
     clock,
     events: openEvents({ ...options, client, clock, ids, log }),
-    stations: {
-      Plan: NOTHING_TO_DO,
-      Tenant: tenantStation({ ports: secretPorts, webhookSecrets, inForce: compilation.tenantInForce, watch }),
-      Template: templateStation(sources),
-      ApiKey: apiKeyStation({ ports: secretPorts, foundKeys, watch }),
+    handlers: {
+      Plan: NO_OP_HANDLER,
+      Tenant: tenantHandler({ ports: secretPorts, webhookSecrets, inForce: compilation.tenantInForce, tracker }),
+      Template: templateHandler(sources),
+      ApiKey: apiKeyHandler({ ports: secretPorts, foundKeys, tracker }),
     },
   })
   return {
@@ -179,42 +186,45 @@ function assemble(options: LeaderOptions) {
     publication,
     propagation,
     workers: { ...queues, reconcile: (key: string, signal: AbortSignal) => reconciler.reconcile(key, signal) },
-    takeConfigMap: (name: string) => sources.usersOf(name).forEach((key) => reconciler.seeToAgain(key)),
+    onConfigMapChange: (name: string) => sources.usersOf(name).forEach((key) => reconciler.markDirty(key)),
     sources,
-    audit: auditOf(ports, { watch, reconciler }),
+    audit: secretAuditOptions(ports, { tracker, reconciler }),
   }
 }
 
-function auditOf({ client, clock, log }: LeaderPorts, to: { watch: SecretWatch; reconciler: Reconciler }) {
-  const { watch, reconciler } = to
+function secretAuditOptions(
+  { client, clock, log }: LeaderPorts,
+  to: { tracker: SecretTracker; reconciler: Reconciler },
+) {
+  const { tracker, reconciler } = to
   return {
     clock,
-    look: (place: SecretPlace, signal: AbortSignal) => seeSecret(client, place, signal),
-    owners: () => watch.owners(),
-    seen: (uid: Uid) => watch.seen(uid),
-    onChange: (uid: Uid) => reconciler.prepareAgain([uid]),
+    observe: (place: SecretLocation, signal: AbortSignal) => observeSecret(client, place, signal),
+    owners: () => tracker.owners(),
+    lastObserved: (uid: Uid) => tracker.lastObserved(uid),
+    onChange: (uid: Uid) => reconciler.markAllDirty([uid]),
     onError: (uid: Uid, err: unknown) => log.debug({ err, uid }, 'secret could not be looked at'),
   }
 }
 
 /** A queue, and what counts it and its workers. */
-function countedQueue({ ports: { clock, ids, meter } }: LeaderOptions) {
+function openMeteredQueue({ ports: { clock, ids, meter } }: LeaderOptions) {
   const workers = RECONCILE_WORKERS
   const controller = meter.controller('platen', { workers, readState: () => queue.state() })
-  const lines = { lineOf: kindOfKey, ofOneLine: RECONCILE_WORKERS_OF_ONE_KIND }
-  const queue: WorkQueue = new WorkQueue({ ...lines, clock, ids, meter: controller })
+  const groups = { groupOf: kindOfKey, perGroupMax: RECONCILE_WORKERS_OF_ONE_KIND }
+  const queue: WorkQueue = new WorkQueue({ ...groups, clock, ids, meter: controller })
   return { queue, workers, meter: controller }
 }
 
 /** What is published at the beginning has to be, before anything is looked at: until Redis can be reached nothing else is of use. */
-async function begin(
+async function publishAtStart(
   reconciler: Reconciler,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
     try {
-      await reconciler.begin(signal)
+      await reconciler.start(signal)
       return
     } catch (err) {
       if (signal.aborted) return
@@ -226,7 +236,7 @@ async function begin(
 }
 
 /** Sees to it that Redis holds what was published, until the signal aborts. Throws what is no `Unavailable`. */
-async function keepInRedis(
+async function repairAndAudit(
   { ports: { publisher, clock, log, meter } }: LeaderOptions,
   signal: AbortSignal,
 ): Promise<void> {

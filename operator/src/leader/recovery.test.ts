@@ -9,19 +9,19 @@ import {
 } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aTemplateResource, aTenantResource } from '../../../test/fixture/resource.ts'
-import type { Declared } from '../reconcile/declared.ts'
 import { packStatus } from '../reconcile/packed-status.ts'
-import { recover } from './recovery.ts'
+import type { ResourceView } from '../reconcile/resource-view.ts'
+import { previousSettings } from './recovery.ts'
 
 const NOTHING: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
 const ACME = 'acme' as TenantId
 
-function told(resource: Resource, status: object): Declared {
+function told(resource: Resource, status: object): ResourceView {
   return { resource, isDeleting: false, finalizers: [], status: packStatus(status), resourceVersion: '1' }
 }
 
-function recovered(declared: Declared, published = NOTHING) {
-  const { tenants, templates } = recover({ declared: [declared], published, serviceBucket: 'platen' })
+function recovered(declared: ResourceView, published = NOTHING) {
+  const { tenants, templates } = previousSettings({ views: [declared], published, serviceBucket: 'platen' })
   const { uid } = declared.resource.metadata
   return { tenant: tenants.get(uid)?.settings, template: templates.get(uid)?.settings }
 }

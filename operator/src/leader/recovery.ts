@@ -12,31 +12,31 @@ import {
 import { settingsOf } from '@platen/settings/compile/template.ts'
 import { storageOf } from '@platen/settings/compile/tenant.ts'
 import type { CompilationOptions } from '../compilation/state.ts'
-import type { Declared } from '../reconcile/declared.ts'
 import { unpackStatus } from '../reconcile/packed-status.ts'
-import { holdsOf, type Status } from '../reconcile/status.ts'
+import type { ResourceView } from '../reconcile/resource-view.ts'
+import { isConditionTrue, type Status } from '../reconcile/status.ts'
 
-interface Found {
-  readonly declared: readonly Declared[]
+interface RecoveryInput {
+  readonly views: readonly ResourceView[]
   /** What Redis holds; empty where it was emptied. */
   readonly published: DirectorySnapshot
   readonly serviceBucket: string
 }
 
 /** Keys are left out: their hashes are found in statuses and Secrets, and plans: what tenants had of them they have. */
-export function recover({ declared, published, serviceBucket }: Found): CompilationOptions['previous'] {
+export function previousSettings({ views, published, serviceBucket }: RecoveryInput): CompilationOptions['previous'] {
   const tenants = new Map<Uid, { readonly settings: Tenant }>()
   const templates = new Map<Uid, { readonly settings: Template }>()
-  for (const { resource, status } of declared) {
+  for (const { resource, status } of views) {
     const { uid } = resource.metadata
     if (resource.kind === 'Tenant') {
       const told = unpackStatus(status)
-      const settings = publishedTenant(resource, published) ?? toldTenant(resource, told, serviceBucket)
+      const settings = publishedTenant(resource, published) ?? tenantFromStatus(resource, told, serviceBucket)
       if (settings !== undefined) tenants.set(uid, { settings })
     }
     if (resource.kind === 'Template') {
       const told = unpackStatus(status)
-      const settings = publishedTemplate(resource, told, published) ?? toldTemplate(resource, told)
+      const settings = publishedTemplate(resource, told, published) ?? templateFromStatus(resource, told)
       if (settings !== undefined) templates.set(uid, { settings })
     }
   }
@@ -52,10 +52,11 @@ function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySna
  * Its limits outlive its plan, and Redis. Its PDFs go where it asks for, if it was granted that: where they went else nobody knows
  * any more, and it is better not served than into somebody else's folder.
  */
-function toldTenant(resource: TenantResource, status: Status, serviceBucket: string): Tenant | undefined {
+function tenantFromStatus(resource: TenantResource, status: Status, serviceBucket: string): Tenant | undefined {
   const { effective, published } = status
   const { name, uid, generation } = resource.metadata
-  if (effective === undefined || published === undefined || !holdsOf(status, 'Accepted', generation)) return undefined
+  if (effective === undefined || published === undefined || !isConditionTrue(status, 'Accepted', generation))
+    return undefined
   const limits: Limits = { ...DEFAULT_LIMITS, ...effective }
   const storage = storageOf(resource, serviceBucket)
   return { id: name as TenantId, incarnation: uid, limits, suspended: resource.spec.suspended ?? false, storage }
@@ -72,10 +73,10 @@ function publishedTemplate(
 }
 
 /** Where Redis has it no more: what this generation came to, which its status tells by the digest of its source. */
-function toldTemplate(resource: TemplateResource, status: Status): Template | undefined {
+function templateFromStatus(resource: TemplateResource, status: Status): Template | undefined {
   const { digest } = status
   const { generation } = resource.metadata
-  const isOfNow = holdsOf(status, 'Accepted', generation) && holdsOf(status, 'Compiled', generation)
+  const isOfNow = isConditionTrue(status, 'Accepted', generation) && isConditionTrue(status, 'Compiled', generation)
   // We wrote it.
   return digest !== undefined && isOfNow ? settingsOf(resource, digest as TemplateDigest) : undefined
 }

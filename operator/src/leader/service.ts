@@ -1,8 +1,8 @@
 /** The operator: it follows what is declared from its start on, and reconciles while it holds the lease. */
 import { raceAbort } from '@platen/contract/notifier.ts'
 import { acquireLease, type HeldLease } from '../cluster/lease.ts'
-import { type Inventory, openInventory } from '../reconcile/inventory.ts'
-import { type LeaderPorts, type LeaderSettings, lead, type Publisher, type Subscriber } from './leader.ts'
+import { openResourceCache, type ResourceCache } from '../reconcile/resource-cache.ts'
+import { type LeaderPorts, type LeaderSettings, type Publisher, runLeader, type Subscriber } from './leader.ts'
 
 export interface OperatorOptions {
   readonly ports: Omit<LeaderPorts, 'publisher'>
@@ -14,10 +14,10 @@ export interface OperatorOptions {
 }
 
 export interface Operator extends AsyncDisposable {
-  readonly inventory: Pick<Inventory, 'synced' | 'silentMs' | 'all'>
+  readonly resources: Pick<ResourceCache, 'synced' | 'silentMs' | 'all'>
   /** Whether everything that is declared has been read: only then can it take over at once. */
   readonly isReady: () => boolean
-  /** Waits for the lease, and leads; resolves once `stop` aborts. Throws as `lead` does, and when the lease is lost. */
+  /** Waits for the lease, and leads; resolves once `stop` aborts. Throws as `runLeader` does, and when the lease is lost. */
   readonly run: (stop: AbortSignal) => Promise<void>
 }
 
@@ -29,48 +29,48 @@ const IDENTITY_BYTES = 8
 /** Begins to follow what is declared. */
 export function openOperator({ ports, settings, openPublisher, readEpoch }: OperatorOptions): Operator {
   let subscriber: Subscriber | undefined
-  const inventory = openInventory({
+  const resources = openResourceCache({
     ...ports,
-    onChange: (change) => subscriber?.take(change),
-    onConfigMap: (name) => subscriber?.takeConfigMap(name),
+    onChange: (change) => subscriber?.onChange(change),
+    onConfigMap: (name) => subscriber?.onConfigMapChange(name),
   })
   // Whoever waits for it is told.
-  inventory.synced.catch(() => undefined)
-  const leadWith = async (lease: HeldLease, stop: AbortSignal) => {
+  resources.synced.catch(() => undefined)
+  const runWithLease = async (lease: HeldLease, stop: AbortSignal) => {
     const publisher = await openPublisher(lease.epoch, AbortSignal.any([stop, lease.lost]))
-    const client = heldClient(ports.client, lease)
+    const client = leaseGuardedClient(ports.client, lease)
     const subscribe = (next: Subscriber) => {
       subscriber = next
     }
-    await lead(
-      { ...settings, ports: { ...ports, client, publisher }, inventory, subscribe },
+    await runLeader(
+      { ...settings, ports: { ...ports, client, publisher }, resources, subscribe },
       { stop, lost: lease.lost },
     )
   }
   return {
-    inventory,
-    isReady: () => inventory.silentMs() !== undefined,
+    resources,
+    isReady: () => resources.silentMs() !== undefined,
     async run(stop) {
       try {
-        await raceAbort(inventory.synced, stop)
-        const floor = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
+        await raceAbort(resources.synced, stop)
+        const epochMin = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
         // A process that is started again has the name of the one before it, which may only stand still.
         const identity = `${settings.instance}_${Buffer.from(ports.ids.random(IDENTITY_BYTES)).toString('hex')}`
         const { namespace } = settings
-        await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity, floor }, stop)
-        await leadWith(lease, stop)
+        await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity, epochMin }, stop)
+        await runWithLease(lease, stop)
       } catch (error) {
         // Most operators are stopped while they wait for the lease, and nothing is wrong with that.
         if (!stop.aborted || error !== stop.reason) throw error
       }
     },
-    [Symbol.asyncDispose]: () => inventory[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
   }
 }
 
 /** Writes nothing once the lease may be another's. */
-function heldClient(client: LeaderPorts['client'], { isHeld, lost }: HeldLease): LeaderPorts['client'] {
-  const held = <Arguments extends readonly unknown[], Answer>(
+function leaseGuardedClient(client: LeaderPorts['client'], { isHeld, lost }: HeldLease): LeaderPorts['client'] {
+  const guarded = <Arguments extends readonly unknown[], Answer>(
     call: (...given: Arguments) => Promise<Answer>,
   ): ((...given: Arguments) => Promise<Answer>) => {
     return async (...given) => {
@@ -81,11 +81,11 @@ function heldClient(client: LeaderPorts['client'], { isHeld, lost }: HeldLease):
   const { create, replace, apply, mergePatch, remove } = client
   return {
     ...client,
-    create: held(create),
-    replace: held(replace),
-    apply: held(apply),
-    mergePatch: held(mergePatch),
-    remove: held(remove),
+    create: guarded(create),
+    replace: guarded(replace),
+    apply: guarded(apply),
+    mergePatch: guarded(mergePatch),
+    remove: guarded(remove),
     [Symbol.dispose]: () => client[Symbol.dispose](),
   }
 }

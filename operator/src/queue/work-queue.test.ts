@@ -14,7 +14,7 @@ interface Counts {
   readonly workedMs: number[]
 }
 
-function opened(options: Pick<WorkQueueOptions, 'lineOf' | 'ofOneLine'> = {}) {
+function opened(options: Pick<WorkQueueOptions, 'groupOf' | 'perGroupMax'> = {}) {
   const clock = manualClock()
   const counts: Counts = { added: 0, deferred: 0, waitedMs: [], workedMs: [] }
   const meter = {
@@ -44,16 +44,16 @@ async function takeAll(of = queue): Promise<(string | undefined)[]> {
 }
 
 describe('a line', () => {
-  const lines = { lineOf: (key: string) => key.charAt(0), ofOneLine: 2 }
+  const groups = { groupOf: (key: string) => key.charAt(0), perGroupMax: 2 }
 
   test('has its turn after each of the others, however many wait there', async () => {
-    const { queue } = opened({ ...lines, ofOneLine: 100 })
+    const { queue } = opened({ ...groups, perGroupMax: 100 })
     for (const key of ['t1', 't2', 't3', 't4', 'k1', 'k2']) queue.add(key)
     expect(await takeAll(queue)).toEqual(['t1', 'k1', 't2', 'k2', 't3', 't4'])
   })
 
   test('has some of the workers at most, and goes on when one of its keys is given back', async () => {
-    const { queue, clock } = opened(lines)
+    const { queue, clock } = opened(groups)
     for (const key of ['t1', 't2', 't3', 'k1']) queue.add(key)
     const taken = [await queue.take(NEVER), await queue.take(NEVER), await queue.take(NEVER)]
     expect(taken).toEqual(['t1', 'k1', 't2'])
@@ -64,7 +64,7 @@ describe('a line', () => {
   })
 
   test('whose keys were changed comes before all that are only looked at again', async () => {
-    const { queue } = opened(lines)
+    const { queue } = opened(groups)
     queue.add('k1', 'resync')
     queue.add('t1')
     expect(await takeAll(queue)).toEqual(['t1', 'k1'])

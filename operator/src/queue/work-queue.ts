@@ -15,9 +15,9 @@ import { RECONCILE_BACK_OFF } from '../limit.ts'
 
 export interface WorkQueueOptions {
   /** Which line a key stands in; one for all where not said. */
-  readonly lineOf?: (key: string) => string
+  readonly groupOf?: (key: string) => string
   /** Keys of one line that are with workers at once; no limit where not said. */
-  readonly ofOneLine?: number
+  readonly perGroupMax?: number
   readonly clock: Clock
   readonly ids: Ids
   /** Told what `state` is asked for. */
@@ -28,10 +28,10 @@ export interface WorkQueueOptions {
 export class WorkQueue {
   readonly #options: WorkQueueOptions
   readonly #changed: Notifier = openNotifier()
-  readonly #lines = new Map<string, Line>()
-  readonly #inHand = new Map<string, { readonly priority: Priority; readonly since: number }>()
+  readonly #groups = new Map<string, KeyGroup>()
+  readonly #processing = new Map<string, { readonly priority: Priority; readonly since: number }>()
   /** Keys that were added while they are with a worker. */
-  readonly #again = new Map<string, Priority>()
+  readonly #addedMeanwhile = new Map<string, Priority>()
   readonly #deferred = new Map<string, Deferred>()
   readonly #failures = new Map<string, number>()
   readonly #drained = Promise.withResolvers<void>()
@@ -44,13 +44,13 @@ export class WorkQueue {
   /** The key is looked at from its start once more. One that waits already waits on, with the higher priority of the two. */
   add(key: string, priority: Priority = 'live'): void {
     if (this.#isClosed) return
-    if (this.#inHand.has(key)) return this.#addAgain(key, priority)
-    const { live, resync } = this.#lineOf(key)
+    if (this.#processing.has(key)) return this.#addMeanwhile(key, priority)
+    const { live, resync } = this.#groupOf(key)
     if (live.has(key)) return
     const waitingSince = resync.get(key)
     if (waitingSince === undefined) {
       this.#options.meter.added()
-      this.#wait(key, priority)
+      this.#enqueue(key, priority)
     } else if (priority === 'live') {
       resync.delete(key)
       live.set(key, waitingSince)
@@ -63,11 +63,11 @@ export class WorkQueue {
     const dueAt = this.#options.clock.monotonic() + delayMs
     const known = this.#deferred.get(key)
     if (known !== undefined && known.dueAt <= dueAt) return
-    known?.over.abort()
-    const deferred = { dueAt, over: new AbortController() }
+    known?.canceled.abort()
+    const deferred = { dueAt, canceled: new AbortController() }
     this.#deferred.set(key, deferred)
     this.#options.meter.deferred()
-    void this.#addWhenDue(key, { deferred, delayMs, priority: this.#inHand.get(key)?.priority ?? 'live' })
+    void this.#addWhenDue(key, { deferred, delayMs, priority: this.#processing.get(key)?.priority ?? 'live' })
   }
 
   /** Adds the key later, after a wait that grows with each retry until it is forgotten. Returns the wait in milliseconds. */
@@ -88,7 +88,7 @@ export class WorkQueue {
   async take(signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted()
     while (!this.#isClosed) {
-      const next = this.#takeOf('live') ?? this.#takeOf('resync')
+      const next = this.#takeFrom('live') ?? this.#takeFrom('resync')
       if (next !== undefined) return next
       await this.#changed.wait(signal)
     }
@@ -97,18 +97,18 @@ export class WorkQueue {
 
   /** Gives back a key that was taken, whatever came of it. */
   done(key: string): void {
-    const taken = this.#inHand.get(key)
+    const taken = this.#processing.get(key)
     assert(taken !== undefined, 'only what was taken is given back')
-    this.#inHand.delete(key)
-    const line = this.#lineOf(key)
-    line.inHand -= 1
+    this.#processing.delete(key)
+    const group = this.#groupOf(key)
+    group.processing -= 1
     // It may have kept the next of its line waiting.
-    if (line.live.size + line.resync.size > 0) this.#changed.notify()
+    if (group.live.size + group.resync.size > 0) this.#changed.notify()
     this.#options.meter.done(this.#options.clock.monotonic() - taken.since)
-    const again = this.#again.get(key)
-    this.#again.delete(key)
-    if (again !== undefined && !this.#isClosed) this.#wait(key, again)
-    this.#settle()
+    const again = this.#addedMeanwhile.get(key)
+    this.#addedMeanwhile.delete(key)
+    if (again !== undefined && !this.#isClosed) this.#enqueue(key, again)
+    this.#resolveIfDrained()
   }
 
   /**
@@ -116,9 +116,9 @@ export class WorkQueue {
    */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { over } of this.#deferred.values()) over.abort()
+    for (const { canceled } of this.#deferred.values()) canceled.abort()
     this.#changed.notify()
-    this.#settle()
+    this.#resolveIfDrained()
     await this.#drained.promise
   }
 
@@ -127,53 +127,53 @@ export class WorkQueue {
     const now = this.#options.clock.monotonic()
     return {
       waiting: { live: this.#waiting('live'), resync: this.#waiting('resync') },
-      runningMs: Array.from(this.#inHand.values(), ({ since }) => now - since),
+      runningMs: Array.from(this.#processing.values(), ({ since }) => now - since),
     }
   }
 
-  #addAgain(key: string, priority: Priority): void {
-    if (!this.#again.has(key)) this.#options.meter.added()
-    if (this.#again.get(key) !== 'live') this.#again.set(key, priority)
+  #addMeanwhile(key: string, priority: Priority): void {
+    if (!this.#addedMeanwhile.has(key)) this.#options.meter.added()
+    if (this.#addedMeanwhile.get(key) !== 'live') this.#addedMeanwhile.set(key, priority)
   }
 
-  #wait(key: string, priority: Priority): void {
-    this.#lineOf(key)[priority].set(key, this.#options.clock.monotonic())
+  #enqueue(key: string, priority: Priority): void {
+    this.#groupOf(key)[priority].set(key, this.#options.clock.monotonic())
     this.#changed.notify()
   }
 
   #waiting(priority: Priority): number {
-    return this.#lines.values().reduce((sum, line) => sum + line[priority].size, 0)
+    return this.#groups.values().reduce((sum, line) => sum + line[priority].size, 0)
   }
 
-  #lineOf(key: string): Line {
-    const name = this.#options.lineOf?.(key) ?? ''
-    const line = this.#lines.get(name) ?? { live: new Map(), resync: new Map(), inHand: 0 }
-    this.#lines.set(name, line)
-    return line
+  #groupOf(key: string): KeyGroup {
+    const name = this.#options.groupOf?.(key) ?? ''
+    const group = this.#groups.get(name) ?? { live: new Map(), resync: new Map(), processing: 0 }
+    this.#groups.set(name, group)
+    return group
   }
 
-  #takeOf(priority: Priority): string | undefined {
-    const { clock, meter, ofOneLine = Number.POSITIVE_INFINITY } = this.#options
-    for (const [name, line] of this.#lines) {
-      const [next] = line[priority]
-      if (next === undefined || line.inHand >= ofOneLine) continue
+  #takeFrom(priority: Priority): string | undefined {
+    const { clock, meter, perGroupMax = Number.POSITIVE_INFINITY } = this.#options
+    for (const [name, group] of this.#groups) {
+      const [next] = group[priority]
+      if (next === undefined || group.processing >= perGroupMax) continue
       const [key, waitingSince] = next
       const now = clock.monotonic()
-      line[priority].delete(key)
-      line.inHand += 1
+      group[priority].delete(key)
+      group.processing += 1
       // The others come first now.
-      this.#lines.delete(name)
-      this.#lines.set(name, line)
-      this.#inHand.set(key, { priority, since: now })
+      this.#groups.delete(name)
+      this.#groups.set(name, group)
+      this.#processing.set(key, { priority, since: now })
       meter.taken(now - waitingSince)
       return key
     }
     return undefined
   }
 
-  async #addWhenDue(key: string, { deferred, delayMs, priority }: Wait): Promise<void> {
+  async #addWhenDue(key: string, { deferred, delayMs, priority }: DeferredAdd): Promise<void> {
     try {
-      await this.#options.clock.sleep(delayMs, deferred.over.signal)
+      await this.#options.clock.sleep(delayMs, deferred.canceled.signal)
     } catch {
       // One that ends sooner took its place, or the queue was closed.
       return
@@ -183,23 +183,23 @@ export class WorkQueue {
     this.add(key, priority)
   }
 
-  #settle(): void {
-    if (this.#isClosed && this.#inHand.size === 0) this.#drained.resolve()
+  #resolveIfDrained(): void {
+    if (this.#isClosed && this.#processing.size === 0) this.#drained.resolve()
   }
 }
 
 /** Keys that wait for a worker, and since when, in the order they are given out. */
-interface Line extends Readonly<Record<Priority, Map<string, number>>> {
+interface KeyGroup extends Readonly<Record<Priority, Map<string, number>>> {
   /** Keys that are with workers. */
-  inHand: number
+  processing: number
 }
 
 interface Deferred {
   readonly dueAt: number
-  readonly over: AbortController
+  readonly canceled: AbortController
 }
 
-interface Wait {
+interface DeferredAdd {
   readonly deferred: Deferred
   readonly delayMs: number
   readonly priority: Priority

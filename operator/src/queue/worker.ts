@@ -11,7 +11,7 @@ export class TerminalError extends Error {
 }
 
 /** What is to follow a look that came to its end. */
-export interface Outcome {
+export interface Requeue {
   /** The object is looked at again after this, whatever happens. */
   readonly requeueAfterMs?: number
 }
@@ -24,7 +24,7 @@ export interface WorkerOptions {
    * Brings the world in line with one object, from whatever state; it may be run twice. The signal aborts when it takes too long, or is
    * no longer wanted; the object is with nobody else until it has settled. Throws `TerminalError` where a retry is of no use.
    */
-  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome | undefined>
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>
   readonly meter: Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'>
   readonly clock: Clock
   readonly log: Log
@@ -44,22 +44,22 @@ async function runWorker(options: WorkerOptions, signal: AbortSignal): Promise<v
     })
     if (key === undefined) return
     try {
-      await lookAt(key, options, signal)
+      await processKey(key, options, signal)
     } finally {
       queue.done(key)
     }
   }
 }
 
-async function lookAt(key: string, options: WorkerOptions, signal: AbortSignal): Promise<void> {
+async function processKey(key: string, options: WorkerOptions, signal: AbortSignal): Promise<void> {
   const { queue, reconcile, meter, clock, log } = options
   using _busy = meter.busy()
   const startedAt = clock.monotonic()
   const durationMs = () => clock.monotonic() - startedAt
   try {
-    const outcome = await reconcile(key, AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)]))
+    const requeue = await reconcile(key, AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)]))
     queue.forget(key)
-    const { requeueAfterMs } = outcome ?? {}
+    const { requeueAfterMs } = requeue ?? {}
     if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs)
     meter.reconciled(requeueAfterMs === undefined ? 'success' : 'requeue_after', durationMs())
   } catch (err) {

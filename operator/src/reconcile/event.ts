@@ -6,8 +6,8 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { pathOf } from '../cluster/path.ts'
-import { API_VERSION } from './declared.ts'
-import { type Status, secondsOf } from './status.ts'
+import { API_VERSION } from './resource-view.ts'
+import { kubernetesTime, type Status } from './status.ts'
 
 export interface EventOptions {
   readonly client: Pick<ClusterClient, 'create'>
@@ -41,7 +41,7 @@ const CLUSTER_NAMESPACE = 'default'
 
 export function openEvents(options: EventOptions): Events {
   const { client, ids, log } = options
-  const record = async (resource: Resource, event: Told, signal: AbortSignal) => {
+  const record = async (resource: Resource, event: EventFields, signal: AbortSignal) => {
     const namespace = namespaceOf(resource)
     const path = pathOf({ group: '', version: 'v1', plural: 'events', namespace })
     const { kind } = resource
@@ -66,7 +66,7 @@ export function openEvents(options: EventOptions): Events {
   }
 }
 
-interface Told extends Warning {
+interface EventFields extends Warning {
   readonly type: 'Normal' | 'Warning'
   /** Of the events of a resource. */
   readonly id: string
@@ -74,11 +74,11 @@ interface Told extends Warning {
 
 function eventOf(
   resource: Resource,
-  { id, ...told }: Told,
+  { id, ...told }: EventFields,
   { clock, instance }: Pick<EventOptions, 'clock' | 'instance'>,
 ): object {
   const { kind, metadata } = resource
-  const at = secondsOf(clock.now())
+  const at = kubernetesTime(clock.now())
   return {
     apiVersion: 'v1',
     kind: 'Event',

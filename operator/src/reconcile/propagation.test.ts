@@ -1,16 +1,16 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
 import { SILENT } from '../../../test/fixture/build.ts'
-import { type Enforced, Propagation } from './propagation.ts'
+import { type Enforcement, Propagation } from './propagation.ts'
 
-const NONE: Enforced = { all: 0, behind: 0, revision: 0, isCertain: false }
+const NONE: Enforcement = { all: 0, behind: 0, revision: 0, isCertain: false }
 
 /** A propagation that is told what a test says. */
-async function following(answers: () => Enforced | Error) {
+async function following(answers: () => Enforcement | Error) {
   const clock = manualClock()
   let asked = 0
   const propagation = new Propagation({
-    async ask() {
+    async readEnforced() {
       asked++
       const answer = answers()
       if (answer instanceof Error) throw answer
@@ -43,13 +43,13 @@ test('nobody is asked while nobody waits', async () => {
 })
 
 test('each is told once, when every process enforces what it waits for', async () => {
-  let now: Enforced = { all: 3, behind: 1, revision: 6, isCertain: true }
+  let now: Enforcement = { all: 3, behind: 1, revision: 6, isCertain: true }
   await using all = await following(() => now)
   all.wait('seven', 7)
   all.wait('six', 6)
   await all.clock.advance(100)
   expect(all.told).toEqual(['six'])
-  expect([all.propagation.has(6), all.propagation.has(7)]).toEqual([true, false])
+  expect([all.propagation.isEnforced(6), all.propagation.isEnforced(7)]).toEqual([true, false])
   now = { all: 3, behind: 0, revision: 9, isCertain: true }
   await all.clock.advance(1000)
   expect(all.told).toEqual(['six', 'seven'])
@@ -59,18 +59,18 @@ test('each is told once, when every process enforces what it waits for', async (
 })
 
 test('what is not certain counts for nothing', async () => {
-  let now: Enforced = { all: 0, behind: 0, revision: 7, isCertain: false }
+  let now: Enforcement = { all: 0, behind: 0, revision: 7, isCertain: false }
   await using all = await following(() => now)
   all.wait('seven', 7)
   await all.clock.advance(5000)
-  expect([all.told, all.propagation.has(7)]).toEqual([[], false])
+  expect([all.told, all.propagation.isEnforced(7)]).toEqual([[], false])
   now = { ...now, isCertain: true }
   await all.clock.advance(5000)
   expect(all.told).toEqual(['seven'])
 })
 
 test('whoever waits for something newer under the same name waits for that alone', async () => {
-  let now: Enforced = { all: 1, behind: 1, revision: 6, isCertain: true }
+  let now: Enforcement = { all: 1, behind: 1, revision: 6, isCertain: true }
   await using all = await following(() => now)
   all.wait('tenant', 7)
   all.wait('tenant', 8)
@@ -83,7 +83,7 @@ test('whoever waits for something newer under the same name waits for that alone
 })
 
 test('an answer that cannot be had is asked for again, and less and less often', async () => {
-  let now: Enforced | Error = new Error('Redis is away')
+  let now: Enforcement | Error = new Error('Redis is away')
   await using all = await following(() => now)
   all.wait('seven', 7)
   await all.clock.advance(60_000)

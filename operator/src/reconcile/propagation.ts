@@ -5,7 +5,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import { ENFORCED_POLL_MS, ENFORCED_POLL_MS_MAX } from '../limit.ts'
 
 /** How far the processes are that said so lately. */
-export interface Enforced {
+export interface Enforcement {
   readonly all: number
   /** How many of them do not enforce the last revision. */
   readonly behind: number
@@ -16,35 +16,35 @@ export interface Enforced {
 }
 
 export interface PropagationOptions {
-  readonly ask: (signal: AbortSignal) => Promise<Enforced>
+  readonly readEnforced: (signal: AbortSignal) => Promise<Enforcement>
   readonly clock: Clock
   readonly log: Log
 }
 
 export class Propagation {
   readonly #options: PropagationOptions
-  readonly #woken: Notifier = openNotifier()
-  readonly #waiting = new Map<string, { readonly revision: number; readonly told: () => void }>()
-  #last: Enforced = { all: 0, behind: 0, revision: 0, isCertain: false }
+  readonly #added: Notifier = openNotifier()
+  readonly #waiting = new Map<string, { readonly revision: number; readonly onEnforced: () => void }>()
+  #last: Enforcement = { all: 0, behind: 0, revision: 0, isCertain: false }
 
   constructor(options: PropagationOptions) {
     this.#options = options
   }
 
   /** As it was when it was last asked for. */
-  get last(): Enforced {
+  get last(): Enforcement {
     return this.#last
   }
 
   /** Does every process enforce a revision, as far as is known? */
-  has(revision: number): boolean {
+  isEnforced(revision: number): boolean {
     return this.#last.isCertain && this.#last.revision >= revision
   }
 
   /** Tells once, after this, that every process enforces a revision. Who waits under a name already no longer waits for what it did. */
-  whenEnforced(name: string, revision: number, told: () => void): void {
-    this.#waiting.set(name, { revision, told })
-    this.#woken.notify()
+  whenEnforced(name: string, revision: number, onEnforced: () => void): void {
+    this.#waiting.set(name, { revision, onEnforced })
+    this.#added.notify()
   }
 
   /** Asks and tells until the signal aborts. */
@@ -55,11 +55,11 @@ export class Propagation {
       try {
         if (this.#waiting.size === 0) {
           waitMs = ENFORCED_POLL_MS
-          await this.#woken.wait(signal)
+          await this.#added.wait(signal)
           continue
         }
-        const hasTold = await this.#ask(signal)
-        waitMs = hasTold ? ENFORCED_POLL_MS : Math.min(waitMs * 1.1, ENFORCED_POLL_MS_MAX)
+        const hasNotified = await this.#poll(signal)
+        waitMs = hasNotified ? ENFORCED_POLL_MS : Math.min(waitMs * 1.1, ENFORCED_POLL_MS_MAX)
         await clock.sleep(waitMs, signal)
       } catch {
         // It was aborted, and the loop sees that.
@@ -68,17 +68,17 @@ export class Propagation {
   }
 
   /** Answers whether somebody was told. */
-  async #ask(signal: AbortSignal): Promise<boolean> {
-    const { ask, log } = this.#options
+  async #poll(signal: AbortSignal): Promise<boolean> {
+    const { readEnforced, log } = this.#options
     try {
-      this.#last = await ask(signal)
+      this.#last = await readEnforced(signal)
     } catch (err) {
       if (!signal.aborted) log.debug({ err }, 'enforced revision unknown')
       return false
     }
-    const told = [...this.#waiting].filter(([, { revision }]) => this.has(revision))
+    const told = [...this.#waiting].filter(([, { revision }]) => this.isEnforced(revision))
     for (const [name] of told) this.#waiting.delete(name)
-    for (const [, { told: tell }] of told) tell()
+    for (const [, { onEnforced: tell }] of told) tell()
     return told.length > 0
   }
 }

@@ -5,7 +5,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
-import { NOTHING } from '@platen/settings/compile/compile.ts'
+import { NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
@@ -20,7 +20,7 @@ function publishing({ failures = 0, found = 0 } = {}) {
   const directory = memoryDirectory()
   const foundKeys = new Map<Uid, FoundKey>()
   const facts = { configMaps: new Map(), checks: new Map(), webhookSecrets: new Map(), foundKeys }
-  const options = { facts, previous: NOTHING, serviceBucket: 'platen', defaults: DEFAULT_LIMITS }
+  const options = { facts, previous: NO_PREVIOUS, serviceBucket: 'platen', defaults: DEFAULT_LIMITS }
   const compilation = openCompilation(options)
   const told: Uid[] = []
   let failing = failures
@@ -65,22 +65,22 @@ const platform = [aPlanResource(), aTenantResource()].map(changeOf)
 
 test('what there is at the beginning is one revision, and is published only where it is not', async () => {
   const { publication, directory } = publishing()
-  await publication.begin(platform, NEVER)
+  await publication.start(platform, NEVER)
   expect(directory.current()).toMatchObject({ revision: 1 })
   expect([...directory.current().tenants.keys()]).toEqual(['acme'])
-  await publication.begin(platform, NEVER)
+  await publication.start(platform, NEVER)
   expect(directory.current().revision).toBe(1)
 })
 
 test('nothing at all is published as well, so that processes know there is nothing', async () => {
   const { publication, directory } = publishing()
-  await publication.begin([], NEVER)
+  await publication.start([], NEVER)
   expect(directory.current().revision).toBe(1)
 })
 
 test('changes that come while one is published are published together', async () => {
   const { publication, directory, hold, clock } = publishing()
-  await publication.begin(platform, NEVER)
+  await publication.start(platform, NEVER)
   const over = new AbortController()
   const running = publication.run(over.signal)
   await clock.advance(0)
@@ -95,20 +95,20 @@ test('changes that come while one is published are published together', async ()
   await Promise.all(submitted)
   expect(directory.current()).toMatchObject({ revision: 3 })
   expect(directory.current().keys.size).toBe(4)
-  expect(keys.map(({ metadata }) => publication.since(metadata.uid).revision)).toEqual([2, 2, 2])
+  expect(keys.map(({ metadata }) => publication.inForceSince(metadata.uid).revision)).toEqual([2, 2, 2])
   over.abort()
   await running
 })
 
 test('a change that changes no setting is published by nothing', async () => {
   const { publication, directory, told } = publishing()
-  await publication.begin(platform, NEVER)
+  await publication.start(platform, NEVER)
   const over = new AbortController()
   const running = publication.run(over.signal)
   const named = aTenantResource({ metadata: { generation: 2 }, spec: { displayName: 'Acme' } })
   await publication.submit(changeOf(named))
   expect(directory.current().revision).toBe(1)
-  expect(publication.since(named.metadata.uid).revision).toBe(1)
+  expect(publication.inForceSince(named.metadata.uid).revision).toBe(1)
   const other = aPlanResource({ spec: { retentionDays: 7 } })
   await publication.submit(changeOf(other))
   expect(directory.current().tenants.get(ACME)?.limits.retentionDays).toBe(7)
@@ -120,7 +120,7 @@ test('a change that changes no setting is published by nothing', async () => {
 
 test('what could not be published is told, kept, and published by itself', async () => {
   const { publication, directory, clock } = publishing({ failures: 2 })
-  await expect(publication.begin(platform, NEVER)).rejects.toThrow(Unavailable)
+  await expect(publication.start(platform, NEVER)).rejects.toThrow(Unavailable)
   const over = new AbortController()
   const running = publication.run(over.signal)
   const key = anApiKeyResource()
@@ -135,7 +135,7 @@ test('what could not be published is told, kept, and published by itself', async
 
 test('a revision that is not taken is numbered anew, once the one in its way is', async () => {
   const { publication, repairs } = publishing({ found: 5 })
-  await expect(publication.begin(platform, NEVER)).rejects.toThrow(Unavailable)
+  await expect(publication.start(platform, NEVER)).rejects.toThrow(Unavailable)
   expect(repairs()).toBe(1)
 })
 
@@ -144,7 +144,7 @@ test('an overlap ends at its time, though nobody changes anything', async () => 
   const key = anApiKeyResource({ spec: { secretName: 'ci-key' } })
   const [current, last] = ['b', 'c'].map((digit) => digit.repeat(64) as KeyHash) as [KeyHash, KeyHash]
   foundKeys.set(key.metadata.uid, { hash: current, replaced: { hash: last, until: 60_000 } })
-  await publication.begin([...platform, changeOf(key)], NEVER)
+  await publication.start([...platform, changeOf(key)], NEVER)
   expect(new Set(directory.current().keys.keys())).toEqual(new Set([current, last]))
   const over = new AbortController()
   const running = publication.run(over.signal)

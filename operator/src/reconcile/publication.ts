@@ -8,7 +8,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Uid } from '@platen/contract/resource.ts'
-import type { Change, Compilation } from '../compilation/compilation.ts'
+import type { Compilation, ResourceChange } from '../compilation/compilation.ts'
 import { PUBLICATION_IDLE_MS_MAX, PUBLISH_RETRY_MS } from '../limit.ts'
 
 export interface PublicationOptions {
@@ -34,20 +34,20 @@ export interface InForceSince {
 }
 
 interface Submission {
-  readonly change: Change
+  readonly change: ResourceChange
   readonly published: PromiseWithResolvers<void>
 }
 
 export class Publication {
   readonly #options: PublicationOptions
-  readonly #woken: Notifier = openNotifier()
+  readonly #submitted: Notifier = openNotifier()
   #waiting: Submission[] = []
   /** Whose settings are compiled and not published. */
-  readonly #behind = new Set<Uid>()
-  readonly #since = new Map<Uid, InForceSince>()
+  readonly #unpublished = new Set<Uid>()
+  readonly #inForceSince = new Map<Uid, InForceSince>()
   /** Of what was in force at the beginning, and of what was published last. */
-  #begun: InForceSince = { revision: 0, at: 0 }
-  #last = this.#begun
+  #atStart: InForceSince = { revision: 0, at: 0 }
+  #latest = this.#atStart
 
   constructor(options: PublicationOptions) {
     this.#options = options
@@ -62,40 +62,40 @@ export class Publication {
    * Takes all there is at the beginning, and publishes it where it is not what is published. Throws `Unavailable`, and may be called
    * again then.
    */
-  async begin(changes: readonly Change[], signal: AbortSignal): Promise<void> {
+  async start(changes: readonly ResourceChange[], signal: AbortSignal): Promise<void> {
     const { compilation, publisher, clock } = this.#options
-    const { resettled } = compilation.update(changes, clock.now())
-    for (const uid of resettled) this.#behind.add(uid)
-    this.#last = { revision: publisher.revision(), at: clock.now() }
+    const { settingsChanged } = compilation.update(changes, clock.now())
+    for (const uid of settingsChanged) this.#unpublished.add(uid)
+    this.#latest = { revision: publisher.revision(), at: clock.now() }
     const isPublished = publisher.revision() > 0 && publisher.differences(this.#snapshot()).length === 0
-    if (isPublished) this.#behind.clear()
+    if (isPublished) this.#unpublished.clear()
     else await this.#publish(signal)
-    this.#begun = this.#last
-    this.#since.clear()
+    this.#atStart = this.#latest
+    this.#inForceSince.clear()
   }
 
   /**
    * Compiles a change, and publishes what comes of it. Resolves when what is in force is what was compiled. Throws `Unavailable` where it
    * could not be published: it will be with whatever comes next.
    */
-  submit(change: Change): Promise<void> {
+  submit(change: ResourceChange): Promise<void> {
     const submission = { change, published: Promise.withResolvers<void>() }
     this.#waiting.push(submission)
-    this.#woken.notify()
+    this.#submitted.notify()
     return submission.published.promise
   }
 
   /** Since when what a resource came to is in force. */
-  since(uid: Uid): InForceSince {
-    return this.#since.get(uid) ?? this.#begun
+  inForceSince(uid: Uid): InForceSince {
+    return this.#inForceSince.get(uid) ?? this.#atStart
   }
 
   /** Publishes what is submitted and what is due, until the signal aborts. Throws what is no `Unavailable`. Nobody waits any more then. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
-        if (this.#waiting.length === 0) await this.#rest(signal)
-        if (!signal.aborted) await this.#turn(signal)
+        if (this.#waiting.length === 0) await this.#waitForWork(signal)
+        if (!signal.aborted) await this.#publishSubmitted(signal)
       }
     } finally {
       for (const { published } of this.#waiting) published.reject(new Unavailable('nothing is published any more'))
@@ -104,33 +104,33 @@ export class Publication {
   }
 
   /** Until something is submitted or due, or what could not be published is to be tried again. */
-  async #rest(signal: AbortSignal): Promise<void> {
+  async #waitForWork(signal: AbortSignal): Promise<void> {
     const { compilation, clock } = this.#options
-    const dueInMs = (compilation.due() ?? Number.POSITIVE_INFINITY) - clock.now()
-    const waitMs = Math.min(dueInMs, this.#behind.size > 0 ? PUBLISH_RETRY_MS : PUBLICATION_IDLE_MS_MAX)
+    const dueInMs = (compilation.nextDueAt() ?? Number.POSITIVE_INFINITY) - clock.now()
+    const waitMs = Math.min(dueInMs, this.#unpublished.size > 0 ? PUBLISH_RETRY_MS : PUBLICATION_IDLE_MS_MAX)
     if (waitMs <= 0) return
-    const wake = (until: AbortSignal) => this.#woken.wait(until)
+    const wake = (until: AbortSignal) => this.#submitted.wait(until)
     await raceFirst([wake, (until) => clock.sleep(waitMs, until)], signal).catch(() => undefined)
   }
 
-  async #turn(signal: AbortSignal): Promise<void> {
+  async #publishSubmitted(signal: AbortSignal): Promise<void> {
     const { compilation, clock, onChanged } = this.#options
-    const taken = this.#waiting
+    const submissions = this.#waiting
     this.#waiting = []
-    const { changed, resettled } = compilation.update(
-      taken.map(({ change }) => change),
+    const { changed, settingsChanged } = compilation.update(
+      submissions.map(({ change }) => change),
       clock.now(),
     )
-    for (const uid of resettled) this.#behind.add(uid)
+    for (const uid of settingsChanged) this.#unpublished.add(uid)
     try {
-      if (this.#behind.size > 0) await this.#publish(signal)
-      for (const { change } of taken) this.#since.set(change.uid, this.#last)
-      for (const { published } of taken) published.resolve()
+      if (this.#unpublished.size > 0) await this.#publish(signal)
+      for (const { change } of submissions) this.#inForceSince.set(change.uid, this.#latest)
+      for (const { published } of submissions) published.resolve()
     } catch (error) {
-      for (const { published } of taken) published.reject(error)
+      for (const { published } of submissions) published.reject(error)
       if (!(error instanceof Unavailable)) throw error
     }
-    const own = new Set(taken.map(({ change }) => change.uid))
+    const own = new Set(submissions.map(({ change }) => change.uid))
     onChanged(changed.difference(own))
   }
 
@@ -145,13 +145,13 @@ export class Publication {
       await publisher.repair(signal)
       throw new Unavailable('what stands in Redis is not what was published', { cause })
     }
-    this.#last = { revision: snapshot.revision, at: clock.now() }
-    for (const uid of this.#behind) this.#since.set(uid, this.#last)
-    this.#behind.clear()
+    this.#latest = { revision: snapshot.revision, at: clock.now() }
+    for (const uid of this.#unpublished) this.#inForceSince.set(uid, this.#latest)
+    this.#unpublished.clear()
   }
 
   #snapshot(): DirectorySnapshot {
     const { compilation, publisher } = this.#options
-    return { ...compilation.content(), revision: publisher.nextRevision() }
+    return { ...compilation.settings(), revision: publisher.nextRevision() }
   }
 }

@@ -4,18 +4,18 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
-import { NOTHING } from '@platen/settings/compile/compile.ts'
+import { NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
-import { type Declared, FINALIZER, isSameDeclaration, keyOfResource } from './declared.ts'
+import type { KindHandler } from './kind-handler.ts'
 import { packStatus } from './packed-status.ts'
 import { Propagation } from './propagation.ts'
 import { Publication } from './publication.ts'
 import { Reconciler } from './reconciler.ts'
-import type { Station } from './station.ts'
+import { FINALIZER, hasSameSpec, keyOfResource, type ResourceView } from './resource-view.ts'
 import type { Status } from './status.ts'
 
 const ACME = 'acme' as TenantId
@@ -29,7 +29,12 @@ async function reconciling() {
   const ids = seededIds('reconciler')
   const directory = memoryDirectory()
   const facts = { configMaps: new Map(), checks: new Map(), webhookSecrets: new Map(), foundKeys: new Map() }
-  const compilation = openCompilation({ facts, previous: NOTHING, serviceBucket: 'platen', defaults: DEFAULT_LIMITS })
+  const compilation = openCompilation({
+    facts,
+    previous: NO_PREVIOUS,
+    serviceBucket: 'platen',
+    defaults: DEFAULT_LIMITS,
+  })
   const publisher = {
     revision: () => directory.current().revision,
     nextRevision: () => directory.current().revision + 1,
@@ -38,21 +43,21 @@ async function reconciling() {
     publish: (snapshot: DirectorySnapshot, signal: AbortSignal) => directory.publish(snapshot, signal),
   }
   const publication = new Publication({ compilation, publisher, clock, onChanged: nothing })
-  const held = new Map<string, Declared>()
-  const inventory = { get: (key: string) => held.get(key), all: () => [...held.values()] }
+  const held = new Map<string, ResourceView>()
+  const resources = { get: (key: string) => held.get(key), all: () => [...held.values()] }
   const queue = new WorkQueue({ clock, ids, meter: UNCOUNTED })
-  const ask = async () => ({ all: 1, behind: 0, revision: directory.current().revision, isCertain: true })
-  const propagation = new Propagation({ ask, clock, log: SILENT })
+  const readEnforced = async () => ({ all: 1, behind: 0, revision: directory.current().revision, isCertain: true })
+  const propagation = new Propagation({ readEnforced, clock, log: SILENT })
   let gate: Promise<void> = Promise.resolve()
-  const scene = { isPending: false, isBehind: false, prepared: 0, forgotten: 0 }
-  const station: Station = {
+  const scene = { isPending: false, needsPreparing: false, prepared: 0, forgotten: 0 }
+  const handler: KindHandler = {
     prepare: async () => {
       await gate
       scene.prepared++
-      return { known: {}, ...(scene.isPending && { isPending: true }) }
+      return { statusFields: {}, ...(scene.isPending && { isPending: true }) }
     },
-    isBehind: () => scene.isBehind,
-    recall: nothing,
+    needsPreparing: () => scene.needsPreparing,
+    restore: nothing,
     forget: () => void scene.forgotten++,
   }
   const statuses: Status[] = []
@@ -64,30 +69,30 @@ async function reconciling() {
     },
   }
   const reconciler = new Reconciler({
-    inventory,
+    resources,
     compilation,
     publication,
     propagation,
     queue,
     client,
     clock,
-    stations: { Plan: station, Tenant: station, Template: station, ApiKey: station },
+    handlers: { Plan: handler, Tenant: handler, Template: handler, ApiKey: handler },
     events: { transition: async () => undefined, warning: async () => undefined },
   })
-  const declare = (declared: Declared) => {
+  const declare = (declared: ResourceView) => {
     const key = keyOfResource(declared.resource)
     const before = held.get(key)
     held.set(key, declared)
-    const isDeclaration = before === undefined || !isSameDeclaration(before, declared)
-    reconciler.take({ key, priority: 'live', before, after: declared, isDeclaration })
+    const isSpecChange = before === undefined || !hasSameSpec(before, declared)
+    reconciler.onChange({ key, priority: 'live', before, after: declared, isSpecChange })
   }
   const remove = (key: string) => {
     const before = held.get(key)
     held.delete(key)
-    reconciler.take({ key, priority: 'live', before, after: undefined, isDeclaration: true })
+    reconciler.onChange({ key, priority: 'live', before, after: undefined, isSpecChange: true })
   }
   for (const resource of [aPlanResource(), aTenantResource(), anApiKeyResource()]) declare(declared(resource))
-  await reconciler.begin(NEVER)
+  await reconciler.start(NEVER)
   void publication.run(NEVER)
   void propagation.run(NEVER)
   await clock.advance(0)
@@ -109,7 +114,7 @@ async function reconciling() {
 
 const WRITTEN = { metadata: { name: 'any', uid: 'any', resourceVersion: '2' } }
 
-function declared(resource: Declared['resource'], parts: Partial<Declared> = {}): Declared {
+function declared(resource: ResourceView['resource'], parts: Partial<ResourceView> = {}): ResourceView {
   return {
     resource,
     isDeleting: false,
@@ -202,7 +207,7 @@ test('what waits for something is neither published nor told of, until that has 
   await rig.reconciler.reconcile(KEY, NEVER)
   expect([rig.now().key, rig.statuses]).toEqual([undefined, []])
   rig.scene.isPending = false
-  rig.reconciler.seeToAgain(KEY)
+  rig.reconciler.markDirty(KEY)
   await rig.reconciler.reconcile(KEY, NEVER)
   expect(rig.now().key).toMatchObject({ suspended: false })
 })
@@ -224,7 +229,7 @@ test('what can be seen to by now that could not before is seen to at the next lo
   const before = rig.scene.prepared
   await rig.reconciler.reconcile(KEY, NEVER)
   expect(rig.scene.prepared).toBe(before)
-  rig.scene.isBehind = true
+  rig.scene.needsPreparing = true
   await rig.reconciler.reconcile(KEY, NEVER)
   expect(rig.scene.prepared).toBe(before + 1)
 })

@@ -1,16 +1,16 @@
 import type { Condition, Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import type { CompileResult } from '@platen/settings/compile/compile-result.ts'
 import { conditionsOf, fails, holds } from '@platen/settings/compile/condition.ts'
-import type { Outcome } from '@platen/settings/compile/outcome.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { isRecord } from '../cluster/object.ts'
-import type { Enforced } from './propagation.ts'
-import { type Progress, patchOf, type Status, statusOf } from './status.ts'
+import type { Enforcement } from './propagation.ts'
+import { mergePatchOf, type Progress, type Status, statusOf } from './status.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
-const ALL: Enforced = { all: 2, behind: 0, revision: 9, isCertain: true }
+const ALL: Enforcement = { all: 2, behind: 0, revision: 9, isCertain: true }
 const since = { revision: 7, at: NOON }
 const ENFORCED: Progress = { step: 'enforced', since, enforced: ALL }
 
@@ -22,22 +22,28 @@ const SETTINGS: Tenant = {
   suspended: false,
   storage: { bucket: 'platen', prefix: 'acme/' },
 }
-const GOOD: Outcome<Resource, unknown> = {
+const GOOD: CompileResult<Resource, unknown> = {
   resource,
   conditions: conditionsOf(resource, { needed: [holds('PlanResolved', 'PlanResolved')] }),
   settings: SETTINGS,
 }
 
 interface Given {
-  readonly outcome?: Outcome<Resource, unknown>
+  readonly outcome?: CompileResult<Resource, unknown>
   readonly progress?: Progress
   readonly known?: Readonly<Record<string, unknown>>
   readonly before?: Status
   readonly now?: number
 }
 
-function told({ outcome = GOOD, progress = ENFORCED, known = {}, before = {}, now = NOON }: Given = {}): Status {
-  return statusOf({ outcome, progress, known, before, now })
+function told({
+  outcome: result = GOOD,
+  progress = ENFORCED,
+  known: statusFields = {},
+  before = {},
+  now = NOON,
+}: Given = {}): Status {
+  return statusOf({ result, progress, statusFields, before, now })
 }
 
 function condition(status: Status, type: Condition['type']) {
@@ -158,14 +164,14 @@ const { status } = fc.letrec((tie) => ({
 test('a patch makes one status of another, whatever that was', () => {
   fc.assert(
     fc.property(status, status, (before, after) => {
-      expect(merged(before, patchOf(Object(before), Object(after)))).toEqual(after)
+      expect(merged(before, mergePatchOf(Object(before), Object(after)))).toEqual(after)
     }),
   )
 })
 
 test('what others have added is taken away again', () => {
   const before = { templates: 7, effective: { retentionDays: 30, renderLimitMonthly: 1 } }
-  expect(patchOf(before, { effective: { retentionDays: 30 } })).toEqual({
+  expect(mergePatchOf(before, { effective: { retentionDays: 30 } })).toEqual({
     effective: { retentionDays: 30, renderLimitMonthly: null },
     templates: null,
   })

@@ -4,10 +4,10 @@ import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/resource.ts'
 import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
-import { type Finding, fails, holds, tell } from '@platen/settings/compile/condition.ts'
-import type { Outcome } from '@platen/settings/compile/outcome.ts'
+import type { CompileResult } from '@platen/settings/compile/compile-result.ts'
+import { type Finding, fails, holds, toCondition } from '@platen/settings/compile/condition.ts'
 import { isRecord } from '../cluster/object.ts'
-import type { Enforced } from './propagation.ts'
+import type { Enforcement } from './propagation.ts'
 import type { InForceSince } from './publication.ts'
 
 /** How far the settings of a resource have come. */
@@ -18,14 +18,14 @@ export type Progress =
       readonly reason: 'RedisUnavailable' | 'StoreUnavailable'
       readonly message: string
     }
-  | { readonly step: 'published'; readonly since: InForceSince; readonly enforced: Enforced }
-  | { readonly step: 'enforced'; readonly since: InForceSince; readonly enforced: Enforced }
+  | { readonly step: 'published'; readonly since: InForceSince; readonly enforced: Enforcement }
+  | { readonly step: 'enforced'; readonly since: InForceSince; readonly enforced: Enforcement }
 
 export interface StatusInput {
-  readonly outcome: Outcome<Resource, unknown>
+  readonly result: CompileResult<Resource, unknown>
   readonly progress: Progress
   /** What is known of a resource besides what it came to: counts, names of Secrets. */
-  readonly known: Readonly<Record<string, unknown>>
+  readonly statusFields: Readonly<Record<string, unknown>>
   readonly before: Status
   readonly now: Instant
 }
@@ -34,12 +34,12 @@ export interface StatusInput {
 export type Status = PlanStatus & TenantStatus & TemplateStatus & ApiKeyStatus
 
 /** What its kind has of it. */
-export function statusOf({ outcome, progress, known, before, now }: StatusInput): Status {
+export function statusOf({ result, progress, statusFields, before, now }: StatusInput): Status {
   return {
-    observedGeneration: outcome.resource.metadata.generation,
-    ...settingsTold(outcome, progress, before),
-    ...known,
-    conditions: conditionsOf(outcome, progress).map((condition) => dated(condition, before, now)),
+    observedGeneration: result.resource.metadata.generation,
+    ...settingsStatus(result, progress, before),
+    ...statusFields,
+    conditions: statusConditionsOf(result, progress).map((condition) => withTransitionTime(condition, before, now)),
   }
 }
 
@@ -47,24 +47,24 @@ export function statusOf({ outcome, progress, known, before, now }: StatusInput)
  * The merge patch that makes one status of another, whoever wrote what of it: to apply ours would leave what others have added, such as
  * a limit where there is none.
  */
-export function patchOf(before: object, after: object): object {
+export function mergePatchOf(before: object, after: object): object {
   const values = new Map<string, unknown>(Object.entries(before))
   const gone = [...values.keys()].filter((name) => !Object.hasOwn(after, name)).map((name) => [name, null] as const)
   const others = Object.entries(after).map(([name, value]: [string, unknown]) => {
     const last = values.get(name)
-    return [name, isRecord(value) && isRecord(last) ? patchOf(last, value) : value] as const
+    return [name, isRecord(value) && isRecord(last) ? mergePatchOf(last, value) : value] as const
   })
   return Object.fromEntries([...others, ...gone])
 }
 
 /** Tells since when a condition has been as it is. */
-function dated(condition: Condition, { conditions = [] }: Status, now: Instant) {
+function withTransitionTime(condition: Condition, { conditions = [] }: Status, now: Instant) {
   const last = conditions.find(({ type, status }) => type === condition.type && status === condition.status)
-  return { ...condition, lastTransitionTime: last?.lastTransitionTime ?? secondsOf(now) }
+  return { ...condition, lastTransitionTime: last?.lastTransitionTime ?? kubernetesTime(now) }
 }
 
 /** Does a status say that a condition holds, of this generation? */
-export function holdsOf(
+export function isConditionTrue(
   { conditions = [] }: Pick<Status, 'conditions'>,
   type: ConditionType,
   generation: number,
@@ -75,7 +75,7 @@ export function holdsOf(
 }
 
 /** As Kubernetes writes times. */
-export function secondsOf(at: Instant): string {
+export function kubernetesTime(at: Instant): string {
   return `${new Date(at).toISOString().slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}Z`
 }
 
@@ -88,18 +88,21 @@ const TOLERATED: ReadonlySet<ConditionReason> = new Set([
   'EngineNotInPlan',
 ])
 
-function conditionsOf({ resource, conditions }: Outcome<Resource, unknown>, progress: Progress): readonly Condition[] {
+function statusConditionsOf(
+  { resource, conditions }: CompileResult<Resource, unknown>,
+  progress: Progress,
+): readonly Condition[] {
   const ready = conditions.find(({ type }) => type === 'Ready')
   const isHeldBack = ready?.status === 'False' && !TOLERATED.has(ready.reason)
   const findings = isHeldBack
     ? [fails('Published', ready.reason, ready.message), fails('Propagated', ready.reason, ready.message)]
     : progressFindings(progress)
   if (isHeldBack || progress.step !== 'unpublished')
-    return [...conditions, ...findings.map((finding) => tell(finding, resource))]
+    return [...conditions, ...findings.map((finding) => toCondition(finding, resource))]
   // It is in force only when it is published.
-  const unready = tell(fails('Ready', progress.reason, progress.message), resource)
+  const unready = toCondition(fails('Ready', progress.reason, progress.message), resource)
   const own = conditions.map((condition) => (condition === ready ? unready : condition))
-  return [...own, ...findings.map((finding) => tell(finding, resource))]
+  return [...own, ...findings.map((finding) => toCondition(finding, resource))]
 }
 
 function progressFindings(progress: Progress): readonly Finding[] {
@@ -116,8 +119,8 @@ function progressFindings(progress: Progress): readonly Finding[] {
   return [published, holds('Propagated', 'Propagated', all === 0 ? 'no API process is connected' : '')]
 }
 
-function settingsTold(
-  { resource, settings }: Outcome<Resource, unknown>,
+function settingsStatus(
+  { resource, settings }: CompileResult<Resource, unknown>,
   progress: Progress,
   { published }: Status,
 ): object {
@@ -132,7 +135,7 @@ function settingsTold(
       const digest = sha256(canonicalJson(settings))
       const since = progress.step === 'unpublished' ? undefined : progress.since
       const isSame = published?.digest === digest
-      const now = since && { revision: since.revision, digest, at: secondsOf(since.at) }
+      const now = since && { revision: since.revision, digest, at: kubernetesTime(since.at) }
       return { effective: limits, ...(isSame || !now ? published && { published } : { published: now }) }
     }
     case 'Template': {

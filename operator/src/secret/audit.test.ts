@@ -2,7 +2,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
 import { auditSecrets, type Unread } from './audit.ts'
 import { SECRET_AUDIT_READS_PER_SECOND_MAX } from './limit.ts'
-import type { SeenSecret } from './write-secret.ts'
+import type { ObservedSecret } from './update-secret.ts'
 
 const SECOND = 1000
 
@@ -10,7 +10,7 @@ const SECOND = 1000
 function audit(names: readonly string[]) {
   const clock = manualClock()
   const controller = new AbortController()
-  const seen = new Map<string, SeenSecret | Unread>(
+  const seen = new Map<string, ObservedSecret | Unread>(
     names.map((name) => [name, { place: { namespace: 'team', name }, resourceVersion: '1' }]),
   )
   const versions = new Map(names.map((name) => [name, '1']))
@@ -21,11 +21,11 @@ function audit(names: readonly string[]) {
   const ended = auditSecrets(
     {
       owners: () => seen.keys(),
-      seen: (name) => seen.get(name),
+      lastObserved: (name) => seen.get(name),
       onChange: (name) => changed.push(name),
       onError: (name, error) => failed.push(`${name}: ${String(error)}`),
       clock,
-      look: (place) => {
+      observe: (place) => {
         const { name } = place
         reads.push(name)
         read.during(name)

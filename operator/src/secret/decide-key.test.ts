@@ -5,9 +5,9 @@ import type { Uid } from '@platen/contract/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { anApiKeyResource, aWrittenSecret } from '../../../test/fixture/resource.ts'
-import { decideKey, type KeyLook, type KeyStatus, type KeyVerdict } from './decide-key.ts'
-import type { HeldSecret } from './held-secret.ts'
-import type { Asked } from './rotation.ts'
+import type { ClusterSecret } from './cluster-secret.ts'
+import { decideKey, type KeyDecision, type KeyInput, type KeyStatus } from './decide-key.ts'
+import type { RotationRequest } from './rotation.ts'
 
 const HOUR = 3_600_000
 const BRAND = 'acme'
@@ -15,7 +15,7 @@ const ids = seededIds('keys')
 const resource = anApiKeyResource({ spec: { secretName: 'ci-key', overlapHours: 2 } })
 const makeKey = () => newApiKey(BRAND, 'live', ids)
 
-function look(fields: Partial<KeyLook>): KeyLook {
+function look(fields: Partial<KeyInput>): KeyInput {
   return { resource, secret: undefined, status: {}, asked: undefined, now: 0, brand: BRAND, makeKey, ...fields }
 }
 
@@ -24,13 +24,13 @@ function without(values: Readonly<Record<string, string>>, names: object): Reado
 }
 
 interface Step {
-  readonly verdict: KeyVerdict
-  readonly secret: HeldSecret
+  readonly verdict: KeyDecision
+  readonly secret: ClusterSecret
   readonly status: KeyStatus
 }
 
 /** Decides, and does what was decided. */
-function settled(fields: Partial<KeyLook>): Step {
+function settled(fields: Partial<KeyInput>): Step {
   const verdict = decideKey(look(fields))
   const secret = verdict.write === undefined ? fields.secret : aWrittenSecret(fields.secret, verdict.write)
   if (secret === undefined) throw new Error('no Secret was there, and none was written')
@@ -41,7 +41,7 @@ function hashOf({ secret }: Step): KeyHash {
   return hashOfKey(secret.data['key'] ?? '')
 }
 
-function asked(at: Instant): Asked {
+function asked(at: Instant): RotationRequest {
   return { at, text: new Date(at).toISOString() }
 }
 
@@ -49,7 +49,7 @@ const first = settled({})
 const known = { secret: first.secret, status: first.status }
 const hash = hashOf(first)
 
-function withData(secret: HeldSecret, data: object): HeldSecret {
+function withData(secret: ClusterSecret, data: object): ClusterSecret {
   return { ...secret, data: { ...secret.data, ...data } }
 }
 
@@ -62,7 +62,7 @@ describe('a key nobody has made yet', () => {
       tenant: 'acme',
     })
     expect(first.verdict).toMatchObject({ found: { hash }, isNew: true, repaired: [] })
-    expect(first.verdict).not.toHaveProperty('again')
+    expect(first.verdict).not.toHaveProperty('retryAt')
     expect(first.status).toEqual({
       keyId: keyIdOf(hash),
       sha256: hash,
@@ -92,7 +92,7 @@ describe('a rotation', () => {
   const replaced = { hash, until }
 
   test('makes a new key, and the old one lives on for the overlap', () => {
-    expect(rotated.verdict).toMatchObject({ found: { hash: hashOf(rotated), replaced }, isNew: true, again: until })
+    expect(rotated.verdict).toMatchObject({ found: { hash: hashOf(rotated), replaced }, isNew: true, retryAt: until })
     expect(rotated.secret.data).toMatchObject({ previousSha256: hash, sha256: hashOf(rotated) })
     expect(rotated.status).toMatchObject({
       sha256: hashOf(rotated),
@@ -135,7 +135,7 @@ describe('a rotation', () => {
 
   test('has an overlap of a day where the ApiKey says nothing', () => {
     const silent = anApiKeyResource({ spec: { secretName: 'ci-key' } })
-    expect(settled({ ...known, resource: silent, asked: asked(9) }).verdict.again).toBe(24 * HOUR)
+    expect(settled({ ...known, resource: silent, asked: asked(9) }).verdict.retryAt).toBe(24 * HOUR)
   })
 
   test('is not served again when its time is gone back to', () => {
@@ -196,7 +196,7 @@ describe('the key in force stays', () => {
     const rotated = settled({ ...known, asked: asked(9) })
     const missing = { status: rotated.status, asked: asked(9) }
     const kept = { hash: hashOf(rotated), replaced: { hash, until: 2 * HOUR } }
-    expect(decideKey(look({ ...missing, now: 2 * HOUR - 1 }))).toMatchObject({ found: { kept }, again: 2 * HOUR })
+    expect(decideKey(look({ ...missing, now: 2 * HOUR - 1 }))).toMatchObject({ found: { kept }, retryAt: 2 * HOUR })
     expect(decideKey(look({ ...missing, now: 2 * HOUR })).found).toMatchObject({ kept: { hash: hashOf(rotated) } })
     expect(decideKey(look({ ...missing, now: 2 * HOUR })).status).not.toHaveProperty('previous')
   })

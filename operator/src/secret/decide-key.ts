@@ -14,17 +14,17 @@ import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKey, ReplacedKey } from '@platen/settings/compile/api-key.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
-import type { SecretFault } from '@platen/settings/compile/tenant.ts'
-import { differencesBetween, type HeldSecret, labelsOf, standingOf, type WantedSecret } from './held-secret.ts'
+import type { SecretRefusalReason } from '@platen/settings/compile/tenant.ts'
+import { type ClusterSecret, differencesBetween, labelsOf, ownershipOf, type WantedSecret } from './cluster-secret.ts'
 import { KEY_OVERLAP_HOURS_DEFAULT } from './limit.ts'
 import {
-  type Asked,
-  echoOf,
+  formatInstant,
   overlapEndIn,
   PREVIOUS_UNTIL_ANNOTATION,
+  type RotationRequest,
   rotationAnnotations,
-  servedBy,
-  spellInstant,
+  servedRotations,
+  servedRotationText,
   withServed,
 } from './rotation.ts'
 
@@ -42,18 +42,18 @@ export interface KeyStatus {
   readonly rotation?: string
 }
 
-export interface KeyLook {
+export interface KeyInput {
   readonly resource: ApiKeyResource
   /** Of `secretName`. */
-  readonly secret: HeldSecret | undefined
+  readonly secret: ClusterSecret | undefined
   readonly status: KeyStatus
-  readonly asked: Asked | undefined
+  readonly asked: RotationRequest | undefined
   readonly now: Instant
   readonly brand: string
   readonly makeKey: () => string
 }
 
-export interface KeyVerdict {
+export interface KeyDecision {
   readonly found: FoundKey
   /** To be written when the hashes are published. */
   readonly status: KeyStatus
@@ -64,44 +64,46 @@ export interface KeyVerdict {
   /** The fields of the Secret that somebody else has changed, and that the write puts right. */
   readonly repaired: readonly string[]
   /** When to look again: an overlap ends. */
-  readonly again?: Instant
+  readonly retryAt?: Instant
 }
 
-export function decideKey(look: KeyLook): KeyVerdict {
-  const { resource, secret, asked } = look
-  const standing = secret && standingOf(secret, ownerOf(resource))
-  const own = secret !== undefined && isOwn(look, secret) ? secret : undefined
-  const known = knownOf(look, own)
-  if (secret !== undefined && own === undefined && standing !== 'predecessor')
-    return refuse(look, known, { fault: takenFault(resource), reason: 'SecretTaken' })
+export function decideKey(input: KeyInput): KeyDecision {
+  const { resource, secret, asked } = input
+  const ownership = secret && ownershipOf(secret, ownerOf(resource))
+  const own = secret !== undefined && isOwn(input, secret) ? secret : undefined
+  const known = knownOf(input, own)
+  if (secret !== undefined && own === undefined && ownership !== 'predecessor')
+    return keepWithFault(input, known, { fault: takenFault(resource), reason: 'SecretTaken' })
   const isAsked = asked !== undefined && !known.served.includes(asked.at)
   if (known.hash === undefined || isAsked)
-    return secret?.isImmutable === true ? refuse(look, known, { fault: immutableFault(resource) }) : renew(look, known)
+    return secret?.isImmutable === true
+      ? keepWithFault(input, known, { fault: immutableFault(resource) })
+      : replaceKey(input, known)
   if (own === undefined) {
-    const what = standing === 'predecessor' ? 'is that of an ApiKey which had the name before' : 'is gone'
-    return refuse(look, known, { fault: missingFault(resource, what) })
+    const what = ownership === 'predecessor' ? 'is that of an ApiKey which had the name before' : 'is gone'
+    return keepWithFault(input, known, { fault: missingFault(resource, what) })
   }
-  return uphold(look, { ...known, hash: known.hash }, own)
+  return keepAndRepair(input, { ...known, hash: known.hash }, own)
 }
 
 /** What becomes of a key whose Secret may not be looked at: the keys known stay in force. */
 export function keepKey(
-  look: Omit<KeyLook, 'secret'>,
-  refusal: { readonly fault: string; readonly reason: SecretFault },
+  input: Omit<KeyInput, 'secret'>,
+  refusal: { readonly fault: string; readonly reason: SecretRefusalReason },
 ) {
-  const unseen = { ...look, secret: undefined }
-  return refuse(unseen, knownOf(unseen, undefined), refusal)
+  const unseen = { ...input, secret: undefined }
+  return keepWithFault(unseen, knownOf(unseen, undefined), refusal)
 }
 
 /** One without an owner is ours where it has our key: who restored it, with its owner left out, had it from us. */
-function isOwn({ resource, status }: KeyLook, secret: HeldSecret): boolean {
-  const standing = standingOf(secret, ownerOf(resource))
+function isOwn({ resource, status }: KeyInput, secret: ClusterSecret): boolean {
+  const ownership = ownershipOf(secret, ownerOf(resource))
   const { key } = secret.data
-  return standing === 'own' || (standing === 'orphan' && key !== undefined && hashOfKey(key) === status.sha256)
+  return ownership === 'own' || (ownership === 'orphan' && key !== undefined && hashOfKey(key) === status.sha256)
 }
 
 /** What is known of the keys in force. */
-interface Known {
+interface KnownKeys {
   /** Absent where there never was a key. */
   readonly hash?: KeyHash
   /** Its overlap is not over. */
@@ -109,10 +111,10 @@ interface Known {
   readonly served: readonly Instant[]
 }
 
-function knownOf({ status, now }: KeyLook, own: HeldSecret | undefined): Known {
+function knownOf({ status, now }: KeyInput, own: ClusterSecret | undefined): KnownKeys {
   const hash = parseKeyHash(status.sha256 ?? '')
   const echoed = parseInstant(status.rotation ?? '')
-  const served = own === undefined ? [] : servedBy(own.annotations)
+  const served = own === undefined ? [] : servedRotations(own.annotations)
   const last = served.at(-1)
   const isAhead = hash === undefined || (last !== echoed && (echoed === undefined || served.includes(echoed)))
   const known =
@@ -130,7 +132,7 @@ function knownOf({ status, now }: KeyLook, own: HeldSecret | undefined): Known {
 }
 
 /** What was published of it: a key that was edited since is not. */
-function hashIn({ data }: HeldSecret): KeyHash | undefined {
+function hashIn({ data }: ClusterSecret): KeyHash | undefined {
   const { key, sha256 = '' } = data
   return parseKeyHash(sha256) ?? (key === undefined ? undefined : hashOfKey(key))
 }
@@ -141,8 +143,8 @@ function previousOf(sha256: string | undefined, until: Instant | undefined): Rep
 }
 
 /** A new key; the one before it lives on for the overlap, and the one before that ends. */
-function renew(look: KeyLook, known: Known): KeyVerdict {
-  const { resource, asked, now, makeKey } = look
+function replaceKey(input: KeyInput, known: KnownKeys): KeyDecision {
+  const { resource, asked, now, makeKey } = input
   const overlapMs = (resource.spec.overlapHours ?? KEY_OVERLAP_HOURS_DEFAULT) * HOUR_MS
   const key = makeKey()
   const next = {
@@ -151,12 +153,22 @@ function renew(look: KeyLook, known: Known): KeyVerdict {
     served: withServed(known.served, asked?.at),
     ...(known.hash !== undefined && overlapMs > 0 && { previous: { hash: known.hash, until: now + overlapMs } }),
   }
-  return { ...verdictOf(look, next), found: foundOf(next), write: wantedOf(resource, next), isNew: true, repaired: [] }
+  return {
+    ...decisionOf(input, next),
+    found: foundOf(next),
+    write: wantedOf(resource, next),
+    isNew: true,
+    repaired: [],
+  }
 }
 
 /** The key stays; what else the Secret says is put right. */
-function uphold(look: KeyLook, known: Known & { readonly hash: KeyHash }, own: HeldSecret): KeyVerdict {
-  const { resource, now } = look
+function keepAndRepair(
+  input: KeyInput,
+  known: KnownKeys & { readonly hash: KeyHash },
+  own: ClusterSecret,
+): KeyDecision {
+  const { resource, now } = input
   const { key } = own.data
   const isSound = key !== undefined && hashOfKey(key) === known.hash
   const next = { ...known, ...(key !== undefined && { key }) }
@@ -164,35 +176,35 @@ function uphold(look: KeyLook, known: Known & { readonly hash: KeyHash }, own: H
   const differing = own.isImmutable ? [] : differencesBetween(own, wanted)
   const end = overlapEndIn(own.annotations)
   const isOver = known.previous === undefined && end !== undefined && end <= now
-  const verdict = {
-    ...verdictOf(look, isSound ? next : known),
+  const decision = {
+    ...decisionOf(input, isSound ? next : known),
     ...(differing.length > 0 && { write: wanted }),
     isNew: false,
     repaired: differing.filter((field) => !(isOver && OVERLAP_FIELDS.includes(field))),
   }
-  if (isSound) return { ...verdict, found: foundOf(known) }
+  if (isSound) return { ...decision, found: foundOf(known) }
   const what = key === undefined ? 'has no key any more' : 'has another key than the one that was made'
-  return { ...verdict, found: { fault: missingFault(resource, what), kept: foundOf(known) } }
+  return { ...decision, found: { fault: missingFault(resource, what), kept: foundOf(known) } }
 }
 
 const OVERLAP_FIELDS = ['data.previousSha256', `annotations.${PREVIOUS_UNTIL_ANNOTATION}`]
 
 /** The Secret is left alone, and the keys known stay in force. */
-function refuse(
-  look: KeyLook,
-  { hash, ...known }: Known,
-  refusal: { readonly fault: string; readonly reason?: SecretFault },
-): KeyVerdict {
+function keepWithFault(
+  input: KeyInput,
+  { hash, ...known }: KnownKeys,
+  refusal: { readonly fault: string; readonly reason?: SecretRefusalReason },
+): KeyDecision {
   const kept = hash && { hash, ...known }
   return {
-    ...verdictOf(look, { hash, ...known }),
+    ...decisionOf(input, { hash, ...known }),
     found: { ...refusal, ...(kept && { kept: foundOf(kept) }) },
     isNew: false,
     repaired: [],
   }
 }
 
-interface Keys {
+interface NextKeys {
   /** Where it is to be had. */
   readonly key?: string
   readonly hash?: KeyHash | undefined
@@ -200,11 +212,11 @@ interface Keys {
   readonly served: readonly Instant[]
 }
 
-function verdictOf(
-  { resource, status, asked, brand }: KeyLook,
-  { key, hash, previous, served }: Keys,
-): Pick<KeyVerdict, 'status' | 'again'> {
-  const rotation = echoOf(served, [asked?.text, status.rotation])
+function decisionOf(
+  { resource, status, asked, brand }: KeyInput,
+  { key, hash, previous, served }: NextKeys,
+): Pick<KeyDecision, 'status' | 'retryAt'> {
+  const rotation = servedRotationText(served, [asked?.text, status.rotation])
   const prefix =
     key === undefined ? status.prefix : shownPartOf(key, keyPrefix(brand, resource.spec.environment ?? 'live'))
   return {
@@ -212,11 +224,11 @@ function verdictOf(
       ...(hash !== undefined && { keyId: keyIdOf(hash), sha256: hash }),
       ...(prefix !== undefined && { prefix }),
       ...(previous !== undefined && {
-        previous: { sha256: previous.hash, until: spellInstant(previous.until) },
+        previous: { sha256: previous.hash, until: formatInstant(previous.until) },
       }),
       ...(rotation !== undefined && { rotation }),
     },
-    ...(previous !== undefined && { again: previous.until }),
+    ...(previous !== undefined && { retryAt: previous.until }),
   }
 }
 
@@ -224,7 +236,10 @@ function foundOf({ hash, previous }: { readonly hash: KeyHash; readonly previous
   return { hash, ...(previous !== undefined && { replaced: previous }) }
 }
 
-function wantedOf(resource: ApiKeyResource, { key, hash, previous, served }: Keys & { hash: KeyHash }): WantedSecret {
+function wantedOf(
+  resource: ApiKeyResource,
+  { key, hash, previous, served }: NextKeys & { hash: KeyHash },
+): WantedSecret {
   const tenant = resource.spec.tenantRef.name
   return {
     owner: ownerOf(resource),

@@ -5,32 +5,32 @@ import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP } from '@platen/contract/webhook-l
 import { newWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { describe, expect, test } from 'vitest'
 import { aTenantResource, aWrittenSecret } from '../../../test/fixture/resource.ts'
-import { decideWebhookSecret, type WebhookSecretLook } from './decide-webhook-secret.ts'
-import type { HeldSecret } from './held-secret.ts'
-import type { Asked } from './rotation.ts'
+import type { ClusterSecret } from './cluster-secret.ts'
+import { decideWebhookSecret, type WebhookSecretDecisionInput } from './decide-webhook-secret.ts'
+import type { RotationRequest } from './rotation.ts'
 
 const ids = seededIds('webhooks')
 const resource = aTenantResource()
 const place = { namespace: 'platen-system', name: 'acme-webhook' }
 
-function look(fields: Partial<WebhookSecretLook>): WebhookSecretLook {
+function look(fields: Partial<WebhookSecretDecisionInput>): WebhookSecretDecisionInput {
   const makeSecret = () => newWebhookSecret('acme', ids)
   return { resource, place, secret: undefined, status: {}, asked: undefined, now: 0, makeSecret, ...fields }
 }
 
 /** Decides, and does what was decided. */
-function settled(fields: Partial<WebhookSecretLook>) {
+function settled(fields: Partial<WebhookSecretDecisionInput>) {
   const verdict = decideWebhookSecret(look(fields))
   const secret = verdict.write === undefined ? fields.secret : aWrittenSecret(fields.secret, verdict.write)
   if (secret === undefined) throw new Error('no Secret was there, and none was written')
   return { verdict, secret, status: verdict.status, current: secret.data['secret'] ?? '' }
 }
 
-function asked(at: Instant): Asked {
+function asked(at: Instant): RotationRequest {
   return { at, text: new Date(at).toISOString() }
 }
 
-function withData(secret: HeldSecret, data: object): HeldSecret {
+function withData(secret: ClusterSecret, data: object): ClusterSecret {
   return { ...secret, data: { ...secret.data, ...data } }
 }
 
@@ -138,7 +138,7 @@ describe('a rotation', () => {
       found: { current: rotated.current, replaced: current },
       status: { webhookSecret: place, rotation: asked(7).text },
       isNew: true,
-      again: 1000 + OVERLAP,
+      retryAt: 1000 + OVERLAP,
     })
   })
 

@@ -10,45 +10,45 @@ import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { isWebhookSecret, WEBHOOK_SECRET_FORMAT } from '@platen/contract/webhook-secret.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
-import type { SecretFault } from '@platen/settings/compile/tenant.ts'
+import type { SecretRefusalReason } from '@platen/settings/compile/tenant.ts'
 import {
+  type ClusterSecret,
   differencesBetween,
-  type HeldSecret,
   labelsOf,
-  type SecretPlace,
-  standingOf,
+  ownershipOf,
+  type SecretLocation,
   type WantedSecret,
-} from './held-secret.ts'
+} from './cluster-secret.ts'
 import {
-  type Asked,
-  echoOf,
   overlapEndIn,
   PREVIOUS_UNTIL_ANNOTATION,
+  type RotationRequest,
   rotationAnnotations,
-  servedBy,
+  servedRotations,
+  servedRotationText,
   withServed,
 } from './rotation.ts'
 
 /** What the status of a Tenant says of its webhook secret. */
 export interface WebhookSecretStatus {
   /** Where it stands. */
-  readonly webhookSecret?: SecretPlace
+  readonly webhookSecret?: SecretLocation
   /** The last rotation served, as it was asked for. */
   readonly rotation?: string
 }
 
-export interface WebhookSecretLook {
+export interface WebhookSecretDecisionInput {
   readonly resource: TenantResource
-  readonly place: SecretPlace
+  readonly place: SecretLocation
   /** What stands at the place. */
-  readonly secret: HeldSecret | undefined
+  readonly secret: ClusterSecret | undefined
   readonly status: WebhookSecretStatus
-  readonly asked: Asked | undefined
+  readonly asked: RotationRequest | undefined
   readonly now: Instant
   readonly makeSecret: () => string
 }
 
-export interface WebhookSecretVerdict {
+export interface WebhookSecretDecision {
   readonly found: PlainSecret
   /** To be written when the secret is published. */
   readonly status: WebhookSecretStatus
@@ -59,67 +59,67 @@ export interface WebhookSecretVerdict {
   /** The fields of the Secret that somebody else has changed, and that the write puts right. */
   readonly repaired: readonly string[]
   /** When to look again: an overlap ends. */
-  readonly again?: Instant
+  readonly retryAt?: Instant
 }
 
 /** As `FoundSecret`, and not sealed. */
 export type PlainSecret =
   | { readonly current: string; readonly replaced?: string }
-  | { readonly fault: string; readonly reason?: SecretFault }
+  | { readonly fault: string; readonly reason?: SecretRefusalReason }
 
-export function decideWebhookSecret(look: WebhookSecretLook): WebhookSecretVerdict {
-  const { resource, secret, status, asked, place } = look
-  const standing = secret && standingOf(secret, ownerOf(resource))
-  const wasMade = isSamePlace(status.webhookSecret, place)
-  const isOwn = standing === 'own' || (standing === 'orphan' && wasMade)
+export function decideWebhookSecret(input: WebhookSecretDecisionInput): WebhookSecretDecision {
+  const { resource, secret, status, asked, place } = input
+  const ownership = secret && ownershipOf(secret, ownerOf(resource))
+  const wasMade = isSameLocation(status.webhookSecret, place)
+  const isOwn = ownership === 'own' || (ownership === 'orphan' && wasMade)
   const own = isOwn ? secret : undefined
   const label = `Secret ${place.namespace}/${place.name}`
-  if (secret !== undefined && !isOwn && standing !== 'predecessor')
-    return refuse(look, { fault: `${label} is not of ${labelOf(resource)}: remove it`, reason: 'SecretTaken' })
-  const isAsked = asked !== undefined && !servedOf(look, own).includes(asked.at)
+  if (secret !== undefined && !isOwn && ownership !== 'predecessor')
+    return keepWithFault(input, { fault: `${label} is not of ${labelOf(resource)}: remove it`, reason: 'SecretTaken' })
+  const isAsked = asked !== undefined && !servedOf(input, own).includes(asked.at)
   if (isAsked || (own === undefined && !wasMade)) {
     if (secret?.isImmutable === true)
-      return refuse(look, { fault: `${label} is immutable, so that no new secret can be written: remove it` })
-    return renew(look, own)
+      return keepWithFault(input, { fault: `${label} is immutable, so that no new secret can be written: remove it` })
+    return replaceSecret(input, own)
   }
   if (own === undefined) {
     const what = secret === undefined ? 'is gone' : 'is that of a Tenant which had the name before'
-    return refuse(look, { fault: missingFault(look, `${label} ${what}`) })
+    return keepWithFault(input, { fault: missingFault(input, `${label} ${what}`) })
   }
-  return uphold(look, own)
+  return keepAndRepair(input, own)
 }
 
 /** A new secret; the one before it is kept, so that settings made from nothing else know of it as well. */
-function renew(look: WebhookSecretLook, own: HeldSecret | undefined): WebhookSecretVerdict {
-  const { asked, now, makeSecret } = look
+function replaceSecret(input: WebhookSecretDecisionInput, own: ClusterSecret | undefined): WebhookSecretDecision {
+  const { asked, now, makeSecret } = input
   const last = own?.data['secret']
   const next = {
     secret: makeSecret(),
-    served: withServed(servedOf(look, own), asked?.at),
+    served: withServed(servedOf(input, own), asked?.at),
     ...(last !== undefined &&
       isWebhookSecret(last) && { previous: { secret: last, until: now + WEBHOOK_SECRET_OVERLAP_MS } }),
   }
-  return { ...verdictOf(look, next), found: foundOf(next), write: wantedOf(look, next), isNew: true, repaired: [] }
+  return { ...decisionOf(input, next), found: foundOf(next), write: wantedOf(input, next), isNew: true, repaired: [] }
 }
 
 /** The secret stays; what else its Secret says is put right. */
-function uphold(look: WebhookSecretLook, own: HeldSecret): WebhookSecretVerdict {
-  const { place, now } = look
+function keepAndRepair(input: WebhookSecretDecisionInput, own: ClusterSecret): WebhookSecretDecision {
+  const { place, now } = input
   const { secret } = own.data
   const end = overlapEndIn(own.annotations)
   const isOver = end !== undefined && end <= now
-  const next = { secret, served: servedOf(look, own), previous: isOver ? undefined : previousIn(own, end) }
-  const wanted = wantedOf(look, next)
+  const next = { secret, served: servedOf(input, own), previous: isOver ? undefined : previousIn(own, end) }
+  const wanted = wantedOf(input, next)
   const differing = own.isImmutable ? [] : differencesBetween(own, wanted)
-  const verdict = {
-    ...verdictOf(look, next),
+  const decision = {
+    ...decisionOf(input, next),
     ...(differing.length > 0 && { write: wanted }),
     isNew: false,
     repaired: differing.filter((field) => !(isOver && OVERLAP_FIELDS.includes(field))),
   }
-  if (secret !== undefined && isWebhookSecret(secret)) return { ...verdict, found: foundOf({ ...next, secret }) }
+  if (secret !== undefined && isWebhookSecret(secret)) return { ...decision, found: foundOf({ ...next, secret }) }
   const what = `Secret ${place.namespace}/${place.name} has not ${WEBHOOK_SECRET_FORMAT} in its key secret`
-  return { ...verdict, found: { fault: missingFault(look, what) } }
+  return { ...decision, found: { fault: missingFault(input, what) } }
 }
 
 const OVERLAP_FIELDS = ['data.previousSecret', `annotations.${PREVIOUS_UNTIL_ANNOTATION}`]
@@ -129,21 +129,21 @@ interface Previous {
   readonly until: Instant
 }
 
-function previousIn({ data }: HeldSecret, until: Instant | undefined): Previous | undefined {
+function previousIn({ data }: ClusterSecret, until: Instant | undefined): Previous | undefined {
   const { previousSecret: secret } = data
   return secret === undefined || until === undefined || !isWebhookSecret(secret) ? undefined : { secret, until }
 }
 
 /** Nothing is written. */
-function refuse(
-  look: WebhookSecretLook,
+function keepWithFault(
+  input: WebhookSecretDecisionInput,
   refusal: Extract<PlainSecret, { readonly fault: string }>,
-): WebhookSecretVerdict {
-  return { found: refusal, status: look.status, isNew: false, repaired: [] }
+): WebhookSecretDecision {
+  return { found: refusal, status: input.status, isNew: false, repaired: [] }
 }
 
-function servedOf({ status }: WebhookSecretLook, own: HeldSecret | undefined): readonly Instant[] {
-  return withServed(own === undefined ? [] : servedBy(own.annotations), parseInstant(status.rotation ?? ''))
+function servedOf({ status }: WebhookSecretDecisionInput, own: ClusterSecret | undefined): readonly Instant[] {
+  return withServed(own === undefined ? [] : servedRotations(own.annotations), parseInstant(status.rotation ?? ''))
 }
 
 interface Secrets {
@@ -152,14 +152,14 @@ interface Secrets {
   readonly served: readonly Instant[]
 }
 
-function verdictOf(
-  { place, status, asked }: WebhookSecretLook,
+function decisionOf(
+  { place, status, asked }: WebhookSecretDecisionInput,
   { previous, served }: Secrets,
-): Pick<WebhookSecretVerdict, 'status' | 'again'> {
-  const rotation = echoOf(served, [asked?.text, status.rotation])
+): Pick<WebhookSecretDecision, 'status' | 'retryAt'> {
+  const rotation = servedRotationText(served, [asked?.text, status.rotation])
   return {
     status: { webhookSecret: place, ...(rotation !== undefined && { rotation }) },
-    ...(previous !== undefined && { again: previous.until }),
+    ...(previous !== undefined && { retryAt: previous.until }),
   }
 }
 
@@ -167,7 +167,7 @@ function foundOf({ secret, previous }: Secrets & { readonly secret: string }): P
   return { current: secret, ...(previous !== undefined && { replaced: previous.secret }) }
 }
 
-function wantedOf({ resource }: WebhookSecretLook, { secret, previous, served }: Secrets): WantedSecret {
+function wantedOf({ resource }: WebhookSecretDecisionInput, { secret, previous, served }: Secrets): WantedSecret {
   const { name } = resource.metadata
   return {
     owner: ownerOf(resource),
@@ -181,11 +181,11 @@ function ownerOf({ metadata }: TenantResource) {
   return { kind: 'Tenant', name: metadata.name, uid: metadata.uid } as const
 }
 
-function isSamePlace(one: SecretPlace | undefined, other: SecretPlace): boolean {
+function isSameLocation(one: SecretLocation | undefined, other: SecretLocation): boolean {
   return one?.namespace === other.namespace && one.name === other.name
 }
 
 /** What happens meanwhile, `compile` adds: it depends on what was published. */
-function missingFault({ resource }: WebhookSecretLook, what: string): string {
+function missingFault({ resource }: WebhookSecretDecisionInput, what: string): string {
   return `${what}: restore it, or have a new one made by the annotation ${ROTATE_ANNOTATION} of ${labelOf(resource)}`
 }

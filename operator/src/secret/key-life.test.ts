@@ -11,8 +11,8 @@ import type { FoundKey, KeysInForce } from '@platen/settings/compile/api-key.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anApiKeyResource, aWrittenSecret } from '../../../test/fixture/resource.ts'
+import type { ClusterSecret } from './cluster-secret.ts'
 import { decideKey, type KeyStatus } from './decide-key.ts'
-import type { HeldSecret } from './held-secret.ts'
 
 const HOUR = 3_600_000
 
@@ -48,9 +48,9 @@ interface World {
   now: Instant
   asked: Instant | undefined
   overlapHours: number
-  secret: HeldSecret | undefined
+  secret: ClusterSecret | undefined
   /** A copy somebody took of it, when the status told of all there is in it. */
-  backup: HeldSecret | undefined
+  backup: ClusterSecret | undefined
   status: KeyStatus
   truth: Truth
   /** What of the truth survives the loss of the Secret: what the status told last. */

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { SECRET_ROTATIONS_KEPT_MAX } from './limit.ts'
 import {
-  echoOf,
   overlapEndIn,
-  readAsked,
+  readRotationRequest,
   rotationAnnotations,
   SERVED_ANNOTATION,
-  servedBy,
+  servedRotations,
+  servedRotationText,
   withServed,
 } from './rotation.ts'
 
@@ -15,15 +15,15 @@ const AT = Date.UTC(2027, 0, 31, 23, 59, 59)
 
 describe('an annotation', () => {
   test('that is not there asks for nothing', () => {
-    expect(readAsked({ other: TEXT }, 'rotate')).toEqual({})
+    expect(readRotationRequest({ other: TEXT }, 'rotate')).toEqual({})
   })
 
   test('that is a time asks for a rotation', () => {
-    expect(readAsked({ rotate: TEXT }, 'rotate')).toEqual({ asked: { at: AT, text: TEXT } })
+    expect(readRotationRequest({ rotate: TEXT }, 'rotate')).toEqual({ asked: { at: AT, text: TEXT } })
   })
 
   test.for(['', 'now', '2027-01-31'])('%j is told to be no time, without being quoted', (text) => {
-    expect(readAsked({ rotate: text }, 'rotate')).toEqual({
+    expect(readRotationRequest({ rotate: text }, 'rotate')).toEqual({
       ignored: 'annotation rotate asks for no rotation: it must be a time of RFC 3339, as 2027-01-31T23:59:59Z',
     })
   })
@@ -35,7 +35,7 @@ describe('rotations that were served', () => {
     [[], undefined],
   ] as const)('are read as they were written, the end of the overlap too: %j, %j', ([served, overlapEnd]) => {
     const annotations = JSON.parse(JSON.stringify(rotationAnnotations(served, overlapEnd)))
-    expect([servedBy(annotations), overlapEndIn(annotations)]).toEqual([served, overlapEnd])
+    expect([servedRotations(annotations), overlapEndIn(annotations)]).toEqual([served, overlapEnd])
   })
 
   test.for([
@@ -43,7 +43,7 @@ describe('rotations that were served', () => {
     [{ [SERVED_ANNOTATION]: '' }, []],
     [{ [SERVED_ANNOTATION]: `nonsense, ${TEXT},` }, [AT]],
   ] as const)('are those that can be read: %j', ([annotations, served]) => {
-    expect(servedBy(annotations)).toEqual(served)
+    expect(servedRotations(annotations)).toEqual(served)
   })
 
   test('are remembered once, and the last ones', () => {
@@ -63,6 +63,6 @@ describe('rotations that were served', () => {
     ],
     ['as nothing where there was none', [], [TEXT], undefined],
   ] as const)('are echoed %s', ([, served, texts, echo]) => {
-    expect(echoOf(served, texts)).toBe(echo)
+    expect(servedRotationText(served, texts)).toBe(echo)
   })
 })

@@ -14,17 +14,17 @@ export const PREVIOUS_UNTIL_ANNOTATION = 'platen.dev/previous-until'
 export type Annotations = Readonly<Record<string, string>>
 
 /** A rotation somebody asks for. */
-export interface Asked {
+export interface RotationRequest {
   readonly at: Instant
   /** As it was written. */
   readonly text: string
 }
 
 /** What an annotation asks for. No schema checks annotations, so what makes no sense is told here, and asks for nothing. */
-export function readAsked(
+export function readRotationRequest(
   annotations: Annotations,
   name: string,
-): { readonly asked?: Asked; readonly ignored?: string } {
+): { readonly asked?: RotationRequest; readonly ignored?: string } {
   const text = annotations[name]
   if (text === undefined) return {}
   const at = parseInstant(text)
@@ -33,7 +33,7 @@ export function readAsked(
 }
 
 /** The rotations a Secret says it has served. */
-export function servedBy(annotations: Annotations): readonly Instant[] {
+export function servedRotations(annotations: Annotations): readonly Instant[] {
   const texts = annotations[SERVED_ANNOTATION]?.split(',') ?? []
   return texts.flatMap((text) => parseInstant(text.trim()) ?? [])
 }
@@ -49,8 +49,8 @@ export function rotationAnnotations(
   overlapEnd: Instant | undefined,
 ): Readonly<Record<string, string | undefined>> {
   return {
-    [SERVED_ANNOTATION]: served.length === 0 ? undefined : served.map(spellInstant).join(','),
-    [PREVIOUS_UNTIL_ANNOTATION]: overlapEnd === undefined ? undefined : spellInstant(overlapEnd),
+    [SERVED_ANNOTATION]: served.length === 0 ? undefined : served.map(formatInstant).join(','),
+    [PREVIOUS_UNTIL_ANNOTATION]: overlapEnd === undefined ? undefined : formatInstant(overlapEnd),
   }
 }
 
@@ -60,12 +60,15 @@ export function withServed(served: readonly Instant[], at: Instant | undefined):
 }
 
 /** The last rotation served, for `status.rotation`: in the words of whoever asked for it, as far as they are known. */
-export function echoOf(served: readonly Instant[], texts: readonly (string | undefined)[]): string | undefined {
+export function servedRotationText(
+  served: readonly Instant[],
+  texts: readonly (string | undefined)[],
+): string | undefined {
   const last = served.at(-1)
   if (last === undefined) return undefined
-  return texts.find((text) => text !== undefined && parseInstant(text) === last) ?? spellInstant(last)
+  return texts.find((text) => text !== undefined && parseInstant(text) === last) ?? formatInstant(last)
 }
 
-export function spellInstant(at: Instant): string {
+export function formatInstant(at: Instant): string {
   return new Date(at).toISOString()
 }

@@ -34,9 +34,9 @@ class FakePool extends EventEmitter implements PagePool {
   lent = 0
   /** Of each page that was taken: was it to be in a browser of its own? */
   readonly apart: boolean[] = []
-  take: PagePool['take'] = async ({ isApart }) => {
+  acquire: PagePool['acquire'] = async ({ hasOwnBrowser }) => {
     this.lent += 1
-    this.apart.push(isApart)
+    this.apart.push(hasOwnBrowser)
     return this.page()
   }
   print: PrintPage['print'] = async () => PRINTED
@@ -51,7 +51,7 @@ class FakePool extends EventEmitter implements PagePool {
         browser: {} as Browser,
         gone: NEVER,
         kill: async () => {},
-        ask: async () => {},
+        ping: async () => {},
         processes: async () => [],
         memoryBytes: async () => undefined,
       },
@@ -98,7 +98,7 @@ test.for<[string, (pool: FakePool) => void]>([
   [
     'no browser that starts (the relaunch that failed wedged every later job)',
     (pool) => {
-      pool.take = () => Promise.reject(new ServiceError('render_crashed', 'no browser could be started'))
+      pool.acquire = () => Promise.reject(new ServiceError('render_crashed', 'no browser could be started'))
     },
   ],
   [
@@ -115,11 +115,11 @@ test.for<[string, (pool: FakePool) => void]>([
   ],
 ])('%s fails its job at once, and all slots come back', async ([, breakIt]) => {
   const pool = new FakePool()
-  const { take, print: sound } = pool
+  const { acquire, print: sound } = pool
   const { cluster, print, launches } = await aCluster(pool)
   breakIt(pool)
   for (let round = 0; round < SLOTS * 3; round += 1) await expect(print()).rejects.toBeInstanceOf(ServiceError)
-  Object.assign(pool, { take, print: sound })
+  Object.assign(pool, { acquire, print: sound })
   await expectAllSlots(pool, print)
   expect([pool.lent, launches()]).toEqual([0, 0])
   await cluster.close()
@@ -146,10 +146,10 @@ test('a document that loses its browser is begun again in one of its own, once, 
 test('a document whose browser gives it no page is begun in one of its own', async () => {
   const pool = new FakePool()
   const { cluster, print } = await aCluster(pool)
-  const { take } = pool
-  pool.take = async (request, signal) => {
-    if (!request.isApart) throw new BrowserLost(new ServiceError('render_crashed', 'no page'))
-    return await take(request, signal)
+  const { acquire } = pool
+  pool.acquire = async (request, signal) => {
+    if (!request.hasOwnBrowser) throw new BrowserLost(new ServiceError('render_crashed', 'no page'))
+    return await acquire(request, signal)
   }
   expect(await print()).toBe(PRINTED)
   expect(pool.lent).toBe(0)
@@ -162,9 +162,9 @@ test('a browser that takes longer than five seconds for a context is waited for 
   const pool = new FakePool()
   const { cluster, print, launches } = await aCluster(pool)
   const held = Promise.withResolvers<PrintPage>()
-  const { take } = pool
+  const { acquire } = pool
   let takes = 0
-  pool.take = () => {
+  pool.acquire = () => {
     takes += 1
     return held.promise
   }
@@ -175,7 +175,7 @@ test('a browser that takes longer than five seconds for a context is waited for 
   held.resolve(pool.page())
   expect(await printing).toBe(PRINTED)
   expect([takes, launches(), pool.lent]).toEqual([1, 0, 0])
-  pool.take = take
+  pool.acquire = acquire
   const slots = expectAllSlots(pool, print)
   await vi.advanceTimersByTimeAsync(1000)
   await slots

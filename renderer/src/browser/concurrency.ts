@@ -3,7 +3,6 @@
  * when a browser does not start, a context takes over 5 s, or a relaunch fails. In this one there is nothing to fail: a slot is
  * at hand at once and never in need of repair, and what can go wrong goes wrong inside the job, whose caller is told.
  */
-
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Page } from 'puppeteer'
 import type { ClusterOptions } from 'puppeteer-cluster'
@@ -56,14 +55,14 @@ export function jobOf(page: Page): PrintJob {
 function openJob(pool: PagePool) {
   const job = {
     async print(tenant: TenantId, document: PrintDocument, signal: AbortSignal) {
-      const request = { tenant, isLone: document.isScripted }
+      const request = { tenant, hasOwnPage: document.isScripted }
       try {
-        return await printOn(pool, { ...request, isApart: false }, { document, signal })
+        return await printOn(pool, { ...request, hasOwnBrowser: false }, { document, signal })
       } catch (error) {
         if (!(error instanceof BrowserLost)) throw error
       }
       try {
-        return await printOn(pool, { ...request, isApart: true }, { document, signal })
+        return await printOn(pool, { ...request, hasOwnBrowser: true }, { document, signal })
       } catch (error) {
         throw error instanceof BrowserLost ? error.failure : error
       }
@@ -83,7 +82,7 @@ async function printOn(
   request: PageRequest,
   { document, signal }: { document: PrintDocument; signal: AbortSignal },
 ): Promise<PrintedDocument> {
-  const page = await pool.take(request, signal)
+  const page = await pool.acquire(request, signal)
   let isSound = false
   try {
     const printed = await page.print(document, signal)

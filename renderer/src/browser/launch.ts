@@ -33,8 +33,8 @@ export interface RunningBrowser {
   /** Kills the whole process group. Resolves when it is dead and its profile folder removed; twice is fine. */
   kill(): Promise<void>
   /** Resolves when the browser has given a sign of life. Rejects when it has gone; while it hangs it does neither. */
-  ask(): Promise<void>
-  /** Settles as `ask` does. */
+  ping(): Promise<void>
+  /** Settles as `ping` does. */
   processes(): Promise<readonly BrowserProcess[]>
   /** Memory that is its own, all of its processes together; undefined where there is no /proc to tell. */
   memoryBytes(): Promise<number | undefined>
@@ -124,7 +124,7 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
       // It would kill the process group at any later time as well, so it is not `ended`.
       signal: failed.signal,
     })
-    return watch(await raceAbort(launching, ended), profile)
+    return watchBrowser(await raceAbort(launching, ended), profile)
   } catch (error) {
     failed.abort()
     await removeProfile(profile)
@@ -133,13 +133,13 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
 }
 
 /** Removes what browsers of an earlier process left in `profileDir`, making the folder where there is none. */
-export async function sweepProfiles(profileDir: string): Promise<void> {
+export async function removeStaleProfiles(profileDir: string): Promise<void> {
   await mkdir(profileDir, { recursive: true })
   const stale = (await readdir(profileDir)).filter((name) => name.startsWith(PROFILE_PREFIX))
   await Promise.all(stale.map((name) => removeProfile(join(profileDir, name))))
 }
 
-function watch(browser: Browser, profile: string): RunningBrowser {
+function watchBrowser(browser: Browser, profile: string): RunningBrowser {
   const child = browser.process()
   assert(child?.pid !== undefined, 'a launched browser has a process')
   const { pid } = child
@@ -168,7 +168,7 @@ function watch(browser: Browser, profile: string): RunningBrowser {
     browser,
     gone: gone.signal,
     kill,
-    async ask() {
+    async ping() {
       await (await session).send('Browser.getVersion')
     },
     async processes() {

@@ -99,15 +99,15 @@ function printPage(parts: PageParts): PrintPage {
   let isClear = true
   let closing: Promise<boolean> | undefined
 
-  async function begin(document: PrintDocument, ended: AbortSignal): Promise<void> {
-    if (requests.remembersOther(document)) await blank(session, requests)
+  async function beginDocument(document: PrintDocument, ended: AbortSignal): Promise<void> {
+    if (requests.holdsOther(document)) await clearPage(session, requests)
     if (document.isScripted) {
       assert(isNew, 'scripts run on a page no document has been on')
-      await letScriptsRun(parts)
+      await enableScripts(parts)
     }
     isNew = false
     isClear = !leavesTraces(document.html)
-    requests.begin(document, ended)
+    requests.beginDocument(document, ended)
   }
 
   return {
@@ -120,7 +120,7 @@ function printPage(parts: PageParts): PrintPage {
         ended.throwIfAborted()
         // It ends with the document, with the browser it looks at, or by having found that too large.
         memory.watch(running, document, over.signal).catch((fault) => fault instanceof BrowserLost && gone.abort(fault))
-        await raceAbort(begin(document, ended), ended)
+        await raceAbort(beginDocument(document, ended), ended)
         const loaded = await load(parts, document, ended)
         // Both at once: Chromium looks the document over before it prints it, without another turn in between.
         const edges = { ...document, sides: loaded.sides }
@@ -129,14 +129,14 @@ function printPage(parts: PageParts): PrintPage {
       } catch (error) {
         // What fails in a page that has crashed may be told before the crash is, and says nothing: such a page does not answer.
         if (isProtocolError(error)) await raceAbort(session.send('Page.getFrameTree'), ended).catch(() => undefined)
-        throw translate(error, ended, document.isScripted && running.browser.connected)
+        throw toServiceError(error, ended, document.isScripted && running.browser.connected)
       } finally {
         over.abort()
       }
     },
     async clear() {
       if (isClear) return
-      await raceAbort(blank(session, requests), AbortSignal.any([gone.signal, clock.timeout(CLOSE_MS_MAX)]))
+      await raceAbort(clearPage(session, requests), AbortSignal.any([gone.signal, clock.timeout(CLOSE_MS_MAX)]))
       isClear = true
     },
     close() {
@@ -152,7 +152,7 @@ function printPage(parts: PageParts): PrintPage {
 }
 
 /** Empties the page, and its memory of what it was given. */
-async function blank(session: CDPSession, requests: Requests): Promise<void> {
+async function clearPage(session: CDPSession, requests: Requests): Promise<void> {
   const loaded = nextLoad(session)
   await session.send('Page.navigate', { url: 'about:blank' })
   await loaded
@@ -163,7 +163,7 @@ async function blank(session: CDPSession, requests: Requests): Promise<void> {
  * Lets the scripts of the document to come run, and ends it when they leave it, close the page, or open dialogs without end.
  * That they open no further page and reach no network is seen to by the flags in `launch.ts`.
  */
-async function letScriptsRun({ running, page, session, frameId, gone }: PageParts): Promise<void> {
+async function enableScripts({ running, page, session, frameId, gone }: PageParts): Promise<void> {
   const end = (did: string) => gone.abort(new ServiceError('template_error', `the page’s JavaScript ${did}`))
   let dialogs = 0
   session.on('Page.javascriptDialogOpening', () => {
@@ -193,7 +193,7 @@ function leavesTraces(html: string): boolean {
 }
 
 /** What went wrong in the words of the catalog. By name, as importing puppeteer for its classes costs 0.2 s. */
-function translate(error: unknown, ended: AbortSignal, mayCloseItself: boolean): unknown {
+function toServiceError(error: unknown, ended: AbortSignal, mayCloseItself: boolean): unknown {
   if (ended.aborted) return ended.reason
   if (!(error instanceof Error)) return error
   // A crash has ended the page before.

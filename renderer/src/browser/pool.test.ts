@@ -33,7 +33,7 @@ function aPool(settings: Partial<PoolSettings> = {}) {
     {
       clock,
       log: SILENT,
-      supply: {
+      source: {
         state: () => 'running',
         ready: async () => {},
         async current() {
@@ -47,7 +47,7 @@ function aPool(settings: Partial<PoolSettings> = {}) {
           await successor.hold
           browsers.push(aBrowser(memoryBytes))
         },
-        async separate() {
+        async launchDedicated() {
           const browser = aBrowser(memoryBytes)
           separate.push(browser)
           return browser
@@ -64,10 +64,10 @@ function aPool(settings: Partial<PoolSettings> = {}) {
     },
     { warmPagesMax: 2, ...settings },
   )
-  const take = (tenant: TenantId, signal: AbortSignal, isApart = false) =>
-    pool.take({ tenant, isLone: false, isApart }, signal)
-  const render = async (tenant: TenantId, isLone = false) => {
-    const page = await pool.take({ tenant, isLone, isApart: false }, NEVER)
+  const take = (tenant: TenantId, signal: AbortSignal, hasOwnBrowser = false) =>
+    pool.acquire({ tenant, hasOwnPage: false, hasOwnBrowser }, signal)
+  const render = async (tenant: TenantId, hasOwnPage = false) => {
+    const page = await pool.acquire({ tenant, hasOwnPage, hasOwnBrowser: false }, NEVER)
     await pool.release(page, true)
     return page
   }
@@ -93,7 +93,7 @@ function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
     browser: {} as Browser,
     gone: gone.signal,
     kill: async () => gone.abort(),
-    ask: async () => {},
+    ping: async () => {},
     processes: async () => [],
     memoryBytes,
   }

@@ -11,19 +11,19 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Warning } from '@platen/contract/render.ts'
 import type { Page } from 'puppeteer'
+import { openBrowserSource } from '../browser/browser-source.ts'
 import { jobOf, type PrintJob, pooledConcurrency } from '../browser/concurrency.ts'
 import type { PrintDocument, RemoteSource } from '../browser/document/load.ts'
 import { openPageMemory } from '../browser/document/memory.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
-import { launchBrowser, sweepProfiles } from '../browser/launch.ts'
+import { launchBrowser, removeStaleProfiles } from '../browser/launch.ts'
 import { openPage, type PrintedDocument } from '../browser/page.ts'
 import { openPagePool } from '../browser/pool.ts'
-import { openBrowserSupply } from '../browser/supply.ts'
 import { finishPdf, type Metadata } from '../pdf/finish.ts'
 import type { RenderEngine, Rendering, RenderWork } from '../port/engine.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
-import { NO_REMOTE_FILES, type RemoteFiles } from './remote.ts'
+import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 
 export interface HtmlEngineSettings {
   /** Chromium itself, no wrapper script: see `findChromium`. */
@@ -57,16 +57,16 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     import('puppeteer'),
     import('puppeteer-cluster'),
     writeFontConfig(join(profileDir, 'font')),
-    sweepProfiles(profileDir),
+    removeStaleProfiles(profileDir),
   ])
-  const supply = openBrowserSupply({
+  const source = openBrowserSource({
     launch: (signal) => launchBrowser({ ...settings, puppeteer, fontConfigFile }, signal),
     clock,
     log,
   })
   const memory = openPageMemory(clock)
   const pool = openPagePool(
-    { supply, open: (browser) => openPage(browser, { clock, memory }), clock, log },
+    { source, open: (browser) => openPage(browser, { clock, memory }), clock, log },
     { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
   )
   const cluster = await Cluster.launch({
@@ -75,25 +75,25 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     timeout: NO_TIMEOUT_MS,
     puppeteer,
   })
-  const turns = gate()
+  const slotGate = openSlotGate()
   const closing = new AbortController()
   const closed = new Promise<void>((resolve) => {
     closing.signal.addEventListener('abort', () => resolve())
   })
   // One job for the life of each slot: the cluster begins a job every ten milliseconds at most, which is what a document takes.
   for (let slot = 0; slot < slots; slot += 1) {
-    const hold = async ({ page }: { page: Page }) => {
-      turns.add(jobOf(page))
+    const keepSlot = async ({ page }: { page: Page }) => {
+      slotGate.add(jobOf(page))
       await closed
     }
     // The cluster gives a job up after its longest time-out, weeks on; what the slot prints on is ours, and goes on.
-    cluster.execute(hold).catch(() => undefined)
+    cluster.execute(keepSlot).catch(() => undefined)
   }
 
-  async function attempt(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
-    const filled = await remote.supply(work, (each) => settings.fill(each, signal), signal)
-    using turn = await turns.enter(signal)
-    const printed = await turn.job.print(work.tenant, documentOf(work, filled, remote), signal)
+  async function fillAndPrint(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
+    const filled = await remote.runWithFiles(work, (each) => settings.fill(each, signal), signal)
+    using lease = await slotGate.acquire(signal)
+    const printed = await lease.job.print(work.tenant, documentOf(work, filled, remote), signal)
     const pdf = finishPdf(printed.pdf, { metadata: metadataOf(work, printed), isSandbox: work.isSandbox })
     return { pdf, warnings: warningsOf(work, printed.missing + filled.missing) }
   }
@@ -101,15 +101,15 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   return {
     name: 'html',
     slots,
-    state: () => supply.state(),
-    ready: (signal) => supply.ready(signal),
+    state: () => source.state(),
+    ready: (signal) => source.ready(signal),
     render(work, signal) {
       const ended = AbortSignal.any([signal, closing.signal])
-      return raceAbort(attempt(work, ended), ended)
+      return raceAbort(fillAndPrint(work, ended), ended)
     },
     async [Symbol.asyncDispose]() {
       closing.abort(new ServiceError('render_crashed', 'the html engine was closed'))
-      await supply[Symbol.asyncDispose]()
+      await source[Symbol.asyncDispose]()
       await cluster.close()
     },
   }
@@ -121,7 +121,7 @@ function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): 
   const remote: RemoteSource = {
     allowedHosts,
     fetch: (url, signal) => files.fetch(work, url, signal),
-    atHand: (url) => files.atHand(work, url),
+    cached: (url) => files.cached(work, url),
   }
   const document = { ...filled, options: work.options, title, assets: work.assets, isScripted }
   return allowedHosts.length === 0 ? document : { ...document, remote }
@@ -149,12 +149,12 @@ function warningsOf(work: RenderWork, missing: string): readonly Warning[] {
 }
 
 /** The right to print on a slot. It ends when it is disposed of. */
-interface Turn extends Disposable {
+interface SlotLease extends Disposable {
   readonly job: PrintJob
 }
 
 /** Gives slots away, first come, first served. */
-function gate(): { add(job: PrintJob): void; enter(signal: AbortSignal): Promise<Turn> } {
+function openSlotGate(): { add(job: PrintJob): void; acquire(signal: AbortSignal): Promise<SlotLease> } {
   const waiting = new Set<(job: PrintJob) => void>()
   const free: PrintJob[] = []
   const add = (job: PrintJob) => {
@@ -166,17 +166,17 @@ function gate(): { add(job: PrintJob): void; enter(signal: AbortSignal): Promise
     waiting.delete(next)
     next(job)
   }
-  const turn = (job: PrintJob): Turn => ({ job, [Symbol.dispose]: () => add(job) })
+  const leaseOf = (job: PrintJob): SlotLease => ({ job, [Symbol.dispose]: () => add(job) })
   return {
     add,
-    async enter(signal) {
+    async acquire(signal) {
       signal.throwIfAborted()
       const job = free.pop()
-      if (job !== undefined) return turn(job)
+      if (job !== undefined) return leaseOf(job)
       const { promise, resolve } = Promise.withResolvers<PrintJob>()
       waiting.add(resolve)
       try {
-        return turn(await raceAbort(promise, signal))
+        return leaseOf(await raceAbort(promise, signal))
       } catch (error) {
         // The slot may have come together with the abort.
         if (!waiting.delete(resolve)) add(await promise)

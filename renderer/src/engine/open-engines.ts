@@ -3,12 +3,12 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { findChromium } from '../browser/executable.ts'
+import { availabilityOfAll } from '../port/availability.ts'
 import type { RenderEngine } from '../port/engine.ts'
-import { allOf } from '../port/presence.ts'
-import type { TemplateCheck, TemplateFault } from '../template/check.ts'
+import type { CheckFault, CheckRequest } from '../template/check.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
-import { openRemoteFiles, type RemoteFiles } from './remote.ts'
+import { openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 export interface EnginesOptions {
@@ -27,7 +27,7 @@ export interface EnginesOptions {
 /** Closing it ends the threads; engines are closed before, by whoever opened them. */
 export interface Engines extends AsyncDisposable {
   /** The publish check of a template. */
-  readonly check: (request: TemplateCheck, signal: AbortSignal) => Promise<readonly TemplateFault[]>
+  readonly check: (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
   readonly openReactPdf: () => RenderEngine
   /** Starts a browser. Absent where there is none to start. */
   readonly openHtml?: () => Promise<RenderEngine>
@@ -56,5 +56,5 @@ async function openHtml(
   if (!isSandboxed) log.warn({}, 'running as root: chromium runs without its sandbox')
   const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
   const engine = await openHtmlEngine({ executablePath, slots, fill, remote, clock, profileDir, isSandboxed, log })
-  return { ...engine, ...allOf([pool, engine]) }
+  return { ...engine, ...availabilityOfAll([pool, engine]) }
 }

@@ -1,6 +1,6 @@
 /** The react_pdf engine: TSX templates, laid out in render threads. */
 import type { RenderEngine } from '../port/engine.ts'
-import { NO_REMOTE_FILES, type RemoteFiles } from './remote.ts'
+import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 import type { ThreadPool } from './thread-pool.ts'
 
 export interface ReactPdfEngineSettings {
@@ -19,7 +19,7 @@ export function openReactPdfEngine({ pool, slots, remote = NO_REMOTE_FILES }: Re
     state: () => pool.state(),
     ready: (signal) => pool.ready(signal),
     render: (work, signal) =>
-      remote.supply(work, (each) => pool.run({ kind: 'react_pdf', work: each }, signal), signal),
+      remote.runWithFiles(work, (each) => pool.run({ kind: 'react_pdf', work: each }, signal), signal),
     [Symbol.asyncDispose]: async () => undefined,
   }
 }

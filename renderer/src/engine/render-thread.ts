@@ -12,7 +12,7 @@ import type { RenderWork } from '../port/engine.ts'
 import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
 import { type Evaluate, openSandbox } from '../template/evaluate.ts'
 import { openHtmlFiller } from '../template/html/fill.ts'
-import { FilesWanted } from '../template/remote.ts'
+import { FilesNeeded } from '../template/remote-images.ts'
 import type { RenderDocument } from './document.ts'
 import type { RenderTask, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
 
@@ -22,12 +22,12 @@ async function serve(port: MessagePort, { isForChecks }: { isForChecks: boolean 
   // One for both, as there is one task at a time.
   const evaluate = await openSandbox()
   const tools: Tools = {
-    renderDocument: isForChecks ? renderNothing : await openRenderer(evaluate),
+    renderDocument: isForChecks ? refuseToRender : await openRenderer(evaluate),
     checkTemplate: openTemplateCheck(evaluate),
     fillHtml: openHtmlFiller(),
   }
-  port.on('message', (message: ThreadMessage) => void answer(port, tools, message))
-  say(port, { kind: 'loaded' })
+  port.on('message', (message: ThreadMessage) => void handle(port, tools, message))
+  post(port, { kind: 'loaded' })
 }
 
 /** Loads react-pdf, and only where it is used. */
@@ -36,7 +36,7 @@ async function openRenderer(evaluate: Evaluate): Promise<RenderDocument> {
   return openDocumentRenderer(evaluate)
 }
 
-async function renderNothing(): Promise<never> {
+async function refuseToRender(): Promise<never> {
   throw new TypeError('this is a thread for checks')
 }
 
@@ -47,27 +47,27 @@ interface Tools {
 }
 
 /** The pool sends the next task only after the answer to the last. */
-async function answer(port: MessagePort, tools: Tools, message: ThreadMessage): Promise<void> {
+async function handle(port: MessagePort, tools: Tools, message: ThreadMessage): Promise<void> {
   // Rendering without a turn of the event loop in between makes the heap grow.
   await setImmediate()
   if (message.kind === 'warm_up') return warmUp(port, tools)
   try {
-    say(port, { kind: 'done', value: await perform(tools, message) })
+    post(port, { kind: 'done', value: await runTask(tools, message) })
   } catch (error) {
-    say(port, failureOf(error))
+    post(port, failureOf(error))
   }
 }
 
 /** What fails here is no template's doing, and ends the thread as one that does not start. */
 async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<void> {
   // A check does not come by what a document does.
-  if (renderDocument !== renderNothing) await renderDocument(WARM_UP)
-  say(port, { kind: 'warm' })
+  if (renderDocument !== refuseToRender) await renderDocument(WARM_UP)
+  post(port, { kind: 'warm' })
   // Threads are ended, and never come to where Node would keep what it has compiled.
   flushCompileCache()
 }
 
-function perform(
+function runTask(
   { renderDocument, checkTemplate, fillHtml }: Tools,
   task: RenderTask,
 ): Promise<TaskResults[RenderTask['kind']]> | TaskResults['fill'] {
@@ -81,7 +81,7 @@ function perform(
   }
 }
 
-function say(port: MessagePort, reply: ThreadReply): void {
+function post(port: MessagePort, reply: ThreadReply): void {
   // A PDF changes hands without being copied.
   const isRendering = reply.kind === 'done' && 'pdf' in reply.value
   port.postMessage(reply, isRendering ? [reply.value.pdf.buffer] : [])
@@ -89,7 +89,7 @@ function say(port: MessagePort, reply: ThreadReply): void {
 
 /** Cut to what is shown of it, as a message may quote all that a template gave. */
 function failureOf(error: unknown): ThreadReply {
-  if (error instanceof FilesWanted) return { kind: 'wanting', urls: error.urls }
+  if (error instanceof FilesNeeded) return { kind: 'wanting', urls: error.urls }
   if (!(error instanceof Error)) return { kind: 'failed', message: String(error).slice(0, FAILURE_MESSAGE_CHARS_MAX) }
   const message = error.message.slice(0, FAILURE_MESSAGE_CHARS_MAX)
   if (error instanceof ServiceError && isFailureCode(error.code)) return { kind: 'failed', code: error.code, message }

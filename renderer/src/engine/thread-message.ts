@@ -1,20 +1,20 @@
 /** What a pool and its threads say to each other. */
 import type { FailureCode } from '@platen/contract/error.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
-import type { TemplateCheck, TemplateFault } from '../template/check.ts'
+import type { CheckFault, CheckRequest } from '../template/check.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 
 export type RenderTask =
   | { readonly kind: 'react_pdf'; readonly work: RenderWork }
   | { readonly kind: 'fill'; readonly work: RenderWork }
-  | { readonly kind: 'check'; readonly check: TemplateCheck }
+  | { readonly kind: 'check'; readonly check: CheckRequest }
 
 export type TaskKind = RenderTask['kind']
 
 export interface TaskResults {
   readonly react_pdf: Rendering<Uint8Array<ArrayBuffer>>
   readonly fill: ScannedHtml
-  readonly check: readonly TemplateFault[]
+  readonly check: readonly CheckFault[]
 }
 
 /** What a thread is sent: a task, or to warm up, as the first render of a thread takes ten times as long as the hundredth. */

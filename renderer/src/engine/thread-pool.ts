@@ -4,7 +4,6 @@
  * they are needed: while all that are there are busy, one more comes up. A thread that is worn, by its renders, its memory or its age,
  * goes between two tasks when the next one is ready, one thread at a time.
  */
-
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -16,15 +15,15 @@ import {
   RENDER_THREAD_RENDERS_MAX,
 } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { type KeptPresence, keepPresence, type Presence } from '../port/presence.ts'
-import { FilesWanted } from '../template/remote.ts'
+import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
+import { FilesNeeded } from '../template/remote-images.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadReply } from './thread-message.ts'
 
 /** Its presence is that of a thread that is ready, busy or not. */
-export interface ThreadPool extends AsyncDisposable, Presence {
+export interface ThreadPool extends AsyncDisposable, Availability {
   /**
    * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason,
-   * and the thread is ended. Throws `FilesWanted`, and `ServiceError` with what the task threw; with `template_error` when it needed more memory
+   * and the thread is ended. Throws `FilesNeeded`, and `ServiceError` with what the task threw; with `template_error` when it needed more memory
    * than a thread has, and `render_crashed` when the thread died under it.
    */
   run<Kind extends TaskKind>(task: Extract<RenderTask, { kind: Kind }>, signal: AbortSignal): Promise<TaskResults[Kind]>
@@ -47,7 +46,7 @@ export type PoolWorker = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate
 
 /** Starts the first thread and returns without waiting for it. Closing it ends them, whatever they do; running tasks reject. */
 export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
-  return new Threads(options)
+  return new RenderThreadPool(options)
 }
 
 /** For `spawn`: a thread that does nothing but checks. It leaves react-pdf out, which takes a hundred MiB. */
@@ -78,7 +77,7 @@ interface Job {
 
 interface Thread {
   readonly worker: PoolWorker
-  readonly bornAt: number
+  readonly startedAt: number
   /** Can it take a task? */
   isReady: boolean
   /** Has it made a document? */
@@ -91,13 +90,13 @@ interface Thread {
   error?: unknown
 }
 
-class Threads implements ThreadPool {
+class RenderThreadPool implements ThreadPool {
   readonly #size: number
   readonly #clock: Clock
   readonly #rendersMax: number
   readonly #heapMibMax: number
   readonly #spawn: (heapMibMax: number) => PoolWorker
-  readonly #presence: KeptPresence
+  readonly #availability: AvailabilityTracker
   readonly #threads = new Set<Thread>()
   readonly #ending = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
@@ -105,7 +104,7 @@ class Threads implements ThreadPool {
   readonly #waiting: Job[] = []
   #restartMs = RESTART_MS_MIN
   /** Threads that are to start again when their wait is over. */
-  #heldBack = 0
+  #restartsPending = 0
   /** Was a thread started in place of one that is worn and still there? */
   #hasSuccessor = false
 
@@ -115,16 +114,16 @@ class Threads implements ThreadPool {
     this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
     this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
     this.#spawn = spawn ?? ((mib) => spawnThread(mib))
-    this.#presence = keepPresence(clock)
+    this.#availability = trackAvailability(clock)
     this.#start()
   }
 
   state() {
-    return this.#presence.state()
+    return this.#availability.state()
   }
 
   ready(signal: AbortSignal): Promise<void> {
-    return this.#presence.ready(signal)
+    return this.#availability.ready(signal)
   }
 
   async run<Kind extends TaskKind>(
@@ -134,7 +133,7 @@ class Threads implements ThreadPool {
     AbortSignal.any([signal, this.#closing.signal]).throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<TaskResults[TaskKind]>()
     const job: Job = { task, resolve, reject }
-    const abort = () => this.#abandon(job, signal.reason)
+    const abort = () => this.#cancel(job, signal.reason)
     signal.addEventListener('abort', abort, { once: true })
     this.#waiting.push(job)
     this.#dispatch()
@@ -151,7 +150,7 @@ class Threads implements ThreadPool {
     for (const job of this.#waiting.splice(0)) job.reject(this.#closing.signal.reason)
     for (const thread of this.#threads) {
       thread.job?.reject(this.#closing.signal.reason)
-      this.#end(thread)
+      this.#terminate(thread)
     }
     await Promise.all(this.#ending)
   }
@@ -163,7 +162,7 @@ class Threads implements ThreadPool {
     const worker = this.#spawn(this.#heapMibMax + HEAP_HEADROOM_MIB)
     const thread: Thread = {
       worker,
-      bornAt: this.#clock.monotonic(),
+      startedAt: this.#clock.monotonic(),
       isReady: false,
       isWarm: false,
       isWorn: false,
@@ -174,7 +173,7 @@ class Threads implements ThreadPool {
     worker.on('error', (error) => {
       thread.error = error
     })
-    worker.once('exit', () => this.#bury(thread))
+    worker.once('exit', () => this.#onExit(thread))
   }
 
   #dispatch(): void {
@@ -188,7 +187,7 @@ class Threads implements ThreadPool {
       if (job === undefined) break
       thread.job = job
       thread.worker.postMessage(job.task, [])
-      void this.#guard(thread, job)
+      void this.#limitMemory(thread, job)
       busy += 1
     }
     this.#grow()
@@ -197,7 +196,7 @@ class Threads implements ThreadPool {
   /** Starts a thread where none is at rest or on its way. */
   #grow(): void {
     const threads = [...this.#threads]
-    if (this.#heldBack > 0 || threads.some(({ job }) => job === undefined)) return
+    if (this.#restartsPending > 0 || threads.some(({ job }) => job === undefined)) return
     // A second one would compete for the cores with the first, which is slow while it is cold; it does not let a task wait.
     if (this.#waiting.length > 0 || threads.every(({ isWarm }) => isWarm)) this.#start()
   }
@@ -206,7 +205,7 @@ class Threads implements ThreadPool {
     // A thread that is being ended may still have an answer under way.
     if (!this.#threads.has(thread)) return
     if (reply.kind === 'loaded') {
-      this.#presence.came()
+      this.#availability.markAvailable()
       this.#restartMs = RESTART_MS_MIN
       // A cold thread serves who is waiting and has no other.
       const isOnly = ![...this.#threads].some(({ isReady }) => isReady)
@@ -214,7 +213,7 @@ class Threads implements ThreadPool {
       else this.#warmUp(thread)
     } else if (reply.kind === 'warm') {
       // All others may have gone while it warmed up.
-      this.#presence.came()
+      this.#availability.markAvailable()
       thread.isReady = true
       thread.isWarm = true
     } else {
@@ -224,11 +223,11 @@ class Threads implements ThreadPool {
       if (job?.task.kind === 'react_pdf') thread.isWarm = true
       if (reply.kind === 'done') job?.resolve(reply.value)
       else job?.reject(errorOf(reply))
-      const isOld = this.#clock.monotonic() - thread.bornAt >= RENDER_THREAD_AGE_MS_MAX
+      const isOld = this.#clock.monotonic() - thread.startedAt >= RENDER_THREAD_AGE_MS_MAX
       if (isOld || thread.renders >= this.#rendersMax) thread.isWorn = true
-      else void this.#weigh(thread)
+      else void this.#checkMemory(thread)
     }
-    this.#renew()
+    this.#replaceWorn()
     this.#dispatch()
     // Rejects when the pool closes, and then there is nothing to warm up.
     if (thread.isReady && !thread.isWarm) this.#warmUpAtRest(thread).catch(() => undefined)
@@ -248,20 +247,20 @@ class Threads implements ThreadPool {
   }
 
   /** Looks what a thread keeps after a task. It answers in a tenth of a millisecond, also when the next has begun. */
-  async #weigh(thread: Thread): Promise<void> {
+  async #checkMemory(thread: Thread): Promise<void> {
     // A thread that has just ended answers with an error.
     const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
     if (heap === undefined || heap.total_heap_size + heap.external_memory <= RENDER_THREAD_KEPT_MIB_MAX * MIB) return
     thread.isWorn = true
-    this.#renew()
+    this.#replaceWorn()
   }
 
   /** Starts a thread in place of one that is worn, or ends that when the new one is ready. */
-  #renew(): void {
+  #replaceWorn(): void {
     const threads = [...this.#threads]
     const worn = threads.filter(({ isWorn }) => isWorn)
     this.#hasSuccessor &&= worn.length > 0
-    if (worn.length === 0 || this.#heldBack > 0 || threads.some(({ isReady }) => !isReady)) return
+    if (worn.length === 0 || this.#restartsPending > 0 || threads.some(({ isReady }) => !isReady)) return
     if (!this.#hasSuccessor) {
       this.#hasSuccessor = true
       return this.#start()
@@ -269,15 +268,15 @@ class Threads implements ThreadPool {
     const idle = worn.find(({ job }) => job === undefined)
     if (idle === undefined) return
     this.#hasSuccessor = false
-    this.#end(idle)
-    this.#renew()
+    this.#terminate(idle)
+    this.#replaceWorn()
   }
 
   /**
    * Ends a job whose thread has outgrown its limit. V8's own limit is a last resort: a thread that reaches it inside one large
    * allocation takes the whole process down with it.
    */
-  async #guard(thread: Thread, job: Job): Promise<void> {
+  async #limitMemory(thread: Thread, job: Job): Promise<void> {
     while (thread.job === job && this.#threads.has(thread)) {
       await this.#clock.sleep(HEAP_CHECK_MS, this.#closing.signal).catch(() => undefined)
       if (thread.job !== job) return
@@ -288,31 +287,31 @@ class Threads implements ThreadPool {
       if (heap.used_heap_size + heap.external_memory <= this.#heapMibMax * MIB) continue
       job.reject(this.#outOfMemory())
       thread.job = undefined
-      this.#end(thread)
+      this.#terminate(thread)
       this.#dispatch()
     }
   }
 
   /** The caller of a job has gone. */
-  #abandon(job: Job, reason: unknown): void {
+  #cancel(job: Job, reason: unknown): void {
     job.reject(reason)
     const at = this.#waiting.indexOf(job)
     if (at !== -1) this.#waiting.splice(at, 1)
     const thread = [...this.#threads].find((candidate) => candidate.job === job)
-    if (thread !== undefined) this.#end(thread)
+    if (thread !== undefined) this.#terminate(thread)
     this.#dispatch()
   }
 
-  #end(thread: Thread): void {
-    this.#forget(thread)
+  #terminate(thread: Thread): void {
+    this.#remove(thread)
     const ended = thread.worker.terminate().finally(() => this.#ending.delete(ended))
     this.#ending.add(ended)
   }
 
   /** A thread has ended; when nobody asked it to, its job fails and another is started. */
-  #bury(thread: Thread): void {
-    if (!this.#forget(thread)) return
-    thread.job?.reject(this.#causeOfDeath(thread.error))
+  #onExit(thread: Thread): void {
+    if (!this.#remove(thread)) return
+    thread.job?.reject(this.#exitError(thread.error))
     if (thread.isReady) {
       this.#start()
       this.#dispatch()
@@ -327,9 +326,9 @@ class Threads implements ThreadPool {
     }
     const waitMs = this.#restartMs
     this.#restartMs = Math.min(waitMs * 2, RESTART_MS_MAX)
-    this.#heldBack += 1
+    this.#restartsPending += 1
     const restart = () => {
-      this.#heldBack -= 1
+      this.#restartsPending -= 1
       this.#start()
     }
     // Rejects only when the pool closes, and then there is nothing to start.
@@ -337,13 +336,13 @@ class Threads implements ThreadPool {
   }
 
   /** False when it was forgotten before. */
-  #forget(thread: Thread): boolean {
+  #remove(thread: Thread): boolean {
     const isKnown = this.#threads.delete(thread)
-    if (![...this.#threads].some(({ isReady }) => isReady)) this.#presence.left()
+    if (![...this.#threads].some(({ isReady }) => isReady)) this.#availability.markUnavailable()
     return isKnown
   }
 
-  #causeOfDeath(cause: unknown): ServiceError {
+  #exitError(cause: unknown): ServiceError {
     const isMemory = cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
     return isMemory ? this.#outOfMemory() : new ServiceError('render_crashed', 'the render thread died', { cause })
   }
@@ -366,7 +365,7 @@ function spawnThread(heapMibMax: number, workerData?: { readonly isForChecks: tr
 }
 
 function errorOf(reply: Extract<ThreadReply, { kind: 'failed' | 'wanting' }>): Error {
-  if (reply.kind === 'wanting') return new FilesWanted(reply.urls)
+  if (reply.kind === 'wanting') return new FilesNeeded(reply.urls)
   const { code, message, stack } = reply
   if (code !== undefined) return new ServiceError(code, message)
   return Object.assign(new Error(message), stack === undefined ? {} : { stack })

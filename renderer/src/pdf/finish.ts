@@ -15,7 +15,7 @@ export interface Metadata {
   readonly language?: string
 }
 
-export interface Finish {
+export interface PdfAdditions {
   readonly metadata?: Metadata
   readonly isSandbox: boolean
 }
@@ -33,7 +33,7 @@ const KEYS = {
 /** Returns `pdf` itself where there is nothing to add, else a new file; equal input gives equal bytes. Fails on a PDF neither engine would write. */
 export function finishPdf<Bytes extends Uint8Array>(
   pdf: Bytes,
-  { metadata = {}, isSandbox }: Finish,
+  { metadata = {}, isSandbox }: PdfAdditions,
 ): Bytes | Uint8Array<ArrayBuffer> {
   const texts = Object.entries(KEYS).flatMap(([name, key]) => {
     const text = metadata[name as keyof typeof KEYS]

@@ -3,7 +3,7 @@ import type { Warning } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Engine, RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
-import type { Presence } from './presence.ts'
+import type { Availability } from './availability.ts'
 
 /** One document to make. */
 export interface RenderWork {
@@ -33,7 +33,7 @@ export interface Rendering<Bytes extends Uint8Array = Uint8Array> {
 }
 
 /** Its presence is that of the threads and the browser it needs: renders are to wait until it is ready, as those it is given meanwhile lose their time. */
-export interface RenderEngine extends AsyncDisposable, Presence {
+export interface RenderEngine extends AsyncDisposable, Availability {
   readonly name: Engine
   /** Renders it does at once; the caller keeps to it. */
   readonly slots: number

@@ -18,17 +18,17 @@ import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
 import { fillHtml } from './html/fill.ts'
-import { remoteImagesOf } from './remote.ts'
+import { remoteImagesOf } from './remote-images.ts'
 import { transpile } from './transpile.ts'
 
-export interface TemplateFault {
+export interface CheckFault {
   /** Whose source it is in; absent = it is in the schema. */
   readonly engine?: Engine
   /** Opens with file, line and column where they are known: `template.tsx:12:5: …`. */
   readonly message: string
 }
 
-export interface TemplateCheck {
+export interface CheckRequest {
   readonly source: TemplateSource
   /** The assets of the source, with their bytes. */
   readonly assets: readonly Asset[]
@@ -38,7 +38,7 @@ export interface TemplateCheck {
   readonly sampleData?: string
 }
 
-export type CheckTemplate = (check: TemplateCheck) => Promise<readonly TemplateFault[]>
+export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault[]>
 
 /** The check, in a sandbox it may share: it gives what is wrong with a template, or nothing, and throws only for a defect of the service. */
 export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
@@ -69,11 +69,11 @@ function schemaFaultOf(text = '{"type":"object"}'): string | undefined {
 }
 
 /** Checks one template; see `openTemplateCheck` for checking many. */
-export async function checkTemplate(check: TemplateCheck): Promise<readonly TemplateFault[]> {
+export async function checkTemplate(check: CheckRequest): Promise<readonly CheckFault[]> {
   return openTemplateCheck(await openSandbox())(check)
 }
 
-async function faultsOf(engine: Engine, check: () => unknown): Promise<readonly TemplateFault[]> {
+async function faultsOf(engine: Engine, check: () => unknown): Promise<readonly CheckFault[]> {
   try {
     await check()
     return []
@@ -83,7 +83,7 @@ async function faultsOf(engine: Engine, check: () => unknown): Promise<readonly 
   }
 }
 
-async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }: TemplateCheck): Promise<void> {
+async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }: CheckRequest): Promise<void> {
   if (source.reactPdf === undefined) return
   const program = transpile(source.reactPdf)
   const { options } = source
@@ -96,7 +96,7 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   translate(nodes, { template: source, options, call, find: program.find, families, image })
 }
 
-function checkHtml({ source, assets, sampleData }: TemplateCheck): void {
+function checkHtml({ source, assets, sampleData }: CheckRequest): void {
   if (source.html === undefined) return
   // Filling looks at the source, the data and the options of its work; the ids of a render there is none of are left empty.
   const ids = { render: '' as RenderId, tenant: '' as TenantId, digest: '' as TemplateDigest }

@@ -2,7 +2,7 @@ import { ELEMENTS_MAX } from '@platen/contract/limit.ts'
 import { createElement, type ReactElement } from 'react'
 import { describe, expect, test } from 'vitest'
 import { childrenOf, document, node, type Props, pageOf, translated, translation } from '../../../test/fixture/tree.ts'
-import { openPatience } from './element/patience.ts'
+import { openPaginationGuard } from './element/pagination-guard.ts'
 import { translate } from './elements.ts'
 
 describe('fixed elements', () => {
@@ -66,7 +66,9 @@ describe('a text with emoji', () => {
 
 test('react-pdf’s own pagination gets every child in its place, and what ends it', () => {
   const children = [node('Text', { id: 'a' }), node('Text', { id: 'b', fixed: true, style: { position: 'absolute' } })]
-  const [page] = childrenOf(translate([document(...children)], { ...translation, patience: openPatience(1) }))
+  const [page] = childrenOf(
+    translate([document(...children)], { ...translation, paginationGuard: openPaginationGuard(1) }),
+  )
   expect(page?.props).toMatchObject({ experimentalPagination: false })
   expect(childrenOf(page as ReactElement<Props>).map(({ key, props }) => key ?? props['id'])).toEqual([
     'patience',

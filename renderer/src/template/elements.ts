@@ -5,7 +5,6 @@
  * or an address to react-pdf: no prototype, no path or URL to read from, no event. On the way the render's options are laid over
  * every page, fonts get their fallback, and fixed elements are put where the fast pagination wants them.
  */
-
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
@@ -13,30 +12,30 @@ import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
-import { beginsWithBreak, chromeOf, framedStyle } from './element/fixed.ts'
-import {
-  carrierOf,
-  coverOf,
-  DYNAMIC_MARK,
-  FOOTER_MARK,
-  type FramedPage,
-  frameOf,
-  pinnedFirst,
-  placeProps,
-  SHEET_MARK,
-} from './element/frame.ts'
+import { beginsWithBreak, footerOf, sizedStyle } from './element/fixed.ts'
 import type { ReadImage } from './element/image.ts'
 import { lineHeightOf } from './element/line-height.ts'
 import type { Node } from './element/node.ts'
 import { documentProps, pageProps } from './element/page.ts'
 import {
-  type Place,
+  DYNAMIC_MARK,
+  FOOTER_MARK,
+  footerHolderOf,
+  indexProps,
+  type LayoutPage,
+  overlayOf,
+  PAGE_GROUP_MARK,
+  pageLayoutOf,
+  pinnedFirst,
+} from './element/page-layout.ts'
+import {
+  type ParentKind,
   PRIMITIVES,
   type Primitive,
   primitiveOf,
   REFUSED_PROPS,
   suggestion,
-  TEXT_PLACES,
+  TEXT_PARENTS,
 } from './element/primitive.ts'
 import { type Faults, type Props, propValue } from './element/prop.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
@@ -52,7 +51,7 @@ export interface Translation {
   /** Where elements stand in the source. */
   readonly find?: Program['find']
   /** For react-pdf's own pagination: what ends it on each page. Without it, for the fast one; see `pagination.ts` of the engine. */
-  readonly patience?: () => ReactElement
+  readonly paginationGuard?: () => ReactElement
 }
 
 /** What react-pdf tells a `render` function. The totals are missing in the first round of layout. */
@@ -71,11 +70,11 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
     throw faults('the component must return exactly one <Document>')
   }
   const family = withFallback([DEFAULT_FAMILY], translation.families)
-  const spot: Spot = { place: 'root', depth: 0, faults, family, isDrawing: false, isWithinText: false }
+  const spot: ElementContext = { parentKind: 'root', depth: 0, faults, family, isDrawing: false, isWithinText: false }
   return elementOf(root, spot, { ...translation, budget: { left: ELEMENTS_MAX }, flow: { isMoved: false } })
 }
 
-interface Context extends Translation {
+interface TranslationContext extends Translation {
   readonly budget: { left: number }
   /** Of the page: whether a child of its flow has left its place. */
   readonly flow: { isMoved: boolean }
@@ -85,8 +84,8 @@ interface Context extends Translation {
   readonly isLate?: boolean
 }
 
-interface Spot {
-  readonly place: Place
+interface ElementContext {
+  readonly parentKind: ParentKind
   readonly depth: number
   /** Makes an error that says where in the source its parent is. */
   readonly faults: Faults
@@ -101,21 +100,25 @@ interface Spot {
   readonly mark?: Props
 }
 
-function translateAll(nodes: readonly (Node | string)[], spot: Spot, context: Context): ReactNode[] {
+function translateAll(
+  nodes: readonly (Node | string)[],
+  spot: ElementContext,
+  context: TranslationContext,
+): ReactNode[] {
   return nodes.flatMap((node) =>
     typeof node === 'string' ? textOf(node, spot, context) : elementOf(node, spot, context),
   )
 }
 
-function textOf(text: string, spot: Spot, context: Context): ReactNode[] | string | null {
-  spend(spot, context)
-  if (TEXT_PLACES.includes(spot.place)) {
+function textOf(text: string, spot: ElementContext, context: TranslationContext): ReactNode[] | string | null {
+  spendElement(spot, context)
+  if (TEXT_PARENTS.includes(spot.parentKind)) {
     // Neither a drawing nor a note takes a text within a text.
-    const isWhole = spot.isDrawing || spot.place === 'note'
+    const isWhole = spot.isDrawing || spot.parentKind === 'note'
     const [first = '', ...others] = isWhole ? [plainText(text)] : plainText(text).split(AFTER_EMOJI)
     if (others.length === 0) return first
     const texts = others.map((part) => {
-      spend(spot, context)
+      spendElement(spot, context)
       // A text within a text inherits its background, and would lay it over that of the box.
       return createElement('TEXT', spot.isWithinText ? null : { style: { backgroundColor: 'transparent' } }, part)
     })
@@ -132,47 +135,48 @@ function textOf(text: string, spot: Spot, context: Context): ReactNode[] | strin
  */
 const AFTER_EMOJI = /(?<=[\p{Emoji}--[#*0-9]]|\uFE0F|\u20E3)(?!\u200D|\uFE0F|\u20E3|\p{Emoji_Modifier}|$)/v
 
-function spend({ faults }: Pick<Spot, 'faults'>, { budget }: Context): void {
+function spendElement({ faults }: Pick<ElementContext, 'faults'>, { budget }: TranslationContext): void {
   budget.left -= 1
   if (budget.left < 0) throw faults(`the document has more than ${ELEMENTS_MAX} elements`)
 }
 
-function elementOf(node: Node, spot: Spot, context: Context): ReactElement<Props> {
+function elementOf(node: Node, spot: ElementContext, context: TranslationContext): ReactElement<Props> {
   const { type } = node
   const faults = faultsOf(node, context)
-  spend({ faults }, context)
-  const primitive = primitiveOf(type, spot.place)
+  spendElement({ faults }, context)
+  const primitive = primitiveOf(type, spot.parentKind)
   if (primitive === undefined)
     throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
-  if (!primitive.within.includes(spot.place)) throw faults(`<${type}> cannot stand ${PLACE_NAMES[spot.place]}`)
+  if (!primitive.within.includes(spot.parentKind))
+    throw faults(`<${type}> cannot stand ${PARENT_NAMES[spot.parentKind]}`)
   const props = { ...propsOf(node, primitive, { faults, context }), ...spot.mark }
   Object.assign(props, drawingProps(props, primitive, spot))
-  if (context.page !== undefined) props['style'] = framedStyle(primitive.tag, props)
+  if (context.page !== undefined) props['style'] = sizedStyle(primitive.tag, props)
   const isLate = context.isLate === true || context.page !== undefined
-  if (isLate && primitive.tag === 'TEXT' && spot.place !== 'text' && spot.place !== 'svg')
+  if (isLate && primitive.tag === 'TEXT' && spot.parentKind !== 'text' && spot.parentKind !== 'svg')
     props['style'] = { ...(spot.lineHeight === undefined ? {} : { lineHeight: spot.lineHeight }), ...styleOf(props) }
-  const inner: Spot = {
-    place: primitive.holds ?? spot.place,
+  const inner: ElementContext = {
+    parentKind: primitive.holds ?? spot.parentKind,
     depth: spot.depth + 1,
     faults,
     family: familyOf(props) ?? spot.family,
     isDrawing: spot.isDrawing || primitive.tag === 'SVG',
-    isWithinText: spot.isWithinText || spot.place === 'text',
+    isWithinText: spot.isWithinText || spot.parentKind === 'text',
     lineHeight: lineHeightOf(styleOf(props)) ?? spot.lineHeight,
   }
   if (primitive.holds === undefined && node.children.length > 0) throw faults(`<${type}> takes no children`)
   if (primitive.tag === 'DOCUMENT') Object.assign(props, documentProps(props, context.template))
   if (primitive.tag === 'PAGE') {
     Object.assign(props, pageProps(props, { ...context, faults, family: spot.family }), {
-      experimentalPagination: context.patience === undefined,
-      [SHEET_MARK]: {},
+      experimentalPagination: context.paginationGuard === undefined,
+      [PAGE_GROUP_MARK]: {},
     })
-    return createElement(primitive.tag, { ...props, ...sheetOf(node, props, { inner, context }) })
+    return createElement(primitive.tag, { ...props, ...pageContentOf(node, props, { inner, context }) })
   }
   return createElement(primitive.tag, { ...props, ...contentOf(node, primitive, { spot, inner, context }) })
 }
 
-function faultsOf({ type, line }: Node, { find }: Pick<Context, 'find'>): Faults {
+function faultsOf({ type, line }: Node, { find }: Pick<TranslationContext, 'find'>): Faults {
   return (message, prop) => {
     const bare = line === undefined ? TEMPLATE_FILE : `${TEMPLATE_FILE}:${line}`
     const place = line === undefined ? undefined : find?.({ line, element: type, prop })
@@ -180,7 +184,7 @@ function faultsOf({ type, line }: Node, { find }: Pick<Context, 'find'>): Faults
   }
 }
 
-const PLACE_NAMES: Readonly<Record<Place, string>> = {
+const PARENT_NAMES: Readonly<Record<ParentKind, string>> = {
   root: 'at the root: a component returns a <Document>',
   document: 'in <Document>: it holds <Page> only',
   flow: 'here',
@@ -190,7 +194,11 @@ const PLACE_NAMES: Readonly<Record<Place, string>> = {
   svg: 'in <Svg>',
 }
 
-function propsOf(node: Node, primitive: Primitive, { faults, context }: { faults: Faults; context: Context }): Props {
+function propsOf(
+  node: Node,
+  primitive: Primitive,
+  { faults, context }: { faults: Faults; context: TranslationContext },
+): Props {
   const props: Props = {}
   for (const [name, value] of Object.entries(node.props)) {
     if (value === null) continue
@@ -225,7 +233,7 @@ function isString(child: Node | string): child is string {
 function contentOf(
   node: Node,
   primitive: Primitive,
-  { spot, inner, context }: { spot: Spot; inner: Spot; context: Context },
+  { spot, inner, context }: { spot: ElementContext; inner: ElementContext; context: TranslationContext },
 ): Props {
   const { render } = node
   if (render !== undefined) {
@@ -243,9 +251,9 @@ function contentOf(
   if (primitive.tag === 'NOTE' && node.children.every(isString))
     return { children: textOf(node.children.join('') || ' ', inner, context) }
   const children =
-    inner.place === 'flow' ? flowOf(node.children, inner, context) : translateAll(node.children, inner, context)
+    inner.parentKind === 'flow' ? flowOf(node.children, inner, context) : translateAll(node.children, inner, context)
   // react-pdf does the same to a link of text, but not to one it meets only during pagination.
-  const isLooseText = primitive.tag === 'LINK' && spot.place !== 'text' && node.children.every(isString)
+  const isLooseText = primitive.tag === 'LINK' && spot.parentKind !== 'text' && node.children.every(isString)
   return { children: isLooseText ? createElement('TEXT', { children }) : children }
 }
 
@@ -255,40 +263,45 @@ function numbersOf(page: PageNumbers): PageNumbers {
   return Object.fromEntries(PAGE_NUMBERS.map((name) => [name, page[name]] as const))
 }
 
-/** Children of a page or a view, where the fast pagination wants them; see `frame.ts`. */
-function flowOf(children: readonly (Node | string)[], inner: Spot, context: Context): ReactNode[] {
-  if (context.patience !== undefined) return translateAll(children, inner, context)
+/** Children of a page or a view, where the fast pagination wants them; see `page-layout.ts`. */
+function flowOf(children: readonly (Node | string)[], inner: ElementContext, context: TranslationContext): ReactNode[] {
+  if (context.paginationGuard !== undefined) return translateAll(children, inner, context)
   const { order, isMoved } = pinnedFirst(children)
   if (isMoved) context.flow.isMoved = true
   return order.map((place) => {
     const child = children[place] ?? ''
     return typeof child === 'string'
       ? textOf(child, inner, context)
-      : elementOf(child, isMoved ? { ...inner, mark: placeProps(place) } : inner, context)
+      : elementOf(child, isMoved ? { ...inner, mark: indexProps(place) } : inner, context)
   })
 }
 
 /** What a page holds, and what repeats around it. */
-function sheetOf(node: Node, props: Props, { inner, context }: { inner: Spot; context: Context }): Props {
-  const { patience } = context
-  if (patience !== undefined) return { children: [patience(), ...translateAll(node.children, inner, context)] }
-  const footer = chromeOf(node.children)
+function pageContentOf(
+  node: Node,
+  props: Props,
+  { inner, context }: { inner: ElementContext; context: TranslationContext },
+): Props {
+  const { paginationGuard } = context
+  if (paginationGuard !== undefined)
+    return { children: [paginationGuard(), ...translateAll(node.children, inner, context)] }
+  const footer = footerOf(node.children)
   const content = node.children.filter((child) => !footer.includes(child))
   const flow = { isMoved: false }
   const children = flowOf(content, inner, { ...context, flow })
   const { dynamicCount } = pinnedFirst(content)
-  const isCovered = dynamicCount > 1
+  const needsOverlay = dynamicCount > 1
   const pinned = children.slice(0, dynamicCount)
   const rest = children.slice(dynamicCount)
   // The fast pagination makes no page before the first element, as the plain one does.
   const start = beginsWithBreak(content) ? [createElement('VIEW', { key: 'start' })] : []
-  const front = [...(isCovered ? [coverOf(pinned)] : pinned), ...start]
+  const front = [...(needsOverlay ? [overlayOf(pinned)] : pinned), ...start]
   if (footer.length === 0)
-    return { children: [...front, ...rest], ...(flow.isMoved || isCovered ? { layout: frameOf() } : {}) }
-  const measured = (page: FramedPage) =>
+    return { children: [...front, ...rest], ...(flow.isMoved || needsOverlay ? { layout: pageLayoutOf() } : {}) }
+  const measured = (page: LayoutPage) =>
     translateAll(footer, inner, { ...context, budget: { left: ELEMENTS_MAX }, page: numbersOf(page) })
-  const carrier = isArranged(styleOf(props)) ? [] : [carrierOf(translateAll(footer, inner, context))]
-  return { children: [...front, ...carrier, ...rest], layout: frameOf(measured), [FOOTER_MARK]: true }
+  const footerHolder = isArranged(styleOf(props)) ? [] : [footerHolderOf(translateAll(footer, inner, context))]
+  return { children: [...front, ...footerHolder, ...rest], layout: pageLayoutOf(measured), [FOOTER_MARK]: true }
 }
 
 /** Where a page's style places its children in another way than below each other, an element more would be seen. */
@@ -297,9 +310,9 @@ function isArranged(style: Props): boolean {
 }
 
 /** Within <Svg> a font is inherited as an attribute, which wins over a style, and not from outside. */
-function drawingProps(props: Props, { tag }: Primitive, spot: Spot): Props {
+function drawingProps(props: Props, { tag }: Primitive, spot: ElementContext): Props {
   const isRoot = tag === 'SVG'
-  if (!isRoot && tag !== 'TSPAN' && spot.place !== 'svg') return {}
+  if (!isRoot && tag !== 'TSPAN' && spot.parentKind !== 'svg') return {}
   const fontFamily = familyOf(props) ?? (isRoot ? spot.family : undefined)
   return fontFamily === undefined ? {} : { fontFamily }
 }

@@ -22,7 +22,7 @@ import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 import { suggestion } from './element/primitive.ts'
 import { LONG_QUESTION, openFormatter, QUESTION_CHARS_MAX } from './sandbox/intl.ts'
 import { holdsMoreValues, TREE_VALUES_MAX } from './sandbox/json.ts'
-import { type Machine, type MemoryImage, openMachineShop } from './sandbox/machine.ts'
+import { type Machine, type MemoryImage, openMachineFactory } from './sandbox/machine.ts'
 import { SHIM } from './sandbox/shim.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
 
@@ -52,16 +52,16 @@ export type Evaluate = (program: Program, input: EvaluationInput) => Promise<Eva
 
 /** Loads and compiles QuickJS, once for any number of evaluations, of which there is one at a time. */
 export async function openSandbox(): Promise<Evaluate> {
-  const makeMachine = await openMachineShop()
-  let bench: Bench | undefined
+  const makeMachine = await openMachineFactory()
+  let runtime: TemplateRuntime | undefined
   return async (program, input) => {
-    bench = bench === undefined || bench.isSpent() ? openBench(await makeMachine()) : bench
-    return bench.evaluate(program, input)
+    runtime = runtime === undefined || runtime.isSpent() ? openTemplateRuntime(await makeMachine()) : runtime
+    return runtime.evaluate(program, input)
   }
 }
 
 /** A machine with the service's own part loaded, and what is known of templates that were loaded there. */
-interface Bench {
+interface TemplateRuntime {
   /** Is it not to be used again? */
   isSpent(): boolean
   evaluate(program: Program, input: EvaluationInput): Evaluation
@@ -76,7 +76,7 @@ interface Loaded {
 }
 
 /** Handles are not disposed of: they go when the memory is put back. */
-function openBench(machine: Machine): Bench {
+function openTemplateRuntime(machine: Machine): TemplateRuntime {
   const { context } = machine
   const loaded = new WeakMap<Program, Loaded>()
   let isBroken = false
@@ -103,7 +103,7 @@ function openBench(machine: Machine): Bench {
   }
 
   function load(program: Program, locale: string | undefined): Loaded {
-    memory.putBack(empty)
+    memory.restore(empty)
     // On the first line of the template, so that its lines keep their numbers.
     const wrapped = `(require, module, exports) => {${program.code}\n}`
     const run = attempt(program, () => context.evalCode(wrapped, TEMPLATE_FILE))
@@ -123,18 +123,18 @@ function openBench(machine: Machine): Bench {
       machine.limitInterrupts(interruptsMax)
       const known = loaded.get(program)
       const { template, image } = known?.locale === locale && known !== undefined ? known : load(program, locale)
-      memory.putBack(image)
-      const ask = (method: string, ...args: QuickJSHandle[]): Json => {
+      memory.restore(image)
+      const callTemplate = (method: string, ...args: QuickJSHandle[]): Json => {
         const answer = attempt(program, () =>
           context.callFunction(context.getProp(template, method), context.undefined, ...args),
         )
         return treeOf(context, answer)
       }
       return {
-        nodes: data === undefined ? [] : ask('begin', context.newString(propsOf(data, options))),
+        nodes: data === undefined ? [] : callTemplate('begin', context.newString(propsOf(data, options))),
         call(id, props) {
           assert(evaluation === evaluations, 'an evaluation ends with the next')
-          return ask('call', context.newNumber(id), context.newString(JSON.stringify(props)))
+          return callTemplate('call', context.newNumber(id), context.newString(JSON.stringify(props)))
         },
       }
     },
@@ -156,7 +156,7 @@ function openMemory(machine: Machine, image: MemoryImage) {
   let held: MemoryImage | undefined = image
   return {
     /** From here on code may run. */
-    putBack(wanted: MemoryImage): void {
+    restore(wanted: MemoryImage): void {
       if (held !== wanted) machine.restore(wanted)
       held = undefined
     },

@@ -20,11 +20,11 @@ export interface Program {
   /** `template.tsx:12:5` for a place in `code`, both counted from 1. Slow: for error messages. */
   readonly locate: (line: number, column: number) => string
   /** The same for an element, or one of its props, as it stands in the source. */
-  readonly find: (spot: ElementSpot) => string
+  readonly find: (spot: ElementPosition) => string
 }
 
 /** An element of a template as it comes out of the sandbox: the line is known, the column has to be looked for. */
-export interface ElementSpot {
+export interface ElementPosition {
   readonly line: number
   /** What stands behind its `<`, but for a namespace. */
   readonly element?: string | undefined
@@ -70,7 +70,7 @@ const PROP_LINES_MAX = 50
  * sucrase hands on the line of an element and no more. It has one place on that line as a rule; of several of a name it is the
  * first that has the prop. An element under another name (`const Box = View`), and a prop that is spread, are not found.
  */
-function find(source: string, { line, element, prop }: ElementSpot): string {
+function find(source: string, { line, element, prop }: ElementPosition): string {
   const lines = source.split('\n').slice(line - 1, line - 1 + PROP_LINES_MAX)
   const names = element === undefined || !NAME.test(element) ? '' : element
   const tags =
@@ -81,10 +81,10 @@ function find(source: string, { line, element, prop }: ElementSpot): string {
   const spans = tags.map(({ index }, at) => ({ index, end: tags[at + 1]?.index ?? text.length }))
   for (const { index, end } of prop === undefined ? [] : spans) {
     const place = propIn(text.slice(index, end), prop ?? '')
-    if (place !== undefined) return placeAt(line, text.slice(0, index + place))
+    if (place !== undefined) return positionText(line, text.slice(0, index + place))
   }
   const first = spans[0]
-  return first === undefined ? `${TEMPLATE_FILE}:${line}` : placeAt(line, text.slice(0, first.index))
+  return first === undefined ? `${TEMPLATE_FILE}:${line}` : positionText(line, text.slice(0, first.index))
 }
 
 /** Where a prop is named in the text of an opening tag and what follows it: before the next tag, and not within a longer name. */
@@ -95,7 +95,7 @@ function propIn(text: string, prop: string): number | undefined {
   return found === null ? undefined : found.index + 1
 }
 
-function placeAt(line: number, before: string): string {
+function positionText(line: number, before: string): string {
   const rows = before.split('\n')
   return `${TEMPLATE_FILE}:${line + rows.length - 1}:${(rows.at(-1) ?? '').length + 1}`
 }

@@ -45,28 +45,32 @@ export interface Worker extends WorkerPorts {
   readonly settings: WorkerSettings
   readonly source: WorkSource
   /** Aborts when it is to begin nothing more. */
-  readonly stopping: AbortSignal
+  readonly drain: AbortSignal
   /** Aborts when it is to leave what it has in hand to others, whatever that is at. */
-  readonly leaving: AbortSignal
+  readonly forceStop: AbortSignal
 }
 
 /**
  * Repeats a step until what it needs can be reached. The slot waits with it: other renders would fare no better, and one whose
- * outcome is known must not be rendered again. Only `leaving` ends it, in the middle of the step if need be.
+ * outcome is known must not be rendered again. Only `forceStop` ends it, in the middle of the step if need be.
  */
-export function insist<T>(worker: Worker, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { clock, log, leaving: signal } = worker
+export function withRetry<T>(worker: Worker, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { clock, log, forceStop: signal } = worker
   return retryWhileUnavailable(() => step(signal), { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
 }
 
-/** Repeats a step as `insist` does, but no longer than until `patience` aborts, of which a step may know. Undefined = it did. */
-export async function tryFor<T>(worker: Worker, patience: AbortSignal, step: () => Promise<T>): Promise<T | undefined> {
-  const { clock, log, leaving } = worker
-  const signal = AbortSignal.any([leaving, patience])
+/** Repeats a step as `withRetry` does, but no longer than until `deadline` aborts, of which a step may know. Undefined = it did. */
+export async function retryUntil<T>(
+  worker: Worker,
+  deadline: AbortSignal,
+  step: () => Promise<T>,
+): Promise<T | undefined> {
+  const { clock, log, forceStop } = worker
+  const signal = AbortSignal.any([forceStop, deadline])
   try {
     return await retryWhileUnavailable(step, { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
   } catch (error) {
-    if (patience.aborted && error === patience.reason) return undefined
+    if (deadline.aborted && error === deadline.reason) return undefined
     throw error
   }
 }

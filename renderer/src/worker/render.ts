@@ -4,63 +4,70 @@ import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Claim } from '@platen/contract/port/render-ledger.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
-import { judge, STORE_AWAY, type Verdict } from './outcome.ts'
-import { insist, tryFor, type Worker } from './port.ts'
+import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
+import { retryUntil, type Worker, withRetry } from './port.ts'
 
-/** What came of it: a PDF that is to be stored while `patience` lasts, or the reason why there is none. */
-export type Result =
-  | (Rendering & { readonly durationMs: number; readonly patience: AbortSignal })
+/** What came of it: a PDF that is to be stored while `storeDeadline` lasts, or the reason why there is none. */
+export type RenderResult =
+  | (Rendering & { readonly durationMs: number; readonly storeDeadline: AbortSignal })
   | { readonly failure: Failure; readonly durationMs: number }
 
-export interface Attempt {
+export interface ClaimedAttempt {
   readonly claim: Claim
   /** Aborts when the claim is lost. */
-  readonly loss: AbortSignal
+  readonly claimLost: AbortSignal
 }
 
 const NEVER = new AbortController().signal
 
 /** Fetches what the render needs and runs the engine. Undefined = try again: the renderer crashed under it, or the claim was lost. */
-export async function render(worker: Worker, record: RenderRecord, attempt: Attempt): Promise<Result | undefined> {
+export async function render(
+  worker: Worker,
+  record: RenderRecord,
+  attempt: ClaimedAttempt,
+): Promise<RenderResult | undefined> {
   // What it waits for a store before and after the engine; the template has a deadline of its own, of which fetching is no part.
-  const patience = worker.clock.timeout(record.deadlineMs)
+  const storeDeadline = worker.clock.timeout(record.deadlineMs)
   const [work] = await Promise.all([
-    fetchWork(worker, record, patience),
+    fetchWork(worker, record, storeDeadline),
     // The API confirms it too, unless it died or did not reach the limiter.
-    insist(worker, (signal) => worker.limiter.confirm(record, signal)),
+    withRetry(worker, (signal) => worker.limiter.confirm(record, signal)),
   ])
-  if (work === undefined) return { failure: STORE_AWAY, durationMs: 0 }
-  return await run(worker, { record, work, patience, ...attempt })
+  if (work === undefined) return { failure: STORE_UNAVAILABLE, durationMs: 0 }
+  return await runEngine(worker, { record, work, storeDeadline, ...attempt })
 }
 
-function fetchWork(worker: Worker, record: RenderRecord, patience: AbortSignal): Promise<RenderWork | undefined> {
-  const signal = AbortSignal.any([worker.leaving, patience])
-  return tryFor(worker, patience, () => worker.source.workOf(record, signal))
+function fetchWork(worker: Worker, record: RenderRecord, storeDeadline: AbortSignal): Promise<RenderWork | undefined> {
+  const signal = AbortSignal.any([worker.forceStop, storeDeadline])
+  return retryUntil(worker, storeDeadline, () => worker.source.workOf(record, signal))
 }
 
-interface Run extends Attempt {
+interface EngineRun extends ClaimedAttempt {
   readonly record: RenderRecord
   readonly work: RenderWork
-  readonly patience: AbortSignal
+  readonly storeDeadline: AbortSignal
 }
 
-async function run(worker: Worker, { record, work, patience, claim, loss }: Run): Promise<Result | undefined> {
-  const { clock, engine, replies, leaving } = worker
+async function runEngine(
+  worker: Worker,
+  { record, work, storeDeadline, claim, claimLost }: EngineRun,
+): Promise<RenderResult | undefined> {
+  const { clock, engine, replies, forceStop } = worker
   const over = new AbortController()
   const deadline = clock.timeout(record.deadlineMs)
-  const departure = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
+  const callerGone = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
   const begunAt = clock.monotonic()
   const durationMs = () => Math.round(clock.monotonic() - begunAt)
   try {
     if (record.mode === 'sync') replies.notifyStarted(record.id)
     worker.meter.begun(record, { attempt: claim.attempt, waitedMs: clock.now() - record.acceptedAt })
     worker.log.debug({ render: record.id, tenant: record.tenant, attempt: claim.attempt }, 'render begun')
-    const rendering = await engine.render(work, AbortSignal.any([deadline, departure, loss, leaving]))
+    const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, forceStop]))
     refuseOversize(rendering.pdf)
-    return { ...rendering, durationMs: durationMs(), patience }
+    return { ...rendering, durationMs: durationMs(), storeDeadline }
   } catch (error) {
-    leaving.throwIfAborted()
-    const verdict = judge(error, { deadline, departure, loss }, record.deadlineMs)
+    forceStop.throwIfAborted()
+    const verdict = classifyError(error, { deadline, callerGone, claimLost }, record.deadlineMs)
     logVerdict(worker, record, { verdict, attempt: claim.attempt, err: error })
     return verdict.kind === 'failed' ? { failure: verdict.failure, durationMs: durationMs() } : undefined
   } finally {

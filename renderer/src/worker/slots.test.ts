@@ -1,6 +1,6 @@
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
-import { type Load, laneOrder, lanesNow, syncAlone, syncSlotsOf, turnAfter } from './slots.ts'
+import { laneOrder, type SlotLoad, startableLanes, syncOnly, syncSlotsOf, turnAfter } from './slots.ts'
 
 /** Serves lanes of the given lengths to the end and returns the order. */
 function serve(waiting: Record<Lane, number>): string {
@@ -32,19 +32,22 @@ describe('a slot', () => {
   })
 })
 
-test.for<[string, Load, number, boolean]>([
+test.for<[string, SlotLoad, number, boolean]>([
   ['in a free slot', { sync: 0, others: 1 }, 2, true],
   ['not where all are at work', { sync: 0, others: 2 }, 2, false],
   ['not in the last slot beside a sync render', { sync: 1, others: 1 }, 2, false],
   ['in the one slot there is, be it beside a sync render', { sync: 1, others: 0 }, 1, true],
   ['beside many sync renders as beside one', { sync: 3, others: 2 }, 4, true],
 ])('an async render begins %s', ([, load, slots, may]) => {
-  expect(lanesNow(LANES, { served: LANES, load, slots })).toEqual(may ? LANES : ['sync'])
+  expect(startableLanes(LANES, { served: LANES, load, slots })).toEqual(may ? LANES : ['sync'])
 })
 
 test('no render begins from a lane that is not served here', () => {
   const load = { sync: 0, others: 0 }
-  expect(lanesNow(['bulk', 'sync', 'async'], { served: ['sync', 'bulk'], load, slots: 1 })).toEqual(['bulk', 'sync'])
+  expect(startableLanes(['bulk', 'sync', 'async'], { served: ['sync', 'bulk'], load, slots: 1 })).toEqual([
+    'bulk',
+    'sync',
+  ])
 })
 
 test.for<[number, readonly Lane[], number]>([
@@ -58,5 +61,5 @@ test.for<[number, readonly Lane[], number]>([
 })
 
 test('a slot for sync renders serves nothing else', () => {
-  expect(syncAlone()).toEqual(['sync'])
+  expect(syncOnly()).toEqual(['sync'])
 })

@@ -6,24 +6,24 @@ import type { Lane } from '@platen/contract/render.ts'
 const ASYNC_PER_BULK = 4
 
 /** What a slot remembers between turns: async renders served since the last bulk render. */
-export type Turn = number
+export type LaneTurn = number
 
 /** The lanes in the order in which they are to be tried. */
-export function laneOrder(turn: Turn): readonly Lane[] {
+export function laneOrder(turn: LaneTurn): readonly Lane[] {
   return turn < ASYNC_PER_BULK ? ['sync', 'async', 'bulk'] : ['sync', 'bulk', 'async']
 }
 
 /** What the slots of an engine are at. */
-export interface Load {
+export interface SlotLoad {
   sync: number
   /** Renders nobody waits for on the line. */
   others: number
 }
 
-export interface Station {
+export interface SlotCapacity {
   /** The lanes that are served here. */
   readonly served: readonly Lane[]
-  readonly load: Load
+  readonly load: SlotLoad
   /** Those that are not kept for sync renders. */
   readonly slots: number
 }
@@ -32,7 +32,7 @@ export interface Station {
  * Those of the lanes from which a render may begin now. Beside a sync render one async or bulk render fewer is under way, as they
  * share the cores, but one goes on.
  */
-export function lanesNow(order: readonly Lane[], { served, load, slots }: Station): readonly Lane[] {
+export function startableLanes(order: readonly Lane[], { served, load, slots }: SlotCapacity): readonly Lane[] {
   const othersMax = Math.max(1, load.sync > 0 ? slots - 1 : slots)
   return order.filter((lane) => served.includes(lane) && (lane === 'sync' || load.others < othersMax))
 }
@@ -43,12 +43,12 @@ export function syncSlotsOf(slots: number, served: readonly Lane[]): number {
 }
 
 /** The order of a slot that is kept for those who wait on the line: no async render is ever before them there. */
-export function syncAlone(): readonly Lane[] {
+export function syncOnly(): readonly Lane[] {
   return ['sync']
 }
 
 /** The turn after a lane was served. */
-export function turnAfter(turn: Turn, served: Lane): Turn {
+export function turnAfter(turn: LaneTurn, served: Lane): LaneTurn {
   switch (served) {
     case 'sync':
       return turn

@@ -8,37 +8,37 @@ import { ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
 import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
+import { openLruCache } from '../lru-cache.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
-import { recentlyUsed } from '../recently-used.ts'
 
 export interface WorkSource {
   /** Throws `Unavailable` when the artifact store cannot be reached, and an error of its own when what stands there is not what was put. */
   workOf(record: RenderRecord, signal: AbortSignal): Promise<RenderWork>
   /** Removes what only this render needed, once it has ended. */
-  sweep(record: RenderRecord, signal: AbortSignal): Promise<void>
+  removeInput(record: RenderRecord, signal: AbortSignal): Promise<void>
 }
 
 /** Templates kept at hand, the least recently used given up first: at 128 KiB of source each, a few tens of MiB at most. */
 const TEMPLATES_MAX = 200
 
 export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string): WorkSource {
-  const templates = recentlyUsed<TemplateSource>(TEMPLATES_MAX, () => 1)
-  const assets = recentlyUsed<Uint8Array>(ASSET_CACHE_BYTES_MAX, ({ byteLength }) => byteLength)
+  const templates = openLruCache<TemplateSource>(TEMPLATES_MAX, () => 1)
+  const assets = openLruCache<Uint8Array>(ASSET_CACHE_BYTES_MAX, ({ byteLength }) => byteLength)
 
   async function templateOf(digest: TemplateDigest, signal: AbortSignal): Promise<TemplateSource> {
     const address = { bucket: serviceBucket, key: templateKey(digest) }
     const known = templates.get(digest)
     if (known !== undefined) return known
-    const bytes = intact(await read(artifacts, address, signal), { address, digest })
-    return templates.set(digest, parsed(bytes) as TemplateSource)
+    const bytes = verified(await readObject(artifacts, address, signal), { address, digest })
+    return templates.set(digest, parseJson(bytes) as TemplateSource)
   }
 
   async function assetOf({ name, digest }: AssetReference, signal: AbortSignal): Promise<Asset> {
     const address = { bucket: serviceBucket, key: assetKey(digest) }
     const known = assets.get(digest)
     if (known !== undefined) return { name, digest, bytes: known }
-    const bytes = intact(await read(artifacts, address, signal), { address, digest })
+    const bytes = verified(await readObject(artifacts, address, signal), { address, digest })
     return { name, digest, bytes: assets.set(digest, shared(bytes)) }
   }
 
@@ -49,7 +49,7 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
       const [data, ...found] = await Promise.all([
         'inline' in record.data
           ? new TextEncoder().encode(JSON.stringify(record.data.inline))
-          : read(artifacts, record.data.stored, signal),
+          : readObject(artifacts, record.data.stored, signal),
         ...(template.assets ?? []).map((asset) => assetOf(asset, signal)),
       ])
       return {
@@ -64,23 +64,27 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
         isSandbox: record.environment === 'test',
       }
     },
-    async sweep(record, signal) {
+    async removeInput(record, signal) {
       if ('stored' in record.data) await artifacts.delete(record.data.stored, signal)
     },
   }
 }
 
 /** An object that this service wrote itself, before the record that names it: it is what was written, or damaged. */
-function parsed(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes).toString())
 }
 
-function intact(bytes: Uint8Array, { address, digest }: { address: ArtifactAddress; digest: string }): Uint8Array {
+function verified(bytes: Uint8Array, { address, digest }: { address: ArtifactAddress; digest: string }): Uint8Array {
   if (sha256(bytes) === digest) return bytes
   throw new Error(`the object at ${address.bucket}/${address.key} is not what was put there: its SHA-256 is another`)
 }
 
-async function read(artifacts: ArtifactStore, address: ArtifactAddress, signal: AbortSignal): Promise<Uint8Array> {
+async function readObject(
+  artifacts: ArtifactStore,
+  address: ArtifactAddress,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   const bytes = await artifacts.get(address, signal)
   assert(bytes !== undefined, `no object at ${address.bucket}/${address.key}`)
   return bytes

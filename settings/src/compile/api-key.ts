@@ -2,12 +2,18 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
 import { API_KEYS_MAX, type ApiKey, type KeyHash, type Tenant } from '@platen/contract/tenant.ts'
+import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
-import type { InForce, Outcome } from './outcome.ts'
-import { findTenant, listsNamespaceOf, type SecretFault, type TenantOutcome, type TenantsByName } from './tenant.ts'
+import {
+  findTenant,
+  listsNamespaceOf,
+  type SecretRefusalReason,
+  type TenantResult,
+  type TenantsByName,
+} from './tenant.ts'
 
 /** The current key first, then the one it has replaced, as long as that one's overlap lasts. */
-export type ApiKeyOutcome = Outcome<ApiKeyResource, readonly ApiKey[]>
+export type ApiKeyResult = CompileResult<ApiKeyResource, readonly ApiKey[]>
 
 /** What a look for the key behind `secretName` came to. */
 export type FoundKey =
@@ -16,7 +22,7 @@ export type FoundKey =
       /** Why it cannot be had, and what to do. */
       readonly fault: string
       /** Absent: its Secret is gone, or does not hold it. */
-      readonly reason?: SecretFault
+      readonly reason?: SecretRefusalReason
       /** What stays in force meanwhile, where that is known otherwise; absent: what was published. */
       readonly kept?: KeysInForce
     }
@@ -40,8 +46,8 @@ interface ApiKeyInput {
   /** The oldest first. */
   readonly apiKeys: readonly ApiKeyResource[]
   readonly tenants: TenantsByName
-  /** Is the ApiKey among those that `placesOf` its tenant are for? */
-  readonly hasPlace: (resource: ApiKeyResource) => boolean
+  /** Is the ApiKey among those that `keysWithinLimit` its tenant are for? */
+  readonly isWithinLimit: (resource: ApiKeyResource) => boolean
   readonly foundKeys: FoundKeys
   readonly now: Instant
   readonly previous: InForce<readonly ApiKey[]>
@@ -51,14 +57,14 @@ interface ApiKeyInput {
  * The ApiKeys that have a place among those of their tenant: the oldest from its namespaces, as many as its limits allow, whatever else
  * becomes of them. So who makes more takes no place from one that works.
  */
-export function placesOf(tenant: TenantOutcome, oldestFirst: Iterable<ApiKeyResource>): ReadonlySet<Uid> {
-  const places = new Set<Uid>()
+export function keysWithinLimit(tenant: TenantResult, oldestFirst: Iterable<ApiKeyResource>): ReadonlySet<Uid> {
+  const keys = new Set<Uid>()
   const max = apiKeysMaxOf(tenant.settings)
   for (const resource of oldestFirst) {
-    if (places.size === max) break
-    if (listsNamespaceOf(tenant, resource)) places.add(resource.metadata.uid)
+    if (keys.size === max) break
+    if (listsNamespaceOf(tenant, resource)) keys.add(resource.metadata.uid)
   }
-  return places
+  return keys
 }
 
 function apiKeysMaxOf(tenant: Tenant | undefined): number {
@@ -69,43 +75,44 @@ function apiKeysMaxOf(tenant: Tenant | undefined): number {
  * The keys in force. A key whose secret has gone keeps its published hash: losing a file must not lock a tenant out. A key whose
  * tenant does not know it or has enough, or whose hash an older one has, opens nothing.
  */
-export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyOutcome[] {
-  const claims = new Map<KeyHash, ApiKeyResource>()
+export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyResult[] {
+  const hashOwners = new Map<KeyHash, ApiKeyResource>()
   return input.apiKeys.map((resource) => {
     const found = findTenant(resource, input.tenants)
     if ('refusal' in found) return { resource, conditions: conditionsOf(resource, { needed: [found.refusal] }) }
-    if (!input.hasPlace(resource))
-      return { resource, conditions: conditionsOf(resource, { needed: [tooMany(found.tenant)] }) }
-    const look = lookAt(resource, input)
-    const accepted = claimHash(resource, look.hash, claims)
-    const conditions = conditionsOf(resource, { needed: [accepted, ...look.findings] })
-    if (look.hash === undefined || !accepted.isTrue) return { resource, conditions }
-    const current = settingsOf(resource, { hash: look.hash, tenant: found.tenant })
-    const last = look.replaced && { ...current, hash: look.replaced.hash, expiresAt: endOf(current, look.replaced) }
-    const isLeft = last !== undefined && input.now < last.expiresAt && claimHash(resource, last.hash, claims).isTrue
+    if (!input.isWithinLimit(resource))
+      return { resource, conditions: conditionsOf(resource, { needed: [tooManyKeys(found.tenant)] }) }
+    const key = resolveKey(resource, input)
+    const accepted = requireUniqueHash(resource, key.hash, hashOwners)
+    const conditions = conditionsOf(resource, { needed: [accepted, ...key.findings] })
+    if (key.hash === undefined || !accepted.isTrue) return { resource, conditions }
+    const current = settingsOf(resource, { hash: key.hash, tenant: found.tenant })
+    const last = key.replaced && { ...current, hash: key.replaced.hash, expiresAt: overlapEnd(current, key.replaced) }
+    const isLeft =
+      last !== undefined && input.now < last.expiresAt && requireUniqueHash(resource, last.hash, hashOwners).isTrue
     return { resource, conditions, settings: isLeft ? [current, last] : [current] }
   })
 }
 
-function tooMany(tenant: Tenant): Finding {
+function tooManyKeys(tenant: Tenant): Finding {
   const message = `Tenant ${tenant.id} has ${apiKeysMaxOf(tenant)} older ApiKeys, as many as apiKeysMax allows: remove one of them`
   return fails('Accepted', 'TooManyApiKeys', message)
 }
 
-interface Look {
+interface ResolvedKey {
   /** The keys this ApiKey asks for; none where nothing was ever known of its Secret. */
   readonly hash?: KeyHash
   readonly replaced?: ReplacedKey
   readonly findings: readonly Finding[]
 }
 
-function lookAt({ metadata, spec }: ApiKeyResource, { foundKeys, previous, now }: ApiKeyInput): Look {
-  if (spec.sha256 !== undefined) return { hash: broughtHash(spec.sha256), findings: [] }
+function resolveKey({ metadata, spec }: ApiKeyResource, { foundKeys, previous, now }: ApiKeyInput): ResolvedKey {
+  if (spec.sha256 !== undefined) return { hash: declaredHash(spec.sha256), findings: [] }
   const found = foundKeys.get(metadata.uid)
-  if (found !== undefined && 'hash' in found) return { ...at(found, now), findings: [] }
-  const kept = found?.kept ?? published(previous.get(metadata.uid)?.settings)
+  if (found !== undefined && 'hash' in found) return { ...withoutExpired(found, now), findings: [] }
+  const kept = found?.kept ?? publishedKeys(previous.get(metadata.uid)?.settings)
   return {
-    ...(kept !== undefined && at(kept, now)),
+    ...(kept !== undefined && withoutExpired(kept, now)),
     findings: [
       fails(
         'Ready',
@@ -117,30 +124,34 @@ function lookAt({ metadata, spec }: ApiKeyResource, { foundKeys, previous, now }
 }
 
 /** The hashes of the keys an ApiKey asks for, as far as they are known. */
-export function hashesAskedFor({ metadata, spec }: ApiKeyResource, foundKeys: FoundKeys): readonly KeyHash[] {
-  if (spec.sha256 !== undefined) return [broughtHash(spec.sha256)]
+export function requestedHashes({ metadata, spec }: ApiKeyResource, foundKeys: FoundKeys): readonly KeyHash[] {
+  if (spec.sha256 !== undefined) return [declaredHash(spec.sha256)]
   const found = foundKeys.get(metadata.uid)
   const known = found !== undefined && 'fault' in found ? found.kept : found
   return known === undefined ? [] : [known.hash, ...(known.replaced ? [known.replaced.hash] : [])]
 }
 
 /** The schema has seen to its form. */
-function broughtHash(sha256: string): KeyHash {
+function declaredHash(sha256: string): KeyHash {
   return sha256.slice('sha256:'.length) as KeyHash
 }
 
-function at({ hash, replaced }: KeysInForce, now: Instant): KeysInForce {
+function withoutExpired({ hash, replaced }: KeysInForce, now: Instant): KeysInForce {
   return { hash, ...(replaced !== undefined && now < replaced.until && { replaced }) }
 }
 
-function published([current, last]: readonly ApiKey[] = []): KeysInForce | undefined {
+function publishedKeys([current, last]: readonly ApiKey[] = []): KeysInForce | undefined {
   if (current === undefined) return undefined
   const until = last?.expiresAt
   return { hash: current.hash, ...(last && until !== undefined && { replaced: { hash: last.hash, until } }) }
 }
 
-function claimHash(resource: ApiKeyResource, hash: KeyHash | undefined, claims: Map<KeyHash, ApiKeyResource>): Finding {
-  const owner = hash === undefined ? undefined : claims.get(hash)
+function requireUniqueHash(
+  resource: ApiKeyResource,
+  hash: KeyHash | undefined,
+  owners: Map<KeyHash, ApiKeyResource>,
+): Finding {
+  const owner = hash === undefined ? undefined : owners.get(hash)
   // Whose it is stays unsaid: the owner may be another tenant's.
   if (owner !== undefined)
     return fails(
@@ -148,12 +159,12 @@ function claimHash(resource: ApiKeyResource, hash: KeyHash | undefined, claims: 
       'KeyTaken',
       `an older ApiKey has the key of ${labelOf(resource)}: bring or generate another`,
     )
-  if (hash !== undefined) claims.set(hash, resource)
+  if (hash !== undefined) owners.set(hash, resource)
   return holds('Accepted', 'Accepted')
 }
 
 /** A key that was replaced lives no longer than its overlap, nor than the ApiKey. */
-function endOf({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, { until }: ReplacedKey): Instant {
+function overlapEnd({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, { until }: ReplacedKey): Instant {
   return Math.min(until, expiresAt)
 }
 

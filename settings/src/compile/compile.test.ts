@@ -9,8 +9,8 @@ import {
   aTemplateResource,
   aTenantResource,
 } from '../../../test/fixture/resource.ts'
-import { type Compiled, type CompileInput, compile, outcomesOf } from './compile.ts'
-import { type CheckFault, checksOf } from './template.ts'
+import { type Compiled, type CompileInput, compile, resultsOf } from './compile.ts'
+import { type CheckFault, checkRequestsOf } from './template.ts'
 
 const ACME = 'acme' as TenantId
 
@@ -22,14 +22,14 @@ interface Given extends Partial<Omit<CompileInput, 'resources' | 'checks'>> {
 function compiled(resources: readonly Resource[], { faults = [], ...given }: Given = {}): Compiled {
   const configMaps = given.configMaps ?? new Map()
   const templates = resources.filter((resource) => resource.kind === 'Template')
-  const checks = new Map([...checksOf(templates, configMaps).keys()].map((key) => [key, faults]))
+  const checks = new Map([...checkRequestsOf(templates, configMaps).keys()].map((key) => [key, faults]))
   const found = { foundKeys: new Map(), webhookSecrets: new Map() }
   const rest = { ...found, defaults: DEFAULT_LIMITS, serviceBucket: 'platen', now: 0 }
   return compile({ resources, configMaps, checks, ...rest, ...given })
 }
 
 function condition(result: Compiled, resource: Resource, type: ConditionType) {
-  const outcome = outcomesOf(result).find((candidate) => candidate.resource.metadata.uid === resource.metadata.uid)
+  const outcome = resultsOf(result).find((candidate) => candidate.resource.metadata.uid === resource.metadata.uid)
   return outcome?.conditions.find((candidate) => candidate.type === type)
 }
 
@@ -70,7 +70,7 @@ describe('a folder of good resources', () => {
   })
 
   test('leaves nothing that is not ready', () => {
-    const ready = outcomesOf(result).map(({ conditions }) => conditions[0])
+    const ready = resultsOf(result).map(({ conditions }) => conditions[0])
     expect(ready).toHaveLength(4)
     for (const condition of ready)
       expect(condition).toMatchObject({ type: 'Ready', status: 'True', observedGeneration: 1 })
@@ -311,7 +311,7 @@ describe('a key', () => {
 
   test('is named in no condition by its hash', () => {
     const copy = anApiKeyResource({ metadata: { name: 'copy' } })
-    const told = outcomesOf(compiled([...platform, key, copy])).map(({ conditions }) => conditions)
+    const told = resultsOf(compiled([...platform, key, copy])).map(({ conditions }) => conditions)
     expect(JSON.stringify(told)).not.toContain(aKeyHash('a').slice(7, 20))
   })
 })

@@ -25,12 +25,12 @@ import type {
   Tenant,
   TenantId,
 } from '@platen/contract/tenant.ts'
-import { type ApiKeyOutcome, compileApiKeys, type FoundKeys, placesOf } from './api-key.ts'
+import { type ApiKeyResult, compileApiKeys, type FoundKeys, keysWithinLimit } from './api-key.ts'
+import { byAge, type CompileResult, type CompileResults, type InForce, resultsByUid } from './compile-result.ts'
 import { canonicalJson } from './digest.ts'
-import { byAge, type InForce, type Outcome, type Outcomes, outcomesByUid } from './outcome.ts'
 import type { ConfigMaps } from './source.ts'
-import { type CheckAnswers, compileTemplates, type TemplateOutcome } from './template.ts'
-import { compilePlans, compileTenants, type FoundSecrets, type TenantOutcome } from './tenant.ts'
+import { type CheckFaults, compileTemplates, type TemplateResult } from './template.ts'
+import { compilePlans, compileTenants, type FoundSecrets, type TenantResult } from './tenant.ts'
 
 export interface CompileInput {
   /** All there are, each kind and place once, in any order. */
@@ -40,8 +40,8 @@ export interface CompileInput {
   /** A tenant that is missing here keeps the secrets it had. */
   readonly webhookSecrets: FoundSecrets
   readonly now: Instant
-  /** The answers to `checksOf` these templates. */
-  readonly checks: CheckAnswers
+  /** The answers to `checkRequestsOf` these templates. */
+  readonly checks: CheckFaults
   /** What a plan has where it says nothing. */
   readonly defaults: Limits
   /** Where the PDFs of tenants go that name no bucket. */
@@ -68,21 +68,21 @@ export interface Compiled {
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
   /** The assets of these sources, which must stand there as well. */
   readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
-  readonly plans: Outcomes<PlanResource, Limits>
-  readonly tenants: Outcomes<TenantResource, Tenant>
-  readonly templates: Outcomes<TemplateResource, Template>
-  readonly apiKeys: Outcomes<ApiKeyResource, readonly ApiKey[]>
+  readonly plans: CompileResults<PlanResource, Limits>
+  readonly tenants: CompileResults<TenantResource, Tenant>
+  readonly templates: CompileResults<TemplateResource, Template>
+  readonly apiKeys: CompileResults<ApiKeyResource, readonly ApiKey[]>
 }
 
 /** Compiles all resources. Throws for nothing that a resource can say. */
 export function compile(input: CompileInput): Compiled {
-  const previous = input.previous ?? NOTHING
+  const previous = input.previous ?? NO_PREVIOUS
   const { plans, tenants, templates, apiKeys } = sortedByKind(input.resources)
   const named = new Set(tenants.map(({ spec }) => spec.planRef.name))
   const isInUse = (plan: string) => named.has(plan)
-  const planOutcomes = compilePlans({ plans, isInUse, defaults: input.defaults, previous: previous.plans })
-  const tenantOutcomes = compileTenants({ ...input, tenants, plans: planOutcomes, previous: previous.tenants })
-  const tenantsByName = new Map(tenantOutcomes.map((tenant) => [tenant.resource.metadata.name, tenant]))
+  const planResults = compilePlans({ plans, isInUse, defaults: input.defaults, previous: previous.plans })
+  const tenantResults = compileTenants({ ...input, tenants, plans: planResults, previous: previous.tenants })
+  const tenantsByName = new Map(tenantResults.map((tenant) => [tenant.resource.metadata.name, tenant]))
   const compiledTemplates = compileTemplates({
     ...input,
     templates,
@@ -91,38 +91,43 @@ export function compile(input: CompileInput): Compiled {
     previousSources: previous.sources,
     previousAssets: previous.assets,
   })
-  const places = allPlaces(tenantOutcomes, apiKeys)
-  const hasPlace = ({ metadata }: ApiKeyResource) => places.has(metadata.uid)
-  const keyOutcomes = compileApiKeys({
+  const keysWithinLimit = allKeysWithinLimit(tenantResults, apiKeys)
+  const isWithinLimit = ({ metadata }: ApiKeyResource) => keysWithinLimit.has(metadata.uid)
+  const keyResults = compileApiKeys({
     ...input,
     apiKeys,
     tenants: tenantsByName,
-    hasPlace,
+    isWithinLimit,
     previous: previous.apiKeys,
   })
   const content = {
-    tenants: tenantMap(tenantOutcomes),
-    keys: keyMap(keyOutcomes),
-    templates: templateMap(compiledTemplates.outcomes),
+    tenants: tenantMap(tenantResults),
+    keys: keyMap(keyResults),
+    templates: templateMap(compiledTemplates.results),
   }
   return {
     snapshot: nextSnapshot(content, previous.snapshot),
     sources: compiledTemplates.sources,
     assets: compiledTemplates.assets,
-    plans: outcomesByUid(planOutcomes),
-    tenants: outcomesByUid(tenantOutcomes),
-    templates: outcomesByUid(compiledTemplates.outcomes),
-    apiKeys: outcomesByUid(keyOutcomes),
+    plans: resultsByUid(planResults),
+    tenants: resultsByUid(tenantResults),
+    templates: resultsByUid(compiledTemplates.results),
+    apiKeys: resultsByUid(keyResults),
   }
 }
 
 /** What every resource came to, plans first, then tenants, templates and keys. */
-export function outcomesOf({ plans, tenants, templates, apiKeys }: Compiled): readonly Outcome<Resource, unknown>[] {
+export function resultsOf({
+  plans,
+  tenants,
+  templates,
+  apiKeys,
+}: Compiled): readonly CompileResult<Resource, unknown>[] {
   return [...plans.values(), ...tenants.values(), ...templates.values(), ...apiKeys.values()]
 }
 
 /** What was before anything was. */
-export const NOTHING: Previous = {
+export const NO_PREVIOUS: Previous = {
   snapshot: { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() },
   sources: new Map(),
   assets: new Map(),
@@ -133,13 +138,13 @@ export const NOTHING: Previous = {
 }
 
 function nextSnapshot(content: SnapshotContent, { revision, ...before }: DirectorySnapshot): DirectorySnapshot {
-  const isSame = revision > 0 && spelling(content) === spelling(before)
+  const isSame = revision > 0 && canonicalText(content) === canonicalText(before)
   return { revision: isSame ? revision : revision + 1, ...content }
 }
 
 type SnapshotContent = Omit<DirectorySnapshot, 'revision'>
 
-function spelling({ tenants, keys, templates }: SnapshotContent): string {
+function canonicalText({ tenants, keys, templates }: SnapshotContent): string {
   const listed = [...templates.values()].flatMap((codes) => [...codes.values()])
   return canonicalJson([[...tenants.values()], [...keys.values()], listed])
 }
@@ -154,20 +159,22 @@ function sortedByKind(resources: readonly Resource[]) {
   }
 }
 
-function allPlaces(tenants: readonly TenantOutcome[], apiKeys: readonly ApiKeyResource[]): ReadonlySet<Uid> {
+function allKeysWithinLimit(tenants: readonly TenantResult[], apiKeys: readonly ApiKeyResource[]): ReadonlySet<Uid> {
   const byTenant = Map.groupBy(apiKeys, ({ spec }) => spec.tenantRef.name)
-  return new Set(tenants.flatMap((tenant) => [...placesOf(tenant, byTenant.get(tenant.resource.metadata.name) ?? [])]))
+  return new Set(
+    tenants.flatMap((tenant) => [...keysWithinLimit(tenant, byTenant.get(tenant.resource.metadata.name) ?? [])]),
+  )
 }
 
-function tenantMap(outcomes: readonly TenantOutcome[]): ReadonlyMap<TenantId, Tenant> {
+function tenantMap(outcomes: readonly TenantResult[]): ReadonlyMap<TenantId, Tenant> {
   return new Map(inForce(outcomes).map((tenant) => [tenant.id, tenant]))
 }
 
-function keyMap(outcomes: readonly ApiKeyOutcome[]): ReadonlyMap<KeyHash, ApiKey> {
+function keyMap(outcomes: readonly ApiKeyResult[]): ReadonlyMap<KeyHash, ApiKey> {
   return new Map(inForce(outcomes).flatMap((keys) => keys.map((key) => [key.hash, key] as const)))
 }
 
-function templateMap(outcomes: readonly TemplateOutcome[]): DirectorySnapshot['templates'] {
+function templateMap(outcomes: readonly TemplateResult[]): DirectorySnapshot['templates'] {
   const sorted = [...inForce(outcomes)].sort((one, other) => (one.code < other.code ? -1 : 1))
   const templates = new Map<TenantId, Map<TemplateCode, Template>>()
   for (const template of sorted) {
@@ -177,6 +184,6 @@ function templateMap(outcomes: readonly TemplateOutcome[]): DirectorySnapshot['t
   return templates
 }
 
-function inForce<Settings>(outcomes: readonly Outcome<Resource, Settings>[]): readonly Settings[] {
+function inForce<Settings>(outcomes: readonly CompileResult<Resource, Settings>[]): readonly Settings[] {
   return outcomes.flatMap(({ settings }) => (settings === undefined ? [] : [settings]))
 }

@@ -19,21 +19,21 @@ export function fails(type: ConditionType, reason: ConditionReason, message: str
 }
 
 /**
- * The conditions of a resource: its findings, and `Ready`, which is the first of `needed` that fails, or true. What is not
- * `needed` for readiness (whether a tenant is suspended, a plan in use) is only told.
+ * The conditions of a resource: its findings, and `Ready`, which is the first of `required` that fails, or true. What is not
+ * `required` for readiness (whether a tenant is suspended, a plan in use) is only told.
  */
 export function conditionsOf(
   resource: Resource,
-  { needed, told = [] }: { needed: readonly Finding[]; told?: readonly Finding[] },
+  { needed: required, told: informational = [] }: { needed: readonly Finding[]; told?: readonly Finding[] },
 ): readonly Condition[] {
-  const failed = needed.find(({ isTrue }) => !isTrue)
+  const failed = required.find(({ isTrue }) => !isTrue)
   const ready = failed === undefined ? holds('Ready', 'Ready') : fails('Ready', failed.reason, failed.message)
-  const findings = [ready, ...needed.filter(({ type }) => type !== 'Ready'), ...told]
-  return findings.map((finding) => tell(finding, resource))
+  const findings = [ready, ...required.filter(({ type }) => type !== 'Ready'), ...informational]
+  return findings.map((finding) => toCondition(finding, resource))
 }
 
 /** A finding, as it is told of the generation of a resource. */
-export function tell({ type, isTrue, reason, message }: Finding, { metadata }: Resource): Condition {
+export function toCondition({ type, isTrue, reason, message }: Finding, { metadata }: Resource): Condition {
   return {
     type,
     status: isTrue ? 'True' : 'False',

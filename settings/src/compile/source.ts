@@ -24,7 +24,7 @@ export function configMapNamesOf({ metadata, spec }: TemplateResource): readonly
 }
 
 /** A template's own texts and files, wherever they were written. */
-export interface Resolved {
+export interface ResolvedSource {
   readonly source: TemplateSource
   readonly assets: readonly Asset[]
 }
@@ -33,7 +33,7 @@ export interface Resolved {
 export function resolveSource(
   resource: TemplateResource,
   configMaps: ConfigMaps,
-): Resolved | { readonly refusal: Finding } {
+): ResolvedSource | { readonly refusal: Finding } {
   // The API server takes a schema and sample data of any depth.
   if (isDeeperThan(resource.spec, JSON_DEPTH_MAX))
     return {

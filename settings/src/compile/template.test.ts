@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTemplateResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { type Compiled, compile } from './compile.ts'
 import type { ConfigMaps } from './source.ts'
-import { type CheckFault, checksOf } from './template.ts'
+import { type CheckFault, checkRequestsOf } from './template.ts'
 
 const ACME = 'acme' as TenantId
 
@@ -18,7 +18,7 @@ interface Given {
 
 function compiled(templates: readonly TemplateResource[], given: Given = {}): Compiled {
   const { configMaps = new Map(), faults = {}, previous } = given
-  const requests = checksOf(templates, configMaps)
+  const requests = checkRequestsOf(templates, configMaps)
   return compile({
     resources: [aPlanResource(), aTenantResource(), ...templates],
     configMaps,
@@ -141,7 +141,10 @@ describe('a template', () => {
     const mended = aTemplateResource({
       spec: { ...template.spec, variablesSchema: { type: 'object', minProperties: 1 } },
     })
-    const [[before], [after]] = [[...checksOf([template], new Map()).keys()], [...checksOf([mended], new Map()).keys()]]
+    const [[before], [after]] = [
+      [...checkRequestsOf([template], new Map()).keys()],
+      [...checkRequestsOf([mended], new Map()).keys()],
+    ]
     expect(before).not.toBe(after)
   })
 
@@ -298,7 +301,7 @@ test('a template that asks for page JavaScript its plan has not is ready, and sa
   const template = aTemplateResource({ spec: { html: { template: { inline: '<p>' }, javascript: true } } })
   const plan = aPlanResource({ spec: { htmlEngineEnabled: true } })
   const resources = [plan, aTenantResource(), template]
-  const checks = new Map([...checksOf([template], new Map()).keys()].map((key) => [key, []]))
+  const checks = new Map([...checkRequestsOf([template], new Map()).keys()].map((key) => [key, []]))
   const found = { foundKeys: new Map(), webhookSecrets: new Map(), now: 0 }
   const settings = { configMaps: new Map(), ...found, defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
   const result = compile({ resources, checks, ...settings })

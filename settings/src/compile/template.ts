@@ -11,13 +11,13 @@ import type {
   Tenant,
   TenantId,
 } from '@platen/contract/tenant.ts'
+import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { canonicalJson, digestOf, sha256 } from './digest.ts'
-import type { InForce, Outcome } from './outcome.ts'
-import { type ConfigMaps, codeOf, type Resolved, resolveSource, titleOf } from './source.ts'
+import { type ConfigMaps, codeOf, type ResolvedSource, resolveSource, titleOf } from './source.ts'
 import { findTenant, type TenantsByName } from './tenant.ts'
 
-export type TemplateOutcome = Outcome<TemplateResource, Template>
+export type TemplateResult = CompileResult<TemplateResource, Template>
 
 /** What the publish check is asked: is this a schema, and do these sources compile, and evaluate with the sample data? */
 export interface CheckRequest {
@@ -36,10 +36,10 @@ export interface CheckFault {
 }
 
 /** Answers to checks, by the request's key. */
-export type CheckAnswers = ReadonlyMap<string, readonly CheckFault[]>
+export type CheckFaults = ReadonlyMap<string, readonly CheckFault[]>
 
 /** The checks that compiling these templates needs the answers of, by key: equal requests have equal keys. */
-export function checksOf(
+export function checkRequestsOf(
   templates: readonly TemplateResource[],
   configMaps: ConfigMaps,
 ): ReadonlyMap<string, CheckRequest> {
@@ -47,20 +47,20 @@ export function checksOf(
   for (const template of templates) {
     const resolved = resolveSource(template, configMaps)
     if (!('source' in resolved)) continue
-    const request = checkOf(template, resolved)
-    checks.set(keyOf(request), request)
+    const request = checkRequestOf(template, resolved)
+    checks.set(checkKeyOf(request), request)
   }
   return checks
 }
 
-function checkOf(resource: TemplateResource, { source, assets }: Resolved): CheckRequest {
+function checkRequestOf(resource: TemplateResource, { source, assets }: ResolvedSource): CheckRequest {
   const { sampleData } = resource.spec
   const sample = sampleData && { sampleData: JSON.stringify(sampleData) }
   return { source, assets, variablesSchema: JSON.stringify(schemaOf(resource)), ...sample }
 }
 
 /** The bytes of the assets need not be looked at: the source names their digests. */
-function keyOf({ source, variablesSchema, sampleData }: CheckRequest): string {
+function checkKeyOf({ source, variablesSchema, sampleData }: CheckRequest): string {
   return sha256(canonicalJson({ source, variablesSchema, ...(sampleData !== undefined && { sampleData }) }))
 }
 
@@ -69,14 +69,14 @@ interface TemplateInput {
   readonly templates: readonly TemplateResource[]
   readonly tenants: TenantsByName
   readonly configMaps: ConfigMaps
-  readonly checks: CheckAnswers
+  readonly checks: CheckFaults
   readonly previous: InForce<Template>
   readonly previousSources: ReadonlyMap<TemplateDigest, TemplateSource>
   readonly previousAssets: ReadonlyMap<AssetDigest, Uint8Array>
 }
 
 interface CompiledTemplates {
-  readonly outcomes: readonly TemplateOutcome[]
+  readonly results: readonly TemplateResult[]
   /** The sources of everything in force. */
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
   /** Their assets; those of before a restart are left out. */
@@ -88,15 +88,15 @@ interface CompiledTemplates {
  * code by now; one whose tenant does not know it (any more) leaves nothing.
  */
 export function compileTemplates(input: TemplateInput): CompiledTemplates {
-  const claims = new Map<string, TemplateResource>()
-  const judged = input.templates.map((resource) => judge(resource, input, claims))
-  const taken = new Set(judged.flatMap(({ settings }) => (settings === undefined ? [] : [placeOf(settings)])))
+  const codeOwners = new Map<string, TemplateResource>()
+  const compiled = input.templates.map((resource) => compileTemplate(resource, input, codeOwners))
+  const taken = new Set(compiled.flatMap(({ settings }) => (settings === undefined ? [] : [qualifiedCodeOf(settings)])))
   const sources = new Map<TemplateDigest, TemplateSource>()
   const assets = new Map<AssetDigest, Uint8Array>()
-  const outcomes = judged.map(({ resource, conditions, settings, resolved, lastGood }): TemplateOutcome => {
-    const live = settings ?? (lastGood !== undefined && !taken.has(placeOf(lastGood)) ? lastGood : undefined)
+  const results = compiled.map(({ resource, conditions, settings, resolved, lastGood }): TemplateResult => {
+    const live = settings ?? (lastGood !== undefined && !taken.has(qualifiedCodeOf(lastGood)) ? lastGood : undefined)
     if (live === undefined) return { resource, conditions }
-    taken.add(placeOf(live))
+    taken.add(qualifiedCodeOf(live))
     const source = settings === undefined ? input.previousSources.get(live.digest) : resolved?.source
     if (source !== undefined) sources.set(live.digest, source)
     const found = new Map(resolved?.assets.map(({ digest, bytes }) => [digest, bytes]))
@@ -106,18 +106,22 @@ export function compileTemplates(input: TemplateInput): CompiledTemplates {
     }
     return { resource, conditions, settings: live }
   })
-  return { outcomes, sources, assets }
+  return { results, sources, assets }
 }
 
-interface Judgement extends TemplateOutcome {
-  readonly resolved?: Resolved
+interface CompiledTemplate extends TemplateResult {
+  readonly resolved?: ResolvedSource
   readonly lastGood?: Template
 }
 
 /** A defect met in one resource is told of that one, and touches no other. */
-function judge(resource: TemplateResource, input: TemplateInput, claims: Map<string, TemplateResource>): Judgement {
+function compileTemplate(
+  resource: TemplateResource,
+  input: TemplateInput,
+  codeOwners: Map<string, TemplateResource>,
+): CompiledTemplate {
   try {
-    return judgeSound(resource, input, claims)
+    return compileOrThrow(resource, input, codeOwners)
   } catch (cause) {
     const message = `it could not be compiled: ${cause instanceof Error ? cause.message : 'it failed'}`
     const lastGood = input.previous.get(resource.metadata.uid)?.settings
@@ -126,19 +130,19 @@ function judge(resource: TemplateResource, input: TemplateInput, claims: Map<str
   }
 }
 
-function judgeSound(
+function compileOrThrow(
   resource: TemplateResource,
   input: TemplateInput,
-  claims: Map<string, TemplateResource>,
-): Judgement {
+  codeOwners: Map<string, TemplateResource>,
+): CompiledTemplate {
   const found = findTenant(resource, input.tenants)
   if ('refusal' in found) return { resource, conditions: conditionsOf(resource, { needed: [found.refusal] }) }
-  const accepted = claimCode(resource, claims)
+  const accepted = requireUniqueCode(resource, codeOwners)
   const resolved = resolveSource(resource, input.configMaps)
   const before = input.previous.get(resource.metadata.uid)?.settings
   const needed =
     'source' in resolved
-      ? [accepted, holds('SourceResolved', 'SourceResolved'), examine(resource, resolved, input.checks)]
+      ? [accepted, holds('SourceResolved', 'SourceResolved'), checkFinding(resource, resolved, input.checks)]
       : [accepted, resolved.refusal]
   const engines = enginesOf(resource)
   const engineAllowed = allowEngines(resource, found.tenant)
@@ -153,21 +157,21 @@ function judgeSound(
   return { resource, conditions, ...(before?.tenant === found.tenant.id && { lastGood: before }) }
 }
 
-function claimCode(resource: TemplateResource, claims: Map<string, TemplateResource>): Finding {
-  const place = placeAskedFor(resource)
-  const owner = claims.get(place)
+function requireUniqueCode(resource: TemplateResource, owners: Map<string, TemplateResource>): Finding {
+  const code = requestedCodeOf(resource)
+  const owner = owners.get(code)
   if (owner !== undefined)
     return fails(
       'Accepted',
       'CodeTaken',
       `${labelOf(owner)} is older and has the code ${codeOf(resource)}: choose another`,
     )
-  claims.set(place, resource)
+  owners.set(code, resource)
   return holds('Accepted', 'Accepted')
 }
 
-function examine(resource: TemplateResource, resolved: Resolved, checks: CheckAnswers): Finding {
-  const faults = checks.get(keyOf(checkOf(resource, resolved)))
+function checkFinding(resource: TemplateResource, resolved: ResolvedSource, checks: CheckFaults): Finding {
+  const faults = checks.get(checkKeyOf(checkRequestOf(resource, resolved)))
   if (faults === undefined) return fails('Compiled', 'NotChecked', 'the template was not checked yet')
   const schemaFault = faults.find(({ engine }) => engine === undefined)
   if (schemaFault !== undefined) return fails('Compiled', 'SchemaInvalid', `variablesSchema: ${schemaFault.message}`)
@@ -218,11 +222,11 @@ function tenantIdOf({ spec }: TemplateResource): TenantId {
 }
 
 /** The place a template asks for. */
-export function placeAskedFor(resource: TemplateResource): string {
-  return placeOf({ tenant: tenantIdOf(resource), code: codeOf(resource) })
+export function requestedCodeOf(resource: TemplateResource): string {
+  return qualifiedCodeOf({ tenant: tenantIdOf(resource), code: codeOf(resource) })
 }
 
 /** What only one template can have. */
-export function placeOf({ tenant, code }: Pick<Template, 'tenant' | 'code'>): string {
+export function qualifiedCodeOf({ tenant, code }: Pick<Template, 'tenant' | 'code'>): string {
   return `${tenant}/${code}`
 }

@@ -5,12 +5,12 @@ import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import type { Limits, Tenant, TenantId, WebhookSecret } from '@platen/contract/tenant.ts'
 import { inForce, withCurrentSecret } from '@platen/contract/webhook-secret.ts'
+import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { limitLayerOf, overlay } from './limit.ts'
-import type { InForce, Outcome } from './outcome.ts'
 
-export type PlanOutcome = Outcome<PlanResource, Limits>
-export type TenantOutcome = Outcome<TenantResource, Tenant>
+export type PlanResult = CompileResult<PlanResource, Limits>
+export type TenantResult = CompileResult<TenantResource, Tenant>
 
 interface PlanInput {
   readonly plans: readonly PlanResource[]
@@ -21,7 +21,7 @@ interface PlanInput {
 }
 
 /** The limits each plan gives. A plan that contradicts itself gives those it gave before. */
-export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput): readonly PlanOutcome[] {
+export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput): readonly PlanResult[] {
   return plans.map((resource) => {
     const merged = overlay(defaults, limitLayerOf(resource.spec))
     const isGood = 'limits' in merged
@@ -39,7 +39,7 @@ export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput):
 }
 
 /** Why a Secret is not taken, where it is neither gone nor unsound. */
-export type SecretFault = 'SecretTaken' | 'SecretsNotGranted'
+export type SecretRefusalReason = 'SecretTaken' | 'SecretsNotGranted'
 
 /** What a look for a tenant's webhook secret came to. */
 export type FoundSecret =
@@ -53,7 +53,7 @@ export type FoundSecret =
       /** Why there is none, and what to do. */
       readonly fault: string
       /** Absent: it is gone, or no sound one. */
-      readonly reason?: SecretFault
+      readonly reason?: SecretRefusalReason
     }
 
 /** By the Tenant's uid. */
@@ -64,7 +64,7 @@ interface TenantInput {
   readonly tenants: readonly TenantResource[]
   readonly webhookSecrets: FoundSecrets
   readonly now: Instant
-  readonly plans: readonly PlanOutcome[]
+  readonly plans: readonly PlanResult[]
   readonly previous: InForce<Tenant>
   readonly serviceBucket: string
 }
@@ -81,9 +81,9 @@ export function compileTenants({
   serviceBucket,
   webhookSecrets,
   now,
-}: TenantInput): readonly TenantOutcome[] {
+}: TenantInput): readonly TenantResult[] {
   const plansByName = new Map(plans.map((plan) => [plan.resource.metadata.name, plan]))
-  const refusals = claimStorage({ tenants, previous, serviceBucket })
+  const refusals = storageRefusals({ tenants, previous, serviceBucket })
   return tenants.map((resource) => {
     const before = previous.get(resource.metadata.uid)?.settings
     const plan = findPlan(resource, plansByName.get(resource.spec.planRef.name))
@@ -118,38 +118,38 @@ export function compileTenants({
   })
 }
 
-interface Signing {
+interface SigningSecrets {
   readonly secrets: readonly WebhookSecret[]
   readonly findings: readonly Finding[]
 }
 
-function rotateSecrets(before: readonly WebhookSecret[], found: FoundSecret | undefined, now: Instant): Signing {
+function rotateSecrets(before: readonly WebhookSecret[], found: FoundSecret | undefined, now: Instant): SigningSecrets {
   const secrets = inForce(before, now)
   if (found === undefined) return { secrets, findings: [] }
   if ('fault' in found) return { secrets, findings: [secretMissing(found, secrets)] }
   const last = secrets.length === 0 && found.replaced !== undefined ? [{ sealed: found.replaced }] : secrets
   const next = withCurrentSecret(last, found.current, now)
-  return next === undefined ? { secrets, findings: [putOff(secrets)] } : { secrets: next, findings: [] }
+  return next === undefined ? { secrets, findings: [rotationPostponed(secrets)] } : { secrets: next, findings: [] }
 }
 
-type Fault = Extract<FoundSecret, { readonly fault: string }>
+type FoundFault = Extract<FoundSecret, { readonly fault: string }>
 
-function secretMissing({ fault, reason }: Fault, secrets: readonly WebhookSecret[]): Finding {
+function secretMissing({ fault, reason }: FoundFault, secrets: readonly WebhookSecret[]): Finding {
   const meanwhile =
     secrets.length === 0 ? 'webhooks wait until then' : 'the one published earlier stays in force until then'
   return fails('Ready', reason ?? 'SecretMissing', `${fault}; ${meanwhile}`)
 }
 
-function putOff(secrets: readonly WebhookSecret[]): Finding {
+function rotationPostponed(secrets: readonly WebhookSecret[]): Finding {
   const ends = secrets.flatMap(({ until }) => until ?? [])
   const first = new Date(Math.min(...ends)).toISOString()
   const message = `${secrets.length} webhook secrets sign, as many as may: the newest does with the first change of the manifests after ${first}, when an overlap ends`
   return fails('Ready', 'RotationPutOff', message)
 }
 
-type Kept = Pick<Tenant, 'limits' | 'storage'> & { readonly secrets: readonly WebhookSecret[] }
+type KeptSettings = Pick<Tenant, 'limits' | 'storage'> & { readonly secrets: readonly WebhookSecret[] }
 
-function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Kept): Tenant {
+function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: KeptSettings): Tenant {
   const { allowCidrs = [] } = spec.webhooks ?? {}
   return {
     // A tenant's id is its resource's name.
@@ -163,7 +163,7 @@ function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Ke
   }
 }
 
-function findPlan({ spec }: TenantResource, plan: PlanOutcome | undefined): { finding: Finding; limits?: Limits } {
+function findPlan({ spec }: TenantResource, plan: PlanResult | undefined): { finding: Finding; limits?: Limits } {
   const { name } = spec.planRef
   if (plan === undefined) return { finding: fails('PlanResolved', 'PlanNotFound', `there is no Plan ${name}`) }
   if (plan.settings === undefined)
@@ -184,7 +184,7 @@ const SERVICE_PREFIXES = ['manifest/', 'template/', 'asset/', 'delivery/', EXPIR
  * Who is refused the storage it asks for. Those that stay where they are claim before those that move, and the older before the
  * younger: PDFs that lie somewhere already are not made someone else's. Who is refused a move stays, too.
  */
-function claimStorage({
+function storageRefusals({
   tenants,
   previous,
   serviceBucket,
@@ -199,16 +199,16 @@ function claimStorage({
   const heldBack = new Map<TenantResource, string>()
   // Each that is held back may be in the way of others, so they claim anew.
   for (;;) {
-    const claims = serviceClaims(serviceBucket)
+    const owners = openStorageOwners(serviceBucket)
     const refused = new Map(heldBack)
-    const seek = (resource: TenantResource) => {
-      const owner = claims.claim(storageOf(resource, serviceBucket), labelOf(resource))
+    const register = (resource: TenantResource) => {
+      const owner = owners.register(storageOf(resource, serviceBucket), labelOf(resource))
       if (owner !== undefined) refused.set(resource, owner)
     }
-    staying.forEach(seek)
+    staying.forEach(register)
     for (const resource of heldBack.keys())
-      claims.claim(before(resource) ?? storageOf(resource, serviceBucket), labelOf(resource))
-    moving.filter((resource) => !heldBack.has(resource)).forEach(seek)
+      owners.register(before(resource) ?? storageOf(resource, serviceBucket), labelOf(resource))
+    moving.filter((resource) => !heldBack.has(resource)).forEach(register)
     const more = moving.filter((resource) => refused.has(resource) && !heldBack.has(resource) && before(resource))
     if (more.length === 0) return refusalsOf({ tenants, serviceBucket, refused, before })
     for (const resource of more) heldBack.set(resource, refused.get(resource) as string)
@@ -226,10 +226,10 @@ interface Refused {
 
 /** Of several in the way the oldest is named, whoever came there first: what stands is told in the same words as long as it stands. */
 function refusalsOf({ tenants, serviceBucket, refused, before }: Refused): ReadonlyMap<TenantResource, Finding> {
-  const { claim, ownerOf } = serviceClaims(serviceBucket)
+  const { register, ownerOf } = openStorageOwners(serviceBucket)
   for (const resource of tenants) {
     const storage = refused.has(resource) ? before(resource) : storageOf(resource, serviceBucket)
-    if (storage !== undefined) claim(storage, labelOf(resource))
+    if (storage !== undefined) register(storage, labelOf(resource))
   }
   const findingOf = (resource: TenantResource, last: string): Finding => {
     const owner = ownerOf(storageOf(resource, serviceBucket), labelOf(resource)) ?? last
@@ -238,15 +238,15 @@ function refusalsOf({ tenants, serviceBucket, refused, before }: Refused): Reado
   return new Map([...refused].map(([resource, last]) => [resource, findingOf(resource, last)]))
 }
 
-interface StorageClaims {
+interface StorageOwners {
   /** Claims storage for an owner, and tells who has it already, or a part of it, or what it is a part of. */
-  readonly claim: (storage: Tenant['storage'], owner: string) => string | undefined
+  readonly register: (storage: Tenant['storage'], owner: string) => string | undefined
   /** Who has it, as above, other than this one. */
   readonly ownerOf: (storage: Tenant['storage'], other: string) => string | undefined
 }
 
 /** With what the service has itself. */
-function serviceClaims(serviceBucket: string): StorageClaims {
+function openStorageOwners(serviceBucket: string): StorageOwners {
   const owners = new Map<string, string>()
   /** Who claimed something inside a folder, in this order. */
   const inside = new Map<string, string[]>()
@@ -256,7 +256,7 @@ function serviceClaims(serviceBucket: string): StorageClaims {
     const found = [...foldersOf(whole).flatMap((folder) => owners.get(folder) ?? []), ...(inside.get(whole) ?? [])]
     return found.find((owner) => owner !== other)
   }
-  const claim = (storage: Tenant['storage'], owner: string) => {
+  const register = (storage: Tenant['storage'], owner: string) => {
     const taken = ownerOf(storage, owner)
     if (taken !== undefined) return taken
     const whole = folderOf(storage)
@@ -268,8 +268,8 @@ function serviceClaims(serviceBucket: string): StorageClaims {
     }
     return undefined
   }
-  for (const prefix of SERVICE_PREFIXES) claim({ bucket: serviceBucket, prefix }, 'the service')
-  return { claim, ownerOf }
+  for (const prefix of SERVICE_PREFIXES) register({ bucket: serviceBucket, prefix }, 'the service')
+  return { register, ownerOf }
 }
 
 /** A storage by one name: `bucket a/b/`. */
@@ -287,7 +287,7 @@ export function storageOf({ metadata, spec }: TenantResource, serviceBucket: str
   return { bucket: spec.storage?.bucket ?? serviceBucket, prefix: spec.storage?.prefix ?? `${metadata.name}/` }
 }
 
-export type TenantsByName = Pick<ReadonlyMap<string, TenantOutcome>, 'get'>
+export type TenantsByName = Pick<ReadonlyMap<string, TenantResult>, 'get'>
 
 /**
  * The tenant a template or key belongs to, or why it belongs to none. Both sides must agree: it names the tenant, and the tenant lists
@@ -308,7 +308,7 @@ export function findTenant(
 
 /** Does the tenant say that templates and keys of this namespace may name it? */
 export function listsNamespaceOf(
-  { resource }: TenantOutcome,
+  { resource }: TenantResult,
   { metadata }: Pick<TemplateResource | ApiKeyResource, 'metadata'>,
 ): boolean {
   return resource.spec.namespaces?.includes(metadata.namespace) === true

@@ -4,11 +4,11 @@ import type { Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { FoundKeys } from '../compile/api-key.ts'
 import { type Compiled, compile, type Previous } from '../compile/compile.ts'
-import type { Outcome } from '../compile/outcome.ts'
+import type { CompileResult } from '../compile/compile-result.ts'
 import type { ConfigMaps } from '../compile/source.ts'
-import { type CheckAnswers, checksOf } from '../compile/template.ts'
+import { type CheckFaults, checkRequestsOf } from '../compile/template.ts'
 import type { FoundSecrets } from '../compile/tenant.ts'
-import type { CheckAnswer } from '../publish/answer-check.ts'
+import type { CheckResult } from '../publish/run-check.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
 
@@ -25,19 +25,19 @@ export interface FolderInput {
   readonly serviceBucket: string
   readonly previous: Previous
   /** Answers that need not be asked for again. */
-  readonly known: CheckAnswers
+  readonly known: CheckFaults
   readonly checks: Pick<FolderChecks, 'answer'>
   /** How long to wait for answers, in milliseconds. */
-  readonly patienceMs: number
+  readonly checkWaitMs: number
   readonly clock: Pick<Clock, 'now'>
 }
 
 export interface CompiledFolder {
   readonly compiled: Compiled
   /** All answers that are known of what is in the folder. */
-  readonly answers: CheckAnswers
+  readonly answers: CheckFaults
   /** Those of them to remember: the others came to nothing, and may when they are asked for again. */
-  readonly settled: CheckAnswers
+  readonly finalAnswers: CheckFaults
   /** Are there templates whose check is under way? */
   readonly isWaiting: boolean
 }
@@ -47,21 +47,21 @@ export async function compileFolder(input: FolderInput, signal: AbortSignal): Pr
   const { documents, resources, foundKeys, webhookSecrets, serviceBucket, previous, clock } = input
   const configMaps = configMapsOf(documents)
   const given = { resources, configMaps, foundKeys, webhookSecrets, serviceBucket, previous, defaults: DEFAULT_LIMITS }
-  const compileWith = (checks: CheckAnswers) => compile({ ...given, checks, now: clock.now() })
+  const compileWith = (checks: CheckFaults) => compile({ ...given, checks, now: clock.now() })
   const templates = resources.filter((resource) => resource.kind === 'Template')
-  const here = checksOf(templates, configMaps)
+  const here = checkRequestsOf(templates, configMaps)
   const known = new Map([...input.known].filter(([key]) => here.has(key)))
   const first = compileWith(known)
   const wanted = uncheckedIn(first, configMaps)
-  const found = await input.checks.answer(wanted, input.patienceMs, signal)
-  if (found.size === 0) return { compiled: first, answers: known, settled: known, isWaiting: wanted.size > 0 }
-  const withFound = (isKept: (answer: CheckAnswer) => boolean): CheckAnswers =>
+  const found = await input.checks.answer(wanted, input.checkWaitMs, signal)
+  if (found.size === 0) return { compiled: first, answers: known, finalAnswers: known, isWaiting: wanted.size > 0 }
+  const withFound = (isKept: (answer: CheckResult) => boolean): CheckFaults =>
     new Map([...known, ...[...found].flatMap(([key, each]) => (isKept(each) ? [[key, each.faults] as const] : []))])
   const answers = withFound(() => true)
   return {
     compiled: compileWith(answers),
     answers,
-    settled: withFound(({ isSettled }) => isSettled),
+    finalAnswers: withFound(({ isFinal }) => isFinal),
     isWaiting: found.size < wanted.size,
   }
 }
@@ -71,7 +71,7 @@ function uncheckedIn({ templates }: Compiled, configMaps: ConfigMaps): ReadonlyM
   const unchecked = [...templates.values()].filter(isUnchecked)
   return new Map(
     unchecked.flatMap(({ resource }) =>
-      Array.from(checksOf([resource], configMaps), ([key, request]) => {
+      Array.from(checkRequestsOf([resource], configMaps), ([key, request]) => {
         return [key, { tenant: resource.spec.tenantRef.name, request }] as const
       }),
     ),
@@ -79,7 +79,7 @@ function uncheckedIn({ templates }: Compiled, configMaps: ConfigMaps): ReadonlyM
 }
 
 /** Is it not known yet what a template comes to? */
-export function isUnchecked({ conditions }: Pick<Outcome<Resource, unknown>, 'conditions'>): boolean {
+export function isUnchecked({ conditions }: Pick<CompileResult<Resource, unknown>, 'conditions'>): boolean {
   return conditions.some(({ reason }) => reason === 'NotChecked')
 }
 

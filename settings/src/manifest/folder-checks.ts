@@ -7,7 +7,7 @@ import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier, raceAbort, raceFirst } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { CheckRequest } from '../compile/template.ts'
-import { answerCheck, type CheckAnswer, type PublishCheck } from '../publish/answer-check.ts'
+import { type CheckResult, type PublishCheck, runCheck } from '../publish/run-check.ts'
 
 export interface WantedCheck {
   /** The name of the tenant the template belongs to. */
@@ -22,35 +22,35 @@ export interface FolderChecks extends Disposable {
    */
   answer(
     wanted: ReadonlyMap<string, WantedCheck>,
-    patienceMs: number,
+    waitMs: number,
     signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, CheckAnswer>>
+  ): Promise<ReadonlyMap<string, CheckResult>>
   /** Resolves when there is an answer that nobody has had. Rejects with the signal's reason. */
   answered(signal: AbortSignal): Promise<void>
 }
 
 export interface FolderChecksOptions {
   /** Rejects only when the signal aborts. */
-  readonly check: (tenant: string, request: CheckRequest, signal: AbortSignal) => Promise<CheckAnswer>
+  readonly check: (tenant: string, request: CheckRequest, signal: AbortSignal) => Promise<CheckResult>
   readonly clock: Clock
 }
 
 export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderChecks {
   const pending = new Map<string, { readonly over: AbortController; readonly done: Promise<void> }>()
-  const answers = new Map<string, CheckAnswer>()
-  const woken: Notifier = openNotifier()
-  const ask = async (key: string, { tenant, request }: WantedCheck, signal: AbortSignal) => {
+  const answers = new Map<string, CheckResult>()
+  const answerArrived: Notifier = openNotifier()
+  const runCheck = async (key: string, { tenant, request }: WantedCheck, signal: AbortSignal) => {
     try {
       const answer = await check(tenant, request, signal)
       if (signal.aborted) return
       answers.set(key, answer)
       pending.delete(key)
-      woken.notify()
+      answerArrived.notify()
     } catch {
       // Nobody asks for it any more.
     }
   }
-  const keep = (isWanted: (key: string) => boolean) => {
+  const keepOnly = (isWanted: (key: string) => boolean) => {
     for (const key of answers.keys()) if (!isWanted(key)) answers.delete(key)
     for (const [key, { over }] of pending) {
       if (isWanted(key)) continue
@@ -59,23 +59,23 @@ export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderC
     }
   }
   return {
-    async answer(wanted, patienceMs, signal) {
-      keep((key) => wanted.has(key))
+    async answer(wanted, waitMs, signal) {
+      keepOnly((key) => wanted.has(key))
       for (const [key, each] of wanted) {
         if (pending.has(key) || answers.has(key)) continue
         const over = new AbortController()
-        pending.set(key, { over, done: ask(key, each, over.signal) })
+        pending.set(key, { over, done: runCheck(key, each, over.signal) })
       }
       const all = Promise.all(Array.from(pending.values(), ({ done }) => done)).then(() => undefined)
-      await raceFirst([(until) => raceAbort(all, until), (until) => clock.sleep(patienceMs, until)], signal)
+      await raceFirst([(until) => raceAbort(all, until), (until) => clock.sleep(waitMs, until)], signal)
       const told = new Map(answers)
       answers.clear()
       return told
     },
     async answered(signal) {
-      while (answers.size === 0) await woken.wait(signal)
+      while (answers.size === 0) await answerArrived.wait(signal)
     },
-    [Symbol.dispose]: () => keep(() => false),
+    [Symbol.dispose]: () => keepOnly(() => false),
   }
 }
 
@@ -86,7 +86,7 @@ export function openOwnChecks(check: PublishCheck, clock: Clock): FolderChecks {
     clock,
     async check(tenant, request, signal) {
       using _ = await turns.acquire(tenant, signal)
-      return await answerCheck(request, { check, clock }, signal)
+      return await runCheck(request, { check, clock }, signal)
     },
   })
 }

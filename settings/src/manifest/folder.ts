@@ -38,14 +38,14 @@ export interface FolderState {
 export const EMPTY_FOLDER: FolderState = { files: new Map(), documents: [], faults: [] }
 
 /** A folder of which no more is known than these documents, each place once. */
-export function folderOf(documents: readonly ManifestDocument[]): FolderState {
+export function folderFromDocuments(documents: readonly ManifestDocument[]): FolderState {
   const byFile = Map.groupBy(documents, ({ file }) => file)
   const files = [...byFile].map(([name, documents]): [string, FileState] => [name, { documents, faults: [] }])
   return { files: new Map(files), documents, faults: [] }
 }
 
 /** A folder of which only the texts are known: read after it, what is refused is not in force, and what is as before is not parsed again. */
-export function textsOf({ files }: FolderState): FolderState {
+export function withoutDocuments({ files }: FolderState): FolderState {
   const parsed = [...files].map(([name, { parts }]): [string, FileState] => {
     return [name, { documents: [], faults: [], ...(parts && { parts }) }]
   })
@@ -168,9 +168,9 @@ function duplicate({ file, line, place }: ManifestDocument, first: ManifestDocum
 
 export interface FolderWatch extends Disposable {
   /** Resolves when something in the folder has changed since the watch began and then nothing for `MANIFEST_QUIET_MS`. */
-  settled(signal: AbortSignal): Promise<void>
+  changed(signal: AbortSignal): Promise<void>
   /** Has something in it changed since the watch began? */
-  isChanging(): boolean
+  hasChanged(): boolean
 }
 
 export interface WatchOptions {
@@ -202,14 +202,14 @@ export function watchFolder(
     if (typeof name !== 'string' || isOfInterest(name) || name === basename(dir)) onChange()
   })
   return {
-    async settled(signal) {
+    async changed(signal) {
       await raceAbort(changed.promise, signal)
       for (let waits = 0, seen = -1; seen !== changes && waits < MANIFEST_DEBOUNCES_MAX; waits++) {
         seen = changes
         await clock.sleep(MANIFEST_DEBOUNCE_MS, signal)
       }
     },
-    isChanging: () => changes > 0,
+    hasChanged: () => changes > 0,
     [Symbol.dispose]: () => watcher.close(),
   }
 }

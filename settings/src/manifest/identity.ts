@@ -9,7 +9,7 @@ import { type Metadata, type Resource, type Uid } from '@platen/contract/resourc
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
 import { canonicalJson, sha256 } from '../compile/digest.ts'
-import { readText, writePrivately } from '../secrets.ts'
+import { readText, writePrivateFile } from '../secrets.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
 
 interface Identity {
@@ -64,7 +64,7 @@ function parseJson(text: string): unknown {
 
 /** Keeps the identities; they are on the disk when it resolves. */
 export async function storeIdentities(dataDir: string, identities: Identities): Promise<void> {
-  await writePrivately(pathIn(dataDir), `${JSON.stringify(identities, null, 1)}\n`, { isReplacing: true })
+  await writePrivateFile(pathIn(dataDir), `${JSON.stringify(identities, null, 1)}\n`, { isReplacing: true })
 }
 
 function pathIn(dataDir: string): string {
@@ -90,7 +90,7 @@ export function identify(
     if (written.kind === 'ConfigMap' || written.kind === 'Secret') continue
     const spec = sha256(canonicalJson(written.spec))
     const before = Object.hasOwn(known, place) ? known[place] : undefined
-    const identity = before?.spec === spec ? before : renew(before, { written, spec, now, ids })
+    const identity = before?.spec === spec ? before : nextIdentity(before, { written, spec, now, ids })
     identities.set(place, identity)
     resources.push(resourceOf(written, identity))
   }
@@ -99,14 +99,14 @@ export function identify(
   return { resources, identities: canonicalJson(next) === canonicalJson(known) ? known : next }
 }
 
-interface Renewal {
+interface IdentityInput {
   readonly written: WrittenResource
   readonly spec: string
   readonly now: Instant
   readonly ids: Ids
 }
 
-function renew(before: Identity | undefined, { written, spec, now, ids }: Renewal): Identity {
+function nextIdentity(before: Identity | undefined, { written, spec, now, ids }: IdentityInput): Identity {
   if (before !== undefined) return { ...before, spec, generation: before.generation + 1 }
   const asked = rotationOf(written)
   return {

@@ -10,10 +10,10 @@ import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
 import { type ApiKey, DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
-import { NOTHING, type Previous } from '../compile/compile.ts'
-import type { CheckAnswers } from '../compile/template.ts'
-import { readText, writePrivately } from '../secrets.ts'
-import { type FolderState, folderOf } from './folder.ts'
+import { NO_PREVIOUS, type Previous } from '../compile/compile.ts'
+import type { CheckFaults } from '../compile/template.ts'
+import { readText, writePrivateFile } from '../secrets.ts'
+import { type FolderState, folderFromDocuments } from './folder.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
 /** Goes up with the shape of what is kept, settings but for their limits included, and when a publish check asks for more. */
@@ -33,7 +33,7 @@ interface Kept {
 export interface LastGood {
   readonly folder: FolderState
   readonly previous: Previous
-  readonly checks: CheckAnswers
+  readonly checks: CheckFaults
 }
 
 /** What was in force when the service last ran; `undefined` where nothing is kept, and `'damaged'` where it cannot be used. */
@@ -46,9 +46,9 @@ export async function loadLastGood(dataDir: string, read: ReadResource): Promise
   const { documents, plans, tenants, templates, apiKeys, sound } = JSON.parse(json) as Kept
   const isStillGood = ({ written }: ManifestDocument) => 'written' in read(written as unknown as JsonObject)
   return {
-    folder: folderOf(documents.filter(isStillGood)),
+    folder: folderFromDocuments(documents.filter(isStillGood)),
     previous: {
-      ...NOTHING,
+      ...NO_PREVIOUS,
       plans: inForce(plans.map(([uid, limits]) => [uid, complete(limits)])),
       tenants: inForce(tenants.map(([uid, tenant]) => [uid, { ...tenant, limits: complete(tenant.limits) }])),
       templates: inForce(templates),
@@ -74,7 +74,7 @@ export async function storeLastGood(dataDir: string, { folder, previous, checks 
     sound: [...checks].flatMap(([key, faults]) => (faults.length === 0 ? [key] : [])),
   }
   const json = JSON.stringify(kept)
-  await writePrivately(pathIn(dataDir), `${digestOf(json)}\n${json}\n`, { isReplacing: true })
+  await writePrivateFile(pathIn(dataDir), `${digestOf(json)}\n${json}\n`, { isReplacing: true })
 }
 
 function pathIn(dataDir: string): string {

@@ -11,18 +11,18 @@ import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { FoundKey, FoundKeys } from '../compile/api-key.ts'
-import { type Compiled, NOTHING, type Previous } from '../compile/compile.ts'
-import type { CheckAnswers } from '../compile/template.ts'
-import { type Stored, storeSources } from '../publish/store-source.ts'
+import { type Compiled, NO_PREVIOUS, type Previous } from '../compile/compile.ts'
+import type { CheckFaults } from '../compile/template.ts'
+import { type StoredSources, storeSources } from '../publish/store-source.ts'
 import { loadOrCreateApiKey } from '../secrets.ts'
 import { compileFolder } from './compile-folder.ts'
 import { EMPTY_FOLDER, type FolderState, readFolder } from './folder.ts'
 import type { FolderChecks } from './folder-checks.ts'
 import { type Identities, identify, loadIdentities, storeIdentities } from './identity.ts'
 import { loadLastGood, storeLastGood } from './last-good.ts'
-import { report, type Told } from './report.ts'
+import { type ReportedResults, report } from './report.ts'
 import type { ReadAhead } from './text/read-ahead.ts'
-import { beginRotations, putAsideSecrets, secretFinder } from './webhook-secret.ts'
+import { beginRotations, secretFinder, setAsideSecretFiles } from './webhook-secret.ts'
 
 /** What loading a folder takes. */
 export interface LoadOptions {
@@ -38,7 +38,7 @@ export interface LoadOptions {
   readonly serviceBucket: string
   readonly checks: FolderChecks
   /** How long the first look, and each after it, waits for checks, in milliseconds. */
-  readonly patienceMs: { readonly first: number; readonly later: number }
+  readonly checkWaitMs: { readonly first: number; readonly later: number }
   readonly artifacts: ArtifactStore
   readonly publisher: DirectoryPublisher
   readonly clock: Clock
@@ -53,51 +53,51 @@ export interface LoadOptions {
 export interface Review {
   readonly folder: FolderState
   readonly compiled: Compiled
-  readonly checks: CheckAnswers
+  readonly checks: CheckFaults
 }
 
 /** What one look at the folder leaves to the next. */
-export interface State {
+export interface LoadState {
   readonly folder: FolderState
   /** Answers that need not be asked for again. */
-  readonly checks: CheckAnswers
+  readonly checks: CheckFaults
   /** All answers, which hold as long as the folder is the same. */
-  readonly answers: CheckAnswers
+  readonly answers: CheckFaults
   /** Are there templates whose check is under way? */
   readonly isWaiting: boolean
   /** What resources came to when they were reported last. */
-  readonly told: Told
+  readonly reported: ReportedResults
   /** What was in force, be it before a restart. */
   readonly previous: Previous
   /** What is published; absent at first. */
   readonly compiled?: Compiled
 }
 
-/** One look; see `loader`. */
-export type Load = (state: State, signal: AbortSignal) => Promise<State>
+/** One look; see `makeLoader`. */
+export type Load = (state: LoadState, signal: AbortSignal) => Promise<LoadState>
 
 /**
  * What was in force when the folder was last looked at, and how to look again. Throws an `Error` for the operator when the data
  * folder cannot be used.
  */
-export async function openLoader(options: LoadOptions): Promise<{ readonly state: State; readonly load: Load }> {
+export async function openLoader(options: LoadOptions): Promise<{ readonly state: LoadState; readonly load: Load }> {
   const { dataDir, log } = options
   const read = resourceReader()
-  const load = loader(options, read, await loadIdentities(dataDir))
+  const load = makeLoader(options, read, await loadIdentities(dataDir))
   const kept = await loadLastGood(dataDir, read)
   if (kept === 'damaged')
     log.warn({ dataDir }, 'the last good settings cannot be read, so what is refused now has none')
-  const nothing = { folder: EMPTY_FOLDER, previous: NOTHING, checks: new Map() }
+  const nothing = { folder: EMPTY_FOLDER, previous: NO_PREVIOUS, checks: new Map() }
   const last = kept === undefined || kept === 'damaged' ? nothing : kept
-  return { state: { ...last, answers: last.checks, isWaiting: false, told: new Map() }, load }
+  return { state: { ...last, answers: last.checks, isWaiting: false, reported: new Map() }, load }
 }
 
 /**
  * Makes what takes one look at the folder after another. A look goes the whole way and rejects for nothing that a resource says; what
  * it has not come to it leaves to the next.
  */
-function loader(options: LoadOptions, read: ReadResource, known: Identities): Load {
-  const { dir, dataDir, publisher, clock, ids, log, review, readAhead, patienceMs: patience } = options
+function makeLoader(options: LoadOptions, read: ReadResource, known: Identities): Load {
+  const { dir, dataDir, publisher, clock, ids, log, review, readAhead, checkWaitMs: waitMs } = options
   const findSecrets = secretFinder(options)
   // As they stand on the disk, be it by a look that failed later.
   let kept = known
@@ -109,37 +109,37 @@ function loader(options: LoadOptions, read: ReadResource, known: Identities): Lo
     // Before the first look is over nobody is served, and a thread would only come later.
     const reader = { read, readAhead: state.compiled && readAhead }
     const folder = await readFolder(dir, state.folder, reader)
-    const isUnchanged = state.compiled !== undefined && isSame(folder, state.folder)
+    const isUnchanged = state.compiled !== undefined && isSameFolder(folder, state.folder)
     if (isUnchanged && !state.isWaiting) return { ...state, folder }
     const { documents } = folder
     const isComplete = folder.faults.length === 0
     const { resources, identities } = identify({ documents, known: kept, isComplete, now: clock.now() }, ids)
-    await putAsideSecrets(dataDir, { before: kept, after: identities })
+    await setAsideSecretFiles(dataDir, { before: kept, after: identities })
     // Before anything is published under them.
     await keep(beginRotations(resources, identities, options))
     const secrets = await findSecrets({ documents, resources, identities: kept })
     await keep(secrets.identities)
     const foundKeys = await findKeys(options, resources)
     const found = { foundKeys, webhookSecrets: secrets.found }
-    const patienceMs = state.compiled === undefined ? patience.first : patience.later
+    const checkWaitMs = state.compiled === undefined ? waitMs.first : waitMs.later
     const known = isUnchanged ? state.answers : state.checks
-    const given = { documents, resources, ...found, previous: state.previous, known, patienceMs }
-    const { compiled, answers, settled, isWaiting } = await compileFolder({ ...options, ...given }, signal)
-    review?.({ folder, compiled, checks: settled })
+    const given = { documents, resources, ...found, previous: state.previous, known, checkWaitMs }
+    const { compiled, answers, finalAnswers, isWaiting } = await compileFolder({ ...options, ...given }, signal)
+    review?.({ folder, compiled, checks: finalAnswers })
     await storeSources(options, notStored(compiled, state.compiled), signal)
     if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
       await publisher.publish(compiled.snapshot, signal)
-    const told = report(log, { folder, compiled, before: state })
+    const reported = report(log, { folder, compiled, before: state })
     // It is in force all the same; what is lost is a comfort after a restart.
-    await storeLastGood(dataDir, { folder, previous: compiled, checks: settled }).catch((err: unknown) =>
+    await storeLastGood(dataDir, { folder, previous: compiled, checks: finalAnswers }).catch((err: unknown) =>
       log.warn({ err }, 'the last good settings could not be kept'),
     )
-    return { folder, checks: settled, answers, isWaiting, told, compiled, previous: compiled }
+    return { folder, checks: finalAnswers, answers, isWaiting, reported, compiled, previous: compiled }
   }
 }
 
 /** What renderers will need of the templates, but for what was stored at the last look. */
-function notStored({ sources, assets }: Stored, stored: Stored | undefined): Stored {
+function notStored({ sources, assets }: StoredSources, stored: StoredSources | undefined): StoredSources {
   return {
     sources: new Map([...sources].filter(([digest]) => stored?.sources.has(digest) !== true)),
     assets: new Map([...assets].filter(([digest]) => stored?.assets.has(digest) !== true)),
@@ -147,7 +147,7 @@ function notStored({ sources, assets }: Stored, stored: Stored | undefined): Sto
 }
 
 /** The same files with the same bytes. A file that could not be read counts as changed, being worth another try. */
-function isSame(one: FolderState, other: FolderState): boolean {
+function isSameFolder(one: FolderState, other: FolderState): boolean {
   return one.files.size === other.files.size && [...one.files].every(([name, file]) => other.files.get(name) === file)
 }
 

@@ -2,15 +2,15 @@
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
-import { type Compiled, outcomesOf, type Previous } from '../compile/compile.ts'
+import { type Compiled, type Previous, resultsOf } from '../compile/compile.ts'
+import type { CompileResult } from '../compile/compile-result.ts'
 import { labelOf } from '../compile/condition.ts'
-import { inertFieldsOf } from '../compile/inert.ts'
-import type { Outcome } from '../compile/outcome.ts'
+import { ignoredFieldsOf } from '../compile/ignored-fields.ts'
 import { isUnchecked } from './compile-folder.ts'
 import type { FolderState } from './folder.ts'
 import type { ManifestFault } from './text/parse.ts'
 
-interface Look {
+interface LoadedFolder {
   readonly folder: FolderState
   readonly compiled: Compiled
   /** The look before, and what was in force then, be it before a restart. */
@@ -18,52 +18,52 @@ interface Look {
     readonly folder: FolderState
     readonly compiled?: Compiled
     readonly previous: Previous
-    readonly told: Told
+    readonly reported: ReportedResults
   }
 }
 
 /** What resources came to when they were reported last. */
-export type Told = ReadonlyMap<Uid, Outcome<Resource, unknown>>
+export type ReportedResults = ReadonlyMap<Uid, CompileResult<Resource, unknown>>
 
 /** Logs new faults and refusals as warnings with file and reason, and what was mended or published as information. Of what is not checked yet nothing is said. */
-export function report(log: Log, { folder, compiled, before }: Look): Told {
-  const known = new Set(before.folder.faults.map(spell))
-  for (const fault of folder.faults) if (!known.has(spell(fault))) warn(log, fault)
+export function report(log: Log, { folder, compiled, before }: LoadedFolder): ReportedResults {
+  const known = new Set(before.folder.faults.map(faultKey))
+  for (const fault of folder.faults) if (!known.has(faultKey(fault))) warnOfFault(log, fault)
   const files = new Map(folder.documents.map(({ place, file }) => [place, file]))
-  const told = new Map<Uid, Outcome<Resource, unknown>>()
-  for (const outcome of outcomesOf(compiled)) {
+  const reported = new Map<Uid, CompileResult<Resource, unknown>>()
+  for (const outcome of resultsOf(compiled)) {
     const { resource, conditions } = outcome
-    const old = before.told.get(resource.metadata.uid)
+    const old = before.reported.get(resource.metadata.uid)
     const now = isUnchecked(outcome) ? old : outcome
-    if (now !== undefined) told.set(resource.metadata.uid, now)
+    if (now !== undefined) reported.set(resource.metadata.uid, now)
     if (now !== outcome) continue
     const place = labelOf(resource)
     const where = { resource: place, file: files.get(place) }
-    reportInert(log, resource, { last: old?.resource, where })
+    reportIgnoredFields(log, resource, { last: old?.resource, where })
     for (const condition of conditions) {
       const last = old?.conditions.find(({ type }) => type === condition.type)
-      if (!isSame(condition, last)) announce(log, condition, { last, where })
+      if (!isSame(condition, last)) reportCondition(log, condition, { last, where })
     }
   }
   reportRotations(log, compiled, before.previous)
   reportSnapshot(log, compiled, before.compiled)
-  return told
+  return reported
 }
 
-function warn(log: Log, { message, ...where }: ManifestFault): void {
+function warnOfFault(log: Log, { message, ...where }: ManifestFault): void {
   log.warn({ ...where, detail: message }, 'manifest refused')
 }
 
-interface LastLook {
+interface LastReport {
   /** The resource at the last look. */
   readonly last: Resource | undefined
   readonly where: object
 }
 
 /** What the resource asks for that the service does not do, if it has not asked for it before. */
-function reportInert(log: Log, resource: Resource, { last, where }: LastLook): void {
-  const known = new Set(last === undefined ? [] : inertFieldsOf(last).map(({ path }) => path))
-  for (const { path, message } of inertFieldsOf(resource))
+function reportIgnoredFields(log: Log, resource: Resource, { last, where }: LastReport): void {
+  const known = new Set(last === undefined ? [] : ignoredFieldsOf(last).map(({ path }) => path))
+  for (const { path, message } of ignoredFieldsOf(resource))
     if (!known.has(path)) log.warn({ ...where, path, detail: message }, 'field has no effect')
 }
 
@@ -90,14 +90,18 @@ function reportSnapshot(log: Log, { snapshot, templates, apiKeys }: Compiled, be
   )
 }
 
-interface Announcement {
+interface ConditionReport {
   /** The condition of this type at the last look. */
   readonly last: Condition | undefined
   readonly where: object
 }
 
 /** `Ready` gives the reason of whichever condition stands in its way; what was good from the start is not worth a line. */
-function announce(log: Log, { type, status, reason, message }: Condition, { last, where }: Announcement): void {
+function reportCondition(
+  log: Log,
+  { type, status, reason, message }: Condition,
+  { last, where }: ConditionReport,
+): void {
   if (type === 'Ready' && status === 'True' && last !== undefined) log.info(where, 'resource ready')
   if (type === 'Ready' && status === 'False') log.warn({ ...where, reason, detail: message }, 'resource refused')
   if (type === 'EngineAllowed' && status === 'False')
@@ -108,6 +112,6 @@ function isSame({ status, reason, message }: Condition, last: Condition | undefi
   return last?.status === status && last.reason === reason && last.message === message
 }
 
-function spell({ file, line, place, path, message }: ManifestFault): string {
+function faultKey({ file, line, place, path, message }: ManifestFault): string {
   return JSON.stringify([file, line, place, path, message])
 }

@@ -59,7 +59,7 @@ export function beginRotations(
 }
 
 /** Puts the files aside of tenants that are no more, by their uid: who takes the name after them is somebody else. */
-export async function putAsideSecrets(
+export async function setAsideSecretFiles(
   dataDir: string,
   { before, after }: { readonly before: Identities; readonly after: Identities },
 ): Promise<void> {
@@ -73,14 +73,14 @@ export async function putAsideSecrets(
   }
 }
 
-export interface SecretLook {
+export interface FindSecretsInput {
   readonly documents: readonly ManifestDocument[]
   /** The documents' resources, identified. */
   readonly resources: readonly Resource[]
   readonly identities: Identities
 }
 
-export interface SecretAnswer {
+export interface TenantSecrets {
   /** Of every tenant. */
   readonly found: FoundSecrets
   /** Without the new secrets that stand in their files by now. */
@@ -88,7 +88,7 @@ export interface SecretAnswer {
 }
 
 /** Finds the secret of every tenant. Rejects for nothing that stands in a manifest or a file. */
-export type FindSecrets = (look: SecretLook) => Promise<SecretAnswer>
+export type FindSecrets = (look: FindSecretsInput) => Promise<TenantSecrets>
 
 /** Makes the finder. It reads each file once: what is changed there by hand counts from the next start. */
 export function secretFinder(options: SecretOptions): FindSecrets {
@@ -105,7 +105,8 @@ export function secretFinder(options: SecretOptions): FindSecrets {
       const known = next === undefined ? read.get(uid) : undefined
       if (known !== undefined) return { current: known }
       try {
-        const had = next === undefined ? await load(tenant, options) : await replace(tenant, next, options)
+        const had =
+          next === undefined ? await loadSecretFile(tenant, options) : await replaceSecretFile(tenant, next, options)
         if (next !== undefined) written.add(labelOf(tenant))
         read.set(uid, had.current)
         return had
@@ -130,7 +131,7 @@ function sealReferenced(value: ReferencedSecret, uid: Uid, { sealKey }: SecretOp
 type SealedSecret = Extract<FoundSecret, { readonly current: string }>
 
 /** The secret in a tenant's file. */
-async function load(
+async function loadSecretFile(
   tenant: TenantResource,
   { dataDir, brand, sealKey, ids, log }: SecretOptions,
 ): Promise<SealedSecret> {
@@ -142,7 +143,7 @@ async function load(
 }
 
 /** Writes a new secret over the one in a tenant's file. */
-async function replace(tenant: TenantResource, next: string, options: SecretOptions): Promise<SealedSecret> {
+async function replaceSecretFile(tenant: TenantResource, next: string, options: SecretOptions): Promise<SealedSecret> {
   const { dataDir, brand, sealKey, ids, log } = options
   const { name, uid } = tenant.metadata
   const file = { dataDir, tenant: name }

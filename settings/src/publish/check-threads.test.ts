@@ -2,11 +2,11 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
-import { type CheckFault, type CheckRequest, checksOf } from '../compile/template.ts'
+import { type CheckFault, type CheckRequest, checkRequestsOf } from '../compile/template.ts'
 import { openCheckThreads } from './check-threads.ts'
 import { CHECK_THREADS_IDLE_MS } from './limit.ts'
 
-const [REQUEST] = checksOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
+const [REQUEST] = checkRequestsOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
 
 function counted() {
   const clock = manualClock()

@@ -1,8 +1,8 @@
 /** The threads of the publish check, there only while templates are checked: they take a hundred MiB, and most hours bring no template. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { CheckFault, CheckRequest } from '../compile/template.ts'
-import type { PublishCheck } from './answer-check.ts'
 import { CHECK_THREADS_IDLE_MS } from './limit.ts'
+import type { PublishCheck } from './run-check.ts'
 
 export interface CheckThreads extends AsyncDisposable {
   readonly check: PublishCheck
@@ -25,15 +25,15 @@ export interface CheckThreadsOptions {
 export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThreads {
   let threads: CheckPool | undefined
   let running = 0
-  let resting = new AbortController()
+  let idle = new AbortController()
   const close = async () => {
     const last = threads
     threads = undefined
     await last?.[Symbol.asyncDispose]()
   }
-  const rest = async () => {
-    resting = new AbortController()
-    const isOver = await clock.sleep(CHECK_THREADS_IDLE_MS, resting.signal).then(
+  const closeWhenIdle = async () => {
+    idle = new AbortController()
+    const isOver = await clock.sleep(CHECK_THREADS_IDLE_MS, idle.signal).then(
       () => true,
       () => false,
     )
@@ -41,18 +41,18 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
   }
   return {
     async check(request, signal) {
-      resting.abort()
+      idle.abort()
       threads ??= open()
       running++
       try {
         return await threads.run({ kind: 'check', check: request }, signal)
       } finally {
         running--
-        if (running === 0) void rest()
+        if (running === 0) void closeWhenIdle()
       }
     },
     async [Symbol.asyncDispose]() {
-      resting.abort()
+      idle.abort()
       await close()
     },
   }

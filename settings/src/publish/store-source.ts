@@ -7,7 +7,7 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { assetKey, templateKey } from '@platen/contract/render.ts'
 import type { AssetDigest, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
 
-export interface Stored {
+export interface StoredSources {
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
   /** The assets of these sources. */
   readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
@@ -21,7 +21,7 @@ export interface SourceStore {
 /** Puts there what is not there, each source after all assets. Rejects as the store does: then some of it may be there. */
 export async function storeSources(
   { artifacts, serviceBucket }: SourceStore,
-  { sources, assets }: Stored,
+  { sources, assets }: StoredSources,
   signal: AbortSignal,
 ): Promise<void> {
   const put = async (key: string, bytes: Uint8Array) => {

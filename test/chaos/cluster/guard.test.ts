@@ -76,7 +76,7 @@ const GUARDS: readonly Guard[] = [
     deployables: ['renderer'],
     mutant: {
       name: 'writes a manifest over the one that is there',
-      file: '/renderer/src/worker/conclude.ts',
+      file: '/renderer/src/worker/record-outcome.ts',
       find: 'if (await artifacts.create(',
       replace: 'if (await (async (...manifest) => (await artifacts.put(...manifest), true))(',
     },

@@ -5,7 +5,7 @@ import { BROWSER_PING_EVERY_MS, RENDER_ATTEMPTS_MAX } from '@platen/contract/lim
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Manifest } from '@platen/contract/render.ts'
 import type { AssetDigest } from '@platen/contract/tenant.ts'
-import { NO_REMOTE_FILES, type RemoteFiles } from '@platen/renderer/engine/remote.ts'
+import { NO_REMOTE_FILES, type RemoteFiles } from '@platen/renderer/engine/remote-files.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { runWorker } from '@platen/renderer/worker.ts'
 import { describe, expect, test, vi } from 'vitest'

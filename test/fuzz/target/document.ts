@@ -8,7 +8,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
 import type { RenderEngine, RenderWork } from '@platen/renderer/port/engine.ts'
-import { judge } from '@platen/renderer/worker/outcome.ts'
+import { classifyError } from '@platen/renderer/worker/classify-error.ts'
 import { aFolder } from '../../engine/html/html-fixture.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aRenderWork } from '../../fixture/render-work.ts'
@@ -74,7 +74,7 @@ async function render(engine: RenderEngine, work: RenderWork): Promise<void> {
       work.assets.some(({ name }) => name.endsWith('.jpg')),
     )
   } catch (error) {
-    const verdict = judge(error, { deadline, departure: NEVER, loss: NEVER }, DEADLINE_MS)
+    const verdict = classifyError(error, { deadline, callerGone: NEVER, claimLost: NEVER }, DEADLINE_MS)
     if (verdict.kind !== 'failed' || verdict.failure.code === 'internal') throw error
     quotesNothing(verdict.failure.message, work.template)
   }

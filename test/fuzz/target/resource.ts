@@ -6,8 +6,8 @@ import type { Resource } from '@platen/contract/resource.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { SPEC_SCHEMAS } from '@platen/contract/schema/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
-import { type Compiled, compile, NOTHING, outcomesOf } from '@platen/settings/compile/compile.ts'
-import { checksOf } from '@platen/settings/compile/template.ts'
+import { type Compiled, compile, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
+import { checkRequestsOf } from '@platen/settings/compile/template.ts'
 import { configMapsOf } from '@platen/settings/manifest/compile-folder.ts'
 import { identify } from '@platen/settings/manifest/identity.ts'
 import { type ManifestDocument, parseManifests } from '@platen/settings/manifest/text/parse.ts'
@@ -104,7 +104,7 @@ export const resource = targetOf<Folder>({
         const { resources } = identify({ documents, known: {}, isComplete: true, now: 0 }, ids)
         // As the last folder is what was before this one, resources come, change and go.
         previous = compiled(resources, documents, previous)
-        const good = outcomesOf(previous).filter(
+        const good = resultsOf(previous).filter(
           ({ resource: { metadata } }) => metadata.name === 'good' && metadata.uid !== undefined,
         )
         const mine = good.filter(
@@ -136,8 +136,8 @@ function compiled(
 ): Compiled {
   const configMaps = configMapsOf(documents)
   const templates = resources.filter((each) => each.kind === 'Template')
-  const checks = new Map([...checksOf(templates, configMaps).keys()].map((key) => [key, []]))
+  const checks = new Map([...checkRequestsOf(templates, configMaps).keys()].map((key) => [key, []]))
   const found = { foundKeys: new Map(), webhookSecrets: new Map() }
-  const rest = { defaults: DEFAULT_LIMITS, serviceBucket: 'platen', now: 0, previous: previous ?? NOTHING }
+  const rest = { defaults: DEFAULT_LIMITS, serviceBucket: 'platen', now: 0, previous: previous ?? NO_PREVIOUS }
   return compile({ resources, configMaps, checks, ...found, ...rest })
 }

@@ -12,7 +12,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import type { RenderEngine } from '@platen/renderer/port/engine.ts'
-import { crashed, judge } from '@platen/renderer/worker/outcome.ts'
+import { classifyError, crashed } from '@platen/renderer/worker/classify-error.ts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { aFolder, textOf } from '../../engine/html/html-fixture.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
@@ -64,7 +64,7 @@ async function attempt(engine: RenderEngine, { work, deadlineMs }: Attack): Prom
     const { pdf } = await engine.render(asked, deadline)
     return { ending: 'renders', text: textOf(pdf) }
   } catch (error) {
-    const verdict = judge(error, { deadline, departure: NEVER, loss: NEVER }, deadlineMs)
+    const verdict = classifyError(error, { deadline, callerGone: NEVER, claimLost: NEVER }, deadlineMs)
     if (verdict.kind === 'lost') throw error
     const { code, message } = verdict.kind === 'failed' ? verdict.failure : crashed(1)
     return { ending: code, text: message }

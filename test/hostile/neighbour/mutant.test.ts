@@ -28,7 +28,7 @@ const CASES: readonly Case[] = [
   {
     mutant: {
       name: 'serves sync renders first come, first served',
-      file: '/renderer/src/worker/sync-line.ts',
+      file: '/renderer/src/worker/sync-queue.ts',
       find: 'const { tenant } = delivery.record',
       replace: "const tenant = 'everybody'",
     },
@@ -39,7 +39,7 @@ const CASES: readonly Case[] = [
     mutant: {
       name: 'takes a key that another tenant has',
       file: '/settings/src/compile/api-key.ts',
-      find: 'const owner = hash === undefined ? undefined : claims.get(hash)',
+      find: 'const owner = hash === undefined ? undefined : owners.get(hash)',
       replace: 'const owner = undefined',
     },
     attack: "somebody else's key, declared as its own",

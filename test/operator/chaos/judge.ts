@@ -19,13 +19,18 @@ import type { SealKey } from '@platen/contract/seal.ts'
 import { DEFAULT_LIMITS, type KeyHash, type Template, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
 import { isWebhookSecret, sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { KubeObject } from '@platen/operator/cluster/object.ts'
-import { collectionOf, type Declared, PLURALS, readDeclared } from '@platen/operator/reconcile/declared.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
+import {
+  collectionPath,
+  PLURALS,
+  type ResourceView,
+  readResourceView,
+} from '@platen/operator/reconcile/resource-view.ts'
 import type { FoundKey, FoundKeys } from '@platen/settings/compile/api-key.ts'
-import { compile, NOTHING } from '@platen/settings/compile/compile.ts'
+import { compile, NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import type { ConfigMapContent } from '@platen/settings/compile/source.ts'
-import { type CheckFault, type CheckRequest, checksOf } from '@platen/settings/compile/template.ts'
+import { type CheckFault, type CheckRequest, checkRequestsOf } from '@platen/settings/compile/template.ts'
 import { type FoundSecret, type FoundSecrets, storageOf } from '@platen/settings/compile/tenant.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { BAD_RATE, BROKEN } from './declaration.ts'
@@ -66,7 +71,7 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
   // Its keys are the kinds.
   const kinds = Object.keys(PLURALS) as readonly Kind[]
   const lists = await Promise.all(
-    kinds.map(async (kind) => (await objectsOf(collectionOf(kind))).map((object) => readDeclared(kind, object))),
+    kinds.map(async (kind) => (await objectsOf(collectionPath(kind))).map((object) => readResourceView(kind, object))),
   )
   const declared = lists.flat()
   const configMaps = new Map(
@@ -96,7 +101,7 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
 }
 
 /** What a status does not tell yet, and what waits to go. */
-function untold({ resource, status, isDeleting }: Declared): readonly string[] {
+function untold({ resource, status, isDeleting }: ResourceView): readonly string[] {
   const { generation } = resource.metadata
   const told = unpackStatus(status)
   const { observedGeneration, conditions = [] } = told
@@ -114,7 +119,7 @@ function untold({ resource, status, isDeleting }: Declared): readonly string[] {
 }
 
 interface Held {
-  readonly declared: readonly Declared[]
+  readonly declared: readonly ResourceView[]
   readonly configMaps: ReadonlyMap<string, ConfigMapContent>
   readonly webhookSecrets: FoundSecrets
   /** What is in force. */
@@ -130,7 +135,7 @@ function wantedOf({ declared, configMaps, webhookSecrets, settings }: Held): Dir
     const isBroken = source.reactPdf?.includes(BROKEN) === true
     return isBroken ? [{ engine: 'react_pdf', message: 'does not compile' }] : []
   }
-  const checks = new Map([...checksOf(templates, configMaps)].map(([key, request]) => [key, faultsOf(request)]))
+  const checks = new Map([...checkRequestsOf(templates, configMaps)].map(([key, request]) => [key, faultsOf(request)]))
   const { snapshot } = compile({
     resources,
     configMaps,
@@ -140,13 +145,13 @@ function wantedOf({ declared, configMaps, webhookSecrets, settings }: Held): Dir
     checks,
     defaults: DEFAULT_LIMITS,
     serviceBucket: SERVICE_BUCKET,
-    previous: { ...NOTHING, ...lastGood(declared, settings) },
+    previous: { ...NO_PREVIOUS, ...lastGood(declared, settings) },
   })
   return snapshot
 }
 
 /** The keys that the operator has made, or read in their Secrets. */
-function keysIn(declared: readonly Declared[]): FoundKeys {
+function keysIn(declared: readonly ResourceView[]): FoundKeys {
   const found = new Map<Uid, FoundKey>()
   for (const { resource, status } of declared) {
     const { sha256, previous } = unpackStatus(status)
@@ -159,7 +164,7 @@ function keysIn(declared: readonly Declared[]): FoundKeys {
 }
 
 /** Those that their Secrets hold, as they are published. */
-function webhookSecretsIn(declared: readonly Declared[], secrets: Secrets, key: SealKey): FoundSecrets {
+function webhookSecretsIn(declared: readonly ResourceView[], secrets: Secrets, key: SealKey): FoundSecrets {
   const found = new Map<Uid, FoundSecret>()
   for (const { resource } of declared) {
     const place = resource.kind === 'Tenant' ? secretOf(resource) : undefined
@@ -171,7 +176,7 @@ function webhookSecretsIn(declared: readonly Declared[], secrets: Secrets, key: 
   return found
 }
 
-function lastGood(declared: readonly Declared[], settings: DirectorySnapshot) {
+function lastGood(declared: readonly ResourceView[], settings: DirectorySnapshot) {
   const tenants = new Map<Uid, { readonly settings: Tenant }>()
   const templates = new Map<Uid, { readonly settings: Template }>()
   for (const { resource, status } of declared) {

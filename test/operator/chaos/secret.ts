@@ -7,10 +7,10 @@ import { parseInstant } from '@platen/contract/instant.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import { isWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { type KubeObject, keyOf } from '@platen/operator/cluster/object.ts'
-import type { Declared } from '@platen/operator/reconcile/declared.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
+import type { ResourceView } from '@platen/operator/reconcile/resource-view.ts'
 import type { Status } from '@platen/operator/reconcile/status.ts'
-import { pathOfSecret } from '@platen/operator/secret/write-secret.ts'
+import { pathOfSecret } from '@platen/operator/secret/update-secret.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import type { KubeApi } from '../../topology/server/kube.ts'
@@ -65,7 +65,7 @@ export async function tamper(
 }
 
 /** What the Secret of a resource holds otherwise than its status says, and what has been asked for and is not served. */
-export function secretFaults({ resource, rotation, status: text }: Declared, secrets: Secrets): readonly string[] {
+export function secretFaults({ resource, rotation, status: text }: ResourceView, secrets: Secrets): readonly string[] {
   const place = secretOf(resource)
   if (place === undefined) return []
   const status = unpackStatus(text)

@@ -2,7 +2,7 @@
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Access } from '@platen/operator/cluster/access.ts'
-import type { Change } from '@platen/operator/cluster/cache.ts'
+import type { ObjectChange } from '@platen/operator/cluster/cache.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { openInformer } from '@platen/operator/cluster/informer.ts'
 import { keyOf } from '@platen/operator/cluster/object.ts'
@@ -20,7 +20,7 @@ export interface Followed extends AsyncDisposable {
   seen(): Readonly<Record<string, string>>
   /** The same, by the changes that were told alone. */
   told(): Readonly<Record<string, string>>
-  readonly changes: readonly Change<Seen>[]
+  readonly changes: readonly ObjectChange<Seen>[]
   readonly logged: readonly string[]
   readonly counts: { lists: number; watches: number; unread: number }
   heardAt(): number | undefined
@@ -34,13 +34,13 @@ export interface FollowedOptions {
   /** Throws at what cannot be read. */
   readonly check?: (spec: unknown) => void
   /** Throws at what it does not want to be told. */
-  readonly hear?: (change: Change<Seen>) => void
+  readonly hear?: (change: ObjectChange<Seen>) => void
 }
 
 /** Begins to follow. */
 export function follow({ access, path, idleMs, clock = hurriedClock(), check, hear }: FollowedOptions): Followed {
   const counts = { lists: 0, watches: 0, unread: 0 }
-  const changes: Change<Seen>[] = []
+  const changes: ObjectChange<Seen>[] = []
   const told = new Map<string, string>()
   const logged: string[] = []
   const meter = {
@@ -82,7 +82,7 @@ export function follow({ access, path, idleMs, clock = hurriedClock(), check, he
     changes,
     logged,
     counts,
-    heardAt: informer.heardAt,
+    heardAt: informer.lastContactAt,
     async [Symbol.asyncDispose]() {
       await informer[Symbol.asyncDispose]()
       client[Symbol.dispose]()

@@ -17,7 +17,7 @@ const lease = await acquireLease(
     namespace,
     name,
     identity: `process-${process.pid}`,
-    floor: async () => 0,
+    epochMin: async () => 0,
     clock,
     ids: systemIds(),
     log: SILENT,

@@ -48,7 +48,7 @@ function candidate(name: string, identity: string, more: Partial<LeaseOptions> =
     namespace: PLACE.namespace,
     name,
     identity,
-    floor: async () => 0,
+    epochMin: async () => 0,
     clock: systemClock(),
     ids: systemIds(),
     log: SILENT,
@@ -188,7 +188,7 @@ describe.concurrent('a lease', () => {
   })
 
   test('that is deleted is made again by its holder, with the epoch it had', async () => {
-    await using held = await candidate('deleted', 'one', { floor: async () => 7 }).acquire()
+    await using held = await candidate('deleted', 'one', { epochMin: async () => 7 }).acquire()
     await client.remove(pathOf({ ...PLACE, name: 'deleted' }), {}, NEVER)
     await until(
       () => client.get(pathOf({ ...PLACE, name: 'deleted' }), NEVER),
@@ -199,24 +199,24 @@ describe.concurrent('a lease', () => {
   })
 
   test('that is deleted and made anew never goes back to an epoch that was there', async () => {
-    const first = await candidate('anew', 'one', { floor: async () => 41 }).acquire()
+    const first = await candidate('anew', 'one', { epochMin: async () => 41 }).acquire()
     await first[Symbol.asyncDispose]()
     expect(first.epoch).toBe(41)
-    const second = await candidate('anew', 'two', { floor: async () => 42 }).acquire()
+    const second = await candidate('anew', 'two', { epochMin: async () => 42 }).acquire()
     await second[Symbol.asyncDispose]()
     await client.remove(pathOf({ ...PLACE, name: 'anew' }), {}, NEVER)
-    await using third = await candidate('anew', 'three', { floor: async () => 43 }).acquire()
+    await using third = await candidate('anew', 'three', { epochMin: async () => 43 }).acquire()
     expect([second.epoch, third.epoch]).toEqual([42, 43])
   })
 
   test('is not taken before it is known what was published', async () => {
     let asked = 0
-    const floor = async () => {
+    const epochMin = async () => {
       asked += 1
       if (asked < 3) throw new Error('the store is away')
       return 5
     }
-    await using held = await candidate('floor', 'one', { floor }).acquire()
+    await using held = await candidate('floor', 'one', { epochMin }).acquire()
     expect({ asked, epoch: held.epoch }).toEqual({ asked: 3, epoch: 5 })
   })
 

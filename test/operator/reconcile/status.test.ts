@@ -1,6 +1,6 @@
 /** What an operator makes of resources as people apply them; when a status is written, and when it is left alone. */
 import { isDeepStrictEqual } from 'node:util'
-import { API_VERSION } from '@platen/operator/reconcile/declared.ts'
+import { API_VERSION } from '@platen/operator/reconcile/resource-view.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../time/until.ts'
 import { anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'

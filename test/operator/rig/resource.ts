@@ -1,5 +1,5 @@
 /** Resources as people apply them. A test names what it is about, and takes the rest as it comes. */
-import { API_VERSION } from '@platen/operator/reconcile/declared.ts'
+import { API_VERSION } from '@platen/operator/reconcile/resource-view.ts'
 import { type Manifest, TEAM } from './rig.ts'
 
 export interface Applied extends Manifest {

@@ -7,9 +7,9 @@ import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schem
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
-import { API_VERSION, type Declared, PLURALS } from '@platen/operator/reconcile/declared.ts'
-import { openInventory } from '@platen/operator/reconcile/inventory.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
+import { openResourceCache } from '@platen/operator/reconcile/resource-cache.ts'
+import { API_VERSION, PLURALS, type ResourceView } from '@platen/operator/reconcile/resource-view.ts'
 import type { Status } from '@platen/operator/reconcile/status.ts'
 import { SILENT } from '../../fixture/build.ts'
 import { ADMIN, type KubeAnswer, type KubeApi } from '../../topology/server/kube.ts'
@@ -30,7 +30,7 @@ export interface Resources extends AsyncDisposable {
   readonly rotate: (place: Place, at: string) => Promise<Written>
   readonly remove: (place: Place) => Promise<void>
   /** As it was seen last. */
-  readonly get: (place: Place) => Declared | undefined
+  readonly get: (place: Place) => ResourceView | undefined
   /** Resolves when something holds that depends on what is seen. Rejects with the signal's reason. */
   readonly until: (holds: () => boolean, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=condition=Propagated` does, for the generation that was written or a later one. */
@@ -62,7 +62,7 @@ export async function openResources(kube: KubeApi): Promise<Resources> {
     for (const look of waiting) look()
   }
   const inventory = stack.use(
-    openInventory({ client, clock, ids, log: SILENT, meter: METER, onChange, onConfigMap: nothing }),
+    openResourceCache({ client, clock, ids, log: SILENT, meter: METER, onChange, onConfigMap: nothing }),
   )
   await inventory.synced
   const get: Resources['get'] = (place) => inventory.get(keyOf(place))
@@ -114,7 +114,7 @@ export async function openResources(kube: KubeApi): Promise<Resources> {
 }
 
 /** The generation of which the condition Propagated says True; 0 where it says so of none. */
-function propagatedGeneration({ status }: Declared): number {
+function propagatedGeneration({ status }: ResourceView): number {
   const { conditions = [] } = unpackStatus(status)
   const propagated = conditions.find((condition) => condition.type === 'Propagated' && condition.status === 'True')
   return propagated?.observedGeneration ?? 0

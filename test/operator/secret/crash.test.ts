@@ -7,7 +7,11 @@ import type { Instant } from '@platen/contract/brand.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { KeyStatus } from '@platen/operator/secret/decide-key.ts'
-import { type SecretPorts, type SettledKey, settleKey } from '@platen/operator/secret/settle-key.ts'
+import {
+  type ReconciledKeySecret,
+  reconcileKeySecret,
+  type SecretPorts,
+} from '@platen/operator/secret/reconcile-key-secret.ts'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { anApiKeyResource } from '../../fixture/resource.ts'
@@ -84,7 +88,7 @@ async function settle(life: Life, death: Death): Promise<void> {
   const resource = anApiKeyResource({ metadata: { name }, spec: { secretName: name, overlapHours: OVERLAP_HOURS } })
   const annotations = asked === 0 ? {} : { [ROTATE_KEY_ANNOTATION]: new Date(asked * HOUR).toISOString() }
   const { signal } = new AbortController()
-  const settled = await settleKey({ resource, annotations, status }, dying(death), signal).catch(survive)
+  const settled = await reconcileKeySecret({ resource, annotations, status }, dying(death), signal).catch(survive)
   const secret = await vault.read(name)
   if (isDue && death !== 'before the write') life.truth = renewed(life, secret, now)
   if (settled === undefined) return
@@ -131,7 +135,7 @@ function renewed({ truth, asked, hashes }: Life, secret: ReadSecret | undefined,
 
 function check(
   { truth: { hash, previous } }: Life,
-  { found }: SettledKey,
+  { found }: ReconciledKeySecret,
   { secret, now }: { readonly secret: ReadSecret | undefined; readonly now: Instant },
 ): void {
   const isOverlap = previous !== undefined && now < previous.until

@@ -4,9 +4,16 @@ import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schem
 import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { auditSecrets } from '@platen/operator/secret/audit.ts'
 import type { KeyStatus } from '@platen/operator/secret/decide-key.ts'
-import { type SecretPorts, type SettledKey, settleKey } from '@platen/operator/secret/settle-key.ts'
-import { type SettledWebhookSecret, settleWebhookSecret } from '@platen/operator/secret/settle-webhook-secret.ts'
-import { seeSecret } from '@platen/operator/secret/write-secret.ts'
+import {
+  type ReconciledKeySecret,
+  reconcileKeySecret,
+  type SecretPorts,
+} from '@platen/operator/secret/reconcile-key-secret.ts'
+import {
+  type ReconciledWebhookSecret,
+  reconcileWebhookSecret,
+} from '@platen/operator/secret/reconcile-webhook-secret.ts'
+import { observeSecret } from '@platen/operator/secret/update-secret.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anApiKeyResource, aTenantResource } from '../../fixture/resource.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
@@ -33,14 +40,14 @@ interface Asking {
   readonly uid?: string
 }
 
-function settle(asking: Asking, ports: SecretPorts = vault.ports): Promise<SettledKey> {
+function settle(asking: Asking, ports: SecretPorts = vault.ports): Promise<ReconciledKeySecret> {
   const { name, status = {}, rotate, uid } = asking
   const annotations = rotate === undefined ? {} : { [ROTATE_KEY_ANNOTATION]: rotate }
-  return settleKey({ resource: keyOf(name, uid), annotations, status }, ports, signal)
+  return reconcileKeySecret({ resource: keyOf(name, uid), annotations, status }, ports, signal)
 }
 
 /** So many operators settle a key, and none writes before each has looked. */
-function settleAtOnce(count: number, asking: Asking): Promise<readonly SettledKey[]> {
+function settleAtOnce(count: number, asking: Asking): Promise<readonly ReconciledKeySecret[]> {
   const { promise: allHaveLooked, resolve } = Promise.withResolvers<void>()
   let looks = 0
   const get: SecretPorts['client']['get'] = async (path, ...rest) => {
@@ -64,12 +71,12 @@ describe('a key', () => {
       metadata: { ownerReferences: [{ kind: 'ApiKey', name: 'made', uid: 'uid of made', controller: true }] },
     })
     expect(JSON.stringify(settled)).not.toContain(secret?.data['key'])
-    expect(settled.seen.resourceVersion).toBe(secret?.object.metadata.resourceVersion)
+    expect(settled.observed.resourceVersion).toBe(secret?.object.metadata.resourceVersion)
   })
 
   test('is left alone as long as it is as it was', async () => {
-    const { status, seen } = await settle({ name: 'same' })
-    expect(await settle({ name: 'same', status })).toMatchObject({ isNew: false, repaired: [], seen })
+    const { status, observed } = await settle({ name: 'same' })
+    expect(await settle({ name: 'same', status })).toMatchObject({ isNew: false, repaired: [], observed })
   })
 
   test('is one, however many make it at once', async () => {
@@ -86,7 +93,7 @@ describe('a key', () => {
     const settled = await settleAtOnce(8, { name: 'rotated', status, rotate })
     const secret = await vault.read('rotated')
     const found = { hash: secret?.hash, replaced: { hash: status.sha256, until } }
-    for (const each of settled) expect(each).toMatchObject({ found, again: until, status: { rotation: rotate } })
+    for (const each of settled) expect(each).toMatchObject({ found, retryAt: until, status: { rotation: rotate } })
     expect(settled.filter(({ isNew }) => isNew)).toHaveLength(1)
     expect(secret?.data).toMatchObject({ sha256: secret?.hash, previousSha256: status.sha256 })
     await vault.ports.clock.advance(2 * HOUR)
@@ -155,10 +162,10 @@ describe('the webhook secret of a tenant', () => {
   function secretFor(
     name: string,
     { spec = {}, rotate, ...asking }: { spec?: Partial<TenantSpec>; rotate?: string; status?: object } = {},
-  ): Promise<SettledWebhookSecret> {
+  ): Promise<ReconciledWebhookSecret> {
     const resource = aTenantResource({ metadata: { name }, spec })
     const annotations = rotate === undefined ? {} : { [ROTATE_ANNOTATION]: rotate }
-    return settleWebhookSecret({ resource, annotations, status: {}, ...asking }, vault.ports, signal)
+    return reconcileWebhookSecret({ resource, annotations, status: {}, ...asking }, vault.ports, signal)
   }
 
   function opened(name: string, sealed: string | undefined): string | undefined {
@@ -166,7 +173,7 @@ describe('the webhook secret of a tenant', () => {
     return openWebhookSecret(sealed ?? '', { incarnation, key: vault.ports.sealKey })
   }
 
-  function open(name: string, { found }: SettledWebhookSecret) {
+  function open(name: string, { found }: ReconciledWebhookSecret) {
     if ('fault' in found) return found.fault
     return [opened(name, found.current), opened(name, found.replaced)]
   }
@@ -220,7 +227,7 @@ describe('the webhook secret of a tenant', () => {
 test('the audit finds what was changed and removed, and nothing else', async () => {
   const names = ['audit-same', 'audit-edited', 'audit-gone']
   const settled = await Promise.all(names.map((name) => settle({ name })))
-  const seen = new Map(names.map((name, at) => [name, settled[at]?.seen]))
+  const seen = new Map(names.map((name, at) => [name, settled[at]?.observed]))
   await vault.edit('audit-edited', { key: 'mine' })
   await vault.remove('audit-gone')
   const controller = new AbortController()
@@ -233,12 +240,12 @@ test('the audit finds what was changed and removed, and nothing else', async () 
         if (rounds++ > 0) resolve()
         return names
       },
-      seen: (name) => seen.get(name),
+      lastObserved: (name) => seen.get(name),
       onChange: (name) => changed.add(name),
       onError: (_, error) => {
         throw error
       },
-      look: (place) => seeSecret(vault.ports.client, place, controller.signal),
+      observe: (place) => observeSecret(vault.ports.client, place, controller.signal),
       clock: { sleep: () => Promise.resolve() },
     },
     controller.signal,

@@ -185,9 +185,7 @@ class Member implements GroupConsumer {
       return throwUnavailable(cause)
     })
     // kafkajs says nothing where it does not commit because it is about to start again.
-    const left = moved.filter(
-      ({ partition, position }) => this.#isOurs(partition) && (partition.committed ?? 0) < position,
-    )
+    const left = moved.filter((each) => this.#isOurs(each.partition) && (each.partition.committed ?? 0) < each.position)
     if (left.length > 0) throw new Unavailable(`the group ${this.#settings.group} did not commit`)
   }
 

@@ -6,7 +6,7 @@ import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../../limit.ts'
 import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
 
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With its query. */
   readonly path: string
@@ -18,29 +18,29 @@ export interface Outgoing {
 
 export interface Transport extends Disposable {
   /** The beginning of an answer. Throws `ClusterError` when there is none, or the signal's reason, which ends the answer as well. */
-  send(outgoing: Outgoing, signal: AbortSignal): Promise<IncomingMessage>
+  send(outgoing: OutgoingRequest, signal: AbortSignal): Promise<IncomingMessage>
   /** Connections nobody uses just now are closed: the other side may have gone without a word. */
-  forgetIdle(): void
+  closeIdle(): void
 }
 
 /** What errors call a request: no query, which may be a token to go on by. */
-export function toldOf({ method, path }: { readonly method: string; readonly path: string }): string {
+export function labelOf({ method, path }: { readonly method: string; readonly path: string }): string {
   return `${method} ${path.split('?', 1)[0]}`
 }
 
 export function openTransport(access: Access): Transport {
   const isSecure = access.server.startsWith('https:')
   const pool = { keepAlive: true, timeout: CLUSTER_IDLE_SOCKET_MS, maxSockets: CLUSTER_REQUESTS_MAX }
-  const kept = isSecure ? new Agent(pool) : new PlainAgent(pool)
-  const unkept = isSecure ? new Agent() : new PlainAgent()
+  const pooled = isSecure ? new Agent(pool) : new PlainAgent(pool)
+  const unpooled = isSecure ? new Agent() : new PlainAgent()
   return {
     async send({ method, path, headers, body, isLong }, signal) {
-      const told = toldOf({ method, path })
+      const label = labelOf({ method, path })
       const authorized = await access.authorize().catch((cause: unknown) => {
-        throw new ClusterError(told, { status: 0, reason: 'NoCredentials' }, { cause })
+        throw new ClusterError(label, { status: 0, reason: 'NoCredentials' }, { cause })
       })
       const options: RequestOptions = {
-        agent: isLong ? unkept : kept,
+        agent: isLong ? unpooled : pooled,
         ...authorized,
         method,
         // Node frames the body of a DELETE by nothing else.
@@ -62,15 +62,15 @@ export function openTransport(access: Access): Transport {
         return answer
       } catch (cause) {
         signal.throwIfAborted()
-        throw new ClusterError(told, { status: 0, reason: codeOf(cause) }, { cause })
+        throw new ClusterError(label, { status: 0, reason: codeOf(cause) }, { cause })
       }
     },
-    forgetIdle() {
-      for (const sockets of Object.values(kept.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
+    closeIdle() {
+      for (const sockets of Object.values(pooled.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
     },
     [Symbol.dispose]() {
-      kept.destroy()
-      unkept.destroy()
+      pooled.destroy()
+      unpooled.destroy()
     },
   }
 }

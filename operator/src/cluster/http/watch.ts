@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { CLUSTER_ANSWER_BYTES_MAX, CLUSTER_REQUEST_MS_MAX, WATCH_EVENT_BYTES_MAX } from '../../limit.ts'
-import { ClusterError, refusalOf } from '../error.ts'
+import { ClusterError, errorFromAnswer } from '../error.ts'
 import { isKubeObject, isRecord, type KubeObject } from '../object.ts'
-import { acceptOf, type Line, parsed, unanswered, withQuery } from './ask.ts'
+import { acceptOf, type Connection, parseJson, transportError, withQuery } from './request.ts'
 import { linesOf, readWhole } from './stream.ts'
-import { toldOf } from './transport.ts'
+import { labelOf } from './transport.ts'
 
 export interface WatchOptions {
   /** What came after this is told. */
@@ -25,37 +25,48 @@ export type WatchEvent =
   /** Nothing has happened up to here. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
 
-interface Watched extends WatchOptions {
+interface WatchRequest extends WatchOptions {
   readonly path: string
 }
 
 /** Its events, until it ends. Throws `ClusterError`, for what the API server says within the watch too, or the signal's reason. */
-export async function* openWatch(line: Line, watched: Watched, signal: AbortSignal): AsyncGenerator<WatchEvent> {
-  const told = toldOf({ method: 'WATCH', path: watched.path })
+export async function* openWatch(
+  connection: Connection,
+  request: WatchRequest,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent> {
+  const label = labelOf({ method: 'WATCH', path: request.path })
   const silent = new AbortController()
   const either = AbortSignal.any([signal, silent.signal])
   const giveUp = () => silent.abort()
   let isOpen = false
   try {
-    using opening = watchdog(line.clock, CLUSTER_REQUEST_MS_MAX, giveUp)
-    const answer = await begun(line, { ...watched, told }, either)
+    using opening = watchdog(connection.clock, CLUSTER_REQUEST_MS_MAX, giveUp)
+    const answer = await startWatch(connection, { ...request, told: label }, either)
     opening[Symbol.dispose]()
     isOpen = true
     yield { type: 'OPENED' }
-    using listening = watchdog(line.clock, watched.idleMs, giveUp)
-    for await (const text of linesOf(heard(answer, listening), WATCH_EVENT_BYTES_MAX)) yield eventOf(told, parsed(text))
+    using listening = watchdog(connection.clock, request.idleMs, giveUp)
+    for await (const text of linesOf(resettingWatchdog(answer, listening), WATCH_EVENT_BYTES_MAX))
+      yield eventOf(label, parseJson(text))
   } catch (error) {
     signal.throwIfAborted()
-    if (silent.signal.aborted) line.transport.forgetIdle()
+    if (silent.signal.aborted) connection.transport.closeIdle()
     // This is how a connection ends that the other side has lost.
     if (silent.signal.aborted && isOpen) return
-    throw unanswered(error, told, silent.signal)
+    throw transportError(error, label, silent.signal)
   }
 }
 
-async function begun(
-  { transport, meter }: Line,
-  { path, resourceVersion, timeoutSeconds, metadataOnly = false, told }: Watched & { readonly told: string },
+async function startWatch(
+  { transport, meter }: Connection,
+  {
+    path,
+    resourceVersion,
+    timeoutSeconds,
+    metadataOnly = false,
+    told: label,
+  }: WatchRequest & { readonly told: string },
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const query = { watch: '1', allowWatchBookmarks: 'true', resourceVersion, timeoutSeconds: `${timeoutSeconds}` }
@@ -66,56 +77,56 @@ async function begun(
     meter.requested('GET', `${status}`)
     if (status === 200) return answer
     const text = await readWhole(answer, CLUSTER_ANSWER_BYTES_MAX)
-    throw refusalOf(told, { status, headers: answer.headers, body: parsed(text) })
+    throw errorFromAnswer(label, { status, headers: answer.headers, body: parseJson(text) })
   } catch (error) {
     if (!(error instanceof ClusterError) || error.status === 0) meter.requested('GET', '<error>')
     throw error
   }
 }
 
-function eventOf(told: string, line: unknown): WatchEvent {
-  if (!isRecord(line)) throw new ClusterError(told, { status: 0, reason: 'Malformed' })
+function eventOf(label: string, line: unknown): WatchEvent {
+  if (!isRecord(line)) throw new ClusterError(label, { status: 0, reason: 'Malformed' })
   const { type, object } = line
   if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubeObject(object)) return { type, object }
   if (type === 'ERROR' && isRecord(object)) {
     // What HTTP has answered 200 to may have been lost long since.
     const status = typeof object['code'] === 'number' ? object['code'] : 500
-    throw refusalOf(told, { status, headers: {}, body: object })
+    throw errorFromAnswer(label, { status, headers: {}, body: object })
   }
   const metadata = type === 'BOOKMARK' && isRecord(object) ? object['metadata'] : undefined
   if (isRecord(metadata) && typeof metadata['resourceVersion'] === 'string') {
     return { type: 'BOOKMARK', resourceVersion: metadata['resourceVersion'] }
   }
-  throw new ClusterError(told, { status: 0, reason: 'Malformed' })
+  throw new ClusterError(label, { status: 0, reason: 'Malformed' })
 }
 
 interface Watchdog extends Disposable {
   /** There is life. */
-  heard(): void
+  reset(): void
 }
 
 /** Barks once when it has heard nothing for so long; what is armed is one timer, however often it hears something. */
-function watchdog(clock: Clock, silenceMs: number, bark: () => void): Watchdog {
+function watchdog(clock: Clock, silenceMs: number, onSilence: () => void): Watchdog {
   const over = new AbortController()
-  let heardAt = clock.monotonic()
+  let resetAt = clock.monotonic()
   const listen = async () => {
-    for (let leftMs = silenceMs; leftMs > 0; leftMs = heardAt + silenceMs - clock.monotonic()) {
+    for (let leftMs = silenceMs; leftMs > 0; leftMs = resetAt + silenceMs - clock.monotonic()) {
       await clock.sleep(leftMs, over.signal)
     }
-    bark()
+    onSilence()
   }
   void listen().catch(() => undefined)
   return {
-    heard() {
-      heardAt = clock.monotonic()
+    reset() {
+      resetAt = clock.monotonic()
     },
     [Symbol.dispose]: () => over.abort(),
   }
 }
 
-async function* heard(source: AsyncIterable<Buffer>, dog: Watchdog): AsyncGenerator<Buffer> {
+async function* resettingWatchdog(source: AsyncIterable<Buffer>, dog: Watchdog): AsyncGenerator<Buffer> {
   for await (const chunk of source) {
-    dog.heard()
+    dog.reset()
     yield chunk
   }
 }

@@ -8,10 +8,16 @@ import type { Asset } from '@platen/contract/tenant.ts'
 import type { CDPSession } from 'puppeteer'
 import type { Coverage } from '../../template/html/coverage.ts'
 import type { FilledHtml } from '../../template/html/fill.ts'
-import { needsSourcePage, pageRules, roomFaultOf, type SourcePage, sideMargins } from '../../template/html/paper.ts'
+import {
+  marginFaultOf,
+  needsSourcePage,
+  pageRules,
+  type SourcePage,
+  sideMargins,
+} from '../../template/html/page-css.ts'
 import { assetNamed } from '../../template/html/reference.ts'
-import type { RemoteFile } from '../../template/remote.ts'
-import { type Findings, finishing, inspecting, SOURCE_PAGE } from './script.ts'
+import type { RemoteFile } from '../../template/remote-images.ts'
+import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script.ts'
 
 export interface PrintDocument extends FilledHtml {
   readonly options: RenderOptions
@@ -31,11 +37,11 @@ export interface PrintDocument extends FilledHtml {
 export interface RemoteSource {
   readonly allowedHosts: readonly string[]
   fetch(url: string, signal: AbortSignal): Promise<RemoteFile>
-  atHand(url: string): RemoteFile | undefined
+  cached(url: string): RemoteFile | undefined
 }
 
 /** The frame a document is loaded into. */
-export interface Frame {
+export interface PageFrame {
   readonly session: CDPSession
   readonly frameId: string
   readonly clock: Clock
@@ -46,7 +52,7 @@ export interface LoadedDocument {
   /** Margins at the sides of its pages, as CSS has them. */
   readonly sides: { readonly left: string; readonly right: string }
   /** Looks it over. Throws `asset_unavailable` where an asset it shows as an image is none. */
-  inspect(): Promise<Omit<Findings, 'broken'>>
+  inspect(): Promise<Omit<DocumentFacts, 'broken'>>
 }
 
 /**
@@ -56,19 +62,19 @@ export interface LoadedDocument {
 const LOAD_MS_MAX = 5_000
 
 /** 1. Scripts run, images and fonts load; 2. the options come into force and what fonts they ask for are loaded. Throws `template_error` and `asset_unavailable`. */
-export async function load(frame: Frame, document: PrintDocument, ended: AbortSignal): Promise<LoadedDocument> {
+export async function load(frame: PageFrame, document: PrintDocument, ended: AbortSignal): Promise<LoadedDocument> {
   const { session, frameId, clock } = frame
   const { html, options, title, isScripted } = document
-  const patience = document.remote === undefined ? clock.timeout(LOAD_MS_MAX) : ended
+  const timedOut = document.remote === undefined ? clock.timeout(LOAD_MS_MAX) : ended
   const loaded = nextLoad(session)
   await raceAbort(session.send('Page.setDocumentContent', { frameId, html }), ended)
-  await atMost(loaded, patience, ended)
+  await unlessTimedOut(loaded, timedOut, ended)
 
-  const world = isScripted ? await raceAbort(openWorld(frame), ended) : undefined
+  const world = isScripted ? await raceAbort(openIsolatedWorld(frame), ended) : undefined
   const run = <Result>(expression: string) => evaluate<Result>(session, expression, world)
   const hasEdges = document.header !== undefined || document.footer !== undefined
   const source = needsSourcePage(options, hasEdges) ? await raceAbort(run<SourcePage>(SOURCE_PAGE), ended) : undefined
-  const fault = roomFaultOf(options, source?.size)
+  const fault = marginFaultOf(options, source?.size)
   if (fault !== undefined) throw new ServiceError('template_error', fault)
 
   const css = pageRules(options, source?.size)
@@ -77,14 +83,14 @@ export async function load(frame: Frame, document: PrintDocument, ended: AbortSi
   if (css !== '' || !isTitled || mayNameFonts || isScripted) {
     const hosts = document.remote?.allowedHosts ?? []
     const finish = { title, css, isScripted, hosts, needsAllFonts: HAS_MARGIN_BOXES.test(html) }
-    const [family] = (await atMost(run<readonly string[]>(finishing(finish)), patience, ended)) ?? []
+    const [family] = (await unlessTimedOut(run<readonly string[]>(finishScript(finish)), timedOut, ended)) ?? []
     if (family !== undefined) throw notShown(`the font ${family.slice(0, 100)} could not be loaded`)
   }
   return {
     sides: sideMargins(options, source),
     async inspect() {
       const hosts = document.remote?.allowedHosts ?? []
-      const { broken, ...findings } = await run<Findings>(inspecting(document.coverage, hosts))
+      const { broken, ...findings } = await run<DocumentFacts>(inspectScript(document.coverage, hosts))
       if (broken === '') return findings
       if (hosts.includes(broken)) throw notShown(`${broken}: what it gave cannot be shown as an image`)
       const { name } = assetNamed(document.assets, broken, 'the document')
@@ -105,20 +111,20 @@ export function nextLoad(session: CDPSession): Promise<void> {
 }
 
 /** A world in which scripts of the document cannot change what ours call. */
-async function openWorld({ session, frameId }: Frame): Promise<number> {
+async function openIsolatedWorld({ session, frameId }: PageFrame): Promise<number> {
   return (await session.send('Page.createIsolatedWorld', { frameId })).executionContextId
 }
 
 /** Waits for `work` while patience lasts, and goes on without it then. */
-async function atMost<Result>(
+async function unlessTimedOut<Result>(
   work: Promise<Result>,
-  patience: AbortSignal,
+  timedOut: AbortSignal,
   ended: AbortSignal,
 ): Promise<Result | undefined> {
   try {
-    return await raceAbort(work, AbortSignal.any([ended, patience]))
+    return await raceAbort(work, AbortSignal.any([ended, timedOut]))
   } catch (error) {
-    if (ended.aborted || !patience.aborted) throw error
+    if (ended.aborted || !timedOut.aborted) throw error
     return undefined
   }
 }

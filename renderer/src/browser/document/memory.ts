@@ -23,9 +23,9 @@ export interface PageMemory {
 }
 
 /** Documents done by then are not looked at. */
-const LOOK_AFTER_MS = 200
+const CHECK_AFTER_MS = 200
 /** What a page fills between two looks is beside its limit: some 250 MiB. */
-const LOOK_EVERY_MS = 100
+const CHECK_EVERY_MS = 100
 
 /**
  * What is kept in the browser's own processes cannot be told by page. It is scripts that fill them, with blobs, and what a page has
@@ -51,7 +51,7 @@ export function openPageMemory(clock: Clock): PageMemory {
   const largeAt = new Map<number, number>()
 
   /** Is a process too large that is no page's? */
-  async function look(running: RunningBrowser): Promise<boolean> {
+  async function checkProcesses(running: RunningBrowser): Promise<boolean> {
     for (const [pid, at] of largeAt) if (clock.monotonic() - at > CRASH_MS_MAX) largeAt.delete(pid)
     let isOvergrown = false
     for (const { id, type } of await running.processes()) {
@@ -67,15 +67,15 @@ export function openPageMemory(clock: Clock): PageMemory {
 
   return {
     async watch(running, { isScripted }, over) {
-      const patienceMs = isScripted ? 0 : SCRIPTED_FIRST_MS
+      const toleratedMs = isScripted ? 0 : SCRIPTED_FIRST_MS
       let overgrownAt: number | undefined
-      await clock.sleep(LOOK_AFTER_MS, over)
+      await clock.sleep(CHECK_AFTER_MS, over)
       for (;;) {
-        const isOvergrown = await look(running)
+        const isOvergrown = await checkProcesses(running)
         const now = clock.monotonic()
         overgrownAt = isOvergrown ? (overgrownAt ?? now) : undefined
-        if (overgrownAt !== undefined && now - overgrownAt >= patienceMs) throw new BrowserLost(tooLarge(OWN))
-        await clock.sleep(LOOK_EVERY_MS, over)
+        if (overgrownAt !== undefined && now - overgrownAt >= toleratedMs) throw new BrowserLost(tooLarge(OWN))
+        await clock.sleep(CHECK_EVERY_MS, over)
       }
     },
     causeOfCrash() {

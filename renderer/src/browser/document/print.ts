@@ -4,21 +4,21 @@ import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
 import { raceAbort } from '@platen/contract/notifier.ts'
 import type { CDPSession } from 'puppeteer'
 import type { FilledHtml } from '../../template/html/fill.ts'
-import { PAPER_DEFAULT } from '../../template/html/paper.ts'
+import { PAGE_DEFAULT } from '../../template/html/page-css.ts'
 import { countPages, fixDates } from '../pdf.ts'
 import type { LoadedDocument } from './load.ts'
 
-export type PrintEdges = Pick<FilledHtml, 'header' | 'footer'> & Pick<LoadedDocument, 'sides'>
+export type HeaderAndFooter = Pick<FilledHtml, 'header' | 'footer'> & Pick<LoadedDocument, 'sides'>
 
 /** Bytes in one answer of the protocol. */
 const CHUNK_BYTES = 4 * 1024 * 1024
 
 /** Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and `template_error`. */
-export async function print(session: CDPSession, edges: PrintEdges, ended: AbortSignal): Promise<Uint8Array> {
+export async function print(session: CDPSession, edges: HeaderAndFooter, ended: AbortSignal): Promise<Uint8Array> {
   const { header, footer } = edges
   const { stream } = await raceAbort(
     session.send('Page.printToPDF', {
-      ...PAPER_DEFAULT,
+      ...PAGE_DEFAULT,
       preferCSSPageSize: true,
       printBackground: true,
       generateTaggedPDF: false,
@@ -33,7 +33,7 @@ export async function print(session: CDPSession, edges: PrintEdges, ended: Abort
     ended,
   )
   if (stream === undefined) throw new Error('Chromium printed without giving a stream')
-  const pdf = await read(session, stream, ended)
+  const pdf = await readStream(session, stream, ended)
   const pages = countPages(pdf)
   if (pages > PDF_PAGES_MAX) {
     throw new ServiceError('page_limit', `the document has more than the ${PDF_PAGES_MAX} pages that are allowed`)
@@ -42,13 +42,13 @@ export async function print(session: CDPSession, edges: PrintEdges, ended: Abort
 }
 
 /** Chromium prints date and address where it is given no template, and text of size 0 where the template names no size. */
-function marginBox(template: string | undefined, { sides: { left, right } }: PrintEdges): string {
+function marginBox(template: string | undefined, { sides: { left, right } }: HeaderAndFooter): string {
   if (template === undefined) return '<span></span>'
   return `<div style="width: 100%; margin: 0 ${right} 0 ${left}; font: 9px sans-serif">${template}</div>`
 }
 
 /** In chunks, as one answer would be one string, and the longest there can be is in reach of a hostile document. */
-async function read(session: CDPSession, handle: string, ended: AbortSignal): Promise<Buffer> {
+async function readStream(session: CDPSession, handle: string, ended: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for (let eof = false; !eof; ) {

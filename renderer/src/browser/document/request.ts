@@ -9,10 +9,10 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
 import type { CDPSession, Protocol } from 'puppeteer'
-import { glanceAtImage } from '../../template/asset/image.ts'
+import { checkImageHeader } from '../../template/asset/image.ts'
 import { ASSET_KINDS, type ImageKind, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
-import { assetNamed, FONT_ORIGIN, unusable } from '../../template/html/reference.ts'
-import type { RemoteFile } from '../../template/remote.ts'
+import { assetNamed, FONT_ORIGIN, unusableAsset } from '../../template/html/reference.ts'
+import type { RemoteFile } from '../../template/remote-images.ts'
 import type { PrintDocument, RemoteSource } from './load.ts'
 
 type Source = Pick<PrintDocument, 'assets' | 'remote'>
@@ -20,9 +20,9 @@ type Source = Pick<PrintDocument, 'assets' | 'remote'>
 /** The requests of one page. */
 export interface Requests {
   /** Could this document be given what another was, kept in the page's memory under the same name or URL? */
-  remembersOther(document: Source): boolean
+  holdsOther(document: Source): boolean
   /** From here on the requests are those of this document, until its end. */
-  begin(document: Source, ended: AbortSignal): void
+  beginDocument(document: Source, ended: AbortSignal): void
   /** The page has lost its memory. */
   forget(): void
 }
@@ -40,38 +40,38 @@ type Paused = Protocol.Fetch.RequestPausedEvent
 /** Answers the requests of a session whose `Fetch` is enabled. `onFault` is told what a document may not ask for and still be printed. */
 export function answerRequests(session: CDPSession, onFault: (fault: unknown) => void): Requests {
   /** What was given out by name or URL. */
-  const given = new Map<string, AssetDigest>()
-  let current: Turn = { assets: [], ended: AbortSignal.abort(), count: 0, chars: 0, bytes: 0 }
+  const served = new Map<string, AssetDigest>()
+  let current: DocumentRequests = { assets: [], ended: AbortSignal.abort(), count: 0, chars: 0, bytes: 0 }
 
   function fulfil(requestId: string, file: Answer): void {
     session.send('Fetch.fulfillRequest', { requestId, ...answerWith(file) }).catch(() => undefined)
   }
 
   function answer({ requestId, request, resourceType }: Paused): void {
-    const turn = current
-    const asset = askedFor(request.url, resourceType, turn.assets)
-    const url = asset === undefined ? fetchedFor(request.url, resourceType, turn.remote) : undefined
+    const document = current
+    const asset = assetFor(request.url, resourceType, document.assets)
+    const url = asset === undefined ? remoteUrlFor(request.url, resourceType, document.remote) : undefined
     if (asset === undefined && url === undefined) {
-      turn.chars += request.url.length
-      if (turn.chars > REFUSED_CHARS_MAX) throw excess('refers to too much outside of it')
+      document.chars += request.url.length
+      if (document.chars > REFUSED_CHARS_MAX) throw excess('refers to too much outside of it')
       // Aborted, as any other reason would show an error page in place of a document that sends its reader elsewhere.
       session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }).catch(() => undefined)
       return
     }
-    turn.count += 1
-    if (turn.count > ASSET_REQUESTS_MAX) throw excess(`asks for assets more than ${ASSET_REQUESTS_MAX} times`)
+    document.count += 1
+    if (document.count > ASSET_REQUESTS_MAX) throw excess(`asks for assets more than ${ASSET_REQUESTS_MAX} times`)
     if (asset !== undefined) {
-      if (request.url === ASSET_SCHEME + asset.name) given.set(asset.name, asset.digest)
+      if (request.url === ASSET_SCHEME + asset.name) served.set(asset.name, asset.digest)
       fulfil(requestId, { bytes: asset.bytes, type: assetTypeOf(asset) })
     } else if (url !== undefined) {
-      const give = async () => {
-        const { digest, ...file } = await fetchFor(turn, url, resourceType)
-        if (turn !== current) return
-        given.set(url.href, digest)
+      const fetchAndFulfil = async () => {
+        const { digest, ...file } = await fetchFor(document, url, resourceType)
+        if (document !== current) return
+        served.set(url.href, digest)
         fulfil(requestId, file)
       }
       // A document that has ended is nobody's concern, and the page may be on the next.
-      give().catch((fault: unknown) => turn === current && !turn.ended.aborted && onFault(fault))
+      fetchAndFulfil().catch((fault: unknown) => document === current && !document.ended.aborted && onFault(fault))
     }
   }
 
@@ -84,21 +84,21 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
     }
   })
   return {
-    remembersOther: ({ assets, remote }) =>
-      Array.from(given).some(([name, digest]) => {
+    holdsOther: ({ assets, remote }) =>
+      Array.from(served).some(([name, digest]) => {
         // No asset is called like a URL.
-        const own = assets.find((asset) => asset.name === name) ?? remote?.atHand(name)
+        const own = assets.find((asset) => asset.name === name) ?? remote?.cached(name)
         return own?.digest !== digest
       }),
-    begin(document, ended) {
+    beginDocument(document, ended) {
       current = { ...document, ended, count: 0, chars: 0, bytes: 0 }
     },
-    forget: () => given.clear(),
+    forget: () => served.clear(),
   }
 }
 
 /** One document, and what it has asked for. */
-interface Turn extends Source {
+interface DocumentRequests extends Source {
   readonly ended: AbortSignal
   count: number
   chars: number
@@ -114,15 +114,15 @@ interface Answer {
 
 /** Fetches what a document asks for. Throws `asset_unavailable`, and the reason of the document's end. */
 async function fetchFor(
-  turn: Turn,
+  document: DocumentRequests,
   url: URL,
   wanted: Paused['resourceType'],
 ): Promise<Answer & Pick<RemoteFile, 'digest'>> {
-  assert(turn.remote !== undefined, 'only what has hosts has URLs of them')
+  assert(document.remote !== undefined, 'only what has hosts has URLs of them')
   try {
-    const file = await turn.remote.fetch(url.href, turn.ended)
-    turn.bytes += file.bytes.byteLength
-    if (turn.bytes > EGRESS_RENDER_BYTES_MAX) {
+    const file = await document.remote.fetch(url.href, document.ended)
+    document.bytes += file.bytes.byteLength
+    if (document.bytes > EGRESS_RENDER_BYTES_MAX) {
       throw assetUnavailable(url, `with this, the files of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes`)
     }
     return { ...file, type: fileTypeOf(file, wanted, url) }
@@ -140,7 +140,7 @@ function ofDocument(cause: ServiceError): ServiceError {
 }
 
 /** The asset a request is for, or undefined for what is none of the template's own. Throws `asset_unavailable`. */
-function askedFor(url: string, type: Paused['resourceType'], assets: readonly Asset[]): Asset | undefined {
+function assetFor(url: string, type: Paused['resourceType'], assets: readonly Asset[]): Asset | undefined {
   if (type === 'Font' && url.startsWith(FONT_ORIGIN)) return assets.find(({ digest }) => FONT_ORIGIN + digest === url)
   if (!url.startsWith(ASSET_SCHEME)) return undefined
   const name = url.slice(ASSET_SCHEME.length)
@@ -151,7 +151,7 @@ function askedFor(url: string, type: Paused['resourceType'], assets: readonly As
 }
 
 /** The URL a request is for, or undefined for what is not fetched. Throws `asset_unavailable`. */
-function fetchedFor(url: string, type: Paused['resourceType'], remote: RemoteSource | undefined): URL | undefined {
+function remoteUrlFor(url: string, type: Paused['resourceType'], remote: RemoteSource | undefined): URL | undefined {
   if (remote === undefined || !FETCHED_TYPES.includes(type)) return undefined
   try {
     return egressUrl(url, remote.allowedHosts)
@@ -162,7 +162,7 @@ function fetchedFor(url: string, type: Paused['resourceType'], remote: RemoteSou
 
 function assetTypeOf({ name, bytes }: Asset): string {
   const type = mediaTypeOf(bytes)
-  if (type === undefined) throw unusable(name, 'the document')
+  if (type === undefined) throw unusableAsset(name, 'the document')
   return type
 }
 
@@ -179,13 +179,13 @@ function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'],
   if (kind === undefined || isFontKind(kind) !== (wanted === 'Font')) {
     throw assetUnavailable(url, `it gave no ${wanted === 'Font' ? 'font' : 'image'} that can be shown`)
   }
-  if (!isFontKind(kind)) look(kind, bytes, url)
+  if (!isFontKind(kind)) checkRemoteImage(kind, bytes, url)
   return ASSET_KINDS[kind].mediaType
 }
 
-function look(kind: ImageKind, bytes: Uint8Array, url: URL): void {
+function checkRemoteImage(kind: ImageKind, bytes: Uint8Array, url: URL): void {
   try {
-    glanceAtImage(kind, bytes)
+    checkImageHeader(kind, bytes)
   } catch (cause) {
     throw cause instanceof ServiceError ? assetUnavailable(url, cause.message, cause) : cause
   }

@@ -31,7 +31,7 @@ export const SOURCE_PAGE = `(() => {
   return JSON.stringify(page)
 })()`
 
-export interface Finish {
+export interface FinishOptions {
   /** The title where the document has none. */
   readonly title: string
   /** Rules to lay over its own, or ''. */
@@ -45,7 +45,7 @@ export interface Finish {
 }
 
 /** Makes a document ready to print, its title no longer than metadata may be, and gives the families of those fonts of the template that it could not load. */
-export function finishing(finish: Finish): string {
+export function finishScript(finish: FinishOptions): string {
   return `(${FINISH})(${JSON.stringify({ ...finish, fontOrigin: FONT_ORIGIN })})`
 }
 
@@ -84,7 +84,7 @@ const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, host
 }`
 
 /** What a document turns out to hold. */
-export interface Findings {
+export interface DocumentFacts {
   readonly author: string
   readonly subject: string
   readonly keywords: string
@@ -95,8 +95,8 @@ export interface Findings {
   readonly missing: string
 }
 
-/** Gives the `Findings`, and changes nothing. Without coverage it looks for no missing characters; of files it looks at those of these hosts. */
-export function inspecting(coverage: Coverage | undefined, hosts: readonly string[]): string {
+/** Gives the `DocumentFacts`, and changes nothing. Without coverage it looks for no missing characters; of files it looks at those of these hosts. */
+export function inspectScript(coverage: Coverage | undefined, hosts: readonly string[]): string {
   const missing = coverage === undefined ? `''` : `(${FIND_MISSING})(${JSON.stringify(coverage)})`
   return `(${INSPECT})(${missing}, ${JSON.stringify(hosts)})`
 }

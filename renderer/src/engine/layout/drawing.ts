@@ -7,8 +7,8 @@ import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import draw from '@react-pdf/render'
 import PdfDocument, { type PdfReference } from 'pdfkit'
 import type { Props } from '../../template/element/prop.ts'
-import { PackedFont } from './font-memo.ts'
-import type { LayoutNode } from './laid-out.ts'
+import type { LayoutNode } from './inspect-layout.ts'
+import { PackedFont } from './subset-cache.ts'
 
 /** Draws a document that react-pdf has laid out. Throws `template_error` for one of too many bytes. */
 export async function drawPdf(layout: LayoutNode): Promise<Uint8Array<ArrayBuffer>> {

@@ -9,7 +9,7 @@ import { THREAD_ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/tenant.ts'
 import { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
-import { ownPart, recentlyUsed } from '../../recently-used.ts'
+import { openLruCache, tenantPart } from '../../lru-cache.ts'
 import { inspectFont, openFont, unpackFont } from '../../template/asset/font/font-file.ts'
 import {
   DEFAULT_FAMILY,
@@ -21,15 +21,15 @@ import {
 } from '../../template/asset/fonts.ts'
 import { isVisible } from '../../template/asset/glyph.ts'
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
-import { rememberSubsets } from './font-memo.ts'
-import { rememberPairs } from './shaping.ts'
+import { cachePairs } from './shaping.ts'
+import { cacheSubsets } from './subset-cache.ts'
 
 export interface FontStore {
   /**
    * Puts a template's fonts into react-pdf's store, until they are disposed of. Throws `ServiceError` with
    * `asset_unavailable`, naming the asset, for a font that cannot be used.
    */
-  lend(fonts: readonly FontReference[], owner: FontOwner): Disposable & { readonly families: Families }
+  register(fonts: readonly FontReference[], owner: FontOwner): Disposable & { readonly families: Families }
   /** The character a glyph of a laid-out run stands for, if no font has it. */
   readonly missing: (font: unknown, glyph: Glyph) => string | undefined
 }
@@ -50,10 +50,10 @@ export interface Glyph {
 export function openFontStore(): FontStore {
   const lastResort = lastResortOver(addDefaults())
   addFamily(LAST_RESORT, [{ weight: 400, style: 'normal', font: () => lastResort }])
-  const kept = recentlyUsed<LoadedFont>(THREAD_ASSET_CACHE_BYTES_MAX, ({ bytes }) => bytes)
+  const kept = openLruCache<LoadedFont>(THREAD_ASSET_CACHE_BYTES_MAX, ({ bytes }) => bytes)
   return {
-    lend(fonts, { tenant, assets }) {
-      const ownKept = ownPart(kept, tenant)
+    register(fonts, { tenant, assets }) {
+      const ownKept = tenantPart(kept, tenant)
       const faces = fonts.map(({ family, weight, style, asset: name }) => {
         const asset = assets.find((candidate) => candidate.name === name)
         if (asset === undefined) throw new ServiceError('asset_unavailable', `asset ${name}: there is no such asset`)
@@ -76,7 +76,7 @@ export function openFontStore(): FontStore {
       }
     },
     missing: (font, { id, codePoints: [codePoint] }) =>
-      id === 0 && codePoint !== undefined && isOf(font, lastResort) ? String.fromCodePoint(codePoint) : undefined,
+      id === 0 && codePoint !== undefined && isFont(font, lastResort) ? String.fromCodePoint(codePoint) : undefined,
   }
 }
 
@@ -105,7 +105,7 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     // Anew, as the one that was tried out has kept glyphs of its trial.
     const font = openFont(sfnt)
     measureLetters(font)
-    rememberSubsets(font)
+    cacheSubsets(font)
     // pdfkit writes it into the PDF as it is, and takes fonts of one name for one font.
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
     return { font, bytes: sfnt.length }
@@ -123,7 +123,7 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
 function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family: string })[] {
   const own = new Map<AssetDigest, Font>()
   return faces.map(({ family, weight, style, digest, file }) => {
-    const font: Font = own.get(digest) ?? warmed(Object.assign(Object.create(file), { _glyphs: {} }))
+    const font: Font = own.get(digest) ?? prepared(Object.assign(Object.create(file), { _glyphs: {} }))
     own.set(digest, font)
     return { family, weight, style, font: () => font }
   })
@@ -177,7 +177,7 @@ function addFamily(name: string, faces: readonly Face[]): void {
  * The font, when it has made what it makes once, so that the objects over it do not make it each; and with what is asked with
  * every run of letters at hand, for which it else looks into its tables.
  */
-function warmed(font: Font): Font {
+function prepared(font: Font): Font {
   font.layout('')
   font.hasGlyphForCodePoint(0x20)
   assert(font.bbox !== undefined, 'a font has a box')
@@ -188,7 +188,7 @@ function warmed(font: Font): Font {
 const MEASURES = ['unitsPerEm', 'ascent', 'descent', 'lineGap'] as const
 
 /** Is this the font, or one of its objects? */
-function isOf(font: unknown, original: object): boolean {
+function isFont(font: unknown, original: object): boolean {
   return typeof font === 'object' && font !== null && Object.getPrototypeOf(font) === original
 }
 
@@ -241,11 +241,11 @@ function readDefault(file: string): Font {
   const font = openFont(readFileSync(file))
   nameGlyphs(font)
   measureLetters(font)
-  rememberSubsets(font)
-  rememberPairs(font)
+  cacheSubsets(font)
+  cachePairs(font)
   // It reads its rules when it first sets a letter.
   font.layout('a')
-  return warmed(font)
+  return prepared(font)
 }
 
 function once<T>(make: () => T): () => T {

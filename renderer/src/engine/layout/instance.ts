@@ -3,7 +3,7 @@
  * update; a document of ours is laid out once.
  */
 import { createElement, type ReactElement, type ReactNode } from 'react'
-import { FRAGMENT } from '../../template/element/frame.ts'
+import { FRAGMENT } from '../../template/element/page-layout.ts'
 import type { Props } from '../../template/element/prop.ts'
 
 /** A node as react-pdf's layout takes it; of a text, only the first two fields. */

@@ -1,6 +1,6 @@
 import { PLAIN_LAYOUT_NODES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
-import type { LayoutNode } from './laid-out.ts'
+import type { LayoutNode } from './inspect-layout.ts'
 import { wantsPlain } from './pagination.ts'
 
 type Fields = Omit<LayoutNode, 'children'>

@@ -4,8 +4,8 @@
  * are laid out a second time. Pure; looks at the tree react-pdf gives after layout.
  */
 import { PLAIN_LAYOUT_NODES_MAX } from '@platen/contract/limit.ts'
-import { DYNAMIC_MARK, FOOTER_MARK, SHEET_MARK } from '../../template/element/frame.ts'
-import type { LayoutNode } from './laid-out.ts'
+import { DYNAMIC_MARK, FOOTER_MARK, PAGE_GROUP_MARK } from '../../template/element/page-layout.ts'
+import type { LayoutNode } from './inspect-layout.ts'
 
 /** Is the plain pagination wanted for a document the fast one has laid out, and does it cost little enough? */
 export function wantsPlain(document: LayoutNode): boolean {
@@ -19,12 +19,12 @@ export function wantsPlain(document: LayoutNode): boolean {
 function isUnlikePlain(page: LayoutNode, next: LayoutNode | undefined): boolean {
   // The plain one makes a page that does not wrap as high as what it holds.
   if (page.props?.['wrap'] === false) return true
-  if (hasLooseDynamic(page) || childrenOf(page).some((child) => isSqueezed(child, roomOf(page)))) return true
-  if (next === undefined || next.props?.[SHEET_MARK] !== page.props?.[SHEET_MARK]) return false
+  if (hasLooseDynamic(page) || childrenOf(page).some((child) => isSqueezed(child, contentHeightOf(page)))) return true
+  if (next === undefined || next.props?.[PAGE_GROUP_MARK] !== page.props?.[PAGE_GROUP_MARK]) return false
   if ([...childrenOf(page), ...childrenOf(next)].some(isDynamicInFlow) || childrenOf(next).some(isPlaced)) return true
   // The fast one repeats what is fixed from its place on, the plain one from the first page.
   if (fixedOf(next) > fixedOf(page)) return true
-  return isStranded(page) || beginsUnlikePlain(next, roomLeft(page))
+  return isStranded(page) || beginsUnlikePlain(next, heightLeft(page))
 }
 
 /** The plain one gives what is made anew for each page its space only after it has filled the page, and a header twice. */
@@ -53,12 +53,12 @@ function isStranded(node: LayoutNode): boolean {
  * The fast one moves a row whole where one of its cells cannot be split, and does not hold the place of the others; and where a
  * page ends within something that has edges or a colour, the two share these out differently.
  */
-function beginsUnlikePlain(page: LayoutNode, room: number): boolean {
+function beginsUnlikePlain(page: LayoutNode, heightLeft: number): boolean {
   const first = childrenOf(page).find((child) => !isAbsolute(child) && child.props?.['fixed'] !== true)
   // What moves whole in both, or where it was told to, is the same.
   if (first === undefined || first.props?.['break'] === true || first.props?.['wrap'] === false) return false
-  if (isRow(first) || ((room > 0 || isContinued(first)) && isSeen(first))) return true
-  return isBox(first) && beginsUnlikePlain(first, room)
+  if (isRow(first) || ((heightLeft > 0 || isContinued(first)) && isSeen(first))) return true
+  return isBox(first) && beginsUnlikePlain(first, heightLeft)
 }
 
 /** Would a piece of it be seen, or take space, without what is in it? */
@@ -74,7 +74,7 @@ function isContinued({ props, wasSplit }: LayoutNode): boolean {
   return props?.['bookmark'] === null || wasSplit === true
 }
 
-function roomLeft(page: LayoutNode): number {
+function heightLeft(page: LayoutNode): number {
   const ends = childrenOf(page)
     .filter((child) => !isAbsolute(child))
     .map(({ box }) => numberOf(box?.['top']) + numberOf(box?.['height']) + numberOf(box?.['marginBottom']))
@@ -83,7 +83,7 @@ function roomLeft(page: LayoutNode): number {
 
 /**
  * The fast one takes what is positioned absolutely and made anew for a part of the flow: a box around it cannot be split then, and
- * on a page there is space before it. What is fixed on a page is kept from that, see `frame.ts`.
+ * on a page there is space before it. What is fixed on a page is kept from that, see `page-layout.ts`.
  */
 function hasLooseDynamic(page: LayoutNode): boolean {
   return (
@@ -101,13 +101,15 @@ function hasBoxedDynamic(node: LayoutNode): boolean {
 }
 
 /** What is higher than the page and cannot be split is made to fit by the fast one, with what is in it lying on top of each other. */
-function isSqueezed(node: LayoutNode, room: number): boolean {
+function isSqueezed(node: LayoutNode, contentHeight: number): boolean {
   if (isAbsolute(node) || !BOXES.includes(node.type ?? '')) return false
   const isWhole = node.props?.['wrap'] === false || isRow(node)
-  return isWhole ? heightOf(node) > room - 1 : childrenOf(node).some((child) => isSqueezed(child, room))
+  return isWhole
+    ? heightOf(node) > contentHeight - 1
+    : childrenOf(node).some((child) => isSqueezed(child, contentHeight))
 }
 
-function roomOf(page: LayoutNode): number {
+function contentHeightOf(page: LayoutNode): number {
   return numberOf(page.style?.['height']) - edgesOf(page)
 }
 

@@ -3,12 +3,12 @@ import { assert, constantFrom, integer, oneof, property, string } from 'fast-che
 import { describe, expect, test } from 'vitest'
 import { openFont } from '../../template/asset/font/font-file.ts'
 import { fontFaces } from '../../template/asset/fonts.ts'
-import { rememberPairs } from './shaping.ts'
+import { cachePairs } from './shaping.ts'
 
 describe.for(fontFaces())('$family $weight $style', ({ file }) => {
   const font = openFont(readFileSync(file))
   const remembering = openFont(readFileSync(file))
-  rememberPairs(remembering)
+  cachePairs(remembering)
 
   const set = (by: typeof font, text: string, features?: string[]) => {
     const { glyphs, positions, advanceWidth } = by.layout(text, features)

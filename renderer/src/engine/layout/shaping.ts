@@ -10,10 +10,10 @@ const LETTERS_MAX = 0x180
 
 /** In the table of pairs, beside distances in units of the font. */
 const UNKNOWN = -0x8000
-const LONG_WAY = 0x7fff
+const NEEDS_SHAPING = 0x7fff
 
 /** Makes a font whose glyphs are all there remember its pairs, in some 300 kB. */
-export function rememberPairs(font: Font): void {
+export function cachePairs(font: Font): void {
   const layout = font.layout.bind(font)
   /** By code point; null for what does not stand for itself. */
   const letters = new Map<number, Glyph | null>()
@@ -33,15 +33,15 @@ export function rememberPairs(font: Font): void {
     const [first, second] = [letters.get(one), letters.get(other)]
     const { glyphs, positions } = layout(String.fromCodePoint(one, other))
     const [start, end] = positions
-    if (!first || !second || start === undefined || end === undefined) return LONG_WAY
-    if (glyphs.length !== 2 || glyphs[0] !== first || glyphs[1] !== second) return LONG_WAY
+    if (!first || !second || start === undefined || end === undefined) return NEEDS_SHAPING
+    if (glyphs.length !== 2 || glyphs[0] !== first || glyphs[1] !== second) return NEEDS_SHAPING
     const distance = start.xAdvance - first.advanceWidth
-    const isPlain = isAt(start, start.xAdvance) && isAt(end, second.advanceWidth) && Math.abs(distance) < LONG_WAY
-    return isPlain && Number.isInteger(distance) ? distance : LONG_WAY
+    const isPlain = isAt(start, start.xAdvance) && isAt(end, second.advanceWidth) && Math.abs(distance) < NEEDS_SHAPING
+    return isPlain && Number.isInteger(distance) ? distance : NEEDS_SHAPING
   }
 
   /** The text by its pairs alone; undefined for one that takes more. */
-  function setPlain(text: string): PlainRun | undefined {
+  function shapePlain(text: string): PlainRun | undefined {
     const glyphs: Glyph[] = []
     const positions: GlyphPosition[] = []
     pairs ??= new Int16Array(LETTERS_MAX * LETTERS_MAX).fill(UNKNOWN)
@@ -58,7 +58,7 @@ export function rememberPairs(font: Font): void {
           distance = distanceOf(before, letter)
           pairs[pair] = distance
         }
-        if (distance === undefined || distance === LONG_WAY) return undefined
+        if (distance === undefined || distance === NEEDS_SHAPING) return undefined
         const last = positions[at - 1]
         if (last !== undefined) last.xAdvance += distance
       }
@@ -72,7 +72,7 @@ export function rememberPairs(font: Font): void {
   Object.assign(font, {
     layout(...args: Parameters<Font['layout']>) {
       const [text, features = []] = args
-      return (Array.isArray(features) && features.length === 0 && setPlain(text)) || layout(...args)
+      return (Array.isArray(features) && features.length === 0 && shapePlain(text)) || layout(...args)
     },
   })
 }

@@ -11,13 +11,13 @@ export type PageCounts = readonly number[]
 
 export interface Totals {
   /** The numbers of a page, with the totals react-pdf does not know yet. */
-  complete(page: PageNumbers): PageNumbers
+  withTotals(page: PageNumbers): PageNumbers
   /** The document, which from here on tells when it has been broken into pages, and needs no second time if the guess was right. */
-  watch(document: Instance): Instance
+  track(document: Instance): Instance
   /** As many as were counted. */
   readonly counts: PageCounts
   /** Has a function been told a total that was guessed? */
-  wereTold(): boolean
+  wereGuessesUsed(): boolean
 }
 
 /** What a page layout is told; nothing before there are pages. */
@@ -27,36 +27,36 @@ type PageLayout = (page: PageNumbers, content: readonly Instance[]) => readonly 
 export function openTotals(guess: PageCounts | undefined): Totals {
   const counts: number[] = []
   /** Was there a function to be told totals before they were known? */
-  let wereMissing = false
+  let wereUnknown = false
   /** Props of what is made anew for each page. */
   const dynamic = new Set<Record<string, unknown>>()
-  const sheets: Record<string, unknown>[] = []
+  const pageGroups: Record<string, unknown>[] = []
 
-  function settle(): void {
-    const isCounted = counts.length === sheets.length
+  function skipSecondPass(): void {
+    const isCounted = counts.length === pageGroups.length
     const isRight = counts.every((count, at) => count === guess?.[at]) && counts.length === guess?.length
-    if (!isCounted || (wereMissing && !isRight)) return
+    if (!isCounted || (wereUnknown && !isRight)) return
     for (const props of dynamic) delete props['render']
-    for (const props of sheets) delete props['layout']
+    for (const props of pageGroups) delete props['layout']
   }
 
-  function watchSheet(sheet: Instance, at: number): Instance {
-    const { layout } = (sheet.props ?? {}) as { layout?: PageLayout }
-    const watched: PageLayout = (page, content) => {
+  function trackPageGroup(pageGroup: Instance, at: number): Instance {
+    const { layout } = (pageGroup.props ?? {}) as { layout?: PageLayout }
+    const tracked: PageLayout = (page, content) => {
       if (page.subPageNumber === undefined) for (const node of content) collect(node)
       else counts[at] = Math.max(counts[at] ?? 0, page.subPageNumber)
       return layout === undefined ? content : layout(page, content)
     }
-    const props = { ...sheet.props, layout: watched }
-    sheets.push(props)
+    const props = { ...pageGroup.props, layout: tracked }
+    pageGroups.push(props)
     // Whether a page has the prop is asked once: when all are made, and it is to be decided whether they are made again.
     const asked = new Proxy(props, {
       has(target, name) {
-        if (name === 'render') settle()
+        if (name === 'render') skipSecondPass()
         return Reflect.has(target, name)
       },
     })
-    return { ...sheet, props: asked }
+    return { ...pageGroup, props: asked }
   }
 
   function collect(node: Instance): void {
@@ -65,18 +65,18 @@ export function openTotals(guess: PageCounts | undefined): Totals {
   }
 
   return {
-    complete(page) {
+    withTotals(page) {
       if (page.totalPages !== undefined || page.pageNumber === undefined) return page
-      wereMissing = true
+      wereUnknown = true
       if (guess === undefined) return page
       const { pageNumber, subPageNumber = 1 } = page
       const totalPages = guess.reduce((sum, count) => sum + count, 0)
       const subPageTotalPages = countFrom(guess, pageNumber - subPageNumber)
       return { ...page, totalPages, ...(subPageTotalPages !== undefined && { subPageTotalPages }) }
     },
-    watch: (document) => ({ ...document, children: document.children?.map(watchSheet) ?? [] }),
+    track: (document) => ({ ...document, children: document.children?.map(trackPageGroup) ?? [] }),
     counts,
-    wereTold: () => wereMissing && guess !== undefined,
+    wereGuessesUsed: () => wereUnknown && guess !== undefined,
   }
 }
 

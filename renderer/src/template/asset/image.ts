@@ -35,7 +35,7 @@ export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined
  * Looks an image over that comes from elsewhere and goes to a browser, as `checkImage` does, but does not unpack a PNG, which
  * takes as long as it has pixels. Throws the same.
  */
-export function glanceAtImage(kind: ImageKind, bytes: Uint8Array): void {
+export function checkImageHeader(kind: ImageKind, bytes: Uint8Array): void {
   // A copy of its own: bytes may be backed by shared memory, of which no text can be made.
   const data = Buffer.from(bytes)
   if (kind !== 'png') checkImage(kind, data)

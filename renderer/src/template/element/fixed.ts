@@ -17,7 +17,7 @@ export function isDynamic(child: Child): boolean {
 }
 
 /** The children at the end of a page that repeat and take space: a footer. A page of nothing else has none: they are its content. */
-export function chromeOf(children: readonly Child[]): readonly Child[] {
+export function footerOf(children: readonly Child[]): readonly Child[] {
   const contentEnd = children.findLastIndex((child) => typeof child !== 'string' && !isFixed(child)) + 1
   return contentEnd === 0 ? [] : children.slice(contentEnd).filter((child) => isFixed(child) && !isAbsolute(child))
 }
@@ -32,7 +32,7 @@ export function beginsWithBreak(children: readonly Child[]): boolean {
  * The style of an image or drawing in a page's frame. Pagination measures a frame anew for every page, and with it neither the
  * pixels of an image nor the attributes of a drawing: what they say of its size must stand in its style.
  */
-export function framedStyle(tag: string, props: Props): Props {
+export function sizedStyle(tag: string, props: Props): Props {
   // `propValue` makes every style a flat record, and every source is an image that was read.
   const style = (props['style'] ?? {}) as Props
   if (tag === 'SVG') return { ...sizeOf(props), ...style }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { anAsset } from '../../../../test/fixture/asset.ts'
 import { aGif, aJpeg, aPng, dataUrl } from '../../../../test/fixture/image.ts'
 import { aRenderWork } from '../../../../test/fixture/render-work.ts'
-import { demandWanted, remoteImagesOf } from '../remote.ts'
+import { remoteImagesOf, requireFetched } from '../remote-images.ts'
 import { keptImages, openImages } from './image.ts'
 
 const logo = anAsset('logo.png', aPng())
@@ -74,7 +74,7 @@ test('wants an image of a listed host that is not there, shows another for it, a
   const remote = remoteImagesOf({ template, fetched: [{ ...logo, name: 'https://a.test/logo.png' }] })
   const show = openImages([], keptImages(), remote)
   expect(show('https://a.test/logo.png#here')).toMatchObject({ format: 'png', width: 2, height: 2 })
-  expect(() => demandWanted(remote)).not.toThrow()
+  expect(() => requireFetched(remote)).not.toThrow()
   expect(show('https://A.test/other.png#there')).toMatchObject({ width: 1, height: 1 })
-  expect(() => demandWanted(remote)).toThrow(expect.objectContaining({ urls: ['https://a.test/other.png'] }))
+  expect(() => requireFetched(remote)).toThrow(expect.objectContaining({ urls: ['https://a.test/other.png'] }))
 })

@@ -7,12 +7,12 @@ import { egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX, THREAD_ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
-import { type RecentlyUsed, recentlyUsed } from '../../recently-used.ts'
+import { type LruCache, openLruCache } from '../../lru-cache.ts'
 import { checkImage } from '../asset/image.ts'
 import { ASSET_KINDS, kindOf } from '../asset/kind.ts'
 import type { PixelSize } from '../asset/pixel.ts'
 import { widenPalette } from '../asset/png.ts'
-import type { RemoteImages } from '../remote.ts'
+import type { RemoteImages } from '../remote-images.ts'
 import { suggestion } from './primitive.ts'
 
 export interface ImageSource extends PixelSize {
@@ -24,10 +24,10 @@ export interface ImageSource extends PixelSize {
 export type ReadImage = (src: string) => ImageSource
 
 /** Assets that were read, by their digests. */
-export type KeptImages = RecentlyUsed<ImageSource>
+export type KeptImages = LruCache<ImageSource>
 
 export function keptImages(): KeptImages {
-  return recentlyUsed(THREAD_ASSET_CACHE_BYTES_MAX, ({ data }) => data.length)
+  return openLruCache(THREAD_ASSET_CACHE_BYTES_MAX, ({ data }) => data.length)
 }
 
 /**
@@ -37,15 +37,16 @@ export function keptImages(): KeptImages {
 export function openImages(assets: readonly Asset[], kept: KeptImages, remote?: RemoteImages): ReadImage {
   const images = new Map<string, ImageSource>()
   // A copy: bytes may be shared memory, which react-pdf does not read.
-  const look = ({ digest, bytes }: Asset) => kept.get(digest) ?? kept.set(digest, sourceOf(Buffer.from(bytes), digest))
-  const far = openRemote(remote, look)
+  const imageOf = ({ digest, bytes }: Asset) =>
+    kept.get(digest) ?? kept.set(digest, sourceOf(Buffer.from(bytes), digest))
+  const readRemote = openRemote(remote, imageOf)
   const read = (src: string): ImageSource => {
     try {
       const name = /^asset:(.*)$/s.exec(src)?.[1]
-      if (name === undefined) return HAS_HOST.test(src) ? far(src) : readDataUrl(src)
+      if (name === undefined) return HAS_HOST.test(src) ? readRemote(src) : readDataUrl(src)
       const asset = assets.find((candidate) => candidate.name === name)
       if (asset === undefined) throw refusal(`there is no such asset${nearest(name, assets)}`)
-      return look(asset)
+      return imageOf(asset)
     } catch (cause) {
       if (!(cause instanceof ServiceError)) throw cause
       throw new ServiceError('asset_unavailable', `template.tsx: image ${shown(src)}: ${cause.message}`, { cause })
@@ -69,8 +70,8 @@ const HAS_HOST = /^https?:/i
 const SHOWN_CHARS_MAX = 70
 
 /** Reads images of hosts, as many and as large as a document may have. */
-function openRemote(remote: RemoteImages | undefined, look: (asset: Asset) => ImageSource): ReadImage {
-  const { allowedHosts, fetched, wanted } = remote ?? { allowedHosts: [], fetched: [], wanted: new Set() }
+function openRemote(remote: RemoteImages | undefined, imageOf: (asset: Asset) => ImageSource): ReadImage {
+  const { allowedHosts, fetched, needed } = remote ?? { allowedHosts: [], fetched: [], needed: new Set() }
   const used = new Map<string, number>()
   return (src) => {
     const url = egressUrl(src, allowedHosts)
@@ -82,8 +83,8 @@ function openRemote(remote: RemoteImages | undefined, look: (asset: Asset) => Im
     if (used.values().reduce((sum, bytes) => sum + bytes, 0) > EGRESS_RENDER_BYTES_MAX) {
       throw refusal(`the images of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes`)
     }
-    if (file !== undefined) return look(file)
-    wanted.add(url.href)
+    if (file !== undefined) return imageOf(file)
+    needed.add(url.href)
     return STAND_IN
   }
 }

@@ -3,7 +3,7 @@ import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import type { RenderOptions, Sides } from '@platen/contract/render-options.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
-import { roomFault } from '../room.ts'
+import { marginFault } from '../page-margins.ts'
 import type { Faults, Props } from './prop.ts'
 
 /** Equal input gives equal bytes, so no document knows when it was made. */
@@ -40,7 +40,7 @@ export function pageProps(own: Props, { options, family, faults }: PageSettings)
   const format = formatOf(own, options)
   const size = sizeOf({ ...own, ...format })
   const padding = paddingOf(options.margin)
-  const fault = sizeFault(size) ?? (padding === undefined ? undefined : roomFault(size, padding))
+  const fault = sizeFault(size) ?? (padding === undefined ? undefined : marginFault(size, padding))
   if (fault !== undefined) throw faults(fault)
   return {
     ...format,

@@ -18,23 +18,23 @@ export type PropKind =
   | 'sides'
 
 /** Where an element stands: the kind of parent it has. */
-export type Place = 'root' | 'document' | 'flow' | 'link' | 'text' | 'note' | 'svg'
+export type ParentKind = 'root' | 'document' | 'flow' | 'link' | 'text' | 'note' | 'svg'
 
 export interface Primitive {
   /** react-pdf's own name of the element type. */
   readonly tag: string
-  readonly within: readonly Place[]
+  readonly within: readonly ParentKind[]
   /** The place its children are in; a primitive without one takes none. */
-  readonly holds?: Place
+  readonly holds?: ParentKind
   readonly props: Readonly<Record<string, PropKind>>
   /** Without it react-pdf fails. */
   readonly required?: string
 }
 
 /** Places in which a string is text; elsewhere a text that is not blank is a mistake. */
-export const TEXT_PLACES: readonly Place[] = ['link', 'text', 'note']
+export const TEXT_PARENTS: readonly ParentKind[] = ['link', 'text', 'note']
 
-const FLOW: readonly Place[] = ['flow', 'link', 'text']
+const FLOW: readonly ParentKind[] = ['flow', 'link', 'text']
 const NODE = {
   id: 'text',
   style: 'style',
@@ -216,8 +216,8 @@ const SVG_TEXT: Primitive = {
 }
 
 /** The primitive of a name as a child in `place`, or undefined when there is none of that name at all. */
-export function primitiveOf(name: string, place: Place): Primitive | undefined {
-  if (name === 'Text' && place === 'svg') return SVG_TEXT
+export function primitiveOf(name: string, parentKind: ParentKind): Primitive | undefined {
+  if (name === 'Text' && parentKind === 'svg') return SVG_TEXT
   const known: Readonly<Record<string, Primitive>> = PRIMITIVES
   return Object.hasOwn(known, name) ? known[name] : undefined
 }

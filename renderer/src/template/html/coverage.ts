@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { FONT_COVERAGE_CHARS_MAX, FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
 import type { Asset, TenantId } from '@platen/contract/tenant.ts'
 import * as fontkit from 'fontkit'
+import { openLruCache, tenantPart } from '../../lru-cache.ts'
 import type { RenderWork } from '../../port/engine.ts'
-import { ownPart, recentlyUsed } from '../../recently-used.ts'
 import { fontFolder } from '../asset/fonts.ts'
 
 /** Sets of characters, each as the inside of a class in an expression with the flag `u`. */
@@ -38,7 +38,7 @@ const NOT_PLAIN = new RegExp(`[^${PLAIN}]|&#(?:0*[1-9]\\d{3}|[xX]0*[1-9a-fA-F][\
 
 /** Reads no font before the first document that has something to look for. */
 export function openGlyphScan(): GlyphScan {
-  const known = recentlyUsed<string>(FONT_COVERAGES_MAX, () => 1)
+  const known = openLruCache<string>(FONT_COVERAGES_MAX, () => 1)
   let defaults: string | undefined
   let outside: RegExp | undefined
 
@@ -57,7 +57,7 @@ export function openGlyphScan(): GlyphScan {
     return found
   }
   const ofFont = ({ digest, bytes }: Asset, tenant: TenantId): string => {
-    const own = ownPart(known, tenant)
+    const own = tenantPart(known, tenant)
     return own.get(digest) ?? own.set(digest, classOf(charactersOf(Buffer.from(bytes))))
   }
 
@@ -68,12 +68,12 @@ export function openGlyphScan(): GlyphScan {
       // What scripts will write, nobody knows here.
       if (!isScripted && strangers(html).size === 0) return undefined
       const named = Map.groupBy(template.fonts ?? [], ({ asset }) => assets.find(({ name }) => name === asset))
-      let room = FONT_COVERAGE_CHARS_MAX
+      let charsLeft = FONT_COVERAGE_CHARS_MAX
       const fonts = [...named].flatMap(([asset, faces]) => {
         if (asset === undefined) return []
         const own = ofFont(asset, tenant)
-        const characters = own.length <= room ? own : EVERY_CHARACTER
-        room -= characters.length
+        const characters = own.length <= charsLeft ? own : EVERY_CHARACTER
+        charsLeft -= characters.length
         return [{ families: faces.map(({ family }) => family), characters }]
       })
       return { defaults: ofDefaults(), fonts }

@@ -3,7 +3,6 @@
  * here everything has a limit of its own (source, allocations, time, output), and no template reads a file, another template
  * or anything of an object but its own properties. Pure: equal work gives equal HTML.
  */
-
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import {
@@ -15,10 +14,10 @@ import {
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
 import type { RenderWork } from '../../port/engine.ts'
 import { suggestion } from '../element/primitive.ts'
-import { demandWanted, type RemoteImages, remoteImagesOf } from '../remote.ts'
+import { type RemoteImages, remoteImagesOf, requireFetched } from '../remote-images.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
-import { roomFaultOf } from './paper.ts'
+import { marginFaultOf } from './page-css.ts'
 import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
 
 /** What goes to the browser. Header and footer are Chromium's print templates: `class="pageNumber"` and the like are filled by it. */
@@ -41,15 +40,15 @@ const FILE_TAGS = ['include', 'render', 'layout', 'block']
 
 /**
  * Gives a function that fills as `fillHtml` does, and looks for characters that no font has. It keeps what it has read of fonts, and
- * throws `FilesWanted` where header or footer have images that are to be fetched.
+ * throws `FilesNeeded` where header or footer have images that are to be fetched.
  */
 export function openHtmlFiller(): (work: RenderWork) => ScannedHtml {
   const scan = openGlyphScan()
   return (work) => {
     const parts = fillParts(work)
     const remote = remoteImagesOf(work)
-    const filled = finish(parts, work, remote)
-    demandWanted(remote)
+    const filled = withFiles(parts, work, remote)
+    requireFetched(remote)
     const coverage = scan.coverageFor(parts.body.html, work)
     const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
     return { ...filled, missing, ...(coverage === undefined ? {} : { coverage }) }
@@ -63,7 +62,7 @@ export function openHtmlFiller(): (work: RenderWork) => ScannedHtml {
  * `asset_unavailable` for an asset the template has not. What it has not of a host's stays as it is.
  */
 export function fillHtml(work: RenderWork): FilledHtml {
-  return finish(fillParts(work), work, remoteImagesOf(work))
+  return withFiles(fillParts(work), work, remoteImagesOf(work))
 }
 
 interface Parts {
@@ -75,7 +74,7 @@ function fillParts(work: RenderWork): Parts {
   const source = work.template.html
   if (source === undefined) throw new ServiceError('template_error', 'the template has no html source')
   // Before anything that takes time. Where the size is the source's, only Chromium knows it.
-  const fault = work.options.page_size === undefined ? undefined : roomFaultOf(work.options)
+  const fault = work.options.page_size === undefined ? undefined : marginFaultOf(work.options)
   if (fault !== undefined) throw new ServiceError('template_error', fault)
   const liquid = openLiquid(work.template.locale)
   const data = JSON.parse(new TextDecoder().decode(work.data)) as JsonObject
@@ -94,7 +93,7 @@ function fillParts(work: RenderWork): Parts {
 }
 
 /** Puts in what the template brings along. */
-function finish({ body, edges }: Parts, { template, assets }: RenderWork, remote: RemoteImages): FilledHtml {
+function withFiles({ body, edges }: Parts, { template, assets }: RenderWork, remote: RemoteImages): FilledHtml {
   const inside = edges.map(({ edge, ...part }) => {
     refuseLoading(part)
     const html = withRemoteInside({ ...part, html: withAssetsInside(part, assets) }, remote)

@@ -10,7 +10,7 @@ import { ASSET_REQUESTS_MAX, HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Asset, AssetReference, FontReference } from '@platen/contract/tenant.ts'
 import { mediaTypeOf } from '../asset/kind.ts'
 import { suggestion } from '../element/primitive.ts'
-import type { RemoteImages } from '../remote.ts'
+import type { RemoteImages } from '../remote-images.ts'
 
 /** What a font's address begins with, its digest following: an origin that is nowhere, so that no two files ever share an address. */
 export const FONT_ORIGIN = 'https://asset.invalid/'
@@ -45,14 +45,14 @@ function shortened(name: string): string {
  * not: before Chromium is asked to print a document with a hole; and `template_error` where they make it too long.
  */
 export function withDigests({ name: place, html }: Part, assets: readonly Asset[]): string {
-  const grow = growthOf(place, html)
+  const grow = boundedReplacement(place, html)
   return html.replace(REFERENCE, (mention, opening: string, name: string) =>
     grow(mention, opening + assetNamed(assets, name, place).digest),
   )
 }
 
 /** Hands on what is to stand in place of a mention. Throws `template_error` when so many of them are longer than HTML may be, before it is made. */
-function growthOf(place: string, html: string): (mention: string, text: string) => string {
+function boundedReplacement(place: string, html: string): (mention: string, text: string) => string {
   let length = Buffer.byteLength(html)
   return (mention, text) => {
     length += text.length - mention.length
@@ -71,7 +71,7 @@ export function withFonts(
   fonts: readonly FontReference[],
 ): string {
   const rules = fonts.map((font) => faceRule(font, assetNamed(assets, font.asset, `font ${font.family}`)))
-  const grow = growthOf(place, html)
+  const grow = boundedReplacement(place, html)
   const own = html.replace(FACE_RULE, (rule) =>
     rule.replace(FACE_SOURCE, (mention, opening: string, name: string) =>
       grow(mention, opening + fontUrl(assetNamed(assets, name, place))),
@@ -117,7 +117,7 @@ function prologueEnd(html: string): number {
  */
 export function withAssetsInside({ name: place, html }: Part, assets: readonly Asset[]): string {
   const urls = new Map<string, string>()
-  const grow = growthOf(place, html)
+  const grow = boundedReplacement(place, html)
   return html.replace(MENTION, (mention, opening: string, name: string) => {
     const asset = find(assets, name)
     if (asset === undefined) return mention
@@ -151,7 +151,7 @@ const MENTION = /(["'(=,]\s{0,9})asset:([^\s"'()<>,#]*)/gi
 
 function dataUrl({ name, bytes }: Asset, place: string): string {
   const type = mediaTypeOf(bytes)
-  if (type === undefined) throw unusable(name, place)
+  if (type === undefined) throw unusableAsset(name, place)
   return dataUrlOf(bytes, type)
 }
 
@@ -164,14 +164,14 @@ function dataUrlOf({ buffer, byteOffset, byteLength }: Uint8Array, type: string)
  * what is wanted. Throws `asset_unavailable` for what is no image or may not be fetched, and `template_error` when it becomes too long.
  */
 export function withRemoteInside({ name: place, html }: Part, remote: RemoteImages): string {
-  const grow = growthOf(place, html)
-  return html.replace(FAR_IMAGE, (mention, opening: string, text: string) => {
+  const grow = boundedReplacement(place, html)
+  return html.replace(REMOTE_IMAGE, (mention, opening: string, text: string) => {
     const url = egressUrl(text.replaceAll('&amp;', '&'), remote.allowedHosts)
     if (url === undefined) return mention
     const file = remote.fetched.find((candidate) => candidate.name === url.href)
     if (file === undefined) {
-      remote.wanted.add(url.href)
-      if (remote.wanted.size > ASSET_REQUESTS_MAX) throw tooLong(place)
+      remote.needed.add(url.href)
+      if (remote.needed.size > ASSET_REQUESTS_MAX) throw tooLong(place)
       return mention
     }
     const type = mediaTypeOf(file.bytes)
@@ -180,9 +180,9 @@ export function withRemoteInside({ name: place, html }: Part, remote: RemoteImag
   })
 }
 
-const FAR_IMAGE = /((?:\bsrc\s{0,9}=\s{0,9}|\burl\(\s{0,9})["']?)(https?:\/\/[^\s"'()<>]*)/gi
+const REMOTE_IMAGE = /((?:\bsrc\s{0,9}=\s{0,9}|\burl\(\s{0,9})["']?)(https?:\/\/[^\s"'()<>]*)/gi
 
 /** The refusal of an asset whose bytes are nothing Chromium shows. */
-export function unusable(name: string, place: string): ServiceError {
+export function unusableAsset(name: string, place: string): ServiceError {
   return new ServiceError('asset_unavailable', `${place}: the asset ${name} is no image and no font that can be shown`)
 }

@@ -1,8 +1,8 @@
 import { SANDBOX_MEMORY_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
-import { openMachineShop } from './machine.ts'
+import { openMachineFactory } from './machine.ts'
 
-const makeMachine = await openMachineShop()
+const makeMachine = await openMachineFactory()
 
 test('a memory that is put back is what it was, byte for byte, whatever has happened in it', async () => {
   const machine = await makeMachine()

@@ -45,7 +45,7 @@ const EMPTY_BLOCK = new Uint8Array(BLOCK_BYTES)
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
 
 /** Compiles QuickJS, once for any number of machines, and gives what makes them. */
-export async function openMachineShop(): Promise<() => Promise<Machine>> {
+export async function openMachineFactory(): Promise<() => Promise<Machine>> {
   const require = createRequire(import.meta.url)
   const wasmModule = await WebAssembly.compile(
     await readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')),

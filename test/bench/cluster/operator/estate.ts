@@ -1,7 +1,7 @@
 /** What a large installation declares: thousands of tenants, each with its keys, every other one with a template. */
 import { createHash } from 'node:crypto'
 import { pathOf } from '@platen/operator/cluster/path.ts'
-import { API_VERSION } from '@platen/operator/reconcile/declared.ts'
+import { API_VERSION } from '@platen/operator/reconcile/resource-view.ts'
 import { HTML, TSX } from '../../invoice.ts'
 
 /** An object, and the collection it is created in. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { scanFields } from '@platen/adapters/redis/directory/layout.ts'
 import type { KubeObject } from '@platen/operator/cluster/object.ts'
-import { collectionOf } from '@platen/operator/reconcile/declared.ts'
+import { collectionPath } from '@platen/operator/reconcile/resource-view.ts'
 import { cpuMsOf } from '../../measure.ts'
 import { COMMON_PLAN, tenantOf } from './estate.ts'
 import type { Seen } from './reader.ts'
@@ -11,7 +11,7 @@ import { FOREVER, now, rateOf, type Stand } from './stand.ts'
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const PAGE_OBJECTS = 500
-const TENANTS = collectionOf('Tenant')
+const TENANTS = collectionPath('Tenant')
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 export interface Started {
@@ -148,7 +148,7 @@ export interface PlanChanged {
 /** Changes the plan of all tenants, until each of them is told to have it. */
 export async function changePlan(stand: Stand, tenants: number, limit: number): Promise<PlanChanged> {
   const begunAt = now()
-  const plans = collectionOf('Plan')
+  const plans = collectionPath('Plan')
   await stand.client.mergePatch(`${plans}/${COMMON_PLAN}`, { spec: { renderLimitMonthly: limit } }, FOREVER)
   const changed = new Set<string>()
   const seen = await stand.untilSeen(({ at, limits }) => {
@@ -202,7 +202,7 @@ export async function countUntold({ client }: Stand): Promise<number> {
   for (const kind of ['Plan', 'Tenant', 'Template', 'ApiKey'] as const) {
     let token: string | undefined
     do {
-      const page = await client.list(collectionOf(kind), { limit: PAGE_OBJECTS, continue: token }, FOREVER)
+      const page = await client.list(collectionPath(kind), { limit: PAGE_OBJECTS, continue: token }, FOREVER)
       untold += page.items.filter((item) => propagatedGeneration(item) !== item.metadata.generation).length
       token = page.continue
     } while (token !== undefined)

@@ -2,8 +2,15 @@
 import { SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
-import { laneOrder, lanesNow, syncAlone, syncSlotsOf, type Turn, turnAfter } from '@platen/renderer/worker/slots.ts'
-import { openSyncLine } from '@platen/renderer/worker/sync-line.ts'
+import {
+  type LaneTurn,
+  laneOrder,
+  startableLanes,
+  syncOnly,
+  syncSlotsOf,
+  turnAfter,
+} from '@platen/renderer/worker/slots.ts'
+import { openSyncQueue } from '@platen/renderer/worker/sync-queue.ts'
 import type { PartitionLine, Waiting } from './queue.ts'
 
 export interface RendererSize {
@@ -26,7 +33,7 @@ export interface Renderer {
 export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
   const slots = concurrency + 1
   const syncSlots = syncSlotsOf(slots, LANES)
-  const turns: Turn[] = Array.from({ length: slots }, () => 0)
+  const turns: LaneTurn[] = Array.from({ length: slots }, () => 0)
   const free = new Set(turns.keys())
   const slotOf = new Map<string, number>()
   const load = { sync: 0, others: 0 }
@@ -36,7 +43,7 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
   let syncs = openLine()
 
   function openLine() {
-    return openSyncLine(() => {
+    return openSyncQueue(() => {
       const taken = poll('sync')
       if (taken === undefined) return undefined
       atHand.set(taken.render.id, taken)
@@ -70,8 +77,8 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
     begin(now, started, refused) {
       for (const slot of free) {
         for (;;) {
-          const order = slot < syncSlots ? syncAlone() : laneOrder(turns[slot] ?? 0)
-          const lanes = lanesNow(order, { served: LANES, load, slots: slots - syncSlots })
+          const order = slot < syncSlots ? syncOnly() : laneOrder(turns[slot] ?? 0)
+          const lanes = startableLanes(order, { served: LANES, load, slots: slots - syncSlots })
           const isLastSlot = load.sync + load.others === slots - 1
           const render = lanes
             .values()
@@ -80,7 +87,7 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
           if (render === undefined) break
           turns[slot] = turnAfter(turns[slot] ?? 0, render.lane)
           if (render.lane === 'sync' && now - render.acceptedAt > SYNC_START_MS_MAX) {
-            syncs.ended(deliveryOf(render))
+            syncs.markEnded(deliveryOf(render))
             refused(render)
             continue
           }
@@ -95,7 +102,7 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
     },
     end(render) {
       load[render.lane === 'sync' ? 'sync' : 'others'] -= 1
-      if (render.lane === 'sync') syncs.ended(deliveryOf(render))
+      if (render.lane === 'sync') syncs.markEnded(deliveryOf(render))
       free.add(slotOf.get(render.id) ?? 0)
       slotOf.delete(render.id)
     },

@@ -1,0 +1,40 @@
+/** What is published, in words. Pure. */
+import type { Difference } from '@platen/adapters/redis/directory/publish/difference.ts'
+import type { KeyHash } from '@platen/contract/tenant.ts'
+import { type Compiled, resultsOf } from '@platen/settings/compile/compile.ts'
+import { labelOf } from '@platen/settings/compile/condition.ts'
+import { count } from '../diagnostic/diagnostic.ts'
+
+/** Lines for differences; of more there is their number. */
+const LINES_MAX = 50
+
+/** A line for each difference to what was published before. */
+export function formatDifferences(differences: readonly Difference[], { apiKeys }: Compiled): readonly string[] {
+  const keys = new Map<KeyHash, string>()
+  for (const { resource, settings } of apiKeys.values())
+    for (const { hash } of settings ?? []) keys.set(hash, labelOf(resource))
+  const lines = differences.slice(0, LINES_MAX).map(({ kind, name, change }) => {
+    // A hash says nothing to anybody, and is nobody else's business.
+    const named =
+      kind === 'keys' ? (keys.get(name as KeyHash) ?? `ApiKey ${name.slice(0, 8)}…`) : `${NOUNS[kind]} ${name}`
+    return `${named}: ${change}`
+  })
+  const more = differences.length - lines.length
+  return more > 0 ? [...lines, `and ${more} more`] : lines
+}
+
+const NOUNS = { tenants: 'Tenant', templates: 'Template' } as const
+
+/** What is in force of each kind: `1 plan, 2 tenants, 3 templates, 4 keys`. */
+export function formatCounts(compiled: Compiled): string {
+  const inForce = resultsOf(compiled).filter(({ settings }) => settings !== undefined)
+  const of = (kind: string, noun: string) =>
+    count(inForce.filter(({ resource }) => resource.kind === kind).length, noun)
+  return [of('Plan', 'plan'), of('Tenant', 'tenant'), of('Template', 'template'), of('ApiKey', 'key')].join(', ')
+}
+
+/** How far a revision has come: `enforced by 2 of 2 API processes`. */
+export function formatReaders({ all, enforcing }: { readonly all: number; readonly enforcing: number }): string {
+  if (all === 0) return 'no API process is connected'
+  return `enforced by ${enforcing} of ${all} API process${all === 1 ? '' : 'es'}`
+}

@@ -1,0 +1,94 @@
+/** What the resources of one kind came to, by uid, and what of it changed. */
+import { isDeepStrictEqual } from 'node:util'
+import { openInternPool } from '@platen/contract/intern.ts'
+import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
+import type { CompileResult, InForce } from '@platen/settings/compile/compile-result.ts'
+import type { Replacement } from './compiled-settings.ts'
+import { type AncestorsOf, type ConflictIndex, openConflictIndex } from './conflict-index.ts'
+
+export interface CompiledKind<Kind extends Resource, Settings> {
+  /** What is in force, as compiling asks for it: also what was before anything was compiled. */
+  readonly inForce: InForce<Settings>
+  readonly resultOf: (uid: Uid) => CompileResult<Kind, Settings> | undefined
+  readonly withConflicting: ConflictIndex['withConflicting']
+  /** Takes what resources came to now. Equal settings stay the same object. */
+  readonly setResults: (outcomes: readonly CompileResult<Kind, Settings>[]) => void
+  readonly remove: (uid: Uid) => void
+  /** Claims for a resource what it asks for, beside what it has in force. */
+  readonly indexNames: (resource: Kind) => void
+  /** What changed since it was last settled. */
+  readonly changes: KindChanges<Settings>
+  readonly clearChanges: () => void
+}
+
+export interface KindChanges<Settings> {
+  /** Whose settings or conditions are others. */
+  readonly uids: ReadonlySet<Uid>
+  readonly replacements: ReadonlyMap<Uid, Replacement<Settings>>
+}
+
+export interface CompiledKindOptions<Kind extends Resource, Settings> {
+  readonly previous: InForce<Settings>
+  /** What a resource asks for, and what it has. */
+  readonly exclusiveNamesOf: (asked: Kind, held: Settings | undefined) => readonly string[]
+  /** Of claims; none is a part of another where not said. */
+  readonly ancestorsOf?: AncestorsOf
+}
+
+/** Lists of conditions that are kept once, as thousands of resources have the same. */
+const SHARED_CONDITIONS_MAX = 1000
+
+/** Nothing is settled yet. */
+export function openCompiledKind<Kind extends Resource, Settings>({
+  previous,
+  exclusiveNamesOf,
+  ancestorsOf = () => [],
+}: CompiledKindOptions<Kind, Settings>): CompiledKind<Kind, Settings> {
+  /** Without conditions it is what was before anything was compiled. */
+  const inForce = new Map<Uid, CompileResult<Kind, Settings> | { readonly settings?: Settings }>(previous)
+  const index = openConflictIndex(ancestorsOf)
+  const interned = openInternPool<readonly Condition[]>(SHARED_CONDITIONS_MAX)
+  const uids = new Set<Uid>()
+  const replacements = new Map<Uid, Replacement<Settings>>()
+
+  const resultOf = (uid: Uid) => {
+    const found = inForce.get(uid)
+    return found !== undefined && 'conditions' in found ? found : undefined
+  }
+  const replace = (uid: Uid, before: Settings | undefined, after: Settings | undefined) => {
+    uids.add(uid)
+    if (before !== after)
+      replacements.set(uid, { before: replacements.has(uid) ? replacements.get(uid)?.before : before, after })
+  }
+  return {
+    inForce,
+    resultOf,
+    withConflicting: index.withConflicting,
+    setResults(news) {
+      for (const { resource, settings: found, conditions: said } of news) {
+        const { uid } = resource.metadata
+        const before = resultOf(uid)
+        const settings = isDeepStrictEqual(before?.settings, found) ? before?.settings : found
+        const conditions = interned(JSON.stringify(said), () => said)
+        inForce.set(uid, { resource, conditions, ...(settings !== undefined && { settings }) })
+        index.set(uid, exclusiveNamesOf(resource, settings))
+        if (before?.settings !== settings || !isDeepStrictEqual(before?.conditions, conditions))
+          replace(uid, before?.settings, settings)
+      }
+    },
+    remove(uid) {
+      const before = resultOf(uid)
+      inForce.delete(uid)
+      index.set(uid, [])
+      if (before !== undefined) replace(uid, before.settings, undefined)
+    },
+    indexNames(resource) {
+      index.set(resource.metadata.uid, exclusiveNamesOf(resource, inForce.get(resource.metadata.uid)?.settings))
+    },
+    changes: { uids, replacements },
+    clearChanges() {
+      uids.clear()
+      replacements.clear()
+    },
+  }
+}

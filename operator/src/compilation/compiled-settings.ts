@@ -1,0 +1,81 @@
+/** The settings in force, as one snapshot after the other. Each shares with the next what is not changed. */
+import { PersistentMap } from '@platen/contract/persistent-map.ts'
+import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
+
+/** Settings before and after; absent = there were, or are, none. */
+export interface Replacement<Settings> {
+  readonly before: Settings | undefined
+  readonly after: Settings | undefined
+}
+
+export interface Replacements {
+  readonly tenants: readonly Replacement<Tenant>[]
+  readonly keys: readonly Replacement<readonly ApiKey[]>[]
+  readonly templates: readonly Replacement<Template>[]
+}
+
+/** As a `DirectorySnapshot` has it. */
+export interface CompiledSettings {
+  readonly tenants: PersistentMap<TenantId, Tenant>
+  readonly keys: PersistentMap<KeyHash, ApiKey>
+  readonly templates: PersistentMap<TenantId, ReadonlyMap<TemplateCode, Template>>
+}
+
+export const NO_SETTINGS: CompiledSettings = {
+  tenants: PersistentMap.of(),
+  keys: PersistentMap.of(),
+  templates: PersistentMap.of(),
+}
+
+/** The content after replacements. What one resource gives up, another may take up in the same breath. */
+export function applyReplacements(
+  content: CompiledSettings,
+  { tenants, keys, templates }: Replacements,
+): CompiledSettings {
+  return {
+    tenants: content.tenants.with(changesBy(tenants, ({ id }) => id)),
+    keys: content.keys.with(changesBy(keys.flatMap(keyReplacementsOf), ({ hash }) => hash)),
+    templates: content.templates.with(changesOfTemplates(content.templates, templates)),
+  }
+}
+
+function changesBy<Name, Settings>(
+  replacements: readonly Replacement<Settings>[],
+  nameOf: (settings: Settings) => Name,
+): readonly (readonly [Name, Settings | undefined])[] {
+  const gone = replacements.flatMap(({ before }) =>
+    before === undefined ? [] : [[nameOf(before), undefined] as const],
+  )
+  const come = replacements.flatMap(({ after }) => (after === undefined ? [] : [[nameOf(after), after] as const]))
+  return [...gone, ...come]
+}
+
+/** The keys of one resource, one by one. */
+function keyReplacementsOf({
+  before = [],
+  after = [],
+}: Replacement<readonly ApiKey[]>): readonly Replacement<ApiKey>[] {
+  return [
+    ...before.map((key) => ({ before: key, after: undefined })),
+    ...after.map((key) => ({ before: undefined, after: key })),
+  ]
+}
+
+function* changesOfTemplates(content: CompiledSettings['templates'], replacements: Replacements['templates']) {
+  const tenants = new Set(
+    replacements.flatMap(({ before, after }) => [before, after].flatMap((each) => each?.tenant ?? [])),
+  )
+  for (const tenant of tenants) {
+    const own = replacements.map(({ before, after }) => ({
+      before: before?.tenant === tenant ? before : undefined,
+      after: after?.tenant === tenant ? after : undefined,
+    }))
+    const codes = new Map<TemplateCode, Template | undefined>([
+      ...(content.get(tenant) ?? []),
+      ...changesBy(own, ({ code }) => code),
+    ])
+    const left = [...codes].flatMap(([code, template]) => (template === undefined ? [] : [[code, template] as const]))
+    left.sort(([one], [other]) => (one < other ? -1 : 1))
+    yield [tenant, left.length === 0 ? undefined : new Map(left)] as const
+  }
+}

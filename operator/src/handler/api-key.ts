@@ -1,0 +1,78 @@
+/** What an ApiKey needs before it is compiled: its key, behind `secretName` or brought along. */
+import { keyIdOf, parseKeyHash } from '@platen/contract/api-key.ts'
+import { parseInstant } from '@platen/contract/instant.ts'
+import { type ApiKeyResource, type Uid } from '@platen/contract/resource.ts'
+import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import type { FoundKey } from '@platen/settings/compile/api-key.ts'
+import type { KindHandler, StatusFields } from '../reconcile/kind-handler.ts'
+import type { ResourceView } from '../reconcile/resource-view.ts'
+import type { Status } from '../reconcile/status.ts'
+import { reconcileKeySecret, type SecretPorts } from '../secret/reconcile-key-secret.ts'
+import { annotationsOf, isUpToDate, type SecretTracker } from './secret-tracker.ts'
+
+export interface ApiKeyHandlerOptions {
+  readonly ports: SecretPorts
+  /** For compiling. */
+  readonly foundKeys: Map<Uid, FoundKey>
+  readonly tracker: SecretTracker
+}
+
+export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOptions): KindHandler {
+  return {
+    async prepare(view, status, signal) {
+      const resource = apiKeyOf(view)
+      const { uid } = resource.metadata
+      if (resource.spec.sha256 !== undefined) return { statusFields: declaredKeyFields(resource) }
+      const annotations = annotationsOf(view, ROTATE_KEY_ANNOTATION)
+      const reconciled = await reconcileKeySecret({ resource, annotations, status }, ports, signal)
+      foundKeys.set(uid, reconciled.found)
+      const warnings = tracker.onReconciled(resource, reconciled)
+      return {
+        statusFields: { ...reconciled.status, ...expiryFieldsOf(resource) },
+        ...warnings,
+        ...(reconciled.retryAt && { retryAt: reconciled.retryAt }),
+      }
+    },
+    restore(view, status) {
+      const resource = apiKeyOf(view)
+      const { uid } = resource.metadata
+      const isTold = isUpToDate(view, status)
+      if (resource.spec.sha256 !== undefined) return isTold ? declaredKeyFields(resource) : undefined
+      const hash = parseKeyHash(status.sha256 ?? '')
+      if (hash === undefined) return undefined
+      const [last, until] = [parseKeyHash(status.previous?.sha256 ?? ''), parseInstant(status.previous?.until ?? '')]
+      const replaced = last !== undefined && until !== undefined ? { hash: last, until } : undefined
+      foundKeys.set(uid, { hash, ...(replaced && { replaced }) })
+      tracker.onRestored(resource)
+      // When an overlap ends the Secret has to be put in order.
+      return isTold && replaced === undefined ? { ...keyFieldsOf(status), ...expiryFieldsOf(resource) } : undefined
+    },
+    forget({ metadata }) {
+      foundKeys.delete(metadata.uid)
+      tracker.forget(metadata.uid)
+    },
+  }
+}
+
+function apiKeyOf({ resource }: ResourceView): ApiKeyResource {
+  if (resource.kind !== 'ApiKey') throw new TypeError('this is the station of ApiKeys')
+  return resource
+}
+
+function declaredKeyFields({ spec }: ApiKeyResource): StatusFields {
+  const hash = parseKeyHash(spec.sha256?.slice('sha256:'.length) ?? '')
+  return { ...(hash !== undefined && { keyId: keyIdOf(hash), sha256: hash }), ...expiryFieldsOf({ spec }) }
+}
+
+function keyFieldsOf({ keyId, prefix, sha256, rotation }: Status): StatusFields {
+  return {
+    ...(keyId !== undefined && { keyId }),
+    ...(prefix !== undefined && { prefix }),
+    ...(sha256 !== undefined && { sha256 }),
+    ...(rotation !== undefined && { rotation }),
+  }
+}
+
+function expiryFieldsOf({ spec }: Pick<ApiKeyResource, 'spec'>): StatusFields {
+  return spec.expiresAt === undefined ? {} : { expiresAt: spec.expiresAt }
+}

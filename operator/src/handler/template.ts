@@ -1,0 +1,27 @@
+/** What a Template needs before it is compiled; see `template-source.ts`. */
+import type { TemplateResource } from '@platen/contract/resource.ts'
+import type { KindHandler } from '../reconcile/kind-handler.ts'
+import type { ResourceView } from '../reconcile/resource-view.ts'
+import type { TemplateSources } from './template-source.ts'
+
+export function templateHandler(sources: TemplateSources): KindHandler {
+  return {
+    async prepare(view, status, signal) {
+      return { statusFields: {}, ...(await sources.prepare(templateOf(view), status, signal)) }
+    },
+    needsPreparing: (view) => sources.needsPreparing(templateOf(view)),
+    restore(view, status) {
+      sources.restore(templateOf(view), status)
+      // Whether its sources stand in the artifact store, no status tells.
+      return undefined
+    },
+    forget(resource) {
+      if (resource.kind === 'Template') sources.forget(resource)
+    },
+  }
+}
+
+function templateOf({ resource }: ResourceView): TemplateResource {
+  if (resource.kind !== 'Template') throw new TypeError('this is the station of Templates')
+  return resource
+}

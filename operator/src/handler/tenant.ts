@@ -1,0 +1,50 @@
+/** What a Tenant needs before it is compiled: what its webhooks are signed with. */
+import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
+import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
+import type { KindHandler } from '../reconcile/kind-handler.ts'
+import type { ResourceView } from '../reconcile/resource-view.ts'
+import { reconcileWebhookSecret, type WebhookSecretPorts } from '../secret/reconcile-webhook-secret.ts'
+import { annotationsOf, isUpToDate, type SecretTracker } from './secret-tracker.ts'
+
+export interface TenantHandlerOptions {
+  readonly ports: WebhookSecretPorts
+  /** For compiling. */
+  readonly webhookSecrets: Map<Uid, FoundSecret>
+  readonly inForce: (uid: Uid) => Tenant | undefined
+  readonly tracker: SecretTracker
+}
+
+export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: TenantHandlerOptions): KindHandler {
+  return {
+    async prepare(view, status, signal) {
+      const resource = tenantOf(view)
+      const annotations = annotationsOf(view, ROTATE_ANNOTATION)
+      const reconciled = await reconcileWebhookSecret({ resource, annotations, status }, ports, signal)
+      webhookSecrets.set(resource.metadata.uid, reconciled.found)
+      const warnings = tracker.onReconciled(resource, reconciled)
+      return {
+        statusFields: { ...reconciled.status },
+        ...warnings,
+        ...(reconciled.retryAt && { retryAt: reconciled.retryAt }),
+      }
+    },
+    restore(view, { webhookSecret, ...status }) {
+      const resource = tenantOf(view)
+      const { webhookSecrets: secrets = [] } = inForce(resource.metadata.uid) ?? {}
+      if (webhookSecret === undefined || secrets.length !== 1 || !isUpToDate(view, status)) return undefined
+      tracker.onRestored(resource)
+      return { webhookSecret, ...(status.rotation !== undefined && { rotation: status.rotation }) }
+    },
+    forget({ metadata }) {
+      webhookSecrets.delete(metadata.uid)
+      tracker.forget(metadata.uid)
+    },
+  }
+}
+
+function tenantOf({ resource }: ResourceView): TenantResource {
+  if (resource.kind !== 'Tenant') throw new TypeError('this is the station of Tenants')
+  return resource
+}

@@ -1,0 +1,120 @@
+/** All that is declared, kept up with: the four kinds whole, and of ConfigMaps that they are there and in which state. */
+import type { Instant } from '@platen/contract/brand.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { OperatorMeter, Priority } from '@platen/contract/port/operator-meter.ts'
+import type { Kind } from '@platen/contract/schema/resource.ts'
+import type { ObjectChange } from '../cluster/cache.ts'
+import type { ClusterClient } from '../cluster/client.ts'
+import { type Informer, openInformer } from '../cluster/informer.ts'
+import { pathOf } from '../cluster/path.ts'
+import {
+  collectionPath,
+  hasSameSpec,
+  keyOfResource,
+  PLURALS,
+  type ResourceView,
+  readResourceView,
+} from './resource-view.ts'
+
+export interface ResourceCacheOptions {
+  readonly client: Pick<ClusterClient, 'list' | 'watch'>
+  readonly onChange: (change: ViewChange) => void
+  /** A ConfigMap is there, is gone, or is in another state; by `namespace/name`. */
+  readonly onConfigMap: (name: string) => void
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly meter: Pick<OperatorMeter, 'relisted' | 'watched' | 'unread'>
+}
+
+export interface ViewChange {
+  readonly key: string
+  readonly priority: Priority
+  readonly before: ResourceView | undefined
+  readonly after: ResourceView | undefined
+  /** Is something else declared than before, and not only something else said of it? */
+  readonly isSpecChange: boolean
+}
+
+export interface ResourceCache extends AsyncDisposable {
+  /** Resolves when all there is has been read. */
+  readonly synced: Promise<void>
+  /** By the key of a resource: `Template team-acme/invoice`. */
+  readonly get: (key: string) => ResourceView | undefined
+  readonly all: () => readonly ResourceView[]
+  readonly versionOf: (configMap: string) => string | undefined
+  /** How long ago the kind that has been silent for the longest was heard of; undefined before all were. */
+  readonly silentMs: () => number | undefined
+}
+
+const KINDS = Object.keys(PLURALS) as readonly Kind[]
+/** What is listed and watched. */
+export const FOLLOWED_KINDS: readonly string[] = [...KINDS, 'ConfigMap']
+const CONFIG_MAPS = pathOf({ group: '', version: 'v1', plural: 'configmaps' })
+
+export function openResourceCache(options: ResourceCacheOptions): ResourceCache {
+  const { onChange, onConfigMap, clock } = options
+  const onObjectChange = ({ before, after, isLive }: ObjectChange<ResourceView>) => {
+    const view = after ?? before
+    if (view === undefined) return
+    const isSpecChange = before === undefined || after === undefined || !hasSameSpec(before, after)
+    if (!isSpecChange && before?.status === after?.status) return
+    onChange({
+      key: keyOfResource(view.resource),
+      priority: isLive ? 'live' : 'resync',
+      before,
+      after,
+      isSpecChange,
+    })
+  }
+  const open = <T>(
+    informer: Pick<Parameters<typeof openInformer<T>>[0], 'kind' | 'path' | 'read' | 'onChange' | 'metadataOnly'>,
+  ) => openInformer<T>({ ...options, ...informer })
+  const informers = new Map(
+    KINDS.map((kind) => [
+      kind,
+      open<ResourceView>({
+        kind,
+        path: collectionPath(kind),
+        read: (object) => readResourceView(kind, object),
+        onChange: onObjectChange,
+      }),
+    ]),
+  )
+  const configMaps = open<string>({
+    kind: 'ConfigMap',
+    path: CONFIG_MAPS,
+    metadataOnly: true,
+    read: ({ metadata }) => metadata.resourceVersion,
+    onChange: ({ key }) => onConfigMap(key),
+  })
+  const all: readonly Informer<unknown>[] = [...informers.values(), configMaps]
+  return {
+    synced: Promise.all(all.map(({ synced }) => synced)).then(() => undefined),
+    get(key) {
+      const space = key.indexOf(' ')
+      return informers.get(key.slice(0, space) as Kind)?.get(key.slice(space + 1))
+    },
+    all: () => [...informers.values()].flatMap((informer) => [...informer.values()]),
+    versionOf: (configMap) => configMaps.get(configMap),
+    silentMs() {
+      const heard = all.map(({ lastContactAt }) => lastContactAt())
+      if (!heard.every((at) => at !== undefined)) return undefined
+      return clock.monotonic() - Math.min(...heard)
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(all.map((informer) => informer[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+/** When ApiKeys expire that say so. */
+export function keyExpiries(resources: Pick<ResourceCache, 'all'>): readonly Instant[] {
+  return resources
+    .all()
+    .flatMap(({ resource }) =>
+      resource.kind === 'ApiKey' && resource.spec.expiresAt !== undefined ? [Date.parse(resource.spec.expiresAt)] : [],
+    )
+}

@@ -1,0 +1,151 @@
+/** Secrets as the cluster holds them, whose they are, and how one becomes what it should be. Pure. */
+import type { Uid } from '@platen/contract/resource.ts'
+import type { KubeObject, OwnerReference } from '../cluster/object.ts'
+import type { Annotations } from './rotation.ts'
+
+export interface SecretLocation {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** A Secret that stands in the cluster. */
+export interface ClusterSecret {
+  readonly resourceVersion: string
+  readonly type: string
+  readonly isImmutable: boolean
+  /** Decoded, a character for each byte, so that what is no text survives as well. */
+  readonly data: Readonly<Record<string, string>>
+  readonly annotations: Annotations
+  readonly labels: Readonly<Record<string, string>>
+  readonly owners: readonly OwnerReference[]
+}
+
+/** Whose a Secret is. */
+export interface Owner {
+  readonly kind: 'ApiKey' | 'Tenant'
+  readonly name: string
+  readonly uid: Uid
+}
+
+/** What of a Secret is ours to say. Undefined is for what may not be there; what is not mentioned is left alone. */
+export interface WantedSecret {
+  readonly owner: Owner
+  readonly data: Readonly<Record<string, string | undefined>>
+  readonly annotations: Readonly<Record<string, string | undefined>>
+  readonly labels: Readonly<Record<string, string>>
+}
+
+const GROUP = 'platen.dev'
+const API_VERSION = `${GROUP}/v1alpha1`
+
+/** The type of the Secrets of each kind: it cannot be changed, and tells them from what others keep. */
+export const SECRET_TYPES: Readonly<Record<Owner['kind'], string>> = {
+  ApiKey: `${GROUP}/api-key`,
+  Tenant: `${GROUP}/webhook-secret`,
+}
+
+/** The labels of every Secret of a tenant. */
+export function labelsOf(tenant: string): Readonly<Record<string, string>> {
+  return { 'app.kubernetes.io/managed-by': 'platen', [`${GROUP}/tenant`]: tenant }
+}
+
+/** Reads what the API server answers. */
+export function readClusterSecret({ metadata, ...fields }: KubeObject): ClusterSecret {
+  const { type, immutable, data } = fields
+  return {
+    resourceVersion: metadata.resourceVersion,
+    type: typeof type === 'string' ? type : '',
+    isImmutable: immutable === true,
+    data: Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, decode(String(value))])),
+    annotations: metadata.annotations ?? {},
+    labels: metadata.labels ?? {},
+    owners: metadata.ownerReferences ?? [],
+  }
+}
+
+/**
+ * Whose it is: `own`; nobody's, though made by us (`orphan`: a tool that restored it may have left the owner out); that of a resource
+ * which had the name before (`predecessor`); or somebody else's.
+ */
+export type Ownership = 'own' | 'orphan' | 'predecessor' | 'taken'
+
+export function ownershipOf(secret: ClusterSecret, owner: Owner): Ownership {
+  const controller = secret.owners.find((reference) => reference.controller === true)
+  if (controller === undefined) {
+    if (secret.owners.some(({ uid }) => uid === owner.uid)) return 'own'
+    return secret.type === SECRET_TYPES[owner.kind] ? 'orphan' : 'taken'
+  }
+  if (controller.uid === owner.uid) return 'own'
+  return isOfName(controller, owner) ? 'predecessor' : 'taken'
+}
+
+/** The fields of a Secret that are not as they should be. */
+export function differencesBetween(current: ClusterSecret, wanted: WantedSecret): readonly string[] {
+  const differing = (part: 'data' | 'annotations' | 'labels') =>
+    Object.entries(wanted[part])
+      .filter(([name, value]) => ownValue(current[part], name) !== value)
+      .map(([name]) => `${part}.${name}`)
+  const { owner } = wanted
+  const isOwned =
+    current.owners.some(({ uid, controller }) => uid === owner.uid && controller === true) &&
+    current.owners.every((reference) => reference.uid === owner.uid || !isOfName(reference, owner))
+  return [
+    ...differing('data'),
+    ...differing('annotations'),
+    ...differing('labels'),
+    ...(isOwned ? [] : ['ownerReferences']),
+  ]
+}
+
+/** The body that makes a Secret. */
+export function newBody({ namespace, name }: SecretLocation, wanted: WantedSecret): object {
+  const { owner, annotations, labels, data } = wanted
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace, name, annotations, labels, ownerReferences: [referenceTo(owner)] },
+    type: SECRET_TYPES[owner.kind],
+    data: mapValues(data, (text) => (text === undefined ? undefined : encode(text))),
+  }
+}
+
+/** The merge patch that turns a Secret into what it should be, unless somebody has changed it since it was read. */
+export function patchBody({ resourceVersion, owners }: ClusterSecret, wanted: WantedSecret): object {
+  const { owner, annotations, labels, data } = wanted
+  const others = owners.filter((reference) => reference.uid !== owner.uid && !isOfName(reference, owner))
+  return {
+    metadata: {
+      resourceVersion,
+      annotations: mapValues(annotations, (text) => text ?? null),
+      labels,
+      ownerReferences: [...others, referenceTo(owner)],
+    },
+    data: mapValues(data, (text) => (text === undefined ? null : encode(text))),
+  }
+}
+
+function referenceTo({ kind, name, uid }: Owner): OwnerReference {
+  return { apiVersion: API_VERSION, kind, name, uid, controller: true }
+}
+
+/** Does it lead to whoever has, or had, the owner's name? Kinds are told by their group: its version may change. */
+function isOfName({ apiVersion, kind, name }: OwnerReference, owner: Owner): boolean {
+  return apiVersion.startsWith(`${GROUP}/`) && kind === owner.kind && name === owner.name
+}
+
+/** A key may have the name of something that every object has. */
+function ownValue(values: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined
+}
+
+function mapValues<From, To>(values: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]))
+}
+
+function decode(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('latin1')
+}
+
+function encode(text: string): string {
+  return Buffer.from(text, 'latin1').toString('base64')
+}

@@ -1,0 +1,132 @@
+/**
+ * Station of a Tenant on its way to be published: the secret that its webhooks are signed with, read where `webhookSecretRef`
+ * leads, or made and rotated in a Secret of the operator's namespace. What holds of `reconcile-key-secret.ts` holds here; what is answered is sealed.
+ */
+import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import type { SealKey } from '@platen/contract/seal.ts'
+import {
+  newWebhookSecret,
+  referencedSecret,
+  sealWebhookSecret,
+  type WebhookSecretReference,
+} from '@platen/contract/webhook-secret.ts'
+import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
+import type { KubeObject } from '../cluster/object.ts'
+import {
+  decideWebhookSecret,
+  type PlainSecret,
+  type WebhookSecretDecision,
+  type WebhookSecretStatus,
+} from './decide-webhook-secret.ts'
+import { SECRETS_GRANT_RETRY_MS } from './limit.ts'
+import type { SecretPorts } from './reconcile-key-secret.ts'
+import { type Annotations, type RotationRequest, readRotationRequest } from './rotation.ts'
+import { type ObservedSecret, observedSecret, readSecret, SecretsNotGranted, updateSecret } from './update-secret.ts'
+
+export interface WebhookSecretPorts extends SecretPorts {
+  readonly sealKey: SealKey
+}
+
+export interface WebhookSecretInput {
+  readonly resource: TenantResource
+  /** Those of the resource. */
+  readonly annotations: Annotations
+  /** As it was written last. */
+  readonly status: WebhookSecretStatus
+}
+
+export interface ReconciledWebhookSecret extends Omit<WebhookSecretDecision, 'write' | 'found'> {
+  readonly found: FoundSecret
+  /** Why what the annotation says is no rotation, where there is one. */
+  readonly ignored?: string
+  /** For the audit. */
+  readonly observed: ObservedSecret
+}
+
+/** Finds the webhook secret of a Tenant, and makes one where that is due. Throws what the client throws. */
+export async function reconcileWebhookSecret(
+  input: WebhookSecretInput,
+  ports: WebhookSecretPorts,
+  signal: AbortSignal,
+): Promise<ReconciledWebhookSecret> {
+  const { resource, annotations } = input
+  const { asked, ignored } = readRotationRequest(annotations, ROTATE_ANNOTATION)
+  const { webhookSecretRef } = resource.spec
+  const reconciling =
+    webhookSecretRef === undefined
+      ? reconcileGenerated({ ...input, asked }, ports, signal)
+      : readReferenced({ ...input, asked, reference: webhookSecretRef }, ports, signal)
+  const reconciled = await reconciling.catch((error: unknown) => resultIfNotGranted(error, input, ports))
+  const found = sealed(reconciled.found, resource.metadata.uid, ports.sealKey)
+  return { ...reconciled, found, ...(ignored !== undefined && { ignored }) }
+}
+
+/** What was published stays, and so does what the status says. */
+function resultIfNotGranted(
+  error: unknown,
+  { status }: WebhookSecretInput,
+  { clock, namespace }: WebhookSecretPorts,
+): PlainReconciled {
+  if (!(error instanceof SecretsNotGranted)) throw error
+  return {
+    found: error.refusal(namespace),
+    status,
+    isNew: false,
+    repaired: [],
+    retryAt: clock.now() + SECRETS_GRANT_RETRY_MS,
+    observed: { place: error.place },
+  }
+}
+
+type PlainReconciled = Omit<ReconciledWebhookSecret, 'found'> & { readonly found: PlainSecret }
+
+interface RotatedInput extends WebhookSecretInput {
+  readonly asked: RotationRequest | undefined
+}
+
+async function reconcileGenerated(
+  { resource, status, asked }: RotatedInput,
+  { client, clock, ids, brand, namespace }: WebhookSecretPorts,
+  signal: AbortSignal,
+): Promise<PlainReconciled> {
+  const place = { namespace, name: `${resource.metadata.name}-webhook` }
+  const makeSecret = () => newWebhookSecret(brand, ids)
+  const { verdict, observed } = await updateSecret(
+    { place, client },
+    (secret) => decideWebhookSecret({ resource, place, secret, status, asked, now: clock.now(), makeSecret }),
+    signal,
+  )
+  const { write: _written, ...answer } = verdict
+  return { ...answer, observed }
+}
+
+/** It rotates with what it leads to: that a rotation was asked for is remembered, and nothing else. */
+async function readReferenced(
+  { status, asked, reference }: RotatedInput & { readonly reference: WebhookSecretReference },
+  { client }: WebhookSecretPorts,
+  signal: AbortSignal,
+): Promise<PlainReconciled> {
+  const place = { namespace: reference.namespace, name: reference.name }
+  const stored = await readSecret(client, place, signal)
+  const value = referencedSecret(reference, stored && { data: encodedIn(stored) })
+  const rotation = asked?.text ?? status.rotation
+  return {
+    found: 'fault' in value ? value : { current: value.secret },
+    status: { webhookSecret: place, ...(rotation !== undefined && { rotation }) },
+    isNew: false,
+    repaired: [],
+    observed: observedSecret(place, stored),
+  }
+}
+
+function encodedIn({ data }: KubeObject): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, String(value)]))
+}
+
+function sealed(found: PlainSecret, incarnation: Uid, key: SealKey): FoundSecret {
+  if ('fault' in found) return found
+  const { current, replaced } = found
+  const seal = (secret: string) => sealWebhookSecret(secret, { incarnation, key })
+  return { current: seal(current), ...(replaced !== undefined && { replaced: seal(replaced) }) }
+}

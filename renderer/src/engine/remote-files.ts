@@ -1,0 +1,181 @@
+/**
+ * What templates fetch from the hosts they list, kept at hand for a while. Neither render threads nor Chromium have a network: they
+ * are given bytes, fetched here, in the process that runs none of a tenant's code. A file is kept for one version of one template of
+ * one tenant, and is never another's, be it the same address.
+ */
+import { createHash } from 'node:crypto'
+import { ServiceError } from '@platen/contract/error.ts'
+import {
+  EGRESS_AT_ONCE_MAX,
+  EGRESS_CACHE_BYTES_MAX,
+  EGRESS_CACHE_MS,
+  EGRESS_ROUNDS_MAX,
+} from '@platen/contract/limit.ts'
+import { raceAbort } from '@platen/contract/notifier.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Egress } from '@platen/contract/port/egress.ts'
+import type { AssetDigest } from '@platen/contract/tenant.ts'
+import { openLruCache } from '../lru-cache.ts'
+import type { RenderWork } from '../port/engine.ts'
+import { shared } from '../port/shared-bytes.ts'
+import type { RemoteFile } from '../template/remote-images.ts'
+import { FilesNeeded } from '../template/remote-images.ts'
+
+export interface RemoteFiles {
+  /** One file. Rejects with the signal's reason, and throws `asset_unavailable` as `Egress.get` does. */
+  fetch(work: RenderWork, url: string, signal: AbortSignal): Promise<RemoteFile>
+  /** The file, if it is there without being fetched and is not too old. */
+  cached(work: RenderWork, url: string): RemoteFile | undefined
+  /** Runs a task until it throws no `FilesNeeded`, at first with what its template was given last. Throws as `fetch` and the task do. */
+  runWithFiles<Result>(
+    work: RenderWork,
+    task: (work: RenderWork) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result>
+}
+
+/** For engines that are to fetch nothing: who wants a file fails. */
+export const NO_REMOTE_FILES: RemoteFiles = {
+  fetch: () => Promise.reject(nothingFetched()),
+  cached: () => undefined,
+  runWithFiles: (work, task) =>
+    task(work).catch((error: unknown) => {
+      throw error instanceof FilesNeeded ? nothingFetched() : error
+    }),
+}
+
+function nothingFetched(): ServiceError {
+  return new ServiceError('asset_unavailable', 'nothing is fetched here')
+}
+
+interface CachedFile {
+  readonly file: RemoteFile
+  /** By the clock's monotonic time. */
+  readonly until: number
+}
+
+/** Templates of which it is known what they were given last, and of how many files. */
+const TEMPLATES_MAX = 200
+const GUESSED_MAX = 100
+
+/** Keeps nothing at first. */
+export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Clock }): RemoteFiles {
+  // What a file has beside its bytes is a few hundred of them.
+  const cache = openLruCache<CachedFile>(EGRESS_CACHE_BYTES_MAX, ({ file }) => file.bytes.byteLength + 1024)
+  const lastFetched = openLruCache<readonly string[]>(TEMPLATES_MAX, () => 1)
+  const fetchOnce = openSingleFlight<RemoteFile>()
+  const queued = openTenantQueues()
+
+  function cached(work: RenderWork, url: string): RemoteFile | undefined {
+    const found = cache.get(keyOf(work, url))
+    return found === undefined || found.until <= clock.monotonic() ? undefined : found.file
+  }
+
+  async function download(work: RenderWork, url: string, signal: AbortSignal): Promise<RemoteFile> {
+    return await queued(work.tenant, async () => {
+      signal.throwIfAborted()
+      const { bytes, type } = await egress.get(url, work.template.allowedHosts ?? [], signal)
+      // Lower-case hex SHA-256 is what the type means.
+      const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
+      const file = { name: url, digest, type, bytes: shared(bytes) }
+      cache.set(keyOf(work, url), { file, until: clock.monotonic() + EGRESS_CACHE_MS })
+      return file
+    })
+  }
+
+  const fetch: RemoteFiles['fetch'] = async (work, url, signal) =>
+    cached(work, url) ?? fetchOnce(keyOf(work, url), (ended) => download(work, url, ended), signal)
+
+  return {
+    fetch,
+    cached,
+    async runWithFiles(work, task, signal) {
+      const over = new AbortController()
+      const ended = AbortSignal.any([signal, over.signal])
+      const template = keyOf(work)
+      let fetched = (lastFetched.get(template) ?? []).flatMap((url) => cached(work, url) ?? [])
+      try {
+        for (let round = 0; round < EGRESS_ROUNDS_MAX; round += 1) {
+          const result = await runUntilFilesNeeded(() => task({ ...work, fetched }))
+          if ('value' in result) return result.value
+          fetched = [...fetched, ...(await Promise.all(result.urls.map((url) => fetch(work, url, ended))))]
+          const urls = fetched.map(({ name }) => name)
+          lastFetched.set(template, urls.slice(-GUESSED_MAX))
+        }
+        throw new ServiceError('template_error', 'the document wants other files whenever it is given some')
+      } finally {
+        // The others need not come when one has failed.
+        over.abort()
+      }
+    },
+  }
+}
+
+async function runUntilFilesNeeded<Value>(
+  task: () => Promise<Value>,
+): Promise<{ readonly value: Value } | FilesNeeded> {
+  try {
+    return { value: await task() }
+  } catch (error) {
+    if (error instanceof FilesNeeded) return error
+    throw error
+  }
+}
+
+/** Tenants whose templates are equal have equal digests. */
+function keyOf({ tenant, digest }: RenderWork, url = ''): string {
+  return JSON.stringify([tenant, digest, url])
+}
+
+type SingleFlight<Value> = (
+  key: string,
+  start: (signal: AbortSignal) => Promise<Value>,
+  signal: AbortSignal,
+) => Promise<Value>
+
+/** One piece of work for all who want the same at the same time. It is ended when the last of them has gone. */
+function openSingleFlight<Value>(): SingleFlight<Value> {
+  const flights = new Map<string, { callers: number; readonly result: Promise<Value>; end(): void }>()
+
+  function begin(key: string, start: (signal: AbortSignal) => Promise<Value>) {
+    const ending = new AbortController()
+    const end = () => {
+      if (flights.get(key) === flight) flights.delete(key)
+      ending.abort()
+    }
+    const flight = { callers: 0, result: start(ending.signal).finally(end), end }
+    flights.set(key, flight)
+    return flight
+  }
+
+  return async (key, start, signal) => {
+    const flight = flights.get(key) ?? begin(key, start)
+    flight.callers += 1
+    try {
+      return await raceAbort(flight.result, signal)
+    } finally {
+      flight.callers -= 1
+      if (flight.callers === 0) flight.end()
+    }
+  }
+}
+
+/** Does so much at once for each tenant, first come, first served. */
+function openTenantQueues(): <Value>(tenant: string, action: () => Promise<Value>) => Promise<Value> {
+  const queues = new Map<string, { busy: number; readonly waiting: (() => void)[] }>()
+  return async (tenant, action) => {
+    const queue = queues.get(tenant) ?? { busy: 0, waiting: [] }
+    queues.set(tenant, queue)
+    if (queue.busy < EGRESS_AT_ONCE_MAX) queue.busy += 1
+    else await new Promise<void>((resolve) => queue.waiting.push(resolve))
+    try {
+      return await action()
+    } finally {
+      const next = queue.waiting.shift()
+      // Who waited takes the place as it is.
+      if (next === undefined) queue.busy -= 1
+      else next()
+      if (queue.busy === 0) queues.delete(tenant)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+/** The page a document is printed on: what the options say, as CSS that beats the source's own `@page`. Pure. */
+import type { Orientation, PageSize, RenderOptions, Sides } from '@platen/contract/render-options.ts'
+import { pointsOf } from '@platen/contract/schema/length.ts'
+import { marginFault } from '../page-margins.ts'
+
+interface Size {
+  /** Points. */
+  readonly width: number
+  readonly height: number
+}
+
+const MM = 72 / 25.4
+
+/** Portrait. CSS knows them by the same names, TABLOID as `ledger` turned. */
+const SIZES = {
+  A3: { width: 297 * MM, height: 420 * MM },
+  A4: { width: 210 * MM, height: 297 * MM },
+  A5: { width: 148 * MM, height: 210 * MM },
+  A6: { width: 105 * MM, height: 148 * MM },
+  LETTER: { width: 612, height: 792 },
+  LEGAL: { width: 612, height: 1008 },
+  TABLOID: { width: 792, height: 1224 },
+} as const satisfies Record<Extract<PageSize, string>, Size>
+
+/** Page and margins where neither options nor source say anything, in inches as Chromium takes them: A4 upright, 1 cm all round. */
+export const PAGE_DEFAULT = {
+  paperWidth: SIZES.A4.width / 72,
+  paperHeight: SIZES.A4.height / 72,
+  marginTop: 1 / 2.54,
+  marginRight: 1 / 2.54,
+  marginBottom: 1 / 2.54,
+  marginLeft: 1 / 2.54,
+}
+
+/** What a document itself says of its pages, as CSS has it, and '' where it says nothing. */
+export interface SourcePage {
+  readonly size: string
+  readonly left: string
+  readonly right: string
+}
+
+/** Is the document's own page needed to put the options into force, or to place its header and footer, where it has any? */
+export function needsSourcePage({ page_size, orientation, margin }: RenderOptions, hasEdges: boolean): boolean {
+  const sides = typeof margin === 'object' ? [margin.left, margin.right] : [margin]
+  const needsSides = hasEdges && sides.includes(undefined)
+  return needsSides || (page_size === undefined && (orientation !== undefined || margin !== undefined))
+}
+
+/** The margins at the sides of the pages, as CSS: those of the options, else the document's own, else what is printed without either. */
+export function sideMargins({ margin }: RenderOptions, source?: SourcePage): { left: string; right: string } {
+  const given = typeof margin === 'object' ? margin : { left: margin, right: margin }
+  const sideOf = (side: 'left' | 'right') => {
+    const length = given[side]
+    if (length !== undefined) return points(pointsOf(length))
+    // What else CSS may say there, `auto` or a share, is not for another document to repeat.
+    return /^[\d.]+[a-z]{2}$/.exec(source?.[side] ?? '')?.[0] ?? '1cm'
+  }
+  return { left: sideOf('left'), right: sideOf('right') }
+}
+
+/** Why the margins of the options leave no room on their page, as a sentence; undefined where they do. A side they leave to the source counts as nothing. */
+export function marginFaultOf(options: RenderOptions, sourceSize?: string): string | undefined {
+  const { margin } = options
+  if (margin === undefined) return undefined
+  const on = (side: keyof Sides) => pointsOf((typeof margin === 'object' ? margin[side] : margin) ?? 0)
+  const sides = { top: on('top'), right: on('right'), bottom: on('bottom'), left: on('left') }
+  return marginFault(sizeOf(options, sourceSize), sides)
+}
+
+/**
+ * The `@page` rules that put the options into force, or '' where these say nothing of the page. They are `!important` and
+ * name the pseudo-classes of pages, so that they beat the source's own rules; what they leave out stays the source's.
+ * `sourceSize` is the source's own `size` as CSS has it.
+ */
+export function pageRules(options: RenderOptions, sourceSize?: string): string {
+  const declarations = [...sizeRule(options, sourceSize), ...marginsOf(options.margin)]
+  if (declarations.length === 0) return ''
+  const block = `{${declarations.map((declaration) => `${declaration} !important`).join(';')}}`
+  return ['', ' :blank', ' :left', ' :right', ' :first'].map((page) => `@page${page}${block}`).join('')
+}
+
+function sizeRule(options: RenderOptions, sourceSize: string | undefined): string[] {
+  if (options.page_size === undefined && options.orientation === undefined) return []
+  const { width, height } = sizeOf(options, sourceSize)
+  return [`size:${points(width)} ${points(height)}`]
+}
+
+function sizeOf({ page_size, orientation }: RenderOptions, sourceSize: string | undefined): Size {
+  const size = page_size === undefined ? parseSize(sourceSize ?? '') : namedSize(page_size)
+  // A width and height given as numbers are meant as they are, unless the orientation is given too.
+  return orientation === undefined ? size : turned(size, orientation)
+}
+
+function namedSize(size: PageSize): Size {
+  return typeof size === 'string' ? SIZES[size] : size
+}
+
+function turned({ width, height }: Size, orientation: Orientation): Size {
+  const [short, long] = [Math.min(width, height), Math.max(width, height)]
+  return orientation === 'portrait' ? { width: short, height: long } : { width: long, height: short }
+}
+
+/** The size of an `@page` rule; A4 for what says none, such as `auto`. */
+function parseSize(css: string): Size {
+  const words = css.toUpperCase().split(/\s+/)
+  const size = parseSides(words)
+  return words.includes('LANDSCAPE') ? turned(size, 'landscape') : size
+}
+
+function parseSides(words: readonly string[]): Size {
+  const name = words.find((word): word is keyof typeof SIZES => Object.hasOwn(SIZES, word))
+  if (name !== undefined) return SIZES[name]
+  if (words.includes('LEDGER')) return SIZES.TABLOID
+  const lengths = words
+    .filter((word) => /^[\d.]+(PT|PX|MM|CM|IN)$/.test(word))
+    .map((word) => pointsOf(word.toLowerCase()))
+  const [width, height = width] = lengths
+  return width === undefined || height === undefined ? SIZES.A4 : { width, height }
+}
+
+function marginsOf(margin: RenderOptions['margin']): string[] {
+  if (margin === undefined) return []
+  if (typeof margin !== 'object') return [`margin:${points(pointsOf(margin))}`]
+  return SIDES.flatMap((side) => {
+    const length = margin[side]
+    return length === undefined ? [] : [`margin-${side}:${points(pointsOf(length))}`]
+  })
+}
+
+const SIDES = ['top', 'right', 'bottom', 'left'] as const satisfies readonly (keyof Sides)[]
+
+function points(length: number): string {
+  return `${Number(length.toFixed(4))}pt`
+}

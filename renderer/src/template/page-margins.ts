@@ -1,0 +1,25 @@
+/** Whether a page has room for anything between its margins. Pure. */
+import { PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
+import type { Sides } from '@platen/contract/render-options.ts'
+
+/** A page and its margins in points, those left out being none. */
+interface Page {
+  readonly width: number
+  readonly height: number
+}
+type Margin = { readonly [Side in keyof Sides]?: number | undefined }
+
+/** What is wrong with the margin the options ask for on a page of this size, for the end of a message; undefined where it leaves room. */
+export function marginFault(
+  { width, height }: Page,
+  { top = 0, right = 0, bottom = 0, left = 0 }: Margin,
+): string | undefined {
+  const room = { width: width - left - right, height: height - top - bottom }
+  if (room.width >= PAGE_SIDE_PT_MIN && room.height >= PAGE_SIDE_PT_MIN) return undefined
+  const [leaves, page] = [room, { width, height }].map((size) => `${points(size.width)} × ${points(size.height)}`)
+  return `options.margin leaves ${leaves} of a page of ${page} points; at least ${PAGE_SIDE_PT_MIN} × ${PAGE_SIDE_PT_MIN} must be left`
+}
+
+function points(length: number): string {
+  return String(Math.round(Math.max(0, length) * 10) / 10)
+}

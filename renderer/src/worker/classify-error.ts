@@ -1,0 +1,66 @@
+/** What the end of an attempt means: failed for good, to be tried again, or no longer ours. Pure. */
+import { FAILURES, isFailureCode, ServiceError } from '@platen/contract/error.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
+import type { Failure } from '@platen/contract/render.ts'
+
+export type Verdict =
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'retry' }
+  | { readonly kind: 'lost' }
+
+/** Why an attempt was ended from outside. */
+export interface Interruptions {
+  /** The deadline of the render has passed. */
+  readonly deadline: AbortSignal
+  /** The sync caller has gone. */
+  readonly callerGone: AbortSignal
+  /** The claim was lost to another renderer. */
+  readonly claimLost: AbortSignal
+}
+
+/** Judges what an attempt threw. Interruptions come first: whatever an engine throws while it is being stopped says nothing. */
+export function classifyError(error: unknown, interruptions: Interruptions, deadlineMs: number): Verdict {
+  if (interruptions.claimLost.aborted) return { kind: 'lost' }
+  if (interruptions.callerGone.aborted)
+    return failed('canceled', 'the caller closed the connection before the render ended')
+  if (interruptions.deadline.aborted) {
+    return failed('render_timeout', `the render was ended by its deadline of ${deadlineMs / 1000} seconds`)
+  }
+  if (error instanceof ServiceError && isFailureCode(error.code)) {
+    return FAILURES[error.code].retryable ? { kind: 'retry' } : failed(error.code, error.message)
+  }
+  return { kind: 'failed', failure: DEFECT }
+}
+
+/** A render that was started as often as allowed and never came to an end. */
+export function crashed(attempts: number): Failure {
+  return {
+    code: 'render_crashed',
+    message: `the render brought its renderer down ${attempts} times and is not tried again`,
+  }
+}
+
+/** What callers see of a defect of ours. */
+export const DEFECT: Failure = {
+  code: 'internal',
+  message: 'the service failed to render this document; its log has the cause under the render id',
+}
+
+/** A render that waited for what it is made of, or for its PDF to be kept, until its time was over. */
+export const STORE_UNAVAILABLE: Failure = {
+  code: 'internal',
+  message: 'the storage of the service could not be reached within the deadline of the render; it can be tried again',
+}
+
+/** A render that no renderer took in time. */
+export const EXPIRED: Failure = { code: 'expired', message: 'no renderer took the render within 24 hours' }
+
+/** A render whose tenant was suspended while it waited. */
+export const SUSPENDED: Failure = {
+  code: 'tenant_suspended',
+  message: 'the subscription was suspended before the render began',
+}
+
+function failed(code: Failure['code'], message: string): Verdict {
+  return { kind: 'failed', failure: { code, message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX) } }
+}

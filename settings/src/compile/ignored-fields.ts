@@ -1,0 +1,38 @@
+/** Fields that are checked and kept, and change nothing: better said than found out. A field leaves this file when it has an effect. */
+import { type ApiKeyResource, type Resource, type TenantResource } from '@platen/contract/resource.ts'
+import { ROTATE_POINTER } from '@platen/contract/schema/resource.ts'
+
+export interface IgnoredField {
+  /** JSON pointer into the manifest. */
+  readonly path: string
+  /** The rest of a sentence that begins with the field. */
+  readonly message: string
+}
+
+/** The fields of a resource that ask for what the service does not do. */
+export function ignoredFieldsOf(resource: Resource): readonly IgnoredField[] {
+  switch (resource.kind) {
+    case 'Plan':
+    case 'Template':
+      return []
+    case 'Tenant':
+      return ofTenant(resource)
+    case 'ApiKey':
+      return ofApiKey(resource)
+  }
+}
+
+function ofTenant({ metadata, spec }: TenantResource): readonly IgnoredField[] {
+  const isRotatedInVain = spec.webhookSecretRef !== undefined && metadata.rotateWebhookSecretAt !== undefined
+  return [
+    ...(spec.deletionPolicy === 'Delete' ? [{ path: '/spec/deletionPolicy', message: NOT_YET }] : []),
+    ...(isRotatedInVain ? [{ path: ROTATE_POINTER, message: WITH_REFERENCE }] : []),
+  ]
+}
+
+function ofApiKey({ spec }: ApiKeyResource): readonly IgnoredField[] {
+  return spec.overlapHours === undefined ? [] : [{ path: '/spec/overlapHours', message: NOT_YET }]
+}
+
+const NOT_YET = 'has no effect yet'
+const WITH_REFERENCE = 'has no effect with webhookSecretRef: the secret rotates when the Secret has another value'

@@ -1,0 +1,53 @@
+/**
+ * The publish checks of all tenants, which share a few threads: each tenant has its turn, one at a time, and one whose templates hang
+ * waits longer each time before its next. So nobody's templates keep those of others from being checked.
+ */
+import { backOffMs } from '@platen/contract/back-off.ts'
+import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { CheckRequest } from '../compile/template.ts'
+import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
+import { type CheckResult, type PublishCheck, runCheck } from './run-check.ts'
+
+export interface CheckScheduler {
+  /** What the check says when its turn has come. Rejects only when `signal` aborts. */
+  readonly check: (tenant: string, request: CheckRequest, signal: AbortSignal) => Promise<CheckResult>
+}
+
+export interface CheckSchedulerOptions {
+  readonly check: PublishCheck
+  readonly clock: Clock
+}
+
+export function openCheckScheduler(options: CheckSchedulerOptions): CheckScheduler {
+  const { clock } = options
+  const turns = openFairSemaphore({ permits: CHECKS_AT_ONCE, permitsPerTenant: 1 })
+  /** Checks in a row that came to no answer, and until when the tenant waits for it, on the monotonic clock. */
+  const delays = new Map<string, { readonly failures: number; readonly until: number }>()
+  const checkInTurn = async (
+    tenant: string,
+    request: CheckRequest,
+    signal: AbortSignal,
+  ): Promise<CheckResult | { readonly waitMs: number }> => {
+    using _ = await turns.acquire(tenant, signal)
+    const { failures, until } = delays.get(tenant) ?? { failures: 0, until: 0 }
+    const waitMs = until - clock.monotonic()
+    if (waitMs > 0) return { waitMs }
+    const answer = await runCheck(request, options, signal)
+    if (answer.isFinal) delays.delete(tenant)
+    else {
+      const pauseMs = backOffMs(failures + 1, 1, CHECK_HANG_BACK_OFF)
+      delays.set(tenant, { failures: failures + 1, until: clock.monotonic() + pauseMs })
+    }
+    return answer
+  }
+  return {
+    async check(tenant, request, signal) {
+      for (;;) {
+        const answer = await checkInTurn(tenant, request, signal)
+        if (!('waitMs' in answer)) return answer
+        await clock.sleep(answer.waitMs, signal)
+      }
+    },
+  }
+}

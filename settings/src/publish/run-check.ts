@@ -1,0 +1,36 @@
+/** The publish check of one template, with an end to it. */
+import { TEMPLATE_CHECK_MS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { CheckFault, CheckRequest } from '../compile/template.ts'
+
+/** The renderer's publish check. A rejection is a fault of the template, which may not be there the next time. */
+export type PublishCheck = (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
+
+export interface CheckResult {
+  readonly faults: readonly CheckFault[]
+  /** Need it not be asked again? */
+  readonly isFinal: boolean
+}
+
+/** What the check says. Rejects only when `signal` aborts. */
+export async function runCheck(
+  request: CheckRequest,
+  { check, clock }: { readonly check: PublishCheck; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<CheckResult> {
+  try {
+    const faults = await check(request, AbortSignal.any([signal, clock.timeout(TEMPLATE_CHECK_MS_MAX)]))
+    return { faults, isFinal: true }
+  } catch (cause) {
+    signal.throwIfAborted()
+    return { faults: [checkFailure(request, cause)], isFinal: false }
+  }
+}
+
+function checkFailure({ source }: CheckRequest, cause: unknown): CheckFault {
+  const message = cause instanceof Error ? cause.message : 'it failed'
+  return {
+    engine: source.reactPdf === undefined ? 'html' : 'react_pdf',
+    message: `it could not be checked: ${message}`,
+  }
+}
