@@ -174,7 +174,8 @@ function refuse(
   const problem = problemOf(error)
   meter.refused(problem)
   const fields = { requestId: request.id, tenant: request.caller?.tenant.id, err: problem.incident }
-  if (problem.code === 'INTERNAL_ERROR' && problem.incident !== undefined) log.error(fields, 'request hit a defect')
+  if (problem.code === 'INTERNAL_ERROR' && problem.incident !== undefined)
+    log.error(fields, 'request failed by a defect')
   else if (problem.incident !== undefined) log.warn(fields, 'request could not be served')
   reply
     .code(problem.status)

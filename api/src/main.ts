@@ -55,8 +55,8 @@ async function serve(stop: AbortSignal): Promise<void> {
   })
   stack.defer(() => app.close())
   const url = await app.listen({ host: config.host, port: config.port })
-  log.info({ url }, 'api serves')
+  log.info({ url }, 'api started')
   using _ = base.probes.serving(health)
   await untilAborted(stop)
-  log.info({}, 'api draining')
+  log.info({}, 'api drain started')
 }

@@ -29,7 +29,7 @@ const USAGE = `usage: platen check <folder> [--no-render]
     -o <file>          where the PDF goes; <code>.pdf in the current folder where not said
     --watch            render again whenever a manifest or the data is saved, until Ctrl-C
 
-  publish   put a folder into force in a cluster: template sources and assets in S3, then plans,
+  publish   publish a folder to a cluster: template sources and assets in S3, then plans,
             tenants, templates and keys in Redis, and wait up to 10 s until every API process
             enforces them; where anything is refused, nothing is published
     --watch            publish again whenever a manifest is saved, or Redis has lost what was

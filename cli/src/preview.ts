@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 import type { JsonObject } from '@platen/contract/brand.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'

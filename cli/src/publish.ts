@@ -14,10 +14,10 @@ import {
   DIRECTORY_REPAIR_MS,
 } from '@platen/contract/directory-limit.ts'
 import { MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
-import { raceFirst } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceFirst } from '@platen/contract/race.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { isUnchecked } from '@platen/settings/manifest/compile-folder.ts'
 import { type FolderWatch, isManifest, watchFolder } from '@platen/settings/manifest/folder.ts'

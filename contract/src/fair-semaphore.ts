@@ -2,7 +2,7 @@
  * Turns at what all tenants share and any of them could hold for long, such as the threads in which templates are checked: some at
  * once, fewer of them one tenant's, and those that wait come in the order of their tenants, each with one of its own after the other.
  */
-import { raceAbort } from './notifier.ts'
+import { raceAbort } from './race.ts'
 
 export interface FairSemaphoreOptions {
   /** Turns at once, and how many of them may be one tenant's. */

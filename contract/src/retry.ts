@@ -22,7 +22,7 @@ export async function retryWhileUnavailable<T>(step: () => Promise<T>, options: 
       return await step()
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
-      log.warn({ err: error, waitMs }, 'store unavailable')
+      log.warn({ err: error, waitMs }, 'port unavailable, retrying')
       await clock.sleep(waitMs, signal)
     }
   }

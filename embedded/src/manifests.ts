@@ -5,7 +5,7 @@
  */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
-import { raceFirst } from '@platen/contract/notifier.ts'
+import { raceFirst } from '@platen/contract/race.ts'
 import { type FolderWatch, watchFolder } from '@platen/settings/manifest/folder.ts'
 import { type Load, type LoadOptions, type LoadState, openLoader } from '@platen/settings/manifest/load.ts'
 
@@ -40,8 +40,7 @@ async function firstLoad({ dir, log }: LoadOptions, load: () => Promise<LoadStat
       ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
       : cause
   })
-  if (state.compiled?.snapshot.tenants.size === 0)
-    log.warn({ dir }, 'no tenant is ready, so every request is refused until the folder declares one')
+  if (state.compiled?.snapshot.tenants.size === 0) log.warn({ dir }, 'no tenant ready, every request is refused')
   return state
 }
 
@@ -81,7 +80,7 @@ async function follow(options: FollowOptions, signal: AbortSignal): Promise<void
       watch = undefined
       if (signal.aborted || isFailing) continue
       isFailing = true
-      log.error({ err, dir }, 'the manifests could not be published, so the last good settings stay in force')
+      log.error({ err, dir }, 'manifests not published, last good settings stay in force')
     }
   }
   watch?.[Symbol.dispose]()

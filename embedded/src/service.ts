@@ -21,7 +21,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     config = readConfig(env)
     const log = openLog(config.logLevel)
     const unknown = unknownSettings(env, SETTINGS)
-    if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
+    if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
     const clock = systemClock()
     await using engines = await openEngines({
       slots: config.renderSlots + SYNC_SLOTS,
@@ -40,7 +40,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     // Node would write it at the exit, which may be a kill. Not before the first requests: it takes a third of a second.
     clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, () => undefined)
     await untilAborted(end)
-    log.info({}, 'service draining')
+    log.info({}, 'service drain started')
     return stop.aborted ? 0 : 1
   } catch (error) {
     process.stderr.write(`${explainStart(error, config)}\n`)

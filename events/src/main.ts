@@ -70,7 +70,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),
     isAlive: () => parts.every((part) => part.isAlive()),
   })
-  log.info({}, 'events serve')
+  log.info({}, 'events started')
   await untilAborted(stop)
-  log.info({}, 'events draining')
+  log.info({}, 'events drain started')
 }

@@ -27,7 +27,7 @@ export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Web
   let running: Running | undefined
   return {
     begin() {
-      running = inBackground((signal) => runDispatcher(ports, signing, signal), ports.log, 'webhooks stopped working')
+      running = inBackground((signal) => runDispatcher(ports, signing, signal), ports.log, 'dispatcher failed')
     },
     isAlive: () => running?.isAlive() ?? true,
     [Symbol.asyncDispose]: async () => await running?.[Symbol.asyncDispose](),
@@ -36,12 +36,12 @@ export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Web
 
 /** Removes what is past its time in a cluster, from now on. Closing it lets the step in hand end. */
 export function openRetention(ports: RetentionPorts): Running {
-  return inBackground((signal) => runRetention(ports, signal), ports.log, 'retention stopped working')
+  return inBackground((signal) => runRetention(ports, signal), ports.log, 'retention failed')
 }
 
 /** Makes the views in Redis from the event log, from now on. Closing it leaves the rest to the next. */
 export function openProjection(ports: ProjectionPorts): Running {
-  return inBackground((signal) => runProjection(ports, signal), ports.log, 'projection stopped working')
+  return inBackground((signal) => runProjection(ports, signal), ports.log, 'projection failed')
 }
 
 /** What runs until it is closed. */

@@ -56,6 +56,6 @@ async function serve(stop: AbortSignal): Promise<void> {
   )
   gaugeKeyExpiry(metrics, { clock, ends: () => keyExpiries(operator.resources) })
   using _ = probes.serving({ isReady: () => ({ ready: operator.isReady(), detail: {} }), isAlive: () => true })
-  log.info({}, 'operator follows')
+  log.info({}, 'operator started')
   await operator.run(stop)
 }

@@ -51,7 +51,7 @@ export async function openBase(options: BaseOptions): Promise<Base> {
   const { deployable, config, stack, stop } = options
   const [clock, ids, log] = [systemClock(), systemIds(), openLog(config.logLevel)]
   const unknown = unknownSettings(options.variables, options.known)
-  if (unknown.length > 0) log.warn({ settings: unknown }, 'settings unknown')
+  if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
   const limit = clock.timeout(PROCESS_START_MS_MAX)
   const starting = stop === undefined ? limit : AbortSignal.any([stop, limit])
   const metrics = openMetrics({ isRead: true, deployable })

@@ -54,8 +54,8 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   const { clock, log, redis, starting } = base
   stack.use(
     redis.health.watch((err) => {
-      if (err === undefined) log.info({}, 'redis back')
-      else log.warn({ err }, 'redis away')
+      if (err === undefined) log.info({}, 'redis available again')
+      else log.warn({ err }, 'redis unavailable')
     }),
   )
   const { topics, connection } = kafkaOf(config.kafka)

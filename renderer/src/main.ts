@@ -68,9 +68,9 @@ async function serve(stop: AbortSignal): Promise<void> {
     },
     isAlive: () => queue.isAlive() && statesOf().every(([, state]) => state !== 'dead'),
   })
-  log.info({ engines: config.engines, lanes: config.lanes }, 'renderer serves')
+  log.info({ engines: config.engines, lanes: config.lanes }, 'renderer started')
   await untilAborted(stop)
-  log.info({}, 'renderer draining')
+  log.info({}, 'renderer drain started')
 }
 
 /** What is told to engines. Profiles of browsers lie in a folder that no other process has, as it is emptied at the start. */

@@ -71,7 +71,7 @@ function serveEngine(
   }
   const ended = run().catch((err: unknown) => {
     hasFailed = true
-    ports.log.error({ err }, 'engine stopped working')
+    ports.log.error({ err }, 'engine worker failed')
   })
   return {
     state() {

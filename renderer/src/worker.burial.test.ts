@@ -61,7 +61,7 @@ async function aWorker(record: RenderRecord, crash?: Error) {
 
 const logged = (record: RenderRecord) => ({
   level: 'error',
-  message: 'render put aside',
+  message: 'render dead-lettered',
   fields: { render: record.id, tenant: record.tenant, err: expect.objectContaining({ name: 'UnreadableManifest' }) },
 })
 

@@ -97,7 +97,7 @@ describe('a worker that stops', () => {
       expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ kind: 'granted' })
       await using others = await worker.queue.consume('react_pdf', NEVER)
       expect(others.poll(lane)?.record.id).toBe(record.id)
-      expect(worker.lines).toEqual(['render left to others'])
+      expect(worker.lines).toEqual(['render handed over'])
     },
   )
 
@@ -159,7 +159,7 @@ describe('a worker that stops', () => {
     worker.stop()
     worker.leave()
     await running
-    expect(worker.lines).toEqual(['render left to others'])
+    expect(worker.lines).toEqual(['render handed over'])
   })
 })
 

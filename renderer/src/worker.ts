@@ -7,10 +7,11 @@
  * So a process that dies between any two steps leaves a render that the next one finishes, once. A claim counts the attempt before
  * the work, so a render that kills its renderer ends as `render_crashed` instead of circling.
  */
-import { type Notifier, openNotifier, raceFirst } from '@platen/contract/notifier.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import type { DeadLetterReason } from '@platen/contract/port/renderer-meter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceFirst } from '@platen/contract/race.ts'
 import {
   LANES,
   type Lane,
@@ -93,7 +94,7 @@ async function closeConsumer(consumer: RenderConsumer, { log }: WorkerPorts): Pr
   try {
     await consumer[Symbol.asyncDispose]()
   } catch (err) {
-    log.warn({ err }, 'queue not left')
+    log.warn({ err }, 'queue consumer close failed')
   }
 }
 
@@ -151,8 +152,8 @@ async function processDelivery(worker: Worker, sources: RenderSources, delivery:
     .catch((error: unknown) => buryUnreadable(worker, delivery, error))
     .catch((err: unknown) => {
       const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
-      if (isLeft) log.info({ render, tenant }, 'render left to others')
-      else log.error({ render, tenant, err }, 'render left unfinished')
+      if (isLeft) log.info({ render, tenant }, 'render handed over')
+      else log.error({ render, tenant, err }, 'render not completed')
     })
 }
 
@@ -172,7 +173,7 @@ async function removeInput({ source, log, forceStop }: Worker, record: RenderRec
     await source.removeInput(record, forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ render: record.id, tenant: record.tenant, err }, 'input left in the store')
+    log.warn({ render: record.id, tenant: record.tenant, err }, 'input not removed')
   }
 }
 
@@ -193,7 +194,7 @@ async function buryUnreadable(worker: Worker, delivery: QueuedRender, error: unk
   if (!(error instanceof UnreadableManifest)) throw error
   const { record } = delivery
   const { log, ledger, limiter, clock } = worker
-  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render put aside')
+  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render dead-lettered')
   if (record.mode === 'sync') await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
   const outcome = { status: 'failed', finishedAt: clock.now(), durationMs: 0, error: DEFECT } as const
   const shown = manifestOf(record, 1, outcome)

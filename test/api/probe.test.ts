@@ -132,7 +132,7 @@ describe('a probe', () => {
   ])('of %s that cannot be told is 500, says nothing of why, and is logged', async ([, options, path]) => {
     const server = await serve(options)
     expect(await ask(server, path)).toMatchObject({ status: 500, body: '' })
-    expect(server.lines).toContain('probe could not be answered')
+    expect(server.lines).toContain('probe failed')
     expect(await ask(server, '/livez')).toMatchObject({ status: 200 })
   })
 })

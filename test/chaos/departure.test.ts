@@ -78,7 +78,7 @@ async function logged(service: EmbeddedService, words: string, lines: number): P
 /** Sync renders that hold so many slots, each of another tenant. */
 async function occupy(service: EmbeddedService, slots: number, engine: string) {
   const renders = HOLDERS.slice(0, slots).map(({ secret }) => endless(service, secret, engine))
-  await logged(service, 'render begun', slots)
+  await logged(service, 'render started', slots)
   return renders
 }
 
@@ -87,7 +87,7 @@ describe.for(['react_pdf', 'html'])('in %s', (engine) => {
     await using service = await aService()
     const others = await occupy(service, SYNC_SLOTS, engine)
     const { answer, leave } = endless(service, FRUGAL, engine)
-    await logged(service, 'render begun', SYNC_SLOTS + 1)
+    await logged(service, 'render started', SYNC_SLOTS + 1)
     leave()
     await answer
     // Its quota is one render, and it had the last slot; without both it would be refused, or not be taken.
@@ -109,7 +109,7 @@ describe.for(['react_pdf', 'html'])('in %s', (engine) => {
     expect((await ask()).status).toBe(402)
     second.leave()
     const accepted = await until(ask, ({ status }) => status === 202)
-    expect(told(service, 'render begun')).toBe(SYNC_SLOTS + 1)
+    expect(told(service, 'render started')).toBe(SYNC_SLOTS + 1)
     for (const other of others) other.leave()
     const id = String(accepted.json()['render_id'])
     expect(await ended(service, FRUGAL, id)).toMatchObject({ status: 'succeeded' })

@@ -100,7 +100,7 @@ test.skipIf(!isMountable)(
     // The first that has been made cannot be kept, and is not made again.
     await until(
       async () => service.log(),
-      (log) => log.includes('store unavailable'),
+      (log) => log.includes('port unavailable, retrying'),
     )
 
     rmSync(filler)
@@ -108,7 +108,7 @@ test.skipIf(!isMountable)(
     await until(readiness, ({ status }) => status === 200)
     expect((await render(service, ACME_LIVE, order)).status).toBe(200)
     expect(await service.stop()).toBe(0)
-    expect(service.log()).not.toMatch(/hit a defect|left unfinished/)
+    expect(service.log()).not.toMatch(/failed by a defect|render not completed/)
     expect(await readdir(join(dataDir, 'artifacts', '.tmp'))).toEqual([])
     // What was refused is in no queue: of acme there are the first and the last.
     const manifests = await readdir(join(dataDir, 'artifacts', 'platen', 'manifest'))

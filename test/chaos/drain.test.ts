@@ -27,7 +27,7 @@ test('it answers whoever waits 503, ends with 0, and renders the rest when it is
   await reaches(service, { key: LIVE, id, states: ['running'] })
   const sync = render(service, LIVE, LONG)
   await until(
-    async () => service.log().split('"msg":"render begun"').length - 1,
+    async () => service.log().split('"msg":"render started"').length - 1,
     (begun) => begun === 2,
   )
   expect(await service.stop()).toBe(0)

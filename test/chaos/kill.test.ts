@@ -87,7 +87,7 @@ test('a render whose process was killed three times ends as render_crashed', asy
     // After a restart it still is "running" for a while, by the attempt before.
     await until(
       async () => service.log(),
-      (log) => log.includes('render begun'),
+      (log) => log.includes('render started'),
     )
     await service.kill()
     await service.start()
@@ -174,5 +174,5 @@ describe('SIGTERM', () => {
 
 /** Resolves when a sync render has reached a renderer: the id of one that is under way is not known to its caller yet. */
 async function running(service: EmbeddedService): Promise<void> {
-  while (!service.log().includes('render begun')) await new Promise((resolve) => setTimeout(resolve, 20))
+  while (!service.log().includes('render started')) await new Promise((resolve) => setTimeout(resolve, 20))
 }

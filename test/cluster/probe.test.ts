@@ -99,7 +99,7 @@ test('an API process without Redis says so, stays ready and tells what is publis
     const lines = processOf('api')
       .log()
       .split('\n')
-      .filter((line) => line.includes('redis away'))
+      .filter((line) => line.includes('redis unavailable'))
     expect(lines).toHaveLength(1)
   } finally {
     await cluster.redis.start()

@@ -96,12 +96,12 @@ const NOTHING = { begun: [], over: [] }
 function marksOf(log: string): { readonly begun: readonly string[]; readonly over: readonly string[] } {
   const idsOf = (...messages: readonly string[]) =>
     messages.flatMap((message) => linesOf(log, message).map(({ render }) => String(render)))
-  return { begun: idsOf('render begun'), over: idsOf('render succeeded', 'render failed') }
+  return { begun: idsOf('render started'), over: idsOf('render succeeded', 'render failed') }
 }
 
 /** How many partitions of async renders somebody of ours was given, each time they were shared out. */
 function sharesOf(log: string): readonly unknown[] {
-  return linesOf(log, 'partitions shared out')
+  return linesOf(log, 'partitions assigned')
     .filter(({ group }) => String(group).endsWith('.async'))
     .map(({ partitions }) => partitions)
 }

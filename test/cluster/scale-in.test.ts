@@ -32,7 +32,7 @@ const DOCUMENTS = [
 
 /** The renders that a process has begun since it was started, each as often as that. */
 function begunBy(renderer: ServerProcess): readonly string[] {
-  return renders(renderer, 'render begun')
+  return renders(renderer, 'render started')
 }
 
 function renders(renderer: ServerProcess, message: string): readonly string[] {
@@ -76,14 +76,14 @@ test('a renderer whose drain is over leaves what it has in hand, and another ren
   const answer = await sync
   expect(answer.status).toBe(200)
   for (const id of ids) expect((await ended(service, LIVE, id)).status).toBe('succeeded')
-  const left = renders(busy, 'render left to others')
+  const left = renders(busy, 'render handed over')
   expect(left.length).toBeGreaterThan(0)
   const others = cluster.processes('renderer').filter((each) => each !== busy)
   expect(others.flatMap(begunBy)).toEqual(expect.arrayContaining([...left]))
   const all = [...ids, `${answer.headers.get('x-service-render-id')}`]
   const manifests = await ownManifests(all, signal)
   expect(manifests.map(({ outcome }) => outcome.status)).toEqual(all.map(() => 'succeeded'))
-  expect(busy.log()).not.toMatch(/render left unfinished|something open/)
+  expect(busy.log()).not.toMatch(/render not completed|before everything was closed/)
 })
 
 test('a renderer that drains ends what it has in hand, and holds nothing else up meanwhile', async ({ signal }) => {
@@ -97,7 +97,7 @@ test('a renderer that drains ends what it has in hand, and holds nothing else up
   const stopped = busy.stop()
   await until(
     async () => busy.log(),
-    (log) => log.includes('renderer draining'),
+    (log) => log.includes('renderer drain started'),
   )
   // Those that wait in its partitions are taken by the other while it still has a render in hand.
   const short = await Promise.all(Array.from({ length: 4 }, () => render(service, LIVE, LETTER)))
@@ -107,5 +107,5 @@ test('a renderer that drains ends what it has in hand, and holds nothing else up
   const others = short.map(({ headers }) => `${headers.get('x-service-render-id')}`)
   expect((await ownManifests([id, ...others], signal)).at(-1)?.render.id).toBe(id)
   expect(begunBy(busy)).toEqual([id])
-  expect(renders(busy, 'render left to others')).toEqual([])
+  expect(renders(busy, 'render handed over')).toEqual([])
 })

@@ -30,7 +30,7 @@ test('a delivery waits for the settings that events have not yet', async ({ sign
   const starting = events?.start()
   await until(
     async () => events?.log() ?? '',
-    (log) => log.includes('events serve'),
+    (log) => log.includes('events started'),
   )
   expect(receiver.received).toEqual([])
   await publish?.start()

@@ -231,7 +231,7 @@ test.for(EACH)(
       output.setEncoding('utf8').on('data', (text: string) => {
         log += text
         // It is sent once more with every line after that, which changes nothing.
-        if (/"msg":"(api|renderer|events) serves?"/.test(log)) child.kill('SIGTERM')
+        if (/"msg":"(api|renderer|events) started"/.test(log)) child.kill('SIGTERM')
       })
     }
     expect({ code: await ended.then(([code]) => code as number | null), log: told(log) }).toEqual({ code: 0, log: '' })

@@ -110,7 +110,9 @@ test('refuses at once what is beyond the calls that may wait, and keeps the othe
   const outcomes = await Promise.allSettled(records.map((record) => queue.enqueue(record, signal)))
   const refused = outcomes.filter(({ status }) => status === 'rejected')
   expect(refused).toHaveLength(5)
-  expect(refused[0]).toMatchObject({ reason: { name: 'Unavailable', message: 'the database has too much to do' } })
+  expect(refused[0]).toMatchObject({
+    reason: { name: 'Unavailable', message: 'N calls to the database are pending already' },
+  })
   expect(await countQueued(database)).toBe(DATABASE_CALLS_MAX)
 })
 

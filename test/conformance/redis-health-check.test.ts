@@ -53,7 +53,7 @@ describe.skipIf(!hasServer('redis'))('the pulse of a Redis', () => {
       await leave(scene)
       expect(await left).toBeInstanceOf(Error)
       const ping = () => redis.call((client) => client.ping(), signal)
-      await expect(ping()).rejects.toThrow(new Unavailable('Redis is away'))
+      await expect(ping()).rejects.toThrow(new Unavailable('Redis is unavailable'))
       const returned = changeOf(redis)
       await come(scene)
       expect(await returned).toBe(undefined)
@@ -67,9 +67,9 @@ describe.skipIf(!hasServer('redis'))('the pulse of a Redis', () => {
     const left = changeOf(redis)
     const asked = line.call((client) => client.brpop('nothing', 0), signal)
     server.pause()
-    await expect(asked).rejects.toThrow(new Unavailable('Redis is away'))
+    await expect(asked).rejects.toThrow(new Unavailable('Redis is unavailable'))
     await left
-    await expect(line.call((client) => client.ping(), signal)).rejects.toThrow(new Unavailable('Redis is away'))
+    await expect(line.call((client) => client.ping(), signal)).rejects.toThrow(new Unavailable('Redis is unavailable'))
     server.resume()
   })
 

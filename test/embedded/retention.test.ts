@@ -308,7 +308,7 @@ test('the service removes what is past its time when it starts', async () => {
   await service.start()
   await until(
     async () => service.log(),
-    (log) => log.includes('what is past its time was removed'),
+    (log) => log.includes('expired data removed'),
   )
   await service.stop()
   await using stores = await service.openStores(NEVER)

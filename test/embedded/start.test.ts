@@ -93,7 +93,7 @@ test('a service whose log nobody reads starts, answers, counts the lines it drop
     const child = spawnService({ ...settings, PLATEN_DATA_DIR: folder, PLATEN_MANIFESTS_DIR: manifestsDir })
     using _ = { [Symbol.dispose]: () => child.kill('SIGKILL') }
     const exited = once(child, 'exit')
-    const probesPort = await firstMatch(child.stderr, /"port":(\d+),"msg":"probes served"/)
+    const probesPort = await firstMatch(child.stderr, /"port":(\d+),"msg":"probe server started"/)
     // From here on nobody reads its log.
     const url = await firstMatch(child.stdout, /^ready (\S+)\n/)
     const headers = { authorization: `Bearer ${ACME_LIVE}`, 'content-type': 'application/json' }
@@ -130,7 +130,7 @@ test('a data folder that was open to others is closed, and the log says so', asy
     await chmod(dataDir, 0o755)
     await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_DATA_DIR: dataDir })
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700)
-    expect(service.log()).toContain('data folder was open to others, and was closed')
+    expect(service.log()).toContain('data folder permissions tightened')
   } finally {
     await rm(dataDir, { recursive: true, force: true })
   }

@@ -59,7 +59,7 @@ async function holdSlots(): Promise<AbortController> {
 
 /** How many renders have ever begun. */
 async function begun(): Promise<number> {
-  return service.log().match(/render begun/g)?.length ?? 0
+  return service.log().match(/render started/g)?.length ?? 0
 }
 
 /** A sync render that ends with the signal alone. */

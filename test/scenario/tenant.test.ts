@@ -187,7 +187,7 @@ describe('a suspended tenant', () => {
     }).catch(() => undefined)
     await until(
       async () => slow.log(),
-      (log) => log.includes('render begun'),
+      (log) => log.includes('render started'),
     )
     const id = String((await post()).json()['render_id'])
     if (isDown) await slow.kill()

@@ -55,7 +55,7 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
     url: () => running.url,
     log: () => running.log(),
     pid: () => running.child.pid ?? 0,
-    probesUrl: () => `http://127.0.0.1:${/"port":(\d+),"msg":"probes served"/.exec(running.log())?.[1]}`,
+    probesUrl: () => `http://127.0.0.1:${/"port":(\d+),"msg":"probe server started"/.exec(running.log())?.[1]}`,
     signal: (name) => running.child.kill(name),
     exited: () => running.exited,
     async stop() {

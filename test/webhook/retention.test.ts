@@ -196,7 +196,7 @@ describe('the index', () => {
     const stopping = new AbortController()
     const ended = runRetention(aProcess(scene, { events }), stopping.signal)
     await scene.clock.advance(1000)
-    expect(scene.lines).toMatchObject([{ message: 'store unavailable' }])
+    expect(scene.lines).toMatchObject([{ message: 'port unavailable, retrying' }])
     isAway = false
     await scene.clock.advance(1000)
     await back.promise

@@ -14,6 +14,6 @@ export async function ignoreUnavailable(call: Promise<void>, { log, render }: Lo
     await call
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.debug({ render, err }, 'left to the event log')
+    log.debug({ render, err }, 'update left to the projection')
   }
 }

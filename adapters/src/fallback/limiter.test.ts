@@ -15,7 +15,7 @@ function someProcesses({ count = 1, replicas = count }: { count?: number; replic
   const clock = manualClock(NOON)
   const world = { isAway: false, replicas, failures: 0, shared: memoryLimiter(clock) }
   const unlessAway = async <T>(call: () => Promise<T>): Promise<T> => {
-    if (world.isAway) throw new Unavailable('Redis is away')
+    if (world.isAway) throw new Unavailable('Redis is unavailable')
     return await call()
   }
   const limiter: Limiter = {

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { type SecureContext, connect as secure } from 'node:tls'
 import { type Cidr, mayConnect } from '@platen/contract/address.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { hostOf } from '@platen/contract/webhook-url.ts'
 
 export interface Guard {

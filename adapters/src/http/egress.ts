@@ -14,9 +14,9 @@ import {
   EGRESS_MS_MAX,
   EGRESS_REDIRECTS_MAX,
 } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress, FetchedFile } from '@platen/contract/port/egress.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { hostOf, isInternalName } from '@platen/contract/webhook-url.ts'
 import {
   codeOf,

@@ -76,7 +76,7 @@ async function listen(server: Server, { host, port, log }: ProbeOptions): Promis
     server.listen(port, host, resolve)
   })
   const listening = portOf(server)
-  log.info({ host, port: listening }, 'probes served')
+  log.info({ host, port: listening }, 'probe server started')
   return listening
 }
 
@@ -96,7 +96,7 @@ function requestListener(options: ProbeOptions, health: Health): RequestListener
     responseTo(request, options, health).then(
       (answer) => send(answer, response),
       (err: unknown) => {
-        options.log.error({ err }, 'probe could not be answered')
+        options.log.error({ err }, 'probe failed')
         send({ status: 500, type: 'text/plain', body: '' }, response)
       },
     )

@@ -15,10 +15,10 @@ import {
   KAFKA_RETRY_MS_MIN,
   KAFKA_WARNING_EVERY_MS,
 } from '@platen/contract/kafka-limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners, type SASLOptions } from 'kafkajs'
 import { batchSends } from './client/batch.ts'
 import { patchKafkajs } from './client/kafkajs-patches.ts'
@@ -162,7 +162,7 @@ function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entr
     // Messages hold names and numbers, so there is no end to them.
     if (loggedAt.size >= WARNINGS_KEPT_MAX) loggedAt.clear()
     loggedAt.set(message, now)
-    log.warn(fields, 'kafka client complained')
+    log.warn(fields, 'kafka client warned')
   }
 }
 

@@ -138,7 +138,7 @@ async function deadLetter(
   record.done()
   deadLettered?.()
   const { partition, offset } = record
-  connection.log.warn({ topic, partition, offset, reason }, 'record buried')
+  connection.log.warn({ topic, partition, offset, reason }, 'record dead-lettered')
 }
 
 interface Membership {

@@ -3,7 +3,7 @@
  * again until every partition has come by: others may be members too, and each commits what it was given.
  */
 import { KAFKA_RETRY_MS_MAX, KAFKA_RETRY_MS_MIN } from '@platen/contract/kafka-limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { groupMember } from './client/member.ts'
 import type { KafkaConnection } from './connect.ts'
 

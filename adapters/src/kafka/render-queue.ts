@@ -190,10 +190,10 @@ class EngineConsumer implements AsyncDisposable {
       await retryWhileUnavailable(send, { ...connection, signal })
       record.done()
       settings.deadLettered?.()
-      connection.log.warn({ topic, partition, offset, reason }, 'record buried')
+      connection.log.warn({ topic, partition, offset, reason }, 'record dead-lettered')
     } catch (err) {
       record.requeue()
-      if (!signal.aborted) connection.log.error({ topic, partition, offset, err }, 'record not buried')
+      if (!signal.aborted) connection.log.error({ topic, partition, offset, err }, 'dead-lettering failed')
     }
   }
 }

@@ -1,8 +1,8 @@
 /** The way back of sync renders where API and renderer share a process. It holds only what somebody waits for. */
 import assert from 'node:assert/strict'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 
 interface Caller {

@@ -5,9 +5,10 @@
  * The client connects again by itself, for ever, and sends again what was under way when the connection broke: so every call must
  * be one that may run twice.
  */
-import { raceAbort } from '@platen/contract/notifier.ts'
+
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { REDIS_CALLS_MAX, REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { openCallTimeout } from './connect/call-timeout.ts'
@@ -118,7 +119,7 @@ function connectionBy(
 }
 
 function redisDown(cause?: Error): Unavailable {
-  return new Unavailable('Redis is away', { cause })
+  return new Unavailable('Redis is unavailable', { cause })
 }
 
 async function open(settings: RedisSettings, signal: AbortSignal): Promise<Client> {

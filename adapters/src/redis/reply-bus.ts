@@ -1,7 +1,8 @@
 /** What is said about sync renders: a key for each thing said, and a hint on one channel that everyone hears. */
-import { raceAbort } from '@platen/contract/notifier.ts'
+
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/redis-limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'

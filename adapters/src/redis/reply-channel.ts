@@ -4,9 +4,9 @@
  * the channel hears anew. A PDF travels by its key alone, to the one process that waits for it.
  */
 import assert from 'node:assert/strict'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
 import { type Hint, openReplyBus } from './reply-bus.ts'

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
 import type { Instant } from '@platen/contract/brand.ts'
 import { COMMANDS_PER_COMMIT_MAX, DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { type Command, type CommandResult, DataFolderLocked, type Row } from './connection.ts'
 import { DatabaseTooNew } from './migrate.ts'
 
@@ -96,7 +96,8 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
   const send = (command: Command): Pending['promise'] => {
     if (failure.signal.aborted) return Promise.reject(failure.signal.reason)
     if (isClosed) return Promise.reject(new Unavailable('the database is closed'))
-    if (pending.size >= DATABASE_CALLS_MAX) return Promise.reject(new Unavailable('the database has too much to do'))
+    if (pending.size >= DATABASE_CALLS_MAX)
+      return Promise.reject(new Unavailable('N calls to the database are pending already'))
     const waiting: Pending = Promise.withResolvers()
     pending.set(++calls, waiting)
     post({ call: calls, command })

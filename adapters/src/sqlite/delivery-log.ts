@@ -1,9 +1,10 @@
 /** The deliveries in the database of the embedded service. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
-import { type Notifier, openNotifier, raceAbort, raceFirst } from '@platen/contract/notifier.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
+import { raceAbort, raceFirst } from '@platen/contract/race.ts'
 import {
   WEBHOOK_ATTEMPTS_KEPT_MAX,
   WEBHOOK_DUE_PREFETCH,

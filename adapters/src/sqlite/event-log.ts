@@ -2,8 +2,9 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { EVENT_PREFETCH } from '@platen/contract/limit.ts'
-import { type Notifier, openNotifier, raceAbort } from '@platen/contract/notifier.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
 const APPEND = `INSERT INTO event (id, dated, event) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`

@@ -4,9 +4,9 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { openLimiterState } from '@platen/contract/limiter-state.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
 const CHARGES = `SELECT account, period, sum(units) AS units FROM charge GROUP BY account, period`

@@ -3,8 +3,9 @@
  * `poll` never waits; what was delivered is known in memory only, so that all that is not done is delivered again after a restart.
  */
 import { CONSUMER_PREFETCH, DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
-import { type Notifier, openNotifier, raceAbort } from '@platen/contract/notifier.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'

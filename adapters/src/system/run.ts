@@ -49,11 +49,11 @@ interface Drain {
 export function forceStopSignal(stop: AbortSignal, { drainMs, log }: Drain): AbortSignal {
   const over = new AbortController()
   const exitNow = () => {
-    log.warn({}, 'process ended with something open')
+    log.warn({}, 'process exited before everything was closed')
     void exit(0)
   }
   const forceStop = () => {
-    over.abort(new Error('the time to drain is over'))
+    over.abort(new Error('the drain deadline passed'))
     setTimeout(exitNow, CLOSE_MS_MAX)
   }
   void untilAborted(stop).then(() => setTimeout(forceStop, drainMs))

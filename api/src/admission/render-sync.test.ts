@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { OUTCOME_POLL_MS_MAX, OUTCOME_POLL_MS_MIN } from '@platen/contract/redis-limit.ts'
 import {
   decodeManifest,

@@ -63,7 +63,7 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
   for (const each of results) {
     // The manifest is there, which is what counts: whoever finds it settles it again.
     if (each.status === 'rejected')
-      logTolerated(log, { ...logFieldsOf(record), err: each.reason }, 'abandoned render not settled')
+      logTolerated(log, { ...logFieldsOf(record), err: each.reason }, 'abandoned render not completed')
   }
   return undefined
 }
@@ -78,7 +78,7 @@ async function recordExpiry(record: RenderRecord, { artifacts, clock, log, setti
   try {
     await artifacts.put({ bucket: settings.serviceBucket, key }, bytes, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    log.warn({ ...logFieldsOf(record), err }, 'expiry not written down')
+    log.warn({ ...logFieldsOf(record), err }, 'expiry not recorded')
   }
 }
 
@@ -88,7 +88,7 @@ export async function releaseReservation(record: RenderRecord, ports: ApiPorts):
   try {
     await limiter.complete(canceledManifest(record, ports), clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    logTolerated(log, { ...logFieldsOf(record), err }, 'reservation not given back')
+    logTolerated(log, { ...logFieldsOf(record), err }, 'reservation not released')
   }
 }
 

@@ -135,7 +135,9 @@ describe('POST /render in async mode', () => {
     const api = anApi({ ports: { ledger } })
     expect((await api.post(ASYNC)).statusCode).toBe(202)
     // Whoever watches the store tells of it once; a line for each request would tell nothing more.
-    expect(api.lines).toContainEqual(expect.objectContaining({ level: 'debug', message: 'render not shown as queued' }))
+    expect(api.lines).toContainEqual(
+      expect.objectContaining({ level: 'debug', message: 'render not marked as queued' }),
+    )
   })
 
   test('refuses with 503 when the queue fails, and abandons the render that may be in it', async () => {
@@ -173,7 +175,7 @@ describe('POST /render in async mode', () => {
     expect((await api.post(ASYNC)).statusCode).toBe(503)
     const manifests = await Array.fromAsync(api.ports.artifacts.list('platen', 'manifest/', NEVER))
     expect(manifests).toHaveLength(1)
-    expect(api.lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'expiry not written down' }))
+    expect(api.lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'expiry not recorded' }))
   })
 
   test('refuses with 503 when neither queue nor store answers', async () => {

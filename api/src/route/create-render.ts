@@ -128,7 +128,7 @@ async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts
     await ledger.markQueued(record, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
     const { tenant, id: render, requestId } = record
-    logTolerated(log, { tenant, render, requestId, err }, 'render not shown as queued')
+    logTolerated(log, { tenant, render, requestId, err }, 'render not marked as queued')
   }
 }
 

@@ -51,7 +51,7 @@ async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Pro
     return await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
     if (!isUnavailable(err)) throw err
-    logTolerated(log, { render: id, err }, 'render not looked up in the ledger')
+    logTolerated(log, { render: id, err }, 'ledger lookup failed')
     return undefined
   }
 }

@@ -2,9 +2,10 @@
  * Sync renders live in memory until they have ended, all others on disk from the start: no disk flush may stand before a sync
  * answer, and a sync render that dies with its process has no caller left.
  */
-import { raceFirst } from '@platen/contract/notifier.ts'
+
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
+import { raceFirst } from '@platen/contract/race.ts'
 import { isTerminal, type Lane } from '@platen/contract/render.ts'
 
 interface ByLane<Port> {

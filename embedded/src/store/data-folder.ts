@@ -15,8 +15,8 @@ export async function openDataFolder(folder: string, log: Log): Promise<void> {
   if ((found & STICKY) === 0) await chmod(folder, found & ~OTHERS).catch(ignoringNotOurs)
   const mode = await modeOf(folder)
   const fields = { folder, mode: mode.toString(8), before: found.toString(8) }
-  if ((mode & OTHERS) === 0) log.warn(fields, 'data folder was open to others, and was closed')
-  else log.warn(fields, 'data folder is open to others: have its owner give it the mode 0700')
+  if ((mode & OTHERS) === 0) log.warn(fields, 'data folder permissions tightened')
+  else log.warn(fields, 'data folder open to others, set its mode to 0700')
 }
 
 async function modeOf(folder: string): Promise<number> {

@@ -27,8 +27,8 @@ export async function watchDiskSpace({ folder, clock, log }: DiskSpaceOptions): 
     const bytes = await freeBytes(folder)
     const wasSufficient = isThere
     isThere = bytes >= DISK_FREE_BYTES_MIN
-    if (wasSufficient && !isThere) log.error({ bytes, bytesMin: DISK_FREE_BYTES_MIN }, 'disk full: renders refused')
-    if (!wasSufficient && isThere) log.info({ bytes }, 'disk has room again')
+    if (wasSufficient && !isThere) log.error({ bytes, bytesMin: DISK_FREE_BYTES_MIN }, 'disk full, renders refused')
+    if (!wasSufficient && isThere) log.info({ bytes }, 'disk space sufficient again')
   }
   const watch = async () => {
     while (!closing.signal.aborted) {

@@ -47,7 +47,7 @@ export async function recover(recovery: Recovery, signal: AbortSignal): Promise<
     for (const id of suspects) if (await publishMissedOutcome(id, recovery, signal)) recovered += 1
   }
   await Promise.all(Array.from({ length: RECOVERIES_AT_ONCE }, work))
-  if (recovered > 0) recovery.log.info({ recovered }, 'renders announced that ended just before the last stop')
+  if (recovered > 0) recovery.log.info({ recovered }, 'missed outcomes published')
 }
 
 async function endedInWindow({ artifacts, serviceBucket, newest }: Recovery, signal: AbortSignal): Promise<RenderId[]> {
@@ -85,7 +85,7 @@ async function read(
     return bytes && decodeManifest(bytes)
   } catch (err) {
     if (!(err instanceof UnreadableManifest)) throw err
-    log.error({ render: id, err }, 'render not announced')
+    log.error({ render: id, err }, 'outcome not published')
     return undefined
   }
 }

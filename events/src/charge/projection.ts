@@ -63,7 +63,7 @@ async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<voi
     const before = held.get(partition)
     if (before !== undefined && checkpoint.offset < before.offset) {
       meter.rebuildStarted()
-      log.warn({ partition, offset: checkpoint.offset, before: before.offset }, 'views are made anew')
+      log.warn({ partition, offset: checkpoint.offset, before: before.offset }, 'projection rebuild started')
     }
     held.set(partition, checkpoint)
     return checkpoint.offset
@@ -153,7 +153,7 @@ async function auditRegularly(ports: ProjectionPorts, signal: AbortSignal): Prom
     // The next time will do.
     await audit(ports, signal).catch((err: unknown) => {
       if (!(err instanceof Unavailable)) throw err
-      log.debug({ err }, 'charges not looked at')
+      log.debug({ err }, 'charge audit skipped')
     })
   }
 }
@@ -168,7 +168,7 @@ async function audit({ checkpoints, limiter, clock, log }: ProjectionPorts, sign
     if (tally.charged < units || chargeName(account, tally) !== name) lost += 1
   })
   if (lost === 0) return
-  log.warn({ accounts: lost }, 'charges were lost')
+  log.warn({ accounts: lost }, 'lost charges detected')
   await checkpoints.forget(known, signal)
 }
 
@@ -199,7 +199,7 @@ async function retryWhileUnavailable<T>(
       return await step()
     } catch (err) {
       if (!(err instanceof Unavailable)) throw err
-      if (tries === 1) log.warn({ err }, 'views wait for Redis')
+      if (tries === 1) log.warn({ err }, 'projection paused, redis unavailable')
       await clock.sleep(PROJECTION_RETRY_MS, signal)
     }
   }

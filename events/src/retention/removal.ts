@@ -47,7 +47,7 @@ export async function removeRegularly(
       try {
         await remove(signal)
       } catch (err) {
-        if (!signal.aborted) log.warn({ err }, 'what is past its time could not be removed')
+        if (!signal.aborted) log.warn({ err }, 'removal of expired data failed')
       }
     }
     await rest(everyMs)
@@ -110,8 +110,8 @@ export function openRemovalCounter(kind: string, log: Log): RemovalCounter {
       }
     },
     log() {
-      if (failed > 0) log.warn({ kind, removed, failed, err }, 'some of what is past its time could not be removed')
-      else if (removed > 0) log.info({ kind, removed }, 'what is past its time was removed')
+      if (failed > 0) log.warn({ kind, removed, failed, err }, 'some expired data not removed')
+      else if (removed > 0) log.info({ kind, removed }, 'expired data removed')
     },
   }
 }

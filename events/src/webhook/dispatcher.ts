@@ -173,7 +173,7 @@ async function completeDelivery(
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
     logAttempt(log, due, conclusion)
   } catch (err) {
-    log.error({ delivery: id, tenant, err }, 'delivery left unfinished')
+    log.error({ delivery: id, tenant, err }, 'delivery result not recorded')
   }
 }
 
@@ -236,5 +236,5 @@ function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attemptDeli
   const status = next?.status
   if (result === 'ok') log.debug(fields, 'webhook delivered')
   else if (status === 'scheduled' || status === undefined) log.info(fields, 'webhook attempt failed')
-  else log.warn({ ...fields, status }, 'webhook given up')
+  else log.warn({ ...fields, status }, 'webhook delivery ended without success')
 }

@@ -65,7 +65,7 @@ export function openInformer<T>(options: InformerOptions<T>): Informer<T> {
     onChange,
     onUnreadable(key, err) {
       meter.unread(kind)
-      log.error({ err, kind, key }, 'object could not be read')
+      log.error({ err, kind, key }, 'object unreadable')
     },
   })
   const reflector = new Reflector(options, cache)
@@ -199,7 +199,7 @@ class Reflector<T> {
     }
     this.#failures++
     const waitMs = Math.max(backOffMs(this.#failures, randomFraction(ids), WATCH_BACK_OFF), retryAfterMs ?? 0)
-    log.warn({ err: error, kind, waitMs, isListedNext: this.#resourceVersion === undefined }, 'watching failed')
+    log.warn({ err: error, kind, waitMs, isListedNext: this.#resourceVersion === undefined }, 'watch failed')
     await clock.sleep(waitMs, signal)
   }
 }

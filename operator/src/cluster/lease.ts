@@ -57,7 +57,7 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
     } catch (err) {
       signal.throwIfAborted()
       // That somebody else was faster is as it should be.
-      if (!isConflict(err)) log.warn({ err, lease: name }, 'lease could not be asked for')
+      if (!isConflict(err)) log.warn({ err, lease: name }, 'lease request failed')
     }
     await clock.sleep(LEASE_RETRY_MS * (1 + LEASE_JITTER_MAX * randomFraction(ids)), signal)
   }
@@ -111,7 +111,7 @@ class Candidate {
 function holdLease(options: LeaseOptions, acquired: AcquiredLease): HeldLease {
   const { log, meter, name } = options
   const epoch = acquired.spec.leaseTransitions
-  log.info({ lease: name, epoch }, 'lease taken')
+  log.info({ lease: name, epoch }, 'lease acquired')
   meter.leading(true)
   const holder = new LeaseHolder(options, acquired)
   const closing = new AbortController()
@@ -143,7 +143,7 @@ class LeaseHolder {
   }
 
   isHeld(): boolean {
-    if (!this.lost.aborted && this.#leftMs() <= 0) this.#markLost('it was not renewed in time')
+    if (!this.lost.aborted && this.#leftMs() <= 0) this.#markLost('not renewed in time')
     return !this.lost.aborted
   }
 
@@ -157,7 +157,7 @@ class LeaseHolder {
         await clock.sleep(LEASE_RETRY_MS, limited)
         if (this.isHeld()) await this.#write(renewedSpec(this.#acquired.spec, clock.now()), limited)
       } catch (err) {
-        if (!limited.aborted) log.warn({ err, lease: name }, 'lease could not be renewed')
+        if (!limited.aborted) log.warn({ err, lease: name }, 'lease renewal failed')
       }
     }
   }
@@ -166,11 +166,11 @@ class LeaseHolder {
   async release(): Promise<void> {
     const { clock, log, name } = this.#options
     if (!this.isHeld()) return
-    this.#markLost('it is given back')
+    this.#markLost('released')
     try {
       await this.#write(releasedSpec(this.#acquired.spec, clock.now()), clock.timeout(LEASE_RELEASE_MS_MAX))
     } catch (err) {
-      log.warn({ err, lease: name }, 'lease could not be given back')
+      log.warn({ err, lease: name }, 'lease release failed')
     }
   }
 
@@ -184,7 +184,7 @@ class LeaseHolder {
       if (!isConflict(error) && !isGone(error)) throw error
     }
     const found = await client.get(leasePath(this.#options), signal)
-    if (found !== undefined && !this.#isOwn(found)) return this.#markLost('somebody else has taken it')
+    if (found !== undefined && !this.#isOwn(found)) return this.#markLost('acquired by another process')
     this.#acquired = await writeLease(this.#options, { spec, current: found }, signal)
   }
 

@@ -55,7 +55,7 @@ export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOption
 }
 
 function apiKeyOf({ resource }: ResourceView): ApiKeyResource {
-  if (resource.kind !== 'ApiKey') throw new TypeError('this is the station of ApiKeys')
+  if (resource.kind !== 'ApiKey') throw new TypeError('expected an ApiKey')
   return resource
 }
 

@@ -39,7 +39,7 @@ export class SecretTracker {
     this.#observed.set(resource.metadata.uid, observed)
     if (isNew) log.info(fields, 'secret generated')
     if (repaired.length > 0) {
-      log.warn({ ...fields, fields: repaired }, 'secret put right')
+      log.warn({ ...fields, fields: repaired }, 'secret repaired')
       onRepair()
     }
     return ignored === undefined ? {} : { warning: { reason: 'RotationIgnored', message: ignored } }

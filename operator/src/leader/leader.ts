@@ -105,7 +105,7 @@ export async function runLeader(
     onConfigMapChange: work.onConfigMapChange,
   })
   await publishAtStart(work.reconciler, { clock, log }, AbortSignal.any([stop, running]))
-  log.info({ revision: publisher.revision(), resources: resources.all().length }, 'operator leads')
+  log.info({ revision: publisher.revision(), resources: resources.all().length }, 'leader election won')
   const over = new AbortController()
   const background = AbortSignal.any([running, over.signal])
   const tasks = [
@@ -147,7 +147,7 @@ function buildLeader(options: LeaderOptions) {
   })
   const { configMaps, checks } = sources
   // The name of a key is its hash.
-  const published = publisher.published((kind, name) => log.error({ kind, name }, 'what is published cannot be read'))
+  const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
   const facts = { configMaps, checks, foundKeys, webhookSecrets }
   const compilation: Compilation = openCompilation({
     facts,
@@ -203,7 +203,7 @@ function secretAuditOptions(
     owners: () => tracker.owners(),
     lastObserved: (uid: Uid) => tracker.lastObserved(uid),
     onChange: (uid: Uid) => reconciler.markAllDirty([uid]),
-    onError: (uid: Uid, err: unknown) => log.debug({ err, uid }, 'secret could not be looked at'),
+    onError: (uid: Uid, err: unknown) => log.debug({ err, uid }, 'secret audit failed'),
   }
 }
 
@@ -245,19 +245,19 @@ async function repairAndAudit(
     try {
       await clock.sleep(DIRECTORY_REPAIR_MS, signal)
       if (await publisher.repair(signal)) {
-        log.warn({ revision: publisher.revision() }, 'settings published again, Redis had lost them')
+        log.warn({ revision: publisher.revision() }, 'settings republished, redis had lost them')
         meter.repaired('directory', 1)
       }
       if (clock.monotonic() - auditedAt < DIRECTORY_AUDIT_MS) continue
       auditedAt = clock.monotonic()
       const repaired = await publisher.audit(signal)
       if (repaired.length === 0) continue
-      log.warn({ count: repaired.length }, 'settings put right, somebody had changed them in Redis')
+      log.warn({ count: repaired.length }, 'settings repaired, redis had been changed')
       for (const { kind } of repaired) meter.repaired(kind, 1)
     } catch (err) {
       if (signal.aborted) return
       if (!(err instanceof Unavailable)) throw err
-      log.debug({ err }, 'settings could not be looked at')
+      log.debug({ err }, 'settings audit failed')
     }
   }
 }

@@ -1,5 +1,5 @@
 /** The operator: it follows what is declared from its start on, and reconciles while it holds the lease. */
-import { raceAbort } from '@platen/contract/notifier.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { acquireLease, type HeldLease } from '../cluster/lease.ts'
 import { openResourceCache, type ResourceCache } from '../reconcile/resource-cache.ts'
 import { type LeaderPorts, type LeaderSettings, type Publisher, runLeader, type Subscriber } from './leader.ts'

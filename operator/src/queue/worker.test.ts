@@ -50,7 +50,7 @@ describe('a look at an object', () => {
     })
     await add('a')
     await clock.advance(5000)
-    const failed = ['error', 'reconciling failed']
+    const failed = ['error', 'reconcile failed']
     expect(told).toEqual([...failed, ...failed, ...failed, 'success'])
   })
 
@@ -60,7 +60,7 @@ describe('a look at an object', () => {
     })
     await add('a')
     await clock.advance(3_600_000)
-    const given = ['error', 'terminal', 'object could not be reconciled']
+    const given = ['error', 'terminal', 'reconcile failed for good']
     expect(told).toEqual(given)
     await add('a')
     expect(told).toEqual([...given, ...given])
@@ -83,7 +83,7 @@ describe('a look at an object', () => {
     await clock.advance(RECONCILE_MS_MAX - 1)
     expect(told).toEqual([])
     await clock.advance(1)
-    expect(told).toEqual(['error', 'reconciling failed'])
+    expect(told).toEqual(['error', 'reconcile failed'])
   })
 
   test('that heeds no time limit keeps its object from everybody else', async () => {

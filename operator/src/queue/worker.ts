@@ -69,9 +69,9 @@ async function processKey(key: string, options: WorkerOptions, signal: AbortSign
     if (err instanceof TerminalError) {
       queue.forget(key)
       meter.failedTerminally()
-      log.error({ err, key }, 'object could not be reconciled')
+      log.error({ err, key }, 'reconcile failed for good')
       return
     }
-    log.warn({ err, key, waitMs: queue.retry(key) }, 'reconciling failed')
+    log.warn({ err, key, waitMs: queue.retry(key) }, 'reconcile failed')
   }
 }

@@ -47,7 +47,7 @@ export function openEvents(options: EventOptions): Events {
     const { kind } = resource
     await client
       .create(path, eventOf(resource, event, options), signal)
-      .catch((err: unknown) => log.debug({ err, kind }, 'event lost'))
+      .catch((err: unknown) => log.debug({ err, kind }, 'event not recorded'))
   }
   return {
     async transition(resource, { before, after }, signal) {

@@ -83,7 +83,7 @@ test('whoever waits for something newer under the same name waits for that alone
 })
 
 test('an answer that cannot be had is asked for again, and less and less often', async () => {
-  let now: Enforcement | Error = new Error('Redis is away')
+  let now: Enforcement | Error = new Error('Redis is unavailable')
   await using all = await following(() => now)
   all.wait('seven', 7)
   await all.clock.advance(60_000)

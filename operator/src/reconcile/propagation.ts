@@ -73,7 +73,7 @@ export class Propagation {
     try {
       this.#last = await readEnforced(signal)
     } catch (err) {
-      if (!signal.aborted) log.debug({ err }, 'enforced revision unknown')
+      if (!signal.aborted) log.debug({ err }, 'reading enforced revision failed')
       return false
     }
     const told = [...this.#waiting].filter(([, { revision }]) => this.isEnforced(revision))

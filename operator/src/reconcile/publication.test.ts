@@ -39,7 +39,7 @@ function publishing({ failures = 0, found = 0 } = {}) {
       await gate
       if (failing > 0) {
         failing--
-        throw new Unavailable('Redis is away')
+        throw new Unavailable('Redis is unavailable')
       }
       await directory.publish({ ...snapshot, revision: snapshot.revision - found }, signal)
     },
@@ -124,7 +124,7 @@ test('what could not be published is told, kept, and published by itself', async
   const over = new AbortController()
   const running = publication.run(over.signal)
   const key = anApiKeyResource()
-  await expect(publication.submit(changeOf(key))).rejects.toThrow('Redis is away')
+  await expect(publication.submit(changeOf(key))).rejects.toThrow('Redis is unavailable')
   expect(directory.current().revision).toBe(0)
   await clock.advance(1000)
   expect(directory.current()).toMatchObject({ revision: 1 })

@@ -3,10 +3,11 @@
  * the next one, so that a change waits for two calls at the most and ten thousand of them take few.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { type Notifier, openNotifier, raceFirst } from '@platen/contract/notifier.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceFirst } from '@platen/contract/race.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import type { Compilation, ResourceChange } from '../compilation/compilation.ts'
 import { PUBLICATION_IDLE_MS_MAX, PUBLISH_RETRY_MS } from '../limit.ts'
@@ -98,7 +99,7 @@ export class Publication {
         if (!signal.aborted) await this.#publishSubmitted(signal)
       }
     } finally {
-      for (const { published } of this.#waiting) published.reject(new Unavailable('nothing is published any more'))
+      for (const { published } of this.#waiting) published.reject(new Unavailable('the publisher has stopped'))
       this.#waiting = []
     }
   }
@@ -143,7 +144,7 @@ export class Publication {
       if (!(cause instanceof RangeError)) throw cause
       // Somebody else's revision, who had no right to it, stands above all that are known here.
       await publisher.repair(signal)
-      throw new Unavailable('what stands in Redis is not what was published', { cause })
+      throw new Unavailable('Redis holds a revision that this operator did not publish', { cause })
     }
     this.#latest = { revision: snapshot.revision, at: clock.now() }
     for (const uid of this.#unpublished) this.#inForceSince.set(uid, this.#latest)

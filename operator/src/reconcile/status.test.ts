@@ -111,10 +111,10 @@ describe('how far settings have come', () => {
       ['False', 'Waiting', '1 of 2 API processes enforce the last revision'],
     ],
     [
-      'Redis is away',
-      { step: 'unpublished', reason: 'RedisUnavailable', message: 'Redis is away' },
-      ['False', 'RedisUnavailable', 'Redis is away'],
-      ['False', 'RedisUnavailable', 'Redis is away'],
+      'Redis is unavailable',
+      { step: 'unpublished', reason: 'RedisUnavailable', message: 'Redis is unavailable' },
+      ['False', 'RedisUnavailable', 'Redis is unavailable'],
+      ['False', 'RedisUnavailable', 'Redis is unavailable'],
     ],
   ] as const)('is told where %s', ([, progress, published, propagated]) => {
     const status = told({ progress })

@@ -166,7 +166,7 @@ describe('the key in force stays', () => {
     ['Secret is gone', undefined, 'is gone'],
     ['key was edited', withData(first.secret, { key: 'mine' }), 'has another key'],
     ['key and hash were edited', withData(first.secret, { key: 'mine', sha256: hashOfKey('mine') }), 'has another key'],
-    ['key was removed', { ...first.secret, data: without(first.secret.data, { key: 1 }) }, 'has no key any more'],
+    ['key was removed', { ...first.secret, data: without(first.secret.data, { key: 1 }) }, 'no longer has a key'],
     ['Secret is one from before', predecessor, 'is that of an ApiKey which had the name before'],
   ] as const)('where its %s', ([, secret, what]) => {
     const { found, status, isNew } = decideKey(look({ secret, status: first.status }))

@@ -183,7 +183,7 @@ function keepAndRepair(
     repaired: differing.filter((field) => !(isOver && OVERLAP_FIELDS.includes(field))),
   }
   if (isSound) return { ...decision, found: foundOf(known) }
-  const what = key === undefined ? 'has no key any more' : 'has another key than the one that was made'
+  const what = key === undefined ? 'no longer has a key' : 'has another key than the one that was made'
   return { ...decision, found: { fault: missingFault(resource, what), kept: foundOf(known) } }
 }
 

@@ -5,9 +5,9 @@
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { type Availability, trackAvailability } from '../port/availability.ts'
 import type { RunningBrowser } from './launch.ts'
 
@@ -153,7 +153,7 @@ async function killWhenUnresponsive(running: RunningBrowser, { clock, log }: Bro
   while (!gone.aborted) {
     await clock.sleep(BROWSER_PING_EVERY_MS, gone).catch(() => undefined)
     if (gone.aborted || (await isResponsive(running, clock)) || gone.aborted) continue
-    log.error({}, 'browser gave no sign of life')
+    log.error({}, 'browser unresponsive, killed')
     await running.kill()
   }
 }

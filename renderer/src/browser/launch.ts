@@ -10,8 +10,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BROWSER_LAUNCH_MS_MAX } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
 
 /** A document has lost its browser, or must leave it, and what another did there may be the cause. */

@@ -13,9 +13,9 @@ import {
   PAGE_KEPT_MIB_MAX,
   PAGE_RENDERS_MAX,
 } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { BrowserSource } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'

@@ -6,9 +6,9 @@
  */
 import { join } from 'node:path'
 import { ServiceError } from '@platen/contract/error.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { Warning } from '@platen/contract/render.ts'
 import type { Page } from 'puppeteer'
 import { openBrowserSource } from '../browser/browser-source.ts'

@@ -1,7 +1,7 @@
 /** Whether something that is started anew whenever it ends, a browser or a thread, is there just now. */
 import { ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 
 /** `starting`: not there, and expected any moment. `broken`: that has gone on for longer than `ENGINE_START_MS_MAX`. */
 export type AvailabilityState = 'starting' | 'running' | 'broken'

@@ -38,7 +38,7 @@ async function release({ ledger, clock, log, settings }: Worker, claim: Claim): 
   try {
     await ledger.release(claim, settings.owner, clock.timeout(CLAIM_RELEASE_MS_MAX))
   } catch (err) {
-    log.debug({ render: claim.id, err }, 'claim not given back')
+    log.debug({ render: claim.id, err }, 'claim release failed')
   }
 }
 

@@ -17,7 +17,7 @@ export async function processRender(worker: Worker, record: RenderRecord): Promi
     return await claimAndRender(worker, record)
   } catch (error) {
     if (worker.drain.aborted || error instanceof UnreadableManifest) throw error
-    worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render hit a defect')
+    worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render failed by a defect')
     return await recordOutcome(worker, record, { attempt: 1, failure: DEFECT, durationMs: 0 })
   }
 }

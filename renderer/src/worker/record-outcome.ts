@@ -48,7 +48,7 @@ export async function replyToCaller(
     await replies.reply(record.id, reply, forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ render: record.id, tenant: record.tenant, err }, 'reply not handed over')
+    log.warn({ render: record.id, tenant: record.tenant, err }, 'reply not delivered')
   }
 }
 
@@ -74,7 +74,7 @@ async function storePdf(
     await worker.artifacts.put(address, end.pdf, worker.forceStop)
     return pdf
   })
-  if (stored === undefined) worker.log.warn({ render: record.id, tenant: record.tenant }, 'render not stored in time')
+  if (stored === undefined) worker.log.warn({ render: record.id, tenant: record.tenant }, 'pdf not stored in time')
   if (stored === undefined) return { status: 'failed', finishedAt, durationMs, error: STORE_UNAVAILABLE }
   return { status: 'succeeded', finishedAt, durationMs, pdf: stored, ...(warnings.length > 0 && { warnings }) }
 }

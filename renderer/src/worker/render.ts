@@ -61,7 +61,7 @@ async function runEngine(
   try {
     if (record.mode === 'sync') replies.notifyStarted(record.id)
     worker.meter.begun(record, { attempt: claim.attempt, waitedMs: clock.now() - record.acceptedAt })
-    worker.log.debug({ render: record.id, tenant: record.tenant, attempt: claim.attempt }, 'render begun')
+    worker.log.debug({ render: record.id, tenant: record.tenant, attempt: claim.attempt }, 'render started')
     const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, forceStop]))
     refuseOversize(rendering.pdf)
     return { ...rendering, durationMs: durationMs(), storeDeadline }
@@ -87,7 +87,7 @@ function logVerdict(
   end: { verdict: Verdict; attempt: number; err: unknown },
 ): void {
   const fields = { render: record.id, tenant: record.tenant, attempt: end.attempt, err: end.err }
-  if (end.verdict.kind === 'retry') log.warn(fields, 'renderer crashed')
+  if (end.verdict.kind === 'retry') log.warn(fields, 'attempt crashed')
   else if (end.verdict.kind === 'lost') log.warn(fields, 'claim lost')
-  else if (end.verdict.failure.code === 'internal') log.error(fields, 'render hit a defect')
+  else if (end.verdict.failure.code === 'internal') log.error(fields, 'render failed by a defect')
 }

@@ -4,8 +4,9 @@
  */
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
-import { type Notifier, openNotifier, raceAbort, raceFirst } from '@platen/contract/notifier.ts'
+import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { raceAbort, raceFirst } from '@platen/contract/race.ts'
 import type { CheckRequest } from '../compile/template.ts'
 import { type CheckResult, type PublishCheck, runCheck } from '../publish/run-check.ts'
 

@@ -85,8 +85,7 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
   const read = resourceReader()
   const load = makeLoader(options, read, await loadIdentities(dataDir))
   const kept = await loadLastGood(dataDir, read)
-  if (kept === 'damaged')
-    log.warn({ dataDir }, 'the last good settings cannot be read, so what is refused now has none')
+  if (kept === 'damaged') log.warn({ dataDir }, 'last good settings unreadable, what is refused now has none')
   const nothing = { folder: EMPTY_FOLDER, previous: NO_PREVIOUS, checks: new Map() }
   const last = kept === undefined || kept === 'damaged' ? nothing : kept
   return { state: { ...last, answers: last.checks, isWaiting: false, reported: new Map() }, load }
@@ -132,7 +131,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const reported = report(log, { folder, compiled, before: state })
     // It is in force all the same; what is lost is a comfort after a restart.
     await storeLastGood(dataDir, { folder, previous: compiled, checks: finalAnswers }).catch((err: unknown) =>
-      log.warn({ err }, 'the last good settings could not be kept'),
+      log.warn({ err }, 'last good settings not saved'),
     )
     return { folder, checks: finalAnswers, answers, isWaiting, reported, compiled, previous: compiled }
   }
@@ -167,7 +166,7 @@ async function findKeys(options: LoadOptions, resources: readonly Resource[]): P
       found.set(metadata.uid, { hash })
       if (isNew) log.info({ resource, file: path }, 'api key generated')
     } catch (err) {
-      log.warn({ resource, err }, 'api key could not be read')
+      log.warn({ resource, err }, 'api key unreadable')
     }
   }
   return found

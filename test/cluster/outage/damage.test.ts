@@ -48,7 +48,7 @@ test('its GET is answered 500, its record is a dead letter when it comes again, 
   expect(behind).toBe(0)
   const next = await submit(service, LIVE, LETTER)
   expect((await ended(service, LIVE, next)).status).toBe('succeeded')
-  expect(cluster.log().match(/render put aside|render left unfinished/g)).toEqual(['render put aside'])
+  expect(cluster.log().match(/render dead-lettered|render not completed/g)).toEqual(['render dead-lettered'])
 })
 
 async function damageManifest(id: RenderId, signal: AbortSignal): Promise<void> {

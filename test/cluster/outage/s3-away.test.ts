@@ -48,7 +48,7 @@ const OUTAGES: readonly (readonly [string, { go(): unknown; back(): unknown }])[
 describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {
   test('is waited for by renders that have the time, and each is rendered and told of once', async ({ signal }) => {
     const service = cluster.at(0)
-    const isMissed = said('store unavailable')
+    const isMissed = said('port unavailable, retrying')
     await outage.go()
     const ids = await Promise.all([1, 2, 3].map(() => submit(service, PATIENT, LETTER)))
     await isMissed()
@@ -75,7 +75,7 @@ test('a render whose S3 stays away for longer than its deadline fails as interna
   signal,
 }) => {
   const service = cluster.at(0)
-  const isGivenUp = said('render not stored in time')
+  const isGivenUp = said('pdf not stored in time')
   await cluster.s3.kill()
   const id = await submit(service, HASTY, LETTER)
   await isGivenUp()

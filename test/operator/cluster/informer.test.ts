@@ -131,7 +131,7 @@ describe('an informer', () => {
       (names) => names.includes('c'),
     )
     expect(Object.keys(informer.seen())).toEqual(['b', 'c'])
-    expect(informer.logged).toEqual(['object could not be read: it is bad'])
+    expect(informer.logged).toEqual(['object unreadable: it is bad'])
     expect(informer.counts).toEqual({ lists: 1, watches: 1, unread: 1 })
     api.write('a', 'good')
     await isCurrent(informer)

@@ -173,7 +173,7 @@ test('a leader that is to stop gives its lease back', async () => {
   expect(await leader.stop()).toBe(0)
   const { operator: next } = await rig.rested()
   expect(next).not.toBe(leader)
-  expect(leader.log()).toContain('it is given back')
+  expect(leader.log()).toContain('released')
   // It did not have to wait until it ran out.
   await rig.apply(aTenant('after-the-stop'))
   await rig.says('tenant/after-the-stop', { Ready: 'Ready' })

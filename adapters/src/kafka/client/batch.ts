@@ -8,9 +8,9 @@ import {
   KAFKA_SEND_MS_MAX,
   KAFKA_SENDS_MAX,
 } from '@platen/contract/kafka-limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { Message } from 'kafkajs'
 
 /** Makes one request. Rejects as the caller of `send` is to see it. */

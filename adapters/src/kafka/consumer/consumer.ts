@@ -14,8 +14,8 @@ import {
   KAFKA_REQUEST_MS_MAX,
   KAFKA_SILENCE_MS_MAX,
 } from '@platen/contract/kafka-limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
 import { groupMember } from '../client/member.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
@@ -206,7 +206,9 @@ class Member implements GroupConsumer {
     if (this.#closing.signal.aborted) return
     this.#closing.abort(new Error('the consumer was closed'))
     const never = new AbortController().signal
-    await this.commit(never).catch((err: unknown) => log.warn({ group: this.#settings.group, err }, 'offsets left'))
+    await this.commit(never).catch((err: unknown) =>
+      log.warn({ group: this.#settings.group, err }, 'offset commit on close failed'),
+    )
     for (const partition of this.#partitions.values()) partition.revoke()
     this.#partitions = new Map()
     // A broker that does not answer would else hold up the end of the process; the group then misses this member by itself.
@@ -262,10 +264,7 @@ class Member implements GroupConsumer {
       this.#resume(partition)
       if (partition.isFull() || isSeeking) this.#pause(partition)
     }
-    this.#connection.log.info(
-      { group, partitions: this.#partitions.size, before: before.size },
-      'partitions shared out',
-    )
+    this.#connection.log.info({ group, partitions: this.#partitions.size, before: before.size }, 'partitions assigned')
     this.#joined.resolve()
     if (isSeeking) this.#settings.onRecords()
   }
@@ -343,7 +342,7 @@ class Member implements GroupConsumer {
       if (signal.aborted) return
       // The next time will do: what is not committed is at worst delivered again.
       await (this.#hasStopped ? this.#restart() : this.commit(signal)).catch((err: unknown) =>
-        log.debug({ group: this.#settings.group, err }, 'neither committed nor started'),
+        log.debug({ group: this.#settings.group, err }, 'consumer maintenance failed'),
       )
     }
   }
@@ -381,7 +380,7 @@ class Member implements GroupConsumer {
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
     const [{ log }, { group }] = [this.#connection, this.#settings]
     this.#touch()
-    if (restart) return log.warn({ group, err: error }, 'consumer starts again')
+    if (restart) return log.warn({ group, err: error }, 'consumer restarted')
     // For whoever waits for it to join; once it has, nobody does.
     this.#joined.reject(error)
     this.#hasStopped = !this.#closing.signal.aborted

@@ -1,8 +1,9 @@
 /** Reading the event log from where its reader says: what is at hand of each partition, in one piece with its offsets. */
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { REPLAY_IDLE_MS } from '@platen/contract/kafka-limit.ts'
-import { type Notifier, raceFirst } from '@platen/contract/notifier.ts'
+import { type Notifier } from '@platen/contract/notifier.ts'
 import type { EventBatch, ReplayStart } from '@platen/contract/port/event-log.ts'
+import { raceFirst } from '@platen/contract/race.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Codec } from '@platen/contract/schema/codec.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'

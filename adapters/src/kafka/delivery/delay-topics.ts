@@ -8,8 +8,9 @@
  *
  * A reminder is done where it stood when it is durable where it goes: killed in between, it stands in both, and is there twice.
  */
-import { openNotifier, raceFirst } from '@platen/contract/notifier.ts'
+import { openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { raceFirst } from '@platen/contract/race.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import { WEBHOOK_DELAY_HELD_MAX, WEBHOOK_DELAY_SLACK_MS } from '@platen/contract/webhook-limit.ts'
 import type { KafkaConnection } from '../connect.ts'
@@ -68,7 +69,7 @@ export async function buryReminder(
   record.done()
   buried?.()
   const { topic, partition, offset } = record
-  connection.log.warn({ topic, partition, offset, reason }, 'record buried')
+  connection.log.warn({ topic, partition, offset, reason }, 'record dead-lettered')
 }
 
 /** The longest rung that is not longer than the wait, but for a little; undefined for what is due. */

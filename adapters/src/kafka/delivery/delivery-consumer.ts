@@ -6,8 +6,9 @@
  * Two processes hold the same delivery in one case alone: its partition went to the other while it was in a hand here, as it does when
  * a process joins or leaves. The receiver may then be called by both, and what is written last stands.
  */
-import { openNotifier, raceAbort } from '@platen/contract/notifier.ts'
+import { openNotifier } from '@platen/contract/notifier.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { WEBHOOK_OBJECTS_AT_ONCE } from '@platen/contract/webhook-limit.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer/consumer.ts'
 import { buryReminder, type NewReminder, type ReminderSender, sendReminders } from './delay-topics.ts'

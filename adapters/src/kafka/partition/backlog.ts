@@ -3,7 +3,7 @@
  * where none is left nobody else would tell.
  */
 import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin } from 'kafkajs'
@@ -40,7 +40,7 @@ export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly
         // kafkajs goes on asking for a while where nobody answers, and whoever closes this does not wait for it.
         seen = { queues: await raceAbort(readBacklog(connection, prefix), signal), at: clock.monotonic() }
       } catch (err) {
-        log.debug({ err }, 'queue not looked at')
+        log.debug({ err }, 'queue backlog not read')
       }
       await clock.sleep(KAFKA_BACKLOG_EVERY_MS, signal).catch(() => undefined)
     }

@@ -88,7 +88,7 @@ test('ends each call at its time and no other, and all of them when they are cut
   await second
   expect(outcomes).toEqual(['first true', 'second true'])
   const [third, fourth] = [begin('third'), begin('fourth')]
-  limit.failAll(new Unavailable('Redis is away'))
+  limit.failAll(new Unavailable('Redis is unavailable'))
   await Promise.all([third, fourth])
   expect(outcomes).toHaveLength(4)
   // One that begins after all that is bounded, too.

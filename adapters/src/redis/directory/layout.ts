@@ -1,6 +1,6 @@
 /** Where the directory stands in Redis, and how all of it is read. */
 import { DIRECTORY_FIELDS_PER_CALL } from '@platen/contract/directory-limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { RedisConnection } from '../connect.ts'
 import { openScript, type Script } from '../script.ts'
 import { type Delta, deltaOf } from './delta.ts'

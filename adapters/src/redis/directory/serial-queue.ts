@@ -1,5 +1,5 @@
 /** What has to be done one after the other. */
-import { raceAbort } from '@platen/contract/notifier.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 
 /** Does a call when those before it are done, however they ended. Rejects with the signal's reason at once; the call is then not begun, or goes on until it meets the signal by itself. */
 export type SerialQueue = <Answer>(

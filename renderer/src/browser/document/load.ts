@@ -1,8 +1,8 @@
 /** A document into a page: its HTML with everything it shows, the options in force over it, and what it turns out to hold. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { METADATA_CHARS_MAX } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import type { CDPSession } from 'puppeteer'
@@ -141,7 +141,7 @@ async function evaluate<Result>(session: CDPSession, expression: string, world: 
     throw new Error(`a script of ours failed in the page: ${exceptionDetails.text}`)
   }
   if (exceptionDetails !== undefined) {
-    throw new ServiceError('template_error', 'the page’s JavaScript left the document in no state to be printed')
+    throw new ServiceError('template_error', 'the page’s JavaScript left a document that cannot be printed')
   }
   // The scripts are ours, and where a document's own might meddle they run in a world of their own.
   return JSON.parse(String(result.value)) as Result

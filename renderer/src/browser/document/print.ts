@@ -1,7 +1,7 @@
 /** What is in a page, as a PDF. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/notifier.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import type { CDPSession } from 'puppeteer'
 import type { FilledHtml } from '../../template/html/fill.ts'
 import { PAGE_DEFAULT } from '../../template/html/page-css.ts'

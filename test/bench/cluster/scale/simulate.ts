@@ -1,7 +1,7 @@
 /**
  * A cluster on paper: renders are accepted, wait in partitions of lanes, are taken by renderer pods, and the autoscaler makes pods more
  * or fewer by the lag it sees. What decides is the product's own: the lane by `limiter-state.ts`, what a slot takes by `worker/slots.ts` and
- * `worker/sync-line.ts`. What is assumed stands in the scenario. The same seed gives the same run.
+ * `worker/sync-queue.ts`. What is assumed stands in the scenario. The same seed gives the same run.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { KAFKA_COMMIT_EVERY_MS } from '@platen/contract/kafka-limit.ts'

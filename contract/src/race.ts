@@ -1,0 +1,35 @@
+/** Waiting for the first of several things, without leaving a listener or a rejection behind. */
+
+/** Resolves when the first of the waits does. It ends the others, which would else each leave a waiter behind. */
+export async function raceFirst(
+  waits: readonly ((signal: AbortSignal) => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
+  const waiting = waits.map((wait) => wait(either))
+  try {
+    await Promise.race(waiting)
+  } finally {
+    // Without a reason, a stack would be taken each time.
+    over.abort('another wait was over first')
+    await Promise.allSettled(waiting)
+  }
+}
+
+/** Settles as `promise` does, or rejects with the signal's reason, whichever is first. Leaves no listener on the signal. */
+export async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) {
+    // Nobody looks at it any more, and a rejection nobody looks at ends the process.
+    promise.catch(() => undefined)
+    throw signal.reason
+  }
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
