@@ -1,6 +1,6 @@
 /**
- * What `make test` runs: every test, in lanes beside each other. Files of one lane take CPU, those of another mostly wait, and those of
- * the third need the Kubernetes API server: where that is still being built, they begin when it is.
+ * What `make test` runs: every test, in lanes beside each other. A lane that is free takes the next project. Those that need the Kubernetes
+ * API server come last where that is still being built.
  * With `quick` it is what `make quick` runs: what a change most likely breaks, on no server.
  */
 import { spawn } from 'node:child_process'
@@ -14,7 +14,7 @@ import { createVitest } from 'vitest/node'
 import { CHART_SERVERS, findBinary, KUBERNETES_SERVERS, WITHOUT_SERVERS } from '../topology/server/binary.ts'
 import { SEED } from './form.ts'
 import { endRun, RUN_VARIABLE, startGuardian } from './guardian.ts'
-import { LANES, type Lane, QUICK_LANES } from './lane.ts'
+import { LANES, type Lane, ON_KUBERNETES, PROJECTS, QUICK_LANES } from './lane.ts'
 import { openRunServers, RUN_SERVERS_VARIABLE } from './run-servers.ts'
 import { SummaryReporter } from './summary-reporter.ts'
 
@@ -74,13 +74,17 @@ async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<vo
 }
 
 async function runLanes(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
-  const isBuilt = [...KUBERNETES_SERVERS, ...CHART_SERVERS].every((name) => findBinary(name, process.env) !== undefined)
-  const built = isBuilt ? Promise.resolve() : buildKubernetes(signal)
-  await Promise.all([
-    runLane(LANES.cpu, summary, signal),
-    runLane(LANES.wait, summary, signal),
-    built.then(() => runLane(LANES.kubernetes, summary, signal)),
-  ])
+  let isThere = [...KUBERNETES_SERVERS, ...CHART_SERVERS].every((name) => findBinary(name, process.env) !== undefined)
+  const built = isThere ? undefined : buildKubernetes(signal).then(() => void (isThere = true))
+  const waiting = [...PROJECTS]
+  const runNext = async (): Promise<void> => {
+    if (signal.aborted || waiting.length === 0) return
+    const ready = waiting.findIndex((project) => isThere || !ON_KUBERNETES.includes(project))
+    if (ready === -1) await built
+    else await runLane({ projects: waiting.splice(ready, 1) }, summary, signal)
+    return runNext()
+  }
+  await Promise.all(Array.from({ length: LANES }, runNext))
 }
 
 async function runQuick(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
@@ -90,12 +94,12 @@ async function runQuick(summary: SummaryReporter, signal: AbortSignal): Promise<
 
 /** Runs the files of a lane; resolves when the last has ended, or those under way were ended by the signal. */
 async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal): Promise<void> {
-  const { projects, share, files, names, changed } = lane
+  const { projects, files, names, changed } = lane
   const others = SIGNALS.map((name) => [name, process.listeners(name)] as const)
   const vitest = await createVitest({
     project: [...projects],
     watch: false,
-    maxWorkers: Math.max(1, Math.round(share * availableParallelism())),
+    maxWorkers: Math.max(1, Math.round(availableParallelism() / 2)),
     reporters: [summary],
     passWithNoTests: true,
     ...(names !== undefined && { testNamePattern: names }),
@@ -115,7 +119,7 @@ async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal
   }
 }
 
-/** Builds what the Kubernetes lane needs beside the tests that do without, and takes no time from those. */
+/** Builds what `ON_KUBERNETES` needs beside the tests that do without, and takes no time from those. */
 async function buildKubernetes(signal: AbortSignal): Promise<void> {
   process.stdout.write(
     'building the Kubernetes API server beside the tests: some four minutes of two idle cores, once\n',
