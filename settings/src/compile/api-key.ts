@@ -83,9 +83,11 @@ export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyResult[] {
     if (!input.isWithinLimit(resource))
       return { resource, conditions: conditionsOf(resource, { needed: [tooManyKeys(found.tenant)] }) }
     const key = resolveKey(resource, input)
-    const accepted = requireUniqueHash(resource, key.hash, hashOwners)
+    const unique = requireUniqueHash(resource, key.hash, hashOwners)
+    // A published key that is lost here is not known next time: the conditions say now what they will say then.
+    const accepted = key.isPublished ? ACCEPTED : unique
     const conditions = conditionsOf(resource, { needed: [accepted, ...key.findings] })
-    if (key.hash === undefined || !accepted.isTrue) return { resource, conditions }
+    if (key.hash === undefined || !unique.isTrue) return { resource, conditions }
     const current = settingsOf(resource, { hash: key.hash, tenant: found.tenant })
     const last = key.replaced && { ...current, hash: key.replaced.hash, expiresAt: overlapEnd(current, key.replaced) }
     const isLeft =
@@ -103,6 +105,8 @@ interface ResolvedKey {
   /** The keys this ApiKey asks for; none where nothing was ever known of its Secret. */
   readonly hash?: KeyHash
   readonly replaced?: ReplacedKey
+  /** Nothing but what is published tells of the key. */
+  readonly isPublished?: boolean
   readonly findings: readonly Finding[]
 }
 
@@ -112,6 +116,7 @@ function resolveKey({ metadata, spec }: ApiKeyResource, { foundKeys, previous, n
   if (found !== undefined && 'hash' in found) return { ...withoutExpired(found, now), findings: [] }
   const kept = found?.kept ?? publishedKeys(previous.get(metadata.uid)?.settings)
   return {
+    isPublished: found?.kept === undefined,
     ...(kept !== undefined && withoutExpired(kept, now)),
     findings: [
       fails(
@@ -160,8 +165,10 @@ function requireUniqueHash(
       `an older ApiKey has the key of ${labelOf(resource)}: bring or generate another`,
     )
   if (hash !== undefined) owners.set(hash, resource)
-  return holds('Accepted', 'Accepted')
+  return ACCEPTED
 }
+
+const ACCEPTED = holds('Accepted', 'Accepted')
 
 /** A key that was replaced lives no longer than its overlap, nor than the ApiKey. */
 function overlapEnd({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, { until }: ReplacedKey): Instant {

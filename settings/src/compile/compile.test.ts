@@ -248,6 +248,21 @@ describe('a key', () => {
     expect(condition(result, generated, 'Ready')).toMatchObject({ status: 'False', reason: 'SecretMissing' })
   })
 
+  test('whose secret cannot be read and whose key an older one has taken says the same each time', () => {
+    const generated = anApiKeyResource({
+      metadata: { name: 'generated', createdAt: 5 },
+      spec: { secretName: 'ci-key' },
+    })
+    const foundKeys = new Map([[generated.metadata.uid, { hash: 'b'.repeat(64) as KeyHash }]])
+    const published = compiled([...platform, generated], { foundKeys })
+    const taker = anApiKeyResource({ spec: { sha256: `sha256:${'b'.repeat(64)}` } })
+    const first = compiled([...platform, taker, generated], { previous: published })
+    const second = compiled([...platform, taker, generated], { previous: first })
+    expect([...first.snapshot.keys.values()]).toEqual([...second.snapshot.keys.values()])
+    const reasons = [first, second].map((result) => condition(result, generated, 'Ready')?.reason)
+    expect(reasons).toEqual(['SecretMissing', 'SecretMissing'])
+  })
+
   describe('that has replaced another', () => {
     const [current, last] = ['b', 'c'].map((digit) => digit.repeat(64) as KeyHash) as [KeyHash, KeyHash]
     const keyOf = (fields: object = {}) => anApiKeyResource({ spec: { secretName: 'ci-key', ...fields } })
