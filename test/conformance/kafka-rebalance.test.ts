@@ -71,11 +71,12 @@ describeOnKafka('renderers on Kafka', (kafka) => {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', victim(kafka.broker(), prefix)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const [taken] = await once(createInterface(child.stdout), 'line')
+    const exited = once(child, 'exit')
+    const [taken] = await Promise.race([once(createInterface(child.stdout), 'line'), exited])
     expect(taken).toBe(record.id)
     // Before anyone else joins: nothing is shared out anew but for its silence.
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await exited
     const consumer = await queue.consume('react_pdf', signal)
     const [delivery] = await take(consumer, 1, signal)
     expect(delivery?.record).toStrictEqual(record)
@@ -142,7 +143,7 @@ function victim(broker: string, prefix: string): string {
     for (;;) {
       const delivery = consumer.poll('async')
       if (delivery !== undefined) console.log(delivery.record.id)
-      await consumer.arrival(signal)
+      await consumer.waitForRecord(signal)
     }`
 }
 

@@ -37,7 +37,7 @@ test.for([
   const folder = mkdtempSync(join(tmpdir(), 'platen-bare-'))
   try {
     const bin = join(ROOT, 'node_modules/.bin')
-    const { status, stdout, stderr } = spawnSync(join(bin, 'vitest'), ['run', 'conformance/redis-pulse'], {
+    const { status, stdout, stderr } = spawnSync(join(bin, 'vitest'), ['run', 'conformance/redis-health-check'], {
       cwd: ROOT,
       // Nothing is found on this path and in this cache.
       env: { PATH: bin, XDG_CACHE_HOME: folder, TMPDIR: folder, ...env },
