@@ -1,4 +1,5 @@
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
+import { until } from '../time/until.ts'
 import { describeCheckpoints } from './checkpoint.suite.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
@@ -12,8 +13,9 @@ describeOnRedis('on a real server', (redis) => {
       async restart() {
         await redis.server().stop()
         await redis.server().start()
-        // The client finds it by itself; what is asked before is unavailable.
-        await connection.call((client) => client.connect(), AbortSignal.timeout(5000)).catch(() => undefined)
+        // The client finds it by itself; a call before that is refused.
+        const ping = () => connection.call((client) => client.ping(), AbortSignal.timeout(5000)).catch(String)
+        await until(ping, (answer) => answer === 'PONG')
       },
       [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose](),
     }
