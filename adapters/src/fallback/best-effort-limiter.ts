@@ -1,9 +1,9 @@
-/** The limiter of renderers that wait for nobody to count: what it could not be told, whoever follows the event log tells it. */
+/** The limiter of renderers that do not wait for counting. The projection follows the event log and makes up for lost updates. */
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { ignoreUnavailable } from './ignore-unavailable.ts'
 
-/** The limiter, whose `confirm` and `settle` are tried once and are no error while it is away. */
+/** Wraps a limiter: `confirm` and `complete` are tried once, and are no error while it is unavailable. */
 export function bestEffortLimiter(limiter: Limiter, log: Log): Limiter {
   return {
     ...limiter,

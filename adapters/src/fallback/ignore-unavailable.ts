@@ -1,4 +1,4 @@
-/** What is tried once and left to others where it cannot be done now. */
+/** Calls that are tried once. The projection makes up for those that fail. */
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -8,7 +8,7 @@ interface LogContext {
   readonly render: RenderId
 }
 
-/** Resolves when something was told, or could not be for now. Rejects as it does for every other reason. */
+/** Resolves when the call succeeded or threw `Unavailable`. Rejects with every other error. */
 export async function ignoreUnavailable(call: Promise<void>, { log, render }: LogContext): Promise<void> {
   try {
     await call

@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
 import { fallbackLimiter, LIMIT_SHARES, type LimitShares } from './limiter.ts'
 
-/** Some processes that share a limiter, which a test takes away and brings back. */
+/** Some processes that share a limiter, which a test can take away and bring back. */
 function someProcesses({ count = 1, replicas = count }: { count?: number; replicas?: number } = {}) {
   const clock = manualClock(NOON)
   const world = { isAway: false, replicas, failures: 0, shared: memoryLimiter(clock) }
@@ -30,7 +30,7 @@ function someProcesses({ count = 1, replicas = count }: { count?: number; replic
   return { clock, world, processes, process }
 }
 
-/** Another render of the same account and key. */
+/** Reserves another render of the same account and key. */
 const ask = (limiter: Limiter, limits: Partial<Limits>, fields: Partial<Omit<Reservation, 'limits'>> = {}) =>
   limiter.reserve(aReservation({ id: aRenderId(), ...fields, limits }), NEVER)
 
@@ -87,7 +87,7 @@ describe('rates', () => {
     world.isAway = true
     const kinds: string[] = []
     for (let at = 0; at < 20; at++) {
-      // Hashes are branded by what reads keys; any text will do here.
+      // The brand of a hash comes from the code that reads keys; any text works here.
       kinds.push((await ask(process, limits, { key: `key-${at}` as KeyHash })).kind)
     }
     expect(kinds.filter((kind) => kind === 'admitted')).toHaveLength(admitted)
@@ -95,9 +95,9 @@ describe('rates', () => {
 
   test('a limit that is added does not compile before it is said what one of several processes has of it', () => {
     type One<Name extends string> = Limits & { readonly [Added in Name]?: number }
-    // @ts-expect-error What a process has of the new limit is not said.
+    // @ts-expect-error The table has no share of the new limit.
     expect(LIMIT_SHARES satisfies LimitShares<One<'newRateLimitPerMinute'>>).toBe(LIMIT_SHARES)
-    // @ts-expect-error The same of one that is no rate.
+    // @ts-expect-error The same for a limit that is no rate.
     expect(LIMIT_SHARES satisfies LimitShares<One<'newLimit'>>).toBe(LIMIT_SHARES)
     const whole = { ...LIMIT_SHARES, newRateLimitPerMinute: 'whole' } as const
     // @ts-expect-error A rate is divided.
@@ -157,7 +157,7 @@ test('alone and with the limiter away from the start, it is the allowance itself
         const request = aReservation({ id: aRenderId(), mode, engine, units: 1, limits })
         const expected = await plain.reserve(request, NEVER)
         expect(await process.reserve(request, NEVER)).toEqual(expected)
-        // To the plain one it is held until it ends, as to the tab of the other.
+        // A confirmed render is held by the plain limiter until it ends, as it is in the usage snapshot of the other.
         if (expected.kind === 'admitted' && mode === 'sync') await plain.confirm(recordOf(request), NEVER)
         else if (expected.kind === 'admitted') await settleBoth(request, [plain, process])
       }
@@ -166,7 +166,7 @@ test('alone and with the limiter away from the start, it is the allowance itself
   )
 })
 
-/** The API gives a render up: both have it free again. */
+/** The API abandons a render: both limiters release it. */
 async function settleBoth(request: Reservation, limiters: readonly Limiter[]): Promise<void> {
   for (const limiter of limiters) await limiter.complete(abandonedOf(request), NEVER)
 }
@@ -186,7 +186,7 @@ test('several together admit in no rolling minute more than the limit, nor more 
     fc.asyncProperty(anyWorld, async ({ limit, left, requests }) => {
       const { world, processes, clock } = someProcesses({ count: 5 })
       const limits = { asyncRateLimitPerMinute: limit, rateLimitPerMinute: 100, renderLimitMonthly: left + 5 }
-      // Five units are used, and every process knows.
+      // Five units are used, and every process knows that.
       for (const each of processes) await ask(each, { ...limits, asyncRateLimitPerMinute: 100 })
       for (const each of processes) await ask(each, limits, { units: 1000 })
       await clock.advance(2 * RATE_WINDOW_MS)
@@ -218,7 +218,7 @@ describe('quota', () => {
     expect(await admittedOf(process, MANY, limits)).toBe(5)
     const usage = { charged: 0, reserved: 15 }
     expect(await ask(process, limits)).toMatchObject({ kind: 'refused', reason: 'quota', limit: 20, usage })
-    // The sandbox is free, and another month has a quota of its own.
+    // The sandbox is free, and another month has its own quota.
     expect(await ask(process, limits, { units: 0 })).toMatchObject({ kind: 'admitted' })
     expect(await ask(process, limits, { period: '2026-12' })).toMatchObject({ kind: 'admitted' })
   })

@@ -1,10 +1,10 @@
 /**
- * A limiter for while that of all processes cannot be reached: each process then goes by its share, decided by the same algorithm in
- * its own memory. So no more is admitted in all than the limits say, as far as the number of processes is known; who meets one
- * process only, or an uneven balance, gets less.
+ * A limiter for the time in which the shared one cannot be reached. Each process then enforces its share of the limits, with the same
+ * algorithm in its own memory. So all processes together admit no more than the limits say, as far as their number is known. A caller
+ * gets less if it reaches only one process, or if the load is uneven.
  *
- * A rate is never rounded down to nothing: of a limit that is smaller than the number of processes, each admits one. A quota is,
- * because it is money: with five units left and ten processes, none admits a render until the shared limiter is back.
+ * A rate is never rounded down to 0: of a limit smaller than the number of processes, each process admits one. A quota is rounded
+ * down, because it is money: with five units left and ten processes, no process admits a render until the shared limiter is back.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
@@ -16,24 +16,24 @@ import { FALLBACK_ACCOUNTS_MAX } from '@platen/contract/redis-limit.ts'
 import type { Limits } from '@platen/contract/tenant.ts'
 
 export interface FallbackLimiterOptions {
-  /** The one that all processes share. */
+  /** The limiter that all processes share. */
   readonly limiter: Limiter
   readonly clock: Clock
-  /** How many processes there are, as far as is known. */
+  /** The number of processes, as far as is known. */
   readonly replicas: () => number
   /** Called for each call that the shared limiter did not answer. */
   readonly onFailure: () => void
 }
 
-/** What is counted here lasts no longer: the windows of rates and the reservations, which nobody confirms here. */
+/** How long local counts matter: the windows of rates, and reservations, which nobody confirms here. */
 const KEPT_MS = Math.max(2 * RATE_WINDOW_MS, RESERVATION_MS)
 
 /**
- * Goes by the shared limiter wherever that answers, and by this process's share where it throws `Unavailable`. What is confirmed and
- * settled meanwhile is not an error: whoever claims a render confirms it again, and charges follow from the event log.
+ * Asks the shared limiter, and enforces this process's share where that throws `Unavailable`. `confirm` and `complete` do not fail
+ * meanwhile: the renderer that claims a render confirms it again, and charges follow from the event log.
  *
- * What was admitted here counts here for its minute, also if the shared limiter has been back in between: were each absence to
- * begin with empty windows, a limiter that comes and goes would admit a share each time.
+ * A render that was admitted here counts here for its minute, even if the shared limiter was back in between. If each outage began
+ * with empty windows, a limiter that fails again and again would admit one share each time.
  */
 export function fallbackLimiter({ limiter, clock, replicas, onFailure }: FallbackLimiterOptions): Limiter {
   const snapshots = openUsageSnapshots()
@@ -86,7 +86,7 @@ export function fallbackLimiter({ limiter, clock, replicas, onFailure }: Fallbac
   }
 }
 
-/** What an account has used of a month: as the shared limiter last said, and here since then. */
+/** Usage of an account in one month: `shared` as the shared limiter last reported it, `local` what was reserved here since then. */
 interface UsageSnapshot {
   readonly shared: Usage
   local: number
@@ -94,7 +94,7 @@ interface UsageSnapshot {
 
 type Month = Pick<Reservation, 'account' | 'period'>
 
-/** The tabs of the accounts that were seen last. One that is not known has used nothing. */
+/** Keeps the snapshots of the accounts used last. An unknown account has used nothing. */
 function openUsageSnapshots() {
   const snapshots = new Map<string, UsageSnapshot>()
   const put = ({ account, period }: Month, snapshot: UsageSnapshot): UsageSnapshot => {
@@ -115,7 +115,7 @@ function openUsageSnapshots() {
   }
 }
 
-/** Does something to the allowance, and puts on the tab what it has reserved or given back by that; what lapses stays on it. */
+/** Runs `act` on the limiter state, and adds the change in reserved units to the snapshot. Reservations that expire stay in it. */
 function trackReserved<T>(
   snapshot: UsageSnapshot,
   { request: { account, period }, state, now }: { request: Month; state: LimiterState; now: Instant },
@@ -127,12 +127,12 @@ function trackReserved<T>(
   return result
 }
 
-/** Which limits hold for all processes together: each of several has a part of these. */
+/** Which limits apply to all processes together. With several processes, each gets a part of them. */
 export type LimitShares<All> = {
   readonly [Name in keyof Required<All>]: Name extends `${string}PerMinute` ? 'divided' : 'divided' | 'tab' | 'whole'
 }
 
-/** Every limit stands here: one that is added does not compile until it is said what one of several processes has of it. */
+/** Lists every limit. A new limit does not compile until this table says what share of it one of several processes has. */
 export const LIMIT_SHARES = {
   syncRateLimitPerMinute: 'divided',
   asyncRateLimitPerMinute: 'divided',
@@ -150,7 +150,7 @@ export const LIMIT_SHARES = {
   retentionDays: 'whole',
 } as const satisfies LimitShares<Limits>
 
-/** The limits of one process of several, as far as this render meets them. A quota is judged by the tab: to the allowance it is either spent or there is none. */
+/** The limits of one of several processes for this render. The snapshot decides on the quota: the limiter state only sees 0 or no limit. */
 function shareOf(
   request: Reservation,
   { snapshot, replicas }: { readonly snapshot: UsageSnapshot; readonly replicas: number },
@@ -160,7 +160,7 @@ function shareOf(
   const left =
     limit === undefined ? Number.POSITIVE_INFINITY : limit - snapshot.shared.charged - snapshot.shared.reserved
   const isSpent = snapshot.local + units > Math.floor(Math.max(left, 0) / replicas)
-  // A rate that follows from another is named, too: it follows from the whole of that.
+  // A rate derived from another one is listed too, since it is derived from the undivided one.
   const named: Limits = {
     ...others,
     ...Object.fromEntries(bucketsInForce(request).map(({ field, limit }) => [field, limit])),

@@ -12,7 +12,7 @@ import { fallbackRenderLedger } from './render-ledger.ts'
 
 const LEASE = { owner: 'a', leaseMs: 15_000 }
 
-/** A ledger that answers until it is away, and what stands in for it. */
+/** A ledger that a test can make unavailable, and its fallback. */
 function aFallbackLedger() {
   const state = { isAway: false }
   const artifacts = memoryArtifactStore()
@@ -22,7 +22,7 @@ function aFallbackLedger() {
   return { state, artifacts, ledger, fallback }
 }
 
-/** The same port, throwing `Unavailable` from everything while it is away. */
+/** The same port, with methods that throw `Unavailable` while it is away. */
 function switched<Port extends object>(port: Port, state: { readonly isAway: boolean }): Port {
   const methods = Object.entries(port).map(([name, method]) => {
     const call = async (...values: unknown[]) => {
@@ -31,7 +31,7 @@ function switched<Port extends object>(port: Port, state: { readonly isAway: boo
     }
     return [name, call] as const
   })
-  // Each method has the type it had.
+  // Each method keeps its type.
   return Object.fromEntries(methods) as Port
 }
 

@@ -1,7 +1,7 @@
 /**
- * The render ledger of renderers that go on while it is away. A render is then begun without anybody else knowing: whether it has
- * ended already is looked up in its manifest, and should another renderer begin it as well, the manifest that is written first
- * counts. Its end is told once; whoever follows the event log tells it again.
+ * The render ledger of renderers that continue while it is unavailable. No other process then knows of a render that starts. So the
+ * manifest tells whether it has ended already; if two renderers run it, the manifest that is written first counts. The end is reported
+ * to the ledger once; the projection, which follows the event log, reports it again.
  */
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -14,21 +14,21 @@ import { ignoreUnavailable } from './ignore-unavailable.ts'
 
 export interface FallbackLedgerOptions {
   readonly artifacts: Pick<ArtifactStore, 'has'>
-  /** Where manifests stand. */
+  /** The bucket of manifests. */
   readonly serviceBucket: string
   readonly log: Log
 }
 
-/** The fence of a claim that the ledger does not know of; its own begin with 1. */
+/** The fence of a claim that the ledger does not know. The ledger's own fences begin with 1. */
 const LOCAL_FENCE = 0
 
 /**
- * The ledger, and something in its place for `claim`, `renew`, `release` and `settle` while it throws `Unavailable`. `claim` still throws that
- * when the artifact store cannot be reached either.
+ * The ledger, with a fallback for `claim`, `renew`, `release` and `complete` while it throws `Unavailable`. `claim` still throws that
+ * error if the artifact store cannot be reached either.
  */
 export function fallbackRenderLedger(ledger: RenderLedger, options: FallbackLedgerOptions): RenderLedger {
   const { artifacts, serviceBucket, log } = options
-  // Of renders in hand alone: each is settled in the end. A render that takes its whole process down is not counted anywhere.
+  // Only for renders in hand, since each is completed in the end. An attempt that crashes the whole process is counted nowhere.
   const attempts = new Map<RenderId, number>()
 
   const claimLocally = async (id: RenderId, signal: AbortSignal): Promise<ClaimResult> => {

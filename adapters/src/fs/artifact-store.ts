@@ -1,8 +1,8 @@
 /**
- * Objects as files under one folder, `<root>/<bucket>/<key>`, and the signed URLs under which the service itself serves them.
+ * Objects as files below one folder, `<root>/<bucket>/<key>`, and the signed URLs under which the service itself serves them.
  *
- * An object appears whole and durable: it is written and flushed under `<root>/.tmp/`, then renamed (put) or linked (create) to
- * its name, then the folder that holds the name is flushed. One process has one store on a root at a time.
+ * An object appears whole and durable. It is written and flushed under `<root>/.tmp/`, then renamed (put) or linked (create) to its
+ * name; then the folder that holds the name is flushed. One process has one store on a root at a time.
  */
 import assert from 'node:assert/strict'
 import {
@@ -27,23 +27,23 @@ import { durableFolders, flushFolder, isErrno, makeDurableFolder, NOT_THERE } fr
 import { type Resolution, resolveUrl, signUrl } from './signed-url.ts'
 
 export interface FileArtifactStoreOptions {
-  /** Absolute path of the folder; made when missing. */
+  /** Absolute path of the folder; created when missing. */
   readonly root: string
-  /** Where this service is reached, such as `https://pdf.example.com`. A function, as the port may be known only after listening. */
+  /** Where callers reach this service, such as `https://pdf.example.com`. A function, as the port may be known only after listening. */
   readonly publicUrl: () => string
-  /** Signs URLs; at least 32 bytes. Another key makes all URLs given out void. */
+  /** Signs URLs; at least 32 bytes. A new key makes all issued URLs invalid. */
   readonly urlKey: Uint8Array
   readonly clock: Pick<Clock, 'now'>
 }
 
 export interface FileArtifactStore extends ArtifactStore {
-  /** The file of an object, for who reads it in pieces and closes it; undefined when there is none. Throws `Unavailable`. */
+  /** Opens the file of an object; the caller reads it in pieces and closes it. Undefined when there is none. Throws `Unavailable`. */
   open(address: ArtifactAddress): Promise<FileHandle | undefined>
-  /** What a request may fetch, given its path and query as received. Takes any text; says nothing of whether the object exists. */
+  /** Checks a signed URL, given its path and query as received. Takes any text. Does not check whether the object exists. */
   resolve(pathAndQuery: string): Resolution
 }
 
-/** Opens the store and sweeps what writes cut short have left. Throws `Unavailable` when the folder cannot be used. */
+/** Opens the store and removes temporary files of interrupted writes. Throws `Unavailable` when the folder cannot be used. */
 export async function openFileArtifactStore(options: FileArtifactStoreOptions): Promise<FileArtifactStore> {
   const { root, publicUrl, urlKey, clock } = options
   assert(urlKey.length >= 32, 'the URL key has at least 32 bytes')
@@ -76,7 +76,7 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
       orUnavailable(async () => (await orUndefined(stat(pathOf(address))))?.isFile() ?? false, signal),
     delete: (address, signal) => orUnavailable(() => remove(pathOf(address), join(root, address.bucket)), signal),
     async *list(bucket, prefix, signal) {
-      // A prefix is a folder, so whatever makes it an address when a name is added is fit to be walked.
+      // The prefix is safe to walk if it becomes a valid address with a name appended.
       requireAddress({ bucket, key: `${prefix}name` })
       try {
         for await (const key of walk(join(root, bucket), prefix)) {
@@ -98,7 +98,7 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
   }
 }
 
-/** Gives a draft its name. False when the name was taken and stays. */
+/** Moves a temporary file to its name. Returns false when the name existed; the existing object then stays. */
 type Commit = (temporaryFile: string, target: string) => Promise<boolean>
 
 async function replace(temporaryFile: string, target: string): Promise<boolean> {
@@ -122,7 +122,7 @@ async function writeFlushed(path: string, bytes: Uint8Array): Promise<void> {
   await file.sync()
 }
 
-/** Removes a file and the folders it leaves empty, up to its bucket: else every render ever made would leave one behind. */
+/** Removes a file and the folders that become empty, up to the bucket. Without that, every render would leave a folder behind. */
 async function remove(path: string, bucket: string): Promise<void> {
   try {
     await unlink(path)
@@ -133,7 +133,7 @@ async function remove(path: string, bucket: string): Promise<void> {
   }
 }
 
-/** The keys of the files below `prefix`. What disappears meanwhile is left out. */
+/** Lists the keys of the files below `prefix`. Leaves out files that disappear meanwhile. */
 async function* walk(bucket: string, prefix: string): AsyncGenerator<string> {
   const folder = await orUndefined(opendir(join(bucket, prefix)))
   for await (const entry of folder ?? []) {
@@ -160,7 +160,7 @@ async function orUnavailable<T>(work: () => Promise<T>, signal?: AbortSignal): P
   }
 }
 
-/** What the disk refuses is `Unavailable`; everything else stays what it is. */
+/** Turns an error of the file system into `Unavailable`; returns every other error unchanged. */
 function asUnavailable(cause: unknown): unknown {
   return isErrno(cause)
     ? new Unavailable(`the artifact folder refused a read or write: ${cause.code}`, { cause })

@@ -1,36 +1,36 @@
 /**
- * Folders that survive power loss. A new name is durable only when the folder that holds it was flushed, and that folder only when
- * its own parent was, so whoever writes into a folder first makes sure of the chain above it.
+ * Folders that survive power loss. A new name is durable only after its folder was flushed, and the folder only after its own parent
+ * was. So a writer first makes the whole chain of folders durable.
  */
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 export interface DurableFolders {
   /**
-   * Runs `change`, which adds a name to `folder`, and resolves when that name is durable. The folder is made when missing; when
-   * it is removed meanwhile, being empty, it is made again and `change` runs again.
+   * Runs `change`, which adds a name to `folder`. Resolves when that name is durable. Creates the folder when missing. If the folder
+   * is removed meanwhile because it was empty, creates it again and runs `change` again.
    */
   changeIn<T>(folder: string, change: () => Promise<T>): Promise<T>
 }
 
-/** How often a folder may disappear under one change before that is an error. */
+/** How often a folder may disappear during one change before that is an error. */
 const TRIES_MAX = 10
 
-/** Folders remembered as durable; forgetting one costs a flush. */
+/** Maximum number of folders remembered as durable. Forgetting one costs one flush. */
 const REMEMBERED_MAX = 10_000
 
-/** What the file system says of a name that is not there, or of one that is a folder where a file is meant or the reverse. */
+/** Error codes for a missing name, and for a folder in the place of a file or the reverse. */
 export const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EISDIR'] as const
 
-/** Folders below `root`, which exists and is durable already. */
+/** Manages the folders below `root`, which exists and is durable already. */
 export function durableFolders(root: string): DurableFolders {
-  // A promise per folder, so that a second writer also waits for the flush that the first one began.
+  // One promise per folder, so that a second writer also waits for the flush that the first one began.
   const made = new Map<string, Promise<void>>()
 
   const make = async (folder: string) => {
     await ensure(dirname(folder))
     await mkdir(folder, { mode: 0o700 }).catch(ignoring('EEXIST'))
-    // Also where the folder was there: the process that made it may have died before this flush.
+    // Also if the folder existed: the process that created it may have died before this flush.
     await flushFolder(dirname(folder))
   }
   const ensure = async (folder: string): Promise<void> => {
@@ -47,11 +47,11 @@ export function durableFolders(root: string): DurableFolders {
         try {
           await ensure(folder)
           const result = await change()
-          // Where the folder has gone since, so has what was put in it: there is nothing to keep.
+          // If the folder is gone by now, the new name is gone too, and there is nothing to flush.
           await flushFolder(folder).catch(ignoring('ENOENT'))
           return result
         } catch (cause) {
-          // Whatever went wrong, nothing is known of any folder now. That also drops promises that were rejected.
+          // After any error no folder is known to be durable. This also drops rejected promises.
           made.clear()
           if (tries === TRIES_MAX || !isErrno(cause, 'ENOENT')) throw cause
         }
@@ -60,7 +60,7 @@ export function durableFolders(root: string): DurableFolders {
   }
 }
 
-/** Makes a folder with all above it, each durable in its parent. */
+/** Creates a folder and its parents, each durable in its own parent. */
 export async function makeDurableFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
@@ -73,7 +73,7 @@ export async function flushFolder(folder: string): Promise<void> {
   await handle.sync()
 }
 
-/** Is this an error of the operating system, and of one of these codes where any are given? */
+/** Is this an error of the operating system? If codes are given, it must have one of them. */
 export function isErrno(error: unknown, ...codes: readonly string[]): error is NodeJS.ErrnoException {
   const code = error instanceof Error && 'errno' in error && 'code' in error ? error.code : undefined
   return typeof code === 'string' && (codes.length === 0 || codes.includes(code))

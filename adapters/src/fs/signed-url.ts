@@ -1,27 +1,27 @@
-/** URLs that carry their own permission: path and query name an object, a file name and an end, and a signature covers all three. */
+/** URLs that carry their own permission. Path and query name an object, a file name and an expiry; a signature covers all three. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Instant } from '@platen/contract/brand.ts'
 import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
 
 interface Grant {
   readonly address: ArtifactAddress
-  /** What a browser shall call the file. */
+  /** The name under which a browser saves the file. */
   readonly filename: string
   /** Rounded up to whole seconds. */
   readonly expiresAt: Instant
 }
 
-/** What a URL allows. `forged` is every URL that was not signed with this key; an `expired` one was. */
+/** The content of a valid URL. `forged`: not signed with this key. `expired`: signed with it, and too old. */
 export type Resolution = Pick<Grant, 'address' | 'filename'> | 'forged' | 'expired'
 
 const PATH = /^\/artifacts\/([^/?]+)\/([^?]+)\?(.*)$/s
 const EXPIRES = /^\d{1,12}$/
 const SIGNATURE = /^[0-9a-f]{64}$/
 
-/** Path and query under which the service gives out an object. */
+/** Returns the path and query under which the service serves an object. */
 export function signUrl(grant: Grant, key: Uint8Array): string {
   const { address } = grant
-  // A query cannot carry half a surrogate pair, so it must not be signed either.
+  // A query cannot carry half a surrogate pair, so the signed name has none.
   const filename = grant.filename.toWellFormed()
   const expires = `${Math.ceil(grant.expiresAt / 1000)}`
   const signature = sign({ address, filename, expires }, key).toString('hex')
@@ -29,7 +29,7 @@ export function signUrl(grant: Grant, key: Uint8Array): string {
   return `/artifacts/${address.bucket}/${address.key}?${query}`
 }
 
-/** Reads back what `signUrl` wrote, from any text. */
+/** Checks a URL that `signUrl` made. Takes any text. */
 export function resolveUrl(pathAndQuery: string, key: Uint8Array, now: Instant): Resolution {
   const [, bucket = '', objectKey = '', search = ''] = PATH.exec(pathAndQuery) ?? []
   const address = { bucket, key: objectKey }
@@ -44,7 +44,7 @@ export function resolveUrl(pathAndQuery: string, key: Uint8Array, now: Instant):
 
 function sign(signed: { address: ArtifactAddress; filename: string; expires: string }, key: Uint8Array): Buffer {
   const { address, filename, expires } = signed
-  // JSON keeps the fields apart whatever characters they hold.
+  // JSON separates the fields, whatever characters they hold.
   const text = JSON.stringify(['artifact', address.bucket, address.key, expires, filename])
   return createHmac('sha256', key).update(text).digest()
 }

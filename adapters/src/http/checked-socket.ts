@@ -1,7 +1,7 @@
 /**
- * Sockets to wherever a tenant says, and no further than they may lead. Names come from tenants, who own the zones they are in: so
- * the addresses of a name are looked at once, the connection is made to those and no others, and what it has come to is looked at
- * again before a byte is sent. A URL that holds an address is judged like a name that leads there. No proxy is known.
+ * Sockets to hosts that tenants choose, connected only to permitted addresses. Tenants name the hosts, and may own their DNS zones. So
+ * a name is resolved once, the socket connects to the checked addresses only, and the address of the peer is checked again before a
+ * byte is sent. A URL with an address in it is checked in the same way. Proxies are not supported.
  */
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
@@ -12,13 +12,13 @@ import { raceAbort } from '@platen/contract/race.ts'
 import { hostOf } from '@platen/contract/webhook-url.ts'
 
 export interface Guard {
-  /** Blocks of addresses that are connected to though they are not public. */
+  /** Address blocks that may be called although they are not public. */
   readonly allowCidrs: readonly Cidr[]
-  /** All addresses of a name. */
+  /** Resolves all addresses of a name. */
   readonly resolve: Resolve
-  /** What stands for the ports 80 and 443, where a URL names none. */
+  /** The ports of URLs that name none; by default 80 and 443. */
   readonly ports: Ports
-  /** The certificates to trust; absent = those Node brings along. */
+  /** The certificates to trust; absent = those of Node. */
   readonly trust?: SecureContext | undefined
 }
 
@@ -31,14 +31,14 @@ export interface Ports {
 
 export const USUAL_PORTS: Ports = { http: 80, https: 443 }
 
-/** How far it came: no address, one that may not be connected to, no connection, no secure one. */
+/** The step that failed: no address, an address that is not permitted, no connection, no TLS session. */
 type Obstacle = 'dns' | 'blocked' | 'connection' | 'tls'
 
-/** There is no such socket. */
+/** No socket could be opened. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
   readonly obstacle: Obstacle
-  /** Node's word for it, which names no address as its messages do. */
+  /** Node's error code. Unlike Node's messages it holds no address. */
   readonly code: string
 
   constructor(obstacle: Obstacle, code: string, options?: ErrorOptions) {
@@ -49,8 +49,9 @@ export class UnreachableError extends Error {
 }
 
 /**
- * A socket connected to the host of a URL, with a handshake behind it where the scheme is https. Its errors are listened for: whoever
- * reads from it learns of them then. Throws `UnreachableError`, or the signal's reason when that aborts first; nothing stays open then.
+ * Opens a socket to the host of a URL, with a completed TLS handshake for https. The socket has an error listener, so an error only
+ * reaches the code that reads from it. Throws `UnreachableError`, or the signal's reason when that aborts first; then no socket stays
+ * open.
  */
 export async function openCheckedSocket(url: URL, guard: Guard, signal: AbortSignal): Promise<Socket> {
   const host = hostOf(url)
@@ -59,7 +60,7 @@ export async function openCheckedSocket(url: URL, guard: Guard, signal: AbortSig
   const socket = connect({
     host,
     port: url.port === '' ? guard.ports[isSecure ? 'https' : 'http'] : Number(url.port),
-    // The first that answers, and none but those that were looked at.
+    // Tries the checked addresses only, and takes the first that answers.
     lookup: (_host, _options, give) => give(null, [...addresses]),
     autoSelectFamily: true,
     noDelay: true,
@@ -67,7 +68,7 @@ export async function openCheckedSocket(url: URL, guard: Guard, signal: AbortSig
   socket.on('error', () => undefined)
   try {
     await reached(socket, { event: 'connect', obstacle: 'connection', signal })
-    // What a resolver calls an address and what the system makes of it may be two things: 0.0.0.0 is this machine.
+    // The system may connect to another address than the resolver returned: 0.0.0.0 is this machine.
     if (!mayConnect(socket.remoteAddress ?? '', guard.allowCidrs)) throw new UnreachableError('blocked', 'EACCES')
     return isSecure ? await secured(socket, { host, trust: guard.trust, signal }) : socket
   } catch (error) {
@@ -80,7 +81,7 @@ async function addressesOf(host: string, guard: Guard, signal: AbortSignal): Pro
   const family = isIP(host)
   const found = family === 0 ? await resolved(host, guard, signal) : [{ address: host, family }]
   if (found.length === 0) throw new UnreachableError('dns', 'ENODATA')
-  // One that is not public beside others that are is no accident.
+  // A non-public address among public ones is no accident, so one such address refuses all.
   if (found.every(({ address }) => mayConnect(address, guard.allowCidrs))) return found
   throw new UnreachableError('blocked', 'EACCES')
 }
@@ -104,10 +105,10 @@ async function secured(socket: Socket, { host, trust, signal }: Secured): Promis
   const channel = secure({
     socket,
     host,
-    // An address has no place in the greeting, and is looked for in the certificate all the same.
+    // TLS does not allow an address as server name. Node still compares it with the certificate.
     servername: isIP(host) === 0 ? host : '',
     ALPNProtocols: ['http/1.1'],
-    // Said here, as the environment could say otherwise.
+    // Set explicitly, as an environment variable could turn it off.
     rejectUnauthorized: true,
     ...(trust !== undefined && { secureContext: trust }),
   })
@@ -131,7 +132,7 @@ async function reached(socket: Socket, { event, obstacle, signal }: Wait): Promi
   }
 }
 
-/** Node's word for what went wrong; its messages name addresses. */
+/** Returns Node's error code. The messages are not used, since they contain addresses. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no reason given'
 }

@@ -1,4 +1,4 @@
-/** Connections to receivers that are kept for the next call, and for how long. */
+/** Keeps idle connections to receivers for the next call. */
 import type { Socket } from 'node:net'
 import {
   WEBHOOK_CALLS_MAX,
@@ -8,7 +8,7 @@ import {
 import { Client } from 'undici'
 
 export interface Connection {
-  /** What it may be used for: nothing else but calls of the same key. */
+  /** Connections are reused only for calls with the same key. */
   readonly key: string
   readonly client: Client
   /** Destroying it ends the connection. */
@@ -16,60 +16,59 @@ export interface Connection {
 }
 
 /**
- * Shorter than any server in use keeps a connection on which nothing is said (5 s: Node, Apache). What a receiver asks for in
- * Keep-Alive may only shorten it.
+ * Shorter than common servers keep an idle connection (5 s: Node, Apache). The Keep-Alive header of a receiver can only shorten it.
  */
 const KEEP_ALIVE_MS = 4000
 
-/** How much earlier than a receiver says it closes we do. */
+/** We close this much earlier than the receiver says it will. */
 const KEEP_ALIVE_MARGIN_MS = 1000
 
-/** An undici client that has this one socket and never another: it was checked for what `key` says. */
+/** Makes an undici client that uses this one socket and never opens another: the socket was checked for what `key` says. */
 export function connectionOver(socket: Socket, { key, origin }: { key: string; origin: string }): Connection {
   let isTaken = false
   const client = new Client(origin, {
     connect: (_options, give) => {
       const mayTake = !isTaken
       isTaken = true
-      // Not at once: undici takes a socket that is given within its own call and then forgets the request it is for.
+      // Not synchronously: undici forgets the request if it gets its socket within its own call.
       queueMicrotask(() => (mayTake ? give(null, socket) : give(new Error('the connection has ended'), null)))
     },
     allowH2: false,
     pipelining: 1,
     maxHeaderSize: WEBHOOK_HEADER_BYTES_MAX,
-    // All limits of time but that of an idle connection are the caller's, by the clock.
+    // The caller enforces all other time limits, by the clock.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
     strictContentLength: true,
-    // The caller stops reading where it has enough; this limit would take what it has read with it.
+    // The caller stops reading when it has enough. This limit would discard what was read so far.
     maxResponseSize: -1,
   })
   return { key, client, socket }
 }
 
-/** Those that nobody is using. */
+/** A pool of idle connections. */
 export interface ConnectionPool {
-  /** The one used last for this key, if there is any left; it is the caller's then. */
+  /** Takes the connection used last for this key, if one is left. The caller then owns it. */
   acquire(key: string): Connection | undefined
-  /** Takes one back that is fit for another call, and may give up another for it. */
+  /** Returns a connection that can be used again. May close another one to make room. */
   release(connection: Connection): void
-  /** Ends all. */
+  /** Closes all connections. */
   destroy(): void
 }
 
 /**
- * At most `WEBHOOK_CALLS_PER_HOST_MAX` of a key and `WEBHOOK_CALLS_MAX` in all, as many as may be in use. Those whose time is over, or
- * which the receiver has closed, count until they come up.
+ * Opens a pool of at most `WEBHOOK_CALLS_PER_HOST_MAX` connections per key and `WEBHOOK_CALLS_MAX` in total: as many as can be in use.
+ * Connections that timed out or that the receiver closed still count until `acquire` finds them.
  */
 export function openConnectionPool(): ConnectionPool {
-  /** The keys in the order of their last use, and of each the connections in theirs. */
+  /** Keys ordered by last use; the connections of each key, ordered by last use too. */
   const idle = new Map<string, Connection[]>()
   let count = 0
 
-  /** One end of a key's: the last is the freshest. */
+  /** Removes a connection of a key: `pop` the freshest, `shift` the oldest. */
   const remove = (key: string, end: 'shift' | 'pop'): Connection | undefined => {
     const ofKey = idle.get(key) ?? []
     const connection = ofKey[end]()

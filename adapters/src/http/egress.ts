@@ -1,6 +1,6 @@
 /**
- * The guarded client. Answers come from whoever a tenant pleases: so everything of an answer has a limit, and each request has a
- * checked socket of its own.
+ * The guarded HTTP client for assets of templates. Tenants choose the servers. So every part of a response has a limit, and each
+ * request has its own checked socket.
  */
 import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
@@ -31,17 +31,17 @@ import { resolveName } from './resolve-name.ts'
 
 export interface EgressOptions {
   readonly clock: Clock
-  /** Blocks of addresses that are connected to though they are not public. */
+  /** Address blocks that may be called although they are not public. */
   readonly allowCidrs?: readonly Cidr[]
-  /** All addresses of a name; `resolveName` where not said. */
+  /** Resolves all addresses of a name; default: `resolveName`. */
   readonly resolve?: Resolve
-  /** What stands for the ports 80 and 443. */
+  /** The ports of URLs that name none; by default 80 and 443. */
   readonly ports?: Ports
-  /** Certificates to trust, as PEM; those Node brings along where not said. */
+  /** Certificates to trust, as PEM; default: those of Node. */
   readonly ca?: string
 }
 
-/** Opens nothing. A limit of time is the clock's. */
+/** Makes the client. Opens no connection. Time limits use the given clock. */
 export function httpEgress({ clock, ca, ...options }: EgressOptions): Egress {
   const guard: Guard = {
     allowCidrs: [],
@@ -72,7 +72,7 @@ interface FetchContext {
   readonly ended: AbortSignal
 }
 
-/** Asks at `url` and wherever that leads. */
+/** Requests `url` and follows its redirects. */
 async function followRedirects(url: URL, context: FetchContext): Promise<FetchedFile> {
   let at = url
   for (let redirects = 0; redirects <= EGRESS_REDIRECTS_MAX; redirects += 1) {
@@ -93,7 +93,7 @@ function redirectTarget(at: URL, location: string, allowedHosts: readonly string
   throw assetUnavailable(at, `it redirects to ${target.hostname.slice(0, 100)}, which is not among the allowed hosts`)
 }
 
-/** One request. */
+/** Makes one request. */
 async function fetchOnce(
   url: URL,
   { guard, ended }: FetchContext,
@@ -110,7 +110,7 @@ async function fetchOnce(
   }
 }
 
-/** Names of inner networks that exist and others are told alike: a tenant could look for them one by one. */
+/** One text for internal names that exist and for names that do not. Else a tenant could find out internal names one by one. */
 const NOWHERE = 'it leads to no public address'
 
 function reasonOf(url: URL, error: unknown): string {
@@ -120,7 +120,7 @@ function reasonOf(url: URL, error: unknown): string {
     case 'blocked':
       return NOWHERE
     case 'dns':
-      // That the servers of a public name do not answer is for its owner to mend.
+      // If the servers of a public name do not answer, its owner must fix that, so the error says so.
       return isInternalName(hostOf(url)) || NO_SUCH_NAME.includes(code)
         ? NOWHERE
         : `its name cannot be resolved (${code})`
@@ -154,7 +154,7 @@ function responseOf(url: URL, channel: Socket, signal: AbortSignal): Promise<Inc
   })
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   asked.on('response', resolve)
-  // Another protocol is an answer like others, of a status that is refused.
+  // A switch to another protocol comes as a response, whose status is refused.
   asked.on('upgrade', resolve)
   asked.on('error', reject)
   asked.end()

@@ -1,15 +1,15 @@
-/** What of a receiver's answer is shown: the beginning of its body, where people can read it. Pure. */
+/** The part of a receiver's response that is shown to people: the beginning of its body. Pure. */
 import { WEBHOOK_EXCERPT_BYTES_MAX } from '@platen/contract/webhook-limit.ts'
 
 /**
- * The beginning of a body as text of at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes, read as UTF-8 and without control characters other
- * than tab and newline. Undefined where nothing is left, where it is compressed, and where it is binary: where it holds a zero byte.
+ * Returns the beginning of a body as text of at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes. Reads UTF-8, and removes control characters
+ * except tab and newline. Undefined when nothing is left, when the body is compressed, or when it is binary (contains a zero byte).
  */
 export function excerptOf(body: Uint8Array, contentEncoding: string | undefined): string | undefined {
   const isPlain = contentEncoding === undefined || /^\s*identity\s*$/i.test(contentEncoding)
   if (!isPlain || body.subarray(0, WEBHOOK_EXCERPT_BYTES_MAX).includes(0)) return undefined
   const text = beginningOf(body).replace(CONTROLS, '')
-  // What replaces a broken byte is longer than it.
+  // The replacement of a broken byte is longer than the byte, so the text is cut again.
   const excerpt = beginningOf(Buffer.from(text))
   return excerpt === '' ? undefined : excerpt
 }
@@ -19,6 +19,6 @@ const UTF8 = new TextDecoder()
 
 function beginningOf(bytes: Uint8Array): string {
   if (bytes.length <= WEBHOOK_EXCERPT_BYTES_MAX) return UTF8.decode(bytes)
-  // As if more were to come, so that a character that is cut in two is left out.
+  // In stream mode the decoder leaves out a character that is cut in two.
   return new TextDecoder().decode(bytes.subarray(0, WEBHOOK_EXCERPT_BYTES_MAX), { stream: true })
 }

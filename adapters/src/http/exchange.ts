@@ -1,26 +1,26 @@
-/** One POST over a connection that is there, and what is read of its answer. */
+/** One POST over an open connection, and the beginning of its response. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { WebhookRequest } from '@platen/contract/port/webhook-sender.ts'
 import { WEBHOOK_EXCERPT_BYTES_MAX } from '@platen/contract/webhook-limit.ts'
 import type { Connection } from './connection-pool.ts'
 
-/** The beginning of an answer, as far as its headers go. */
+/** Status and headers of a response. */
 export interface Head {
   readonly statusCode: number
   readonly headers: IncomingHttpHeaders
 }
 
-/** A request and its answer, as far as it has come. */
+/** A request and the part of its response that has arrived. */
 export interface Exchange {
   readonly connection: Connection
   readonly head: Promise<Head>
-  /** Resolves when there is nothing more to read, or enough was read. */
+  /** Resolves when the response has ended or enough of it was read. */
   readonly stopped: Promise<void>
-  /** Has any of the answer come? */
+  /** Has any part of the response arrived? */
   hasBegun(): boolean
-  /** Has all of it come? */
+  /** Has the whole response arrived? */
   hasEnded(): boolean
-  /** What was read of it. */
+  /** The bytes read so far. */
   body(): Uint8Array
 }
 
@@ -29,7 +29,7 @@ interface ExchangeInput {
   readonly request: WebhookRequest
 }
 
-/** Sends a request. The answer is read until it ends, there is enough of it, or somebody destroys the socket. */
+/** Sends a request. Reads the response until it ends, until there is enough of it, or until the socket is destroyed. */
 export function beginExchange(connection: Connection, { url, request }: ExchangeInput): Exchange {
   const head = Promise.withResolvers<Head>()
   const stopped = Promise.withResolvers<void>()
@@ -38,17 +38,17 @@ export function beginExchange(connection: Connection, { url, request }: Exchange
   let hasBegun = false
   let hasEnded = false
   const headers = { ...request.headers, 'Accept-Encoding': 'identity' }
-  // Below undici's `request`, which makes a stream of every body.
+  // Not undici's `request`, which makes a stream of every body.
   connection.client.dispatch(
     { method: 'POST', path: `${url.pathname}${url.search}`, headers, body: request.body },
     {
-      // The socket is what ends it; undici insists on the method.
+      // undici requires this method. A call is ended by destroying its socket.
       onRequestStart: () => undefined,
       onResponseStarted() {
         hasBegun = true
       },
       onResponseStart(_controller, statusCode, headers) {
-        // What comes before the answer is none; but who changes the protocol says nothing more in this one.
+        // Ignores informational responses, except 101: after a protocol switch no other response follows.
         if (statusCode >= 200 || statusCode === 101) head.resolve({ statusCode, headers })
       },
       onResponseData(_controller, chunk) {

@@ -1,6 +1,6 @@
 /**
- * What orchestrators and Prometheus ask of a process, on a port of its own that need not be open to callers: `/livez`, `/readyz`
- * and `/metrics`. No key is asked for, and nothing but the path of a request is looked at.
+ * The server for orchestrators and Prometheus: `/livez`, `/readyz` and `/metrics`, on a port of its own that callers need not reach.
+ * It requires no key, and reads only the method and path of a request.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { HEADER_BYTES_MAX, PROBE_CONNECTIONS_MAX, PROBE_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
@@ -10,28 +10,28 @@ export interface ProbeOptions {
   readonly host: string
   /** 0 = any free port; absent = nothing listens. */
   readonly port: number | undefined
-  /** What `/metrics` answers. */
+  /** The content of `/metrics`. */
   readonly metrics: { readonly contentType: string; text(): Promise<string> }
   readonly log: Log
 }
 
-/** How a process is. It is asked at each probe, and must not wait. */
+/** The health of a process. Called at each probe, so it must not wait. */
 export interface Health {
-  /** Is this process worth keeping? */
+  /** False when the process should be restarted. */
   isAlive(): boolean
-  /** May work be sent here? `detail` is shown to whoever asks, so it holds no secret. */
+  /** May work be sent here? `detail` is shown to every caller, so it holds no secret. */
   isReady(): { readonly ready: boolean; readonly detail: object }
 }
 
-/** Closing it cuts off whoever is asking. A process opens it first and closes it last: a drain that nobody can see would be taken for a hang. */
+/** A process opens the probes first and closes them last: a drain without probes would look like a hang. Closing cuts off open requests. */
 export interface Probes extends AsyncDisposable {
-  /** Where it listens. */
+  /** The port it listens on. */
   readonly port: number | undefined
-  /** The process serves, and is as healthy as this says. From the disposal on it is not ready, whatever this says. */
+  /** Reports this health from now on. After the disposal the process is not ready, whatever `health` says. */
   serving(health: Health): Disposable
 }
 
-/** Answers from when it resolves until it is disposed: alive and not ready, until the process serves. Rejects when the port cannot be had. */
+/** Opens the server. Until `serving` is called, the process is alive and not ready. Rejects when the port cannot be opened. */
 export async function openProbes(options: ProbeOptions): Promise<Probes> {
   const { port } = options
   let isServing = false
@@ -45,7 +45,7 @@ export async function openProbes(options: ProbeOptions): Promise<Probes> {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: PROBE_RECEIVE_MS_MAX,
       requestTimeout: PROBE_RECEIVE_MS_MAX,
-      // Node's own 30 s would let whoever asks nothing keep everybody else out for so long.
+      // Node's default of 30 s would let silent connections block everybody else for that long.
       connectionsCheckingInterval: PROBE_RECEIVE_MS_MAX / 2,
     },
     requestListener(options, { isAlive: () => health.isAlive(), isReady }),
@@ -132,7 +132,7 @@ function healthResponse(isGood: boolean, body: object): ProbeResponse {
   return { status: isGood ? 200 : 503, type: 'application/json; charset=utf-8', body: JSON.stringify(body) }
 }
 
-/** One request a connection: whoever asks every few seconds loses nothing, and a body that nobody reads ends with it. */
+/** One request per connection. Callers that come every few seconds lose nothing, and an unread body ends with the connection. */
 function send({ status, type, body }: ProbeResponse, response: ServerResponse): void {
   const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), connection: 'close' }
   response.writeHead(status, headers).end(body)

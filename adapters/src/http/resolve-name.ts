@@ -1,21 +1,22 @@
-/** Names → addresses, in a way that nobody's name server can hold up. */
+/** Resolves names to addresses, so that no slow name server blocks other look-ups. */
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
 import { isInternalName } from '@platen/contract/webhook-url.ts'
 
-/** How long the first question waits for its answer, and how often it is put: with c-ares' growing waits, 6 s in all. */
+/** The wait for the first answer, and the number of tries. With the growing waits of c-ares: 6 s in total. */
 const DNS_TIMEOUT_MS = 2000
 const DNS_TRIES = 2
 
 /**
- * All addresses of a name. Rejects with Node's code where it has none. Names of the public DNS are asked of its servers without a
- * thread: the system's resolver has room for two look-ups at a time in a process, and two names whose servers never answer keep
- * everybody else's waiting for 10 s. Names of an inner network, whose zones are no tenant's, may stand in files and below search
- * domains that only the system knows.
+ * Returns all addresses of a name. Rejects with Node's error code when there is none.
+ *
+ * Public names are asked of the DNS servers directly, without a thread. The resolver of the system does only two look-ups at a time
+ * per process: two names whose servers never answer delay all others for 10 s. Internal names use the system's resolver. Their zones
+ * belong to no tenant, and they may be in files or below search domains that only the system knows.
  */
 export async function resolveName(host: string): Promise<readonly LookupAddress[]> {
   if (isInternalName(host)) return lookup(host, { all: true })
-  // Made for each name, as the system's settings may have changed.
+  // A new one for each name, as the system's settings may have changed.
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })
   const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
   const found = [...addresses(four, 4), ...addresses(six, 6)]
@@ -29,7 +30,7 @@ function addresses(answer: Lookup, family: 4 | 6): readonly LookupAddress[] {
   return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : []
 }
 
-/** That a question got no answer says more than that there is no address of the other kind. */
+/** Prefers a failed query to "no address of this kind": it says more. */
 function reasonOf(answers: readonly Lookup[]): unknown {
   const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
   return reasons.find(({ code }) => code !== 'ENODATA' && code !== 'ENOTFOUND') ?? reasons[0]

@@ -1,7 +1,7 @@
 /**
- * Calls receivers. Whoever may name a URL may have put anything behind it: so every socket is a checked one, everything of an answer
- * has a limit, and a connection that was opened for one list of blocks is kept for calls under that list alone. What stands here is
- * the call; the limits of the wire are with the connections.
+ * Calls webhook receivers. A tenant can put any server behind a URL. So every socket is checked, every part of a response has a limit,
+ * and a connection is reused only under the list of address blocks for which it was opened. This module makes the call;
+ * `connection-pool.ts` holds the limits of the wire.
  */
 import { createSecureContext, getCACertificates } from 'node:tls'
 import type { Cidr } from '@platen/contract/address.ts'
@@ -29,15 +29,15 @@ import { resolveName } from './resolve-name.ts'
 export interface WebhookSenderOptions {
   readonly clock: Clock
   readonly policy: WebhookPolicy
-  /** Certificates to trust beside those Node brings along, as PEM. */
+  /** Certificates to trust in addition to those of Node, as PEM. */
   readonly ca?: string
-  /** All addresses of a name; `resolveName` where not said. */
+  /** Resolves all addresses of a name; default: `resolveName`. */
   readonly resolve?: Resolve
-  /** What stands for the ports 80 and 443, where a URL names none. */
+  /** The ports of URLs that name none; by default 80 and 443. */
   readonly ports?: Ports
 }
 
-/** Opens nothing before it is called. A limit of time is the clock's. Calls that are under way when it is disposed break off. */
+/** Makes a sender. Opens nothing before the first call. Time limits use the given clock. Disposal ends the calls under way. */
 export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOptions): WebhookSender {
   const trust = ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates(), ca] })
   const guard = { resolve: resolveName, ports: USUAL_PORTS, trust, ...options }
@@ -62,7 +62,7 @@ export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOp
       } finally {
         signal.removeEventListener('abort', onAbort)
         underWay.delete(ended)
-        // For what still sleeps. Without a reason, a stack would be taken for each call.
+        // Ends the timers that still run. Without a reason, a stack trace would be made for each call.
         ended.abort(OVER)
       }
     },
@@ -81,7 +81,7 @@ interface CallContext {
   readonly guard: Guard
   readonly pool: ConnectionPool
   readonly clock: Clock
-  /** Aborts when the call is to end, whatever it has come to. */
+  /** Aborts when the call must end, whatever its state. */
   readonly ended: AbortController
 }
 
@@ -95,7 +95,7 @@ async function call(context: CallContext): Promise<WebhookResponse> {
   clock.sleep(WEBHOOK_ATTEMPT_MS_MAX, ended.signal).then(limit, () => undefined)
   const exchange = await exchangeOf(context)
   head = await exchange.head
-  // From here on there is an answer, and nothing can change it: not even the caller's signal.
+  // From here on there is a response. Nothing changes it any more, not even the caller's signal.
   if (!exchange.hasEnded()) {
     const enough = clock.sleep(WEBHOOK_EXCERPT_MS_MAX, ended.signal).catch(() => undefined)
     await Promise.race([exchange.stopped, enough])
@@ -123,7 +123,7 @@ function firstValue(value: string | readonly string[] | undefined): string | und
   return typeof value === 'string' ? value : value?.[0]
 }
 
-/** An exchange whose head has come, on a connection that was kept or else on a new one. */
+/** Sends the request and waits for the response head: on an idle connection of the pool, else on a new one. */
 async function exchangeOf(context: CallContext): Promise<Exchange> {
   const { url, request, guard, pool, ended } = context
   const key = keyOf(url, request.allowCidrs)
@@ -134,7 +134,7 @@ async function exchangeOf(context: CallContext): Promise<Exchange> {
       return await awaitHead(exchange, ended.signal)
     } catch (error) {
       ended.signal.throwIfAborted()
-      // Closed while nothing was said, and noticed only now; what was sent may have been read. Twice is allowed, never is not.
+      // The receiver closed the idle connection, and we notice only now. It may have read the request: twice is allowed, never is not.
       if (exchange.hasBegun()) throw error
     }
   }
@@ -143,7 +143,7 @@ async function exchangeOf(context: CallContext): Promise<Exchange> {
   return await awaitHead(beginExchange(fresh, { url, request }), ended.signal)
 }
 
-/** What a connection was judged by: where it leads, and whose blocks were allowed; those of the installation never change. */
+/** The key of a connection: its origin and the tenant's allowed blocks. The blocks of the installation never change. */
 function keyOf({ origin }: URL, allowCidrs: readonly Cidr[]): string {
   return [origin, ...allowCidrs.map(({ bits, value, prefix }) => `${bits}:${value}/${prefix}`)].join(' ')
 }
@@ -158,7 +158,7 @@ async function awaitHead(exchange: Exchange, signal: AbortSignal): Promise<Excha
   }
 }
 
-/** A call that ended without an answer, for a reason of ours. */
+/** A call without a response, ended by our own limits. */
 class CallError extends Error {
   override readonly name = 'CallError'
   readonly result: AttemptResult
@@ -169,7 +169,7 @@ class CallError extends Error {
   }
 }
 
-/** How far a call came, for people. Which class an address is of would tell a tenant about a network that is none of theirs. */
+/** The failed step, for people. It does not name the class of an address: that would tell a tenant about a foreign network. */
 const OBSTACLES = {
   dns: 'its name cannot be resolved',
   blocked: 'it does not lead to a public address',
@@ -177,7 +177,7 @@ const OBSTACLES = {
   tls: 'there is no trusted connection to it',
 } as const
 
-/** What became of a call without an answer. Throws what is a fault of ours. */
+/** The result of a call without a response. Rethrows errors that are our own defects. */
 function failureResponse(error: unknown, host: string): WebhookResponse {
   const failed = (result: AttemptResult, what: string) => ({ result, message: `${host}: ${what}` })
   const code = codeOf(error)
@@ -194,7 +194,7 @@ function failureResponse(error: unknown, host: string): WebhookResponse {
     return failed('protocol', `what it answered is no HTTP (${error.message})`)
   }
   if (error instanceof errors.SocketError) {
-    // The message is all that tells these apart.
+    // Only the message distinguishes these.
     switch (error.message) {
       case 'bad upgrade':
         return { statusCode: 101, ...failed('status', 'it answered with the status 101') }

@@ -1,10 +1,10 @@
 /**
- * How this service holds Kafka: one producer for the process, an admin where one is needed, and consumers that each have connections
- * of their own, as a slow answer to one would hold up the others.
+ * The connection to Kafka: one producer per process, an admin client where needed, and consumers. Each consumer has its own sockets,
+ * since a slow response to one would delay the others.
  *
- * The producer asks for the acknowledgement of all replicas in sync and is not idempotent: after a lost answer kafkajs gives the
- * next record the sequence number of the last, which the broker then takes for a repeat and drops. So a record may be there twice,
- * and whoever reads it has to bear that.
+ * The producer waits for all in-sync replicas and is not idempotent. After a lost response, an idempotent kafkajs producer gives the
+ * next record the sequence number of the last one, and the broker drops it as a duplicate. So a record may be there twice, and
+ * consumers must handle that.
  */
 import { connect as connectPlain, isIP } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
@@ -24,9 +24,9 @@ import { batchSends } from './client/batch.ts'
 import { patchKafkajs } from './client/kafkajs-patches.ts'
 
 export interface KafkaSettings {
-  /** `host:port` of some brokers; they name the others. */
+  /** `host:port` of some brokers; these name the others. */
   readonly brokers: readonly string[]
-  /** What this process is called in the brokers' logs and quotas. */
+  /** The name of this process in the brokers' logs and quotas. */
   readonly clientId: string
   readonly sasl?:
     | {
@@ -35,7 +35,7 @@ export interface KafkaSettings {
         readonly password: string
       }
     | undefined
-  /** Present = TLS. `ca` is PEM and replaces the system's authorities; `servername` is the name in the certificate where the host is another. */
+  /** Present = TLS. `ca` is PEM and replaces the system's authorities; `servername` is the name in the certificate if the host differs. */
   readonly tls?: { readonly ca?: string | undefined; readonly servername?: string | undefined } | undefined
 }
 
@@ -44,7 +44,7 @@ export interface KafkaPorts {
   readonly log: Log
 }
 
-/** A record on its way to a topic; its key decides on the partition. */
+/** A record to send. Its key determines the partition. */
 export interface OutgoingRecord {
   readonly key: string | Uint8Array | null
   readonly value: Uint8Array | string | null
@@ -52,15 +52,15 @@ export interface OutgoingRecord {
 }
 
 export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
-  /** Resolves when all records are with every replica in sync. Rejects with the signal's reason, or `Unavailable`: then each may be there or not. */
+  /** Resolves when every in-sync replica has all records. Rejects with the signal's reason or `Unavailable`; each may then be stored. */
   send(topic: string, records: readonly OutgoingRecord[], signal: AbortSignal): Promise<void>
-  /** What looks at topics and groups, and makes them; connected at the first call, closed with the connection. */
+  /** The client that reads and creates topics and groups. Connects at the first call, and closes with the connection. */
   admin(): Promise<Admin>
-  /** A client with connections of its own, for one consumer. `heard` is called at each sign of life that is written to its log. */
+  /** Makes a client with its own sockets, for one consumer. Calls `onActivity` for each entry that kafkajs logs. */
   client(onActivity: () => void): Kafka
 }
 
-/** Connects. Throws `Unavailable` with the reason when no broker can be reached, or it refuses the credentials or the certificate. */
+/** Connects. Throws `Unavailable` with the reason if no broker can be reached, or if it refuses the credentials or the certificate. */
 export async function connectKafka(
   settings: KafkaSettings,
   ports: KafkaPorts,
@@ -96,7 +96,7 @@ export async function connectKafka(
     async admin() {
       admin ??= openAdmin(client(() => undefined))
       return await admin.catch((cause: unknown) => {
-        // The next who needs it tries anew.
+        // The next caller tries again.
         admin = undefined
         return throwUnavailable(cause)
       })
@@ -107,7 +107,7 @@ export async function connectKafka(
   }
 }
 
-/** Settles as a call of kafkajs does, but for what it could not do: that is `Unavailable`. */
+/** Throws `Unavailable` with the error of a kafkajs call as its cause. For use in `catch`. */
 export function throwUnavailable(cause: unknown): never {
   throw cause instanceof Unavailable ? cause : new Unavailable(`Kafka did not answer: ${messageOf(cause)}`, { cause })
 }
@@ -122,7 +122,7 @@ function configOf(
   return {
     brokers: [...brokers],
     clientId,
-    // Of the three mechanisms each has the same fields, which the union of their types does not say.
+    // All three mechanisms have the same fields; the union of their types does not show that.
     ...(sasl !== undefined && { sasl: { ...sasl } as SASLOptions }),
     ssl: tls === undefined ? false : { ...tls },
     connectionTimeout: KAFKA_CONNECT_MS_MAX,
@@ -135,20 +135,20 @@ function configOf(
   }
 }
 
-/** Without Nagle's wait: a request is one small write, and somebody waits for its answer. */
+/** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. */
 const socketFactory: NonNullable<KafkaConfig['socketFactory']> = ({ host, port, ssl, onConnect }) => {
   const socket = ssl
-    ? // kafkajs gives `null` for no TLS and the options as they were set for it.
+    ? // kafkajs gives `null` for no TLS, else the options as configured.
       connectSecurely({ host, port, ...(isIP(host) > 0 ? {} : { servername: host }), ...ssl }, onConnect)
     : connectPlain({ host, port }, onConnect)
   return socket.setNoDelay(true).setKeepAlive(true, 60_000)
 }
 
 const WARNINGS_KEPT_MAX = 100
-/** What brokers say whenever a member comes or goes, or a topic is made by somebody else. */
+/** Errors that brokers report whenever a member joins or leaves, or somebody else creates a topic. */
 const TRANSIENT = /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors/
 
-/** What kafkajs says of itself. What it objects to is worth a warning, once; the rest is for whoever looks for a fault. */
+/** Takes the log of kafkajs. Errors become one warning each per interval; everything else is logged at debug level. */
 function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entry: LogEntry) => void {
   const loggedAt = new Map<string, number>()
   return ({ level, namespace, log: { message, broker, groupId, error } }) => {
@@ -159,14 +159,14 @@ function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entr
     const isWarning = level <= logLevel.ERROR && !TRANSIENT.test(String(error))
     const isNews = isWarning && (last === undefined || now - last > KAFKA_WARNING_EVERY_MS)
     if (!isNews) return log.debug(fields, 'kafka client reported')
-    // Messages hold names and numbers, so there is no end to them.
+    // Messages contain names and numbers, so their number has no limit.
     if (loggedAt.size >= WARNINGS_KEPT_MAX) loggedAt.clear()
     loggedAt.set(message, now)
     log.warn(fields, 'kafka client warned')
   }
 }
 
-/** One try of each broker, so that a wrong address, name or password is told at once. */
+/** Tries each broker once, so that a wrong address, name or password is reported at once. */
 async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSignal): Promise<void> {
   const config = configOf(settings, ports, () => undefined)
   const admin = new Kafka({ ...config, retry: { ...RETRY, retries: settings.brokers.length - 1 } }).admin()

@@ -1,8 +1,8 @@
-/** Records that nobody can work with, kept as they were, with the reason and the place they came from. */
+/** Keeps records that nobody can process unchanged, with the reason and their position. */
 import type { KafkaConnection } from './connect.ts'
 import type { StoredRecord } from './partition/partition.ts'
 
-/** What a dead letter's headers add to those of the record. */
+/** Headers that a dead letter has in addition to those of the record. */
 export const DEAD_HEADERS = {
   reason: 'platen-reason',
   topic: 'platen-topic',
@@ -10,17 +10,17 @@ export const DEAD_HEADERS = {
   offset: 'platen-offset',
 } as const
 
-/** Why a record is buried: told in its headers, so it quotes nothing of it. */
+/** Maximum length of the reason. It is stored in a header, and quotes nothing of the record. */
 const REASON_CHARS_MAX = 1000
 
 interface DeadLetterOptions {
   readonly record: StoredRecord
   readonly reason: string
-  /** Where it is put aside, with the prefix. */
+  /** Topic of the dead letters, with the prefix. */
   readonly deadTopic: string
 }
 
-/** Resolves when the dead letter is durable. Throws `Unavailable`; done again, it is there twice. */
+/** Resolves when the dead letter is durable. Throws `Unavailable`. A repeated call stores it twice. */
 export async function deadLetterRecord(
   connection: Pick<KafkaConnection, 'send'>,
   { record, reason, deadTopic }: DeadLetterOptions,

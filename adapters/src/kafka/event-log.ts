@@ -1,6 +1,6 @@
 /**
- * The event log on Kafka: one topic, and a group for each name under which it is read. An event's key is its render's id, so what
- * happened to a render is in one partition; order is kept in each partition.
+ * The event log on Kafka: one topic, and one consumer group per reader name. The key of an event is its render id, so all events of a
+ * render are in one partition. Order is kept within a partition.
  */
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { KAFKA_JOIN_MS_MAX } from '@platen/contract/kafka-limit.ts'
@@ -24,20 +24,20 @@ import type { Lag } from './partition/partition.ts'
 import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
 
 export interface EventLogSettings {
-  /** Before the names of topics and groups; see `TopicSettings`. */
+  /** Prefix of topic and group names; see `TopicSettings`. */
   readonly prefix: string
-  /** Told of each record that was buried as it could not be read, for a counter. */
+  /** Called for each record that was dead-lettered because it could not be read, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 
 export interface KafkaEventLog extends EventLog, ReplayableLog {
-  /** False when nothing was heard of one who follows for so long that only a new process helps. */
+  /** False after a reader was silent for so long that only a new process helps. */
   isAlive(): boolean
-  /** What the partitions followed here still have to do; of one reader, or of all. */
+  /** The work left in the partitions of this process; of one reader, or of all. */
   lag(reader?: string): readonly Lag[]
 }
 
-/** The log on a connection, in a topic that is there. */
+/** Makes the log on a connection. Its topic must exist. */
 export function kafkaEventLog(connection: KafkaConnection, { prefix, deadLettered }: EventLogSettings): KafkaEventLog {
   const codec = renderEventCodec()
   const topic = prefix + EVENT_TOPIC
@@ -60,9 +60,9 @@ export function kafkaEventLog(connection: KafkaConnection, { prefix, deadLettere
 interface EventTopic extends EventLogSettings {
   readonly connection: KafkaConnection
   readonly codec: Codec<RenderEvent>
-  /** Its full name. */
+  /** Its full name, with the prefix. */
   readonly topic: string
-  /** Those who read it here, with the names under which they do. */
+  /** The consumers of this process, with their reader names. */
   readonly consumers: Map<GroupConsumer, string>
 }
 
@@ -72,7 +72,7 @@ async function* follow(log: EventTopic, reader: string, signal: AbortSignal): As
   try {
     await using consumer = await join(log, { reader, onRecords: () => arrival.notify() }, signal)
     const reading = new ReaderPosition(connection, { group: prefix + readerGroup(reader), topic, consumer })
-    // Before the consumer goes: from then on what is done is committed another way.
+    // Runs before the consumer is closed. From then on `done` commits in another way.
     using _ended = { [Symbol.dispose]: () => void (consumers.delete(consumer) && reading.leave()) }
     for (;;) {
       const record = consumer.poll(topic)
@@ -89,7 +89,7 @@ async function* follow(log: EventTopic, reader: string, signal: AbortSignal): As
       }
     }
   } catch (cause) {
-    // Being told to stop is how following ends; everything else is an error.
+    // An aborted signal ends following normally; everything else is an error.
     if (!signal.aborted) throw cause
   }
 }
@@ -114,7 +114,7 @@ interface JoinOptions extends Pick<ConsumerSettings, 'onRecords' | 'isSeeking'> 
   readonly reader: string
 }
 
-/** Becomes one of those who read under a name, also where Kafka is away: whoever begins then waits as those do who had begun before. */
+/** Joins the group of a reader. Also works while Kafka is unavailable: a new reader then waits like the existing ones. */
 async function join(
   { connection, prefix, topic, consumers }: EventTopic,
   { reader, ...settings }: JoinOptions,
@@ -147,12 +147,12 @@ interface Membership {
   readonly consumer: GroupConsumer
 }
 
-/** What one who follows was given and is not through with. */
+/** The records that a reader was given and has not finished. */
 class ReaderPosition {
   readonly #connection: KafkaConnection
   readonly #membership: Membership
   readonly #given: ConsumedRecord[] = []
-  /** What is to be committed of each partition that something is done in. */
+  /** The offset to commit of each partition in which something is done. */
   readonly #positions = new Map<number, number>()
   #isMember = true
 
@@ -161,7 +161,7 @@ class ReaderPosition {
     this.#membership = membership
   }
 
-  /** Gives a record out; the answer is what is called when the reader is through with it and all before it. */
+  /** Registers a record. The returned function marks it and all records before it as done. */
   track(record: ConsumedRecord): () => Promise<void> {
     this.#given.push(record)
     return async () => {
@@ -174,7 +174,7 @@ class ReaderPosition {
     }
   }
 
-  /** The consumer is about to be closed. */
+  /** Call this before the consumer is closed. */
   leave(): void {
     this.#isMember = false
   }
@@ -187,7 +187,7 @@ class ReaderPosition {
     try {
       const admin = await this.#connection.admin()
       const { groups } = await admin.describeGroups([group])
-      // Others have the partitions by now, and read again what was not committed.
+      // Other members have the partitions by now, and read the uncommitted records again.
       if (groups.some(({ state }) => state !== 'Empty')) return
       await commitInGroup(this.#connection, { group, topics: [topic], offset: this.#lateOffset.bind(this) }, signal)
     } catch (cause) {

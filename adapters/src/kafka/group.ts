@@ -1,6 +1,6 @@
 /**
- * Offsets of a group that are committed beside its consumers. kafkajs lets members alone commit, so this joins for a moment, and
- * again until every partition has come by: others may be members too, and each commits what it was given.
+ * Commits offsets of a group without one of its consumers. kafkajs only lets members commit. So this joins for a moment, and joins again
+ * until every partition was assigned to it once: with other members in the group, each commits its own partitions.
  */
 import { KAFKA_RETRY_MS_MAX, KAFKA_RETRY_MS_MIN } from '@platen/contract/kafka-limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
@@ -8,10 +8,10 @@ import { groupMember } from './client/member.ts'
 import type { KafkaConnection } from './connect.ts'
 
 interface GroupCommit {
-  /** Full names, prefix and all. */
+  /** Full names, with the prefix. */
   readonly group: string
   readonly topics: readonly string[]
-  /** What to commit of a partition, given what is committed and what is the first offset in it; undefined = leave it. */
+  /** The offset to commit, given the committed and the first offset of a partition; undefined = leave it. */
   offset(committed: number | undefined, low: number, topicPartition: TopicPartition): number | undefined
 }
 
@@ -24,7 +24,7 @@ interface PartitionOffset extends TopicPartition {
   readonly offset: number
 }
 
-/** Resolves when no partition is to be committed any more. Rejects as kafkajs does, or with the signal's reason. */
+/** Resolves when no partition is left to commit. Rejects as kafkajs does, or with the signal's reason. */
 export async function commitInGroup(
   connection: KafkaConnection,
   commit: GroupCommit,
@@ -36,7 +36,7 @@ export async function commitInGroup(
       await commitAsMember(connection, commit, signal)
       if ((await offsetsToCommit(connection, commit)).length === 0) return
     } catch (cause) {
-      // A broker that has just started or a group that is being shared out anew says so for a while.
+      // A broker that has just started, or a group in a rebalance, reports such errors for a while.
       if (!isTransient(cause)) throw cause
       connection.log.debug({ group: commit.group, err: cause }, 'group not ready')
     }
@@ -45,9 +45,8 @@ export async function commitInGroup(
 }
 
 /**
- * Commits again, once, what is committed of a group that has no member: brokers forget the offsets of such a group after a while. Where
- * it has members it does nothing, as their group keeps its offsets; so it makes nobody share partitions out anew. Rejects as
- * `commitInGroup` does.
+ * Commits the offsets of a group without members once more: brokers forget the offsets of such a group after a while. Does nothing for a
+ * group with members, which keeps its offsets; so it never causes a rebalance of them. Rejects as `commitInGroup` does.
  */
 export async function renewOffsets(
   connection: KafkaConnection,
@@ -57,11 +56,11 @@ export async function renewOffsets(
   const described = connection.admin().then((admin) => admin.describeGroups([group]))
   const { groups } = await raceAbort(described, signal)
   if (groups.some(({ members }) => members.length > 0)) return
-  // What was deleted meanwhile nobody waits for; a broker that forgot all the same is told of the first there is.
+  // Offsets of deleted records move to the first record. A partition whose offset was forgotten gets the first offset too.
   await commitAsMember(connection, { group, topics, offset: (committed = 0, low) => Math.max(committed, low) }, signal)
 }
 
-/** What brokers say of a member while others come and go, such as all processes of an installation that starts. */
+/** Errors that brokers report while members join and leave, such as when all processes of an installation start. */
 const REBALANCE_ERRORS = ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS']
 
 function isTransient(error: unknown): boolean {
@@ -82,7 +81,7 @@ async function offsetsToCommit(connection: KafkaConnection, commit: GroupCommit)
       const known = committed
         .find((each) => each.topic === topic)
         ?.partitions.find((each) => each.partition === partition)
-      // -1 where there is none.
+      // kafkajs returns -1 if nothing is committed.
       const before = known === undefined || Number(known.offset) < 0 ? undefined : Number(known.offset)
       const topicPartition = { topic, partition }
       const next = commit.offset(before, Number(low), topicPartition)

@@ -1,9 +1,9 @@
 /**
- * The render queue on Kafka: a topic per engine and lane, and one group of renderers for each, as renderers may differ in the lanes
- * they serve. A render's key is its id, so renders are spread evenly over the partitions.
+ * The render queue on Kafka: one topic and one consumer group per engine and lane, as renderers may serve different lanes. The key of a
+ * record is the render id, so renders are spread evenly over the partitions.
  *
- * However many consume an engine in this process, the process is one member: what one gives back the others have at once, and no
- * record is in two hands. A record nobody can read goes to the dead letters before its offset is passed.
+ * A process is one member of a group, however many consumers it has for an engine. If one consumer returns a record, the others get it
+ * at once, and no record is in two hands. An unreadable record is dead-lettered before its offset is committed.
  */
 import { KAFKA_ENQUEUE_MS_MAX } from '@platen/contract/kafka-limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
@@ -19,21 +19,21 @@ import type { Watermark } from './partition/watermark.ts'
 import { DEAD_TOPIC, queueTopic } from './topic.ts'
 
 export interface RenderQueueSettings {
-  /** Before the names of topics and groups; see `TopicSettings`. */
+  /** Prefix of topic and group names; see `TopicSettings`. */
   readonly prefix: string
-  /** Which lanes are consumed here; all if absent. Every lane takes what is put in. */
+  /** The lanes consumed here; absent = all. Records can be enqueued in every lane. */
   readonly lanes?: readonly Lane[] | undefined
-  /** Told of each record that was buried as it could not be read, for a counter. */
+  /** Called for each record that was dead-lettered because it could not be read, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 
 /** Closing it closes its consumers. */
 export interface KafkaRenderQueue extends RenderQueue, AsyncDisposable {
-  /** False when nothing was heard of a consumer for so long that only a new process helps. */
+  /** False after a consumer was silent for so long that only a new process helps. */
   isAlive(): boolean
 }
 
-/** The queue on a connection, in topics that are there. One a process, as it alone knows what is in hand. */
+/** Makes the queue on a connection. Its topics must exist. One per process, as only it knows which records are in hand. */
 export function kafkaRenderQueue(connection: KafkaConnection, settings: RenderQueueSettings): KafkaRenderQueue {
   const codec = renderRecordCodec()
   const consumers = new Map<Engine, EngineConsumer>()
@@ -67,21 +67,21 @@ interface EngineConsumerOptions {
   readonly codec: ReturnType<typeof renderRecordCodec>
 }
 
-/** What one of those who consume in this process has in hand. */
+/** The records in hand of one consumer in this process. */
 interface ConsumerHandle {
   readonly arrival: Notifier
   readonly held: Set<ConsumedRecord>
 }
 
-/** This process among the renderers of one engine: a member of each lane's group while anybody consumes. */
+/** The consumers of one engine in this process: a member of each lane's group while there is at least one consumer. */
 class EngineConsumer implements AsyncDisposable {
   readonly #options: EngineConsumerOptions
   readonly #topics: ReadonlyMap<Lane, string>
-  /** Outlives the members, as renders do that are done only after their consumer was closed. */
+  /** Outlives the members, since some renders are done only after their consumer was closed. */
   readonly #watermarks = new Map<string, Watermark>()
   readonly #handles = new Set<ConsumerHandle>()
   #members = new Map<Lane, GroupConsumer>()
-  /** Entering and leaving go one after the other. */
+  /** Joining and leaving are serialized. */
   #lastChange: Promise<unknown> = Promise.resolve()
   readonly #closing = new AbortController()
 
@@ -179,7 +179,7 @@ class EngineConsumer implements AsyncDisposable {
     }
   }
 
-  /** Never rejects. Cut short, it leaves the record to whoever has the partition next. */
+  /** Never rejects. If interrupted, the next owner of the partition gets the record. */
   async #deadLetterUnreadable(record: ConsumedRecord, reason: string): Promise<void> {
     const { connection, settings } = this.#options
     const { topic, partition, offset } = record

@@ -1,7 +1,6 @@
 /**
- * The topics, as data, and how they come to be: made where they are missing, looked at where they are there. Every group that reads
- * one has a committed offset in each of its partitions from the start, as what scales by lag takes a group without one to be behind
- * by the whole log.
+ * The topics as data, and their preparation: missing ones are created, existing ones are checked. Every group that reads a topic gets a
+ * committed offset in each partition at the start. Without one, autoscalers take the whole log for the lag of the group.
  */
 import {
   KAFKA_DEAD_BYTES_MAX,
@@ -19,55 +18,55 @@ import type { Admin, ITopicConfig } from 'kafkajs'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { commitInGroup } from './group.ts'
 
-/** A topic as it is to be. */
+/** A topic as it must be. */
 export interface Topic {
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly name: string
   readonly partitions: number
-  /** What reads it, without the prefix. A group that reads several topics is named by each. */
+  /** The groups that read it, without the prefix. A group that reads several topics is listed by each. */
   readonly groups: readonly string[]
-  /** Kafka's own settings of it, where they differ from the broker's. */
+  /** Kafka's settings of the topic that differ from the broker's. */
   readonly config: Readonly<Record<string, string>>
 }
 
-/** How the topics of one installation are made. */
+/** Settings for creating the topics of one installation. */
 export interface TopicSettings {
-  /** Before the name of every topic and group, so that installations can share a Kafka. Letters, digits, `.`, `_` and `-`. */
+  /** Prefix of every topic and group name, so that installations can share a Kafka. Letters, digits, `.`, `_` and `-`. */
   readonly prefix: string
-  /** Of each lane's topics, and of the event log; no more processes than that share one at a time. */
+  /** Partitions of each lane's topics and of the event log. At most this many processes share one topic. */
   readonly partitions?: Partial<Record<Lane | 'events', number>> | undefined
-  /** How many brokers have a copy; the brokers' own default if absent. */
+  /** Copies of each topic; absent = the brokers' default. */
   readonly replicas?: number | undefined
-  /** How many of those have to have a record before it counts as written; the brokers' own default if absent. */
+  /** Copies that must have a record before it counts as written; absent = the brokers' default. */
   readonly inSyncMin?: number | undefined
   /** How long the event log keeps events. */
   readonly eventsKeptMs?: number | undefined
 }
 
-/** Kafka can be reached and its topics are not what they have to be; the message says what the operator has to mend. */
+/** Kafka can be reached, but its topics are not as required. The message says what the operator must fix. */
 export class KafkaUnfit extends Error {
   override readonly name = 'KafkaUnfit'
 }
 
-/** More than anyone starts processes: there can be more partitions later, and never fewer. */
+/** More than the number of processes anyone starts: partitions can be added later, and never removed. */
 export const PARTITIONS: Readonly<Record<Lane | 'events', number>> = { sync: 12, async: 24, bulk: 24, events: 12 }
 
-/** Dead letters: what cannot be read, or brings its renderers down, with the reason. People read them. */
+/** Dead letters, with the reason: records that cannot be read or that crash their renderers. People read them. */
 export const DEAD_TOPIC = 'render.dead'
 export const EVENT_TOPIC = 'render.events'
 const DEAD_PARTITIONS = 1
 
-/** The topic of a line, and the group of its renderers: members of a group all consume the same, and renderers may differ in their lanes. */
+/** The topic of an engine's lane, and the group of its renderers. One group per topic, as all members must consume the same topics. */
 export function queueTopic(engine: Engine, lane: Lane): string {
   return `render.${engine}.${lane}`
 }
 
-/** The group of those who read the event log under one name. */
+/** The group that reads the event log under a reader name. */
 export function readerGroup(reader: string): string {
   return `${EVENT_TOPIC}.${reader}`
 }
 
-/** The topics of renders and their events; `readers` are the names under which the event log is read. */
+/** The topics of renders and their events; `readers` are the reader names of the event log. */
 export function renderTopics(
   { partitions, eventsKeptMs }: TopicSettings,
   readers: readonly string[],
@@ -96,8 +95,8 @@ export function renderTopics(
 }
 
 /**
- * Kafka's settings of a topic whose records go when they are that old, by the brokers' clocks: by that of a sender an hour ahead they
- * would be refused, and by one that is behind they would go at once.
+ * Kafka's settings of a topic that deletes records after `keptMs`, by the brokers' clocks. By the sender's clock, records would be refused
+ * if it is an hour ahead, and deleted at once if it is behind.
  */
 export function deletedAfter(keptMs: number): Readonly<Record<string, string>> {
   return {
@@ -109,8 +108,8 @@ export function deletedAfter(keptMs: number): Readonly<Record<string, string>> {
 }
 
 /**
- * Makes the topics that are missing, and the first offsets; again and again is fine, and so is by several processes at once. Throws
- * `KafkaUnfit` where a topic has fewer partitions than asked for, or is missing and may not be made; and `Unavailable`.
+ * Creates missing topics and commits the first offsets. Safe to repeat, also by several processes at once. Throws `KafkaUnfit` if a topic
+ * has fewer partitions than required, or is missing and may not be created. Throws `Unavailable` too.
  */
 export async function prepareTopics(
   connection: KafkaConnection,
@@ -137,7 +136,7 @@ export async function prepareTopics(
   }
 }
 
-/** The first there is, where a group has none. */
+/** The first offset of the log, if the group has none. */
 function firstOffset(committed: number | undefined, low: number): number | undefined {
   return committed === undefined ? low : undefined
 }
@@ -157,10 +156,10 @@ async function create(admin: Admin, missing: readonly Topic[], { replicas, inSyn
       configEntries: Object.entries({ ...common, ...config }).map(([key, value]) => ({ name: key, value })),
     }),
   )
-  // One by one, as of several kafkajs says only that some could not be made.
+  // One by one: for several topics, kafkajs does not say which ones failed.
   for (const topic of configs) {
     try {
-      // False where another process was quicker.
+      // Returns false if another process was faster.
       await admin.createTopics({ topics: [topic], waitForLeaders: false })
     } catch (cause) {
       const reason = cause instanceof AggregateError ? cause.errors.map(String).join(', ') : reasonOf(cause)
@@ -172,7 +171,7 @@ async function create(admin: Admin, missing: readonly Topic[], { replicas, inSyn
   }
 }
 
-/** What was made is known to every broker, and has leaders, a moment later. */
+/** Waits until every broker knows the new topics and their leaders; that takes a moment. */
 async function waitUntilCreated(
   { clock }: KafkaConnection,
   admin: Admin,
@@ -199,7 +198,7 @@ function checkPartitions(name: string, wanted: number, found: number): void {
   throw new KafkaUnfit(`the topic ${name} has ${found} partitions in Kafka and needs ${wanted}`)
 }
 
-/** Each group with the topics it reads. */
+/** Returns each group with the topics it reads. */
 function groupsOf(topics: readonly Topic[]): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>()
   for (const { name, groups: readers } of topics) {
@@ -208,7 +207,7 @@ function groupsOf(topics: readonly Topic[]): ReadonlyMap<string, readonly string
   return groups
 }
 
-/** What brokers say of a topic that was made a moment ago. */
+/** Errors that brokers report for a new topic. */
 const NEW = ['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']
 
 function isNew(error: unknown): boolean {
@@ -216,7 +215,7 @@ function isNew(error: unknown): boolean {
 }
 
 function reasonOf(error: unknown): string {
-  // kafkajs has an aggregate of its own, whose message says nothing.
+  // kafkajs has its own aggregate error, whose message says nothing.
   if (!(error instanceof Error)) return String(error)
   const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors.map(String) : []
   return inner.length > 0 ? inner.join(', ') : error.message

@@ -1,9 +1,9 @@
-/** Objects in memory, for unit tests: nobody serves its URLs and nothing survives the process. */
+/** Objects in memory, for unit tests. Nobody serves its URLs, and nothing survives the process. */
 import assert from 'node:assert/strict'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
 
-/** An empty store. Bytes are copied on their way in and out, so that nobody changes an object from outside. */
+/** Makes an empty store. Copies bytes on their way in and out, so that no caller can change a stored object. */
 export function memoryArtifactStore(): ArtifactStore {
   const objects = new Map<string, { readonly address: ArtifactAddress; readonly bytes: Uint8Array }>()
 

@@ -4,11 +4,11 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 
 export interface ManualClock extends Clock {
   /**
-   * Moves time on by `ms`, firing what falls due in the order of its time, each with `now` as it was set for. After each the
-   * event loop turns once, so that what a woken sleeper starts is armed before time goes on.
+   * Advances time by `ms`. Fires the timers that fall due, in order of their time; `now` is then the time of the timer. After each
+   * timer the event loop turns once, so that a woken sleeper can set its next timer before time goes on.
    */
   advance(ms: number): Promise<void>
-  /** How many sleeps and timeouts are armed: a test advances when the code under it has begun to wait. */
+  /** The number of pending sleeps and timeouts. A test advances the clock once the code under test waits. */
   armed(): number
 }
 

@@ -1,4 +1,4 @@
-/** Deliveries that live as long as the process, for unit tests. */
+/** A delivery log that lives as long as the process, for unit tests. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
@@ -19,7 +19,7 @@ interface Entry {
   made: readonly Attempt[]
 }
 
-/** An empty log. */
+/** Makes an empty log. */
 export function memoryDeliveryLog(clock: Clock): DeliveryLog {
   const entries = new Map<string, Entry>()
   const changed = openNotifier()

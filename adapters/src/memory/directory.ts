@@ -1,9 +1,9 @@
-/** The settings of one process. The embedded service publishes into it what it compiled from its manifests. */
+/** The settings of one process. The embedded service publishes its compiled manifests into it. */
 import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 
 export interface MemoryDirectory extends Directory, DirectoryPublisher {}
 
-/** A directory that knows nobody, at revision 0. `publish` throws `RangeError` for a revision that is not newer. */
+/** Makes an empty directory, at revision 0. `publish` throws `RangeError` for a revision that is not newer. */
 export function memoryDirectory(): MemoryDirectory {
   let snapshot: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
   return {

@@ -1,9 +1,9 @@
-/** An event log that lives as long as the process, for unit tests: it forgets nothing. */
+/** An event log that lives as long as the process, for unit tests. It forgets nothing. */
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 
-/** An empty log. */
+/** Makes an empty log. */
 export function memoryEventLog(): EventLog {
   const events: RenderEvent[] = []
   const known = new Set<string>()

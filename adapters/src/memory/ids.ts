@@ -1,8 +1,8 @@
-/** Chance that comes out the same every time, for tests. */
+/** Random bytes that are the same in every run, for tests. */
 import { createHash } from 'node:crypto'
 import type { Ids } from '@platen/contract/port/ids.ts'
 
-/** Bytes that depend only on `seed` and on what was drawn before. */
+/** Makes a source of bytes that depend only on `seed` and on the earlier calls. */
 export function seededIds(seed: string): Ids {
   let drawn = 0
   return {

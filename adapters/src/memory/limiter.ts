@@ -1,9 +1,9 @@
-/** The limiter of one process, without durability: for tests. */
+/** The limiter of one process, without durability, for tests. */
 import { openLimiterState } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 
-/** A limiter nobody has used. */
+/** Makes a limiter that nobody has used. */
 export function memoryLimiter(clock: Clock): Limiter {
   const state = openLimiterState()
   return {

@@ -1,6 +1,6 @@
 /**
- * The render ledger of one process, without durability: what a GET shows of the embedded service's sync renders, and unit tests.
- * Open renders are bounded by the queue; of the settled ones the newest `LEDGER_SETTLED_MAX` are remembered.
+ * The render ledger of one process, without durability: for unit tests, and for GETs of sync renders in the embedded service. The queue
+ * bounds the number of open renders. Of the ended renders it keeps the newest `LEDGER_ENDED_MAX`.
  */
 import assert from 'node:assert/strict'
 import type { Instant } from '@platen/contract/brand.ts'
@@ -12,14 +12,14 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 
 interface Entry {
   view: RenderView
-  /** How often it was claimed; the fence is the same number, as every claim is an attempt. */
+  /** The number of claims. Also the fence, as every claim is an attempt. */
   attempts: number
-  /** How many of those were given back. */
+  /** How many of these claims were released. */
   returned: number
   hold?: { readonly owner: string; readonly until: Instant } | undefined
 }
 
-/** An empty ledger. */
+/** Makes an empty ledger. */
 export function memoryRenderLedger(clock: Clock): RenderLedger {
   const open = new Map<RenderId, Entry>()
   const ended = new Map<RenderId, RenderView>()

@@ -1,6 +1,6 @@
 /**
- * The render queue of one process, without durability: the embedded service's `sync` lane, and unit tests. It holds what is
- * waiting or in hand; how much that can be is the business of whoever admits renders.
+ * The render queue of one process, without durability: for the `sync` lane of the embedded service, and for unit tests. It holds the
+ * renders that wait or are in hand. Admission limits how many these are.
  */
 import { DEAD_LETTERS_KEPT_MAX } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
@@ -9,7 +9,7 @@ import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
 
-/** First in, first out, by id: a Map keeps the order of insertion. */
+/** First in, first out, by id. A Map keeps the order of insertion. */
 type LaneQueue = Map<RenderId, RenderRecord>
 
 interface EngineQueue {
@@ -19,18 +19,18 @@ interface EngineQueue {
   readonly dead: DeadLetter[]
 }
 
-/** A render that brought its renderers down. */
+/** A render that crashed its renderers. */
 export interface DeadLetter {
   readonly record: RenderRecord
   readonly reason: string
 }
 
 export interface MemoryRenderQueue extends RenderQueue {
-  /** The last that were buried, oldest first. */
+  /** The newest dead letters, oldest first. */
   readonly dead: readonly DeadLetter[]
 }
 
-/** An empty queue. */
+/** Makes an empty queue. */
 export function memoryRenderQueue(): MemoryRenderQueue {
   const dead: DeadLetter[] = []
   const engines: Record<Engine, EngineQueue> = { react_pdf: engineQueue(dead), html: engineQueue(dead) }
@@ -72,7 +72,7 @@ function consumer(queue: EngineQueue): RenderConsumer {
       inHand.set(record.id, { record, holder: arrival })
       const done = async (signal: AbortSignal) => {
         signal.throwIfAborted()
-        // From the line as well: a consumer may finish a render after it has closed and given it back.
+        // Also from the waiting records: a consumer may finish a render after it was closed and the render requeued.
         inHand.delete(record.id)
         waiting[lane].delete(record.id)
       }
@@ -96,7 +96,7 @@ function consumer(queue: EngineQueue): RenderConsumer {
   }
 }
 
-/** What a consumer has in hand was taken first, so it goes before what has come since. */
+/** Puts the records in hand of a consumer before all others of the lane, as they were taken first. */
 function requeue({ waiting, inHand }: EngineQueue, lane: Lane, holder: Notifier): void {
   const since = [...waiting[lane]]
   waiting[lane].clear()

@@ -1,4 +1,4 @@
-/** The way back of sync renders where API and renderer share a process. It holds only what somebody waits for. */
+/** The reply channel of sync renders if API and renderer share a process. It only holds renders whose caller waits. */
 import assert from 'node:assert/strict'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -12,9 +12,9 @@ interface Caller {
 }
 
 /**
- * A reply channel within one process. Its `departure` is the caller's own signal, so nothing needs freeing; it has aborted already
- * for a render nobody waits for. A reply that came before the caller disposed can still be read. Closing it is the end of all waits:
- * they reject with `Unavailable`.
+ * Makes a reply channel within one process. `callerGone` returns the caller's own signal, so nothing must be freed; the signal has aborted
+ * already for a render that nobody waits for. A reply that came before the caller disposed can still be read. Closing the channel
+ * rejects all waits with `Unavailable`.
  */
 export function memoryReplyChannel(): ReplyChannel & Disposable {
   const callers = new Map<RenderId, Caller>()
@@ -43,7 +43,7 @@ export function memoryReplyChannel(): ReplyChannel & Disposable {
     [Symbol.dispose]() {
       for (const { taken, reply } of callers.values()) {
         const closed = new Unavailable('the reply channel was closed')
-        // Of the two only one is waited for, and a rejection nobody looks at ends the process.
+        // The caller waits for one of the two, and an unhandled rejection ends the process.
         for (const each of [taken, reply]) {
           each.promise.catch(() => undefined)
           each.reject(closed)
@@ -59,12 +59,12 @@ function callerGoneReason(): DOMException {
   return new DOMException('the caller has gone', 'AbortError')
 }
 
-/** `forget` says whether the reply was still awaited. */
+/** `forget` returns whether the reply was still expected. */
 function pendingReply(caller: Caller, forget: () => boolean): PendingReply {
   return {
     started: (signal) => raceAbort(caller.taken.promise, signal),
     reply: (signal) => raceAbort(caller.reply.promise, signal),
-    // Within a process nothing is lost.
+    // Nothing gets lost within a process.
     broken: (signal) => raceAbort(new Promise<never>(() => undefined), signal),
     [Symbol.dispose]() {
       if (forget()) caller.gone.abort(callerGoneReason())

@@ -1,4 +1,4 @@
-/** What is counted of the API. */
+/** Metrics of the API. */
 import { HTTP_ERRORS } from '@platen/contract/error.ts'
 import type { ApiMeter, Route } from '@platen/contract/port/api-meter.ts'
 import type { DirectoryState } from '@platen/contract/port/directory.ts'
@@ -7,15 +7,15 @@ import { ENGINES } from '@platen/contract/render-options.ts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** Seconds: from a poll to the longest wait for a sync render. */
+/** Seconds: from a status request to the longest wait for a sync render. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150]
-/** Seconds: from the smallest invoice to the longest deadline with its waits. */
+/** Seconds: from the smallest invoice to the longest deadline including waits. */
 const SYNC_BUCKETS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120]
 const STATUS_CLASSES = ['2xx', '4xx', '5xx']
-/** Requests that are no route's: their methods and paths are the callers', so they have one name. */
+/** Requests without a route share one label: callers choose their methods and paths. */
 const UNROUTED = { route: 'none', method: 'other' }
 
-/** Adds the counters to what is scraped. `directory` is asked at each scrape, and must neither wait nor throw. Once for each `metrics`. */
+/** Registers the metrics. Calls `directory` at each scrape; it must neither wait nor throw. Call once per `metrics`. */
 export function apiMeter({ registry }: Metrics, { directory }: { directory: () => DirectoryState }): ApiMeter {
   gaugeDirectory(registry, directory)
   const registers = [registry]
@@ -48,7 +48,7 @@ export function apiMeter({ registry }: Metrics, { directory }: { directory: () =
     registers,
   })
   for (const [code, { fault }] of Object.entries(HTTP_ERRORS)) refused.inc({ code, fault }, 0)
-  // A sync render that fails by its template has the same code as a defect of the service.
+  // A sync render that fails because of its template has the same code as a defect of the service.
   refused.inc({ code: 'INTERNAL_ERROR', fault: 'tenant' }, 0)
   for (const engine of ENGINES) for (const lane of LANES) accepted.inc({ engine, mode: modeOf(lane), lane }, 0)
   return {
@@ -135,7 +135,7 @@ function gaugeDirectory(registry: Registry, read: () => DirectoryState): void {
       help: 'Published values met that were not of their shape, and not taken.',
       registers: [],
       collect() {
-        // The reader counts them itself, from its start on.
+        // The reader keeps the count since its start.
         this.reset()
         this.inc(read().damaged)
       },

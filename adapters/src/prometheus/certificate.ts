@@ -1,13 +1,13 @@
-/** When the certificates run out that a process trusts instead of, or beside, the public authorities. */
+/** Metric of the expiry of certificates that a process trusts instead of, or in addition to, the public authorities. */
 import { X509Certificate } from 'node:crypto'
 import { Gauge } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** Whom they vouch for. */
+/** The services whose certificates they verify. */
 const PARTIES = ['kafka', 'redis', 'receivers'] as const
 export type Certificates = Partial<Record<(typeof PARTIES)[number], string | undefined>>
 
-/** Adds the gauge to what is scraped: a series for each PEM there is, as it was read at the start. Once for each `metrics`. */
+/** Registers the gauge: one series for each PEM given, as read at the start. Call once per `metrics`. */
 export function gaugeCertificates({ registry }: Metrics, certificates: Certificates): void {
   const gauge = new Gauge({
     name: 'platen_certificate_expiry_timestamp_seconds',

@@ -1,6 +1,6 @@
 /**
- * What Prometheus scrapes, by prom-client; `api.ts`, `renderer.ts` and `webhook.ts` hold what each deployable counts. Labels come
- * from closed sets only, as of tenants, templates, hosts and ids there is no end; `tenantRenders` says where one may ask for some.
+ * Prometheus metrics, with prom-client. `api.ts`, `renderer.ts` and `webhook.ts` define the metrics of each deployable. Labels have values
+ * from closed sets only, as the number of tenants, templates, hosts and ids has no limit. The exception is `tenantMeter`, on request.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -10,20 +10,20 @@ import { gaugeMemory } from './deployable/memory.ts'
 
 export interface Metrics {
   readonly contentType: string
-  /** Everything counted so far, in the exposition format. */
+  /** Returns all metrics in the exposition format. */
   text(): Promise<string>
-  /** Where meters add what they count. */
+  /** The registry to which meters add their metrics. */
   readonly registry: Registry
 }
 
 export interface MetricsOptions {
-  /** Those of the process itself are counted only where somebody reads them, as they watch its collector and its event loop. */
+  /** Enables the metrics of the process itself. They observe the garbage collector and the event loop, so only if they are scraped. */
   readonly isRead: boolean
-  /** The name of the process: `api`, `embedded`. */
+  /** The name of the deployable: `api`, `embedded`. */
   readonly deployable: string
 }
 
-/** Of the process, and of what it is. */
+/** Opens a registry with the metrics of the process and its version. */
 export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
   const registry = new Registry()
   if (isRead) collectDefaultMetrics({ register: registry })
@@ -39,7 +39,7 @@ export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
   return { contentType: registry.contentType, text: () => registry.metrics(), registry }
 }
 
-/** All packages have one version, this one included. */
+/** All packages have the same version. */
 function versionOf(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const isManifest = typeof manifest === 'object' && manifest !== null && 'version' in manifest

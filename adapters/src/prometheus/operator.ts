@@ -1,6 +1,6 @@
 /**
- * What is counted of the operator. What controllers elsewhere count too has the names and labels it has there, in controller-runtime
- * and client-go: dashboards and alerts that are made for those work as they are.
+ * Metrics of the operator. Metrics that other controllers have too use the names and labels of controller-runtime and client-go, so that
+ * existing dashboards and alerts work unchanged.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -14,31 +14,31 @@ import {
 import { Counter, exponentialBuckets, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** Seconds, as controller-runtime has them. */
+/** Seconds, the same as controller-runtime. */
 const RECONCILE_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
   2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ]
-/** Seconds, as client-go has them: from 10 ns to 1000 s. */
+/** Seconds, the same as client-go: from 10 ns to 1000 s. */
 const QUEUE_BUCKETS = exponentialBuckets(10e-9, 10, 12)
 
 type WorkStates = ReadonlyMap<string, () => WorkState>
 
-/** What is counted apart, of closed sets. */
+/** Label values, from closed sets. */
 interface Counted {
-  /** Of objects that are listed and watched. */
+  /** The kinds of objects that are listed and watched. */
   readonly kinds: readonly string[]
   /** The name of the lease. */
   readonly lease: string
 }
 
-/** What is put right: all that was published, parts of it, and what stands in the cluster. */
+/** What can be repaired: all published settings, kinds of them, and Secrets in the cluster. */
 const REPAIRED = ['directory', 'tenants', 'keys', 'templates', 'secrets']
 
-/** How the API server is asked. */
+/** HTTP methods of requests to the API server. */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Adds the counters to what is scraped. Once for each `metrics`. */
+/** Registers the metrics. Call once per `metrics`. */
 export function operatorMeter({ registry }: Metrics, counted: Counted): OperatorMeter {
   const workStates = new Map<string, () => WorkState>()
   gaugeWork(registry, workStates)
@@ -89,7 +89,7 @@ function clusterMeter(registry: Registry, { kinds, lease }: Counted): Omit<Opera
   }
 }
 
-/** What client-go counts of a queue. It has the name of its controller under both labels. */
+/** The metrics that client-go has for a queue. Both labels are the name of the controller. */
 function queueMeter(
   registry: Registry,
 ): (name: string) => Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'> {
@@ -167,7 +167,7 @@ function reconcileMeter(
   }
 }
 
-/** What depends on the moment is looked at for each scrape. */
+/** Gauges of current values, which are read at each scrape. */
 function gaugeWork(registry: Registry, workStates: WorkStates): void {
   const gauge = (name: string, help: string, valueOf: (inHandMs: readonly number[]) => number) =>
     new Gauge({
@@ -200,10 +200,10 @@ function gaugeWork(registry: Registry, workStates: WorkStates): void {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Time enough to hand out another, over a weekend. */
+/** Enough time to hand out another key, even over a weekend. */
 const SOON_MS = 7 * DAY_MS
 
-/** Adds what is seen of ApiKeys. `ends` says when they expire, is asked at each scrape, and must neither wait nor throw. */
+/** Registers the metric of ApiKeys. `ends` returns when they expire; it is called at each scrape, and must neither wait nor throw. */
 export function gaugeKeyExpiry({ registry }: Metrics, keys: { clock: Clock; ends: () => readonly Instant[] }): void {
   const gauge: Gauge = new Gauge({
     name: 'platen_api_keys_expiring',

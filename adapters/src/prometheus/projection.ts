@@ -1,9 +1,9 @@
-/** What is counted of the views in Redis that are made of the event log. */
+/** Metrics of the projection, which builds views in Redis from the event log. */
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import { Counter, Gauge } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** Adds the counters to what is scraped. Once for each `metrics`. `lag` is asked at each scrape, and must neither wait nor throw. */
+/** Registers the metrics. Calls `lag` at each scrape; it must neither wait nor throw. Call once per `metrics`. */
 export function projectionMeter({ registry }: Metrics, { lag }: { lag: () => number }): ProjectionMeter {
   const registers = [registry]
   const events = new Counter({

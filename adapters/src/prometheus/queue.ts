@@ -1,20 +1,20 @@
-/** What is seen of the render queue, whether or not there are renderers. */
+/** Metrics of the render queue. They also exist without any renderer. */
 import type { Lane } from '@platen/contract/render.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { Gauge } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** What waits in one line of the queue. */
+/** The renders in the queue of one engine and lane. */
 export interface Backlog {
   readonly engine: Engine
   readonly lane: Lane
-  /** Accepted and not ended. */
+  /** Renders that are accepted and not ended. */
   readonly renders: number
-  /** How long the oldest of them has been there. */
+  /** Age of the oldest of them. */
   readonly oldestMs: number
 }
 
-/** Adds the gauges to what is scraped. `look` is asked at each scrape, must neither wait nor throw, and gives nothing while nothing is known. */
+/** Registers the gauges. Calls `read` at each scrape; it must neither wait nor throw, and returns nothing if nothing is known. */
 export function gaugeQueue({ registry }: Metrics, read: () => readonly Backlog[]): void {
   const gauge = (name: string, help: string, valueOf: (backlog: Backlog) => number) =>
     new Gauge({
@@ -23,7 +23,7 @@ export function gaugeQueue({ registry }: Metrics, read: () => readonly Backlog[]
       labelNames: ['engine', 'lane'],
       registers: [registry],
       collect() {
-        // Of a queue that cannot be looked at, what was seen last would be taken for how it is.
+        // If the queue cannot be read, the last values would look like current ones.
         this.reset()
         for (const backlog of read()) this.set({ engine: backlog.engine, lane: backlog.lane }, valueOf(backlog))
       },

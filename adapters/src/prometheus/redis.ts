@@ -1,8 +1,8 @@
-/** What is seen of Redis by each process that uses it. */
+/** Metric of Redis, for each process that uses it. */
 import { Gauge } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** Adds the gauge to what is scraped. `isAway` is asked at each scrape. Once for each `metrics`. */
+/** Registers the gauge. Calls `isDown` at each scrape. Call once per `metrics`. */
 export function gaugeRedis({ registry }: Metrics, { isDown }: { isDown: () => boolean }): void {
   const up: Gauge = new Gauge({
     name: 'platen_redis_up',

@@ -1,4 +1,4 @@
-/** What is counted of renderers. */
+/** Metrics of renderers. */
 import { FAILURES } from '@platen/contract/error.ts'
 import { DEAD_LETTER_REASONS, type RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import { LANES, type Outcome } from '@platen/contract/render.ts'
@@ -8,19 +8,19 @@ import type { Metrics } from './metrics.ts'
 
 /** Seconds: from the smallest invoice to the longest deadline. */
 const RENDER_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120]
-/** Seconds: from a free slot to the day after which a render expires. */
+/** Seconds: from a free slot to one day, after which a render expires. */
 const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 15, 60, 300, 1800, 7200, 86_400]
 
-/** Tenants' templates that are counted one by one; the others are one more. */
+/** Maximum number of templates that have their own labels; all others share one. */
 const TEMPLATES_COUNTED_MAX = 1000
 const OTHER = { tenant: 'other', template: 'other' }
 
 export interface RendererMeterOptions {
-  /** Whether renders are counted by tenant and template, too. */
+  /** Whether renders are also counted by tenant and template. */
   readonly countsTenants: boolean
 }
 
-/** Adds the counters to what is scraped. Once for each `metrics`. */
+/** Registers the metrics. Call once per `metrics`. */
 export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeterOptions): RendererMeter {
   const { registry } = metrics
   const registers = [registry]
@@ -118,7 +118,7 @@ function endMeter(registry: Registry): Ended {
   }
 }
 
-/** Counts by tenant and template: who serves a few hundred teams wants to know whose templates fail. */
+/** Counts by tenant and template: for operators with a few hundred teams who must know whose templates fail. */
 export function tenantMeter({ registry }: Metrics): Ended {
   const renders = new Counter({
     name: 'platen_tenant_renders_total',

@@ -1,15 +1,15 @@
-/** What is counted of webhooks. */
+/** Metrics of webhooks. */
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/delivery.ts'
 import { DEFERRAL_REASONS, WEBHOOK_DEAD_LETTERS, type WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** Seconds, from a quick answer to the ten of an attempt. */
+/** Seconds: from a quick response to the limit of an attempt, 10 s. */
 const ATTEMPT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Seconds, from at once to a minute of being put off. */
+/** Seconds: from no delay to five minutes. A single deferral takes up to one minute. */
 const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300]
 
-/** Adds the counters to what is scraped. Once for each `metrics`. */
+/** Registers the metrics. Call once per `metrics`. */
 export function webhookMeter({ registry }: Metrics): WebhookMeter {
   const registers = [registry]
   const attempts = new Counter({
@@ -48,7 +48,7 @@ export function webhookMeter({ registry }: Metrics): WebhookMeter {
     labelNames: ['record'],
     registers,
   })
-  // Zero is told from the first scrape on: a rate over a counter that appears with its first count misses that one.
+  // Every series exists as 0 from the first scrape. Else a rate would miss the count with which a series appears.
   for (const result of ATTEMPT_RESULTS) attempts.inc({ result }, 0)
   for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0)
   for (const record of WEBHOOK_DEAD_LETTERS) deadLetters.inc({ record }, 0)

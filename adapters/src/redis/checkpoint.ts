@@ -1,23 +1,23 @@
 /**
- * How far the views in Redis are made of the event log, in Redis itself. A server that was started again, or a replica that was
- * promoted, is told by its run id: between what was applied and its checkpoint, it may have lost the one and have the other.
- * In a Cluster the views are on other nodes than this: what one of those loses shows in what was charged.
+ * Stores in Redis how far its views include the event log. The run id shows when a server was restarted or a replica promoted. Such a
+ * server may have lost applied events and still have their checkpoint. In a Cluster the views are on other nodes than the checkpoints.
+ * If one of those nodes loses data, the comparison with the charged units shows it.
  */
 import { CHARGES_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Charged, Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { RedisConnection } from './connect.ts'
 import { openScript } from './script.ts'
 
-/** Of one hash slot. It never expires: an installation has one. */
+/** All keys share this hash slot. The key never expires: an installation has one. */
 export const CHECKPOINT_KEY = 'platen:{checkpoint}'
 
-/** The checkpoints in Redis. */
+/** Makes the checkpoints in Redis. */
 export function redisCheckpoints(redis: RedisConnection): Checkpoints {
   const script = openScript(redis, { file: './checkpoint.lua' })
   const keysOf = (period: string) => [CHECKPOINT_KEY, `${CHECKPOINT_KEY}:charged:${period}`]
   return {
     async begin(partition, range, signal) {
-      // The script answers in the port's own words, here and below.
+      // The script returns the types of the port, here and below.
       return (await script.run(
         { keys: [CHECKPOINT_KEY], request: { operation: 'begin', partition, ...range } },
         signal,
@@ -31,7 +31,7 @@ export function redisCheckpoints(redis: RedisConnection): Checkpoints {
     async charged(period, signal) {
       const found = await script.run({ keys: keysOf(period), request: { operation: 'charged' } }, signal)
       const { beginning, units } = found as { beginning: string; units: readonly [string, number][] | object }
-      // An empty list of Lua is an object in JSON.
+      // Lua encodes an empty list as an object.
       return { period, beginning, units: new Map(Array.isArray(units) ? units : []) } satisfies Charged
     },
     async forget({ period, beginning }, signal) {

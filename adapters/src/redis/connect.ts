@@ -1,9 +1,9 @@
 /**
- * How this service holds Redis: one connection, or those of a Cluster, on which every call ends. What Redis does not answer in time,
- * cannot answer now, or was asked while nobody is connected, is `Unavailable`; callers decide what they do without it. While there
- * is no sign of life, calls are so at once, those under way included.
- * The client connects again by itself, for ever, and sends again what was under way when the connection broke: so every call must
- * be one that may run twice.
+ * The connection to Redis: one socket, or those of a Cluster. Every call ends. A call is `Unavailable` if Redis does not answer in time
+ * or cannot serve it now, or if there is no connection; callers decide what to do without Redis. While the health check fails, calls
+ * fail at once, those under way included.
+ * The client reconnects by itself, for ever. It repeats the calls that were under way when the connection broke. So every call must be
+ * safe to run twice.
  */
 
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -25,9 +25,9 @@ export type RedisLocation =
   | {
       readonly kind: 'sentinel'
       readonly sentinels: readonly RedisAddress[]
-      /** What the Sentinels call the primary. */
+      /** The Sentinels' name of the primary. */
       readonly primary: string
-      /** The Sentinels' own password; Redis has `password`. */
+      /** The Sentinels' own password; `password` is that of Redis. */
       readonly sentinelPassword?: string | undefined
     }
   | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] }
@@ -36,31 +36,31 @@ export interface RedisSettings {
   readonly location: RedisLocation
   readonly username?: string | undefined
   readonly password?: string | undefined
-  /** Present = TLS. `ca` is PEM and replaces the system's authorities; `servername` is the name in the certificate where the host is another. */
+  /** Present = TLS. `ca` is PEM and replaces the system's authorities; `servername` is the name in the certificate if the host differs. */
   readonly tls?: { readonly ca?: string | undefined; readonly servername?: string | undefined } | undefined
-  /** How long a call may take; after it the call is `Unavailable`. */
+  /** Maximum duration of a call, in milliseconds; then it is `Unavailable`. */
   readonly callMsMax: number
-  /** Do the calls of one turn of the event loop go together? Many at once then cost less, and one alone comes a little later. */
+  /** Are the calls of one event loop turn sent together? Many concurrent calls then cost less, and a single one takes a little longer. */
   readonly isAutoPipelined?: boolean | undefined
 }
 
 export interface RedisConnection extends AsyncDisposable {
-  /** Settles as the command does. Rejects with the signal's reason, or `Unavailable`; an error of the command itself is a defect and comes as it is. */
+  /** Runs a command. Rejects with the signal's reason or `Unavailable`. An error of the command itself is a defect and stays as it is. */
   call<T>(command: (client: Client) => Promise<T>, signal: AbortSignal): Promise<T>
-  /** Whether Redis is there, as far as this connection and its lines can tell. */
+  /** The health of Redis, as seen by this connection and its duplicates. */
   readonly health: HealthCheck
   /**
-   * Another connection to the same place, for calls that may take longer, and which no other then waits behind. It has no pulse of
-   * its own: what one of a process finds out, all know. The caller closes it, before this one.
+   * Opens another connection to the same Redis, for slow calls, so that no other call waits behind them. It has no health check of its
+   * own: all connections of a process share one. The caller closes it, before this one.
    */
   duplicate(callMsMax: number, signal: AbortSignal): Promise<RedisConnection>
-  /** One for subscriptions, as the client has it. The caller closes it. */
+  /** Opens a raw client for subscriptions and blocking reads. The caller closes it. */
   openClient(signal: AbortSignal): Promise<Client>
 }
 
 type Client = Redis | Cluster
 
-/** Connects. Throws `Unavailable` with the reason when Redis cannot be reached, or refuses the credentials. */
+/** Connects. Throws `Unavailable` with the reason if Redis cannot be reached or refuses the credentials. */
 export async function connectRedis(
   { clock, ...settings }: RedisSettings & { readonly clock: Clock },
   signal: AbortSignal,
@@ -77,7 +77,7 @@ export async function connectRedis(
   }
 }
 
-/** Writes nothing, as there is never such a key, and is refused where no write would be taken: by a replica, or without room. */
+/** Tries a write. It never takes effect, as the key never exists. Replicas and servers without memory refuse it like any other write. */
 function ping(client: Client): Promise<unknown> {
   return client.set('platen:pulse', '', 'XX')
 }
@@ -125,13 +125,13 @@ function redisDown(cause?: Error): Unavailable {
 async function open(settings: RedisSettings, signal: AbortSignal): Promise<Client> {
   signal.throwIfAborted()
   let [isOpen, reason]: [boolean, Error | undefined] = [false, undefined]
-  // Only what has been there once is waited for: a wrong address, name or password is to be told at the start.
+  // Reconnects only after a first success: a wrong address, name or password must be reported at the start.
   const client = clientOf(settings, (times) => (isOpen ? reconnectAfter(times) : null))
-  // Without a listener the client writes to stderr. What a lost connection means, each call that fails for it says.
+  // Without a listener the client writes to stderr. Each call that fails because of a lost connection reports it.
   client.on('error', (error: Error) => {
     reason = error
   })
-  // A Cluster that has no node for a slot ends without a word to who connects.
+  // A Cluster without a node for some slot ends without rejecting `connect`.
   const ended = Promise.withResolvers<never>()
   client.once('end', () => ended.reject(new Error('the connection was closed')))
   try {
@@ -178,21 +178,21 @@ function clientOf(settings: RedisSettings, retryStrategy: (times: number) => num
   }
 }
 
-/** What would else wait for ever in the client ends here: by default it queues without bound while Redis is away. */
+/** Client options that bound every wait. By default the client queues calls without limit while Redis is unavailable. */
 function optionsOf({ username, password, tls, callMsMax, isAutoPipelined = false }: RedisSettings) {
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
     enableAutoPipelining: isAutoPipelined,
-    // The sign of life alone: it is not to wait for what was gathered before it.
+    // For the ping of the health check: it must not wait for the calls gathered before it.
     autoPipeliningIgnoredCommands: ['set'],
     maxRetriesPerRequest: 1,
-    // Who subscribes does it again when the connection is ready: nobody handles the rejection of the client's own attempt.
+    // Subscribers subscribe again when the connection is ready. The rejection of the client's own attempt would be unhandled.
     autoResubscribe: false,
-    // Callers are gone by then; it frees what the client keeps of their calls, and ends its own.
+    // Callers have timed out by then. This frees the client's memory of their calls, and ends its own calls.
     commandTimeout: callMsMax + REDIS_CONNECT_MS_MAX,
     connectTimeout: REDIS_CONNECT_MS_MAX,
-    // A peer that vanished without a word shows only by its silence.
+    // A peer that vanished without closing shows only by its silence.
     socketTimeout: REDIS_CONNECT_MS_MAX,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -209,7 +209,7 @@ function reconnectAfter(times: number): number {
   return Math.min(50 * 2 ** Math.min(times - 1, 10), REDIS_RECONNECT_MS_MAX)
 }
 
-/** What Redis says when it is there and cannot serve now, or not us; everything else it objects to is our own mistake. */
+/** Errors of a Redis that runs and cannot serve now, or not us. Every other error is a defect of ours. */
 const UNSERVED =
   /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|OOM|BUSY|NOAUTH|WRONGPASS|NOPERM|UNKILLABLE) /
 

@@ -1,7 +1,7 @@
 /**
- * The settings of all tenants, which stand in Redis, in the memory of a process: loaded once, then followed revision by revision.
- * `current` is always one whole revision. While Redis is away, or holds nothing, or what cannot be read, the last good settings stay
- * in force, and `state` says so.
+ * The tenants' settings in Redis, copied into the memory of a process. The copy is loaded once, and then follows each revision. `current`
+ * is always one complete revision. While Redis is unavailable, empty or unreadable, the last good settings stay in force, and `state`
+ * reports it.
  */
 import {
   DIRECTORY_REPORT_EVERY_MS,
@@ -22,24 +22,24 @@ export interface RedisDirectoryOptions {
   readonly redis: RedisConnection
   readonly clock: Clock
   readonly log: Log
-  /** Says under this name which revision is enforced, so that who publishes can wait for it; absent = it only follows. */
+  /** The name under which this process reports its enforced revision, so that the publisher can wait for it; absent = no reports. */
   readonly reader?: string
 }
 
 export interface RedisDirectory extends Directory, AsyncDisposable {
   state(): DirectoryState
   /**
-   * The processes that say what they enforce, itself included, as they were when it last said so; 1 until then. It becomes lower only
-   * when there were fewer for as long as a report counts.
+   * The number of processes that report what they enforce, this one included, as of its last report; 1 before the first. It only
+   * decreases after fewer processes were counted for as long as a report is valid.
    */
   readers(): number
-  /** Looks once at what is published now. Throws `Unavailable` where Redis cannot be asked. */
+  /** Reads once what is published now. Throws `Unavailable` if Redis cannot be read. */
   refresh(signal: AbortSignal): Promise<void>
 }
 
 /**
- * Loads what is published and follows it. Resolves after the first look, whether or not there was anything to load: `state` says
- * so, and the settings come as soon as they are there. Rejects with the signal's reason alone.
+ * Loads the published settings and follows them. Resolves after the first attempt, even if nothing could be loaded. `state` reports that,
+ * and the settings are loaded as soon as they exist. Rejects only with the signal's reason.
  */
 export async function openRedisDirectory(options: RedisDirectoryOptions, signal: AbortSignal): Promise<RedisDirectory> {
   const { clock } = options
@@ -55,7 +55,7 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   }
   const refreshOnce = openRefresh(options, copy, connection)
   const runSerially = openSerialQueue()
-  // One at a time: two would each take the other's settings for old ones.
+  // One at a time: two concurrent refreshes would each take the other's settings for a regression.
   const refresh: Refresh = (deltas, callSignal) =>
     runSerially((turnSignal) => refreshOnce(deltas, turnSignal), callSignal)
   await refresh([], signal).catch((err: unknown) => {
@@ -82,19 +82,19 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   }
 }
 
-/** What is known of the way to Redis. */
+/** The state of the connection to Redis. */
 interface ConnectionState {
   isConnected: boolean
   reason: string | undefined
   confirmedAt: number
   readers: number
-  /** Since when fewer of them are told of. */
+  /** Since when fewer readers have been counted. */
   fewerSince: number | undefined
 }
 
 type Refresh = (deltas: readonly Delta[], signal: AbortSignal) => Promise<void>
 
-/** Takes the steps that are known, looks whether these are all, and tells what is enforced then. */
+/** Applies the given deltas, checks that they are complete, and reports the enforced revision. */
 function openRefresh(
   { redis, clock, reader }: RedisDirectoryOptions,
   copy: DirectoryCopy,
@@ -104,19 +104,19 @@ function openRefresh(
   let reported: { readonly revisionId: string; readonly at: number } | undefined
   const report = async (signal: AbortSignal) => {
     if (reader === undefined) return
-    // Also with nothing in force: who publishes for the first time waits, too.
+    // Also without any settings: the first publication waits for this process, too.
     const { revisionId, revision } = copy.revision() ?? { revisionId: '', revision: 0 }
     if (reported?.revisionId === revisionId && clock.monotonic() - reported.at < DIRECTORY_REPORT_EVERY_MS) return
     const request = { operation: 'report', reader, mark: revisionId, revision, reportedMs: DIRECTORY_REPORT_KEPT_MS }
     const askedAt = clock.monotonic()
-    // The script answers with a number.
+    // The script returns a number.
     const readers = (await script({ keys: [], request }, signal)) as number
     const now = clock.monotonic()
     countReaders(connection, readers, { now, isLate: now - askedAt > REDIS_CALL_MS_MAX })
     reported = { revisionId, at: now }
   }
   return async (deltas, signal) => {
-    // Before it loads anything: what is published after this waits for it, and what was published before, it loads.
+    // Reports before it loads. Publications after this wait for this process, and it loads the ones before.
     if (reported === undefined) await report(signal)
     copy.apply(deltas)
     connection.reason = await copy.update(await readMeta(redis, signal), signal)
@@ -127,8 +127,8 @@ function openRefresh(
 }
 
 /**
- * Who is missing may not have gone: while Redis is slow the reports of the others are late, too, and one that has come back empty has
- * the first of them alone.
+ * Updates the number of readers. Fewer reports do not prove that a process has gone. While Redis is slow, reports are late; and after
+ * Redis was emptied, it has only the first reports.
  */
 function countReaders(
   connection: ConnectionState,
@@ -154,7 +154,7 @@ interface Following extends RedisDirectoryOptions {
   readonly refresh: Refresh
 }
 
-/** Waits for what is published, on a connection of its own, until the signal aborts. Never rejects. */
+/** Follows the log of revisions on its own connection, until the signal aborts. Never rejects. */
 async function follow(
   { redis, clock, log, copy, connection, refresh, reader }: Following,
   signal: AbortSignal,
@@ -178,7 +178,7 @@ async function follow(
   if (reader !== undefined) await deregister(redis, { reader, clock })
 }
 
-/** Nobody should wait for who is gone. That it is, shows otherwise after a while. */
+/** Removes the report of this process, so that publishers do not wait for it. Without that, the report expires by itself. */
 async function deregister(
   redis: RedisConnection,
   { reader, clock }: { readonly reader: string; readonly clock: Clock },

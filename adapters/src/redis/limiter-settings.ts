@@ -1,27 +1,27 @@
-/** The limits of accounts beside their counters, so that a change counts before every process has heard of it. */
+/** Stores limits of accounts beside their counters, so that a change applies before every process has received it. */
 import { LIMITER_SETTINGS_AT_ONCE, LIMITER_SETTINGS_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import type { Limits } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from './connect.ts'
 
-/** The braces make it one hash slot of a Cluster for all of an account. */
+/** With the braces, all keys of an account share one hash slot of a Cluster. */
 export function limiterPrefix(account: string): string {
   return `platen:limiter:{${account}}`
 }
 
-/** A hash of a revision and its limits. */
+/** The key of a hash with a revision and its limits. */
 export function settingsKey(account: string): string {
   return `${limiterPrefix(account)}:settings`
 }
 
 export interface AccountLimits {
   readonly revision: number
-  /** By account. */
+  /** Limits by account. */
   readonly limits: ReadonlyMap<string, Limits>
 }
 
 /**
- * Writes limits that will be in force with a revision. Until a process has that revision, the limiter goes by them in its place;
- * from then on they mean nothing, so writing them and then not publishing does no more than let them count early.
+ * Writes the limits of a revision before it is published. Until a process has that revision, the limiter uses these limits instead of the
+ * process's own; after that they have no effect. If the revision is then not published, they only applied early.
  */
 export async function writeLimits(
   redis: RedisConnection,
@@ -30,10 +30,10 @@ export async function writeLimits(
 ): Promise<void> {
   const waiting = limits.entries()
   const work = async () => {
-    // All workers draw from the one iterator, so each account is written once.
+    // All workers share one iterator, so each account is written once.
     for (const [account, own] of waiting) {
       const key = settingsKey(account)
-      // One after the other: Redis takes the calls of a connection in their order, and a hash that is left without its end is written again.
+      // In sequence: Redis keeps the order of calls on a connection. A hash left without expiry is written again later.
       await redis.call((client) => client.hset(key, { revision, limits: JSON.stringify(own) }), signal)
       await redis.call((client) => client.pexpire(key, LIMITER_SETTINGS_KEPT_MS), signal)
     }

@@ -1,8 +1,8 @@
 /**
- * The limiter of several API processes: the algorithm of `contract/src/limiter-state.ts` as a script inside Redis, so that each decision
- * is one call and no two interleave. All of an account is in one hash slot, and everything expires. Redis losing it costs one
- * generous minute of rates, and lanes and what is reserved until they are counted anew; charges come back from the event log.
- * To settle a render again changes nothing for as long as its charge is kept.
+ * The limiter of several API processes: the algorithm of `contract/src/limiter-state.ts` as a script inside Redis. So each decision is one
+ * call, and no two interleave. All keys of an account are in one hash slot, and everything expires. If Redis loses its data, rates are
+ * generous for one minute. Lanes and reservations are wrong until they are counted anew; charges come back from the event log.
+ * Completing a render again changes nothing for as long as its charge is kept.
  */
 import { CHARGES_KEPT_MS, QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import { rateBucketsOf } from '@platen/contract/limiter-state.ts'
@@ -16,10 +16,10 @@ import type { RedisConnection } from './connect.ts'
 import { limiterPrefix, settingsKey } from './limiter-settings.ts'
 import { openScript } from './script.ts'
 
-/** What a holding lasts at most, and an end without a charge is remembered at least: no record that is older is rendered. */
+/** The maximum age of a holding, and the minimum for which an end without a charge is remembered. No older record is rendered. */
 const KEPT_MS = VIEW_KEPT_MS
 
-/** The limiter in Redis. Without a clock of its own it goes by that of Redis, the one clock all processes have in common. */
+/** Makes the limiter in Redis. Without a clock it uses the time of Redis, the one clock that all processes share. */
 export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLimiter {
   const script = openScript(redis, { file: './limiter.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
@@ -36,7 +36,7 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
       const keys = [...own, ...buckets.map(({ key }) => key)]
       const render = { id, engine, mode, units, period, limits, defaults: DEFAULT_LIMITS, revision, buckets }
       const decision = await run(keys, { operation: 'reserve', ...render, holdMs: RESERVATION_MS }, signal)
-      // The script answers in the port's own words.
+      // The script returns the type of the port.
       return decision as Decision
     },
     async confirm({ account, id, engine, mode, units, period }, signal) {
@@ -52,11 +52,11 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
       await run(keys, { operation: 'settle', id, charge }, signal)
     },
     async usage(account, period, signal) {
-      // See `reserve`.
+      // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
     },
     async chargeTotal(account, period, signal) {
-      // See `reserve`.
+      // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'tally' }, signal)) as ChargeTotal
     },
   }
@@ -66,7 +66,7 @@ function chargeOf({ outcome }: Manifest, units: number): number {
   return outcome.status === 'succeeded' ? units : 0
 }
 
-/** The buckets a render was counted in. Its record does not name its key, and a script may touch only keys it was given. */
+/** Reads the buckets in which a render was counted. Its record does not name its key, and a script may only touch keys it was given. */
 async function bucketsHeld(
   redis: RedisConnection,
   { account, id, period }: Pick<RenderRecord, 'account' | 'id' | 'period'>,
@@ -75,7 +75,7 @@ async function bucketsHeld(
   const [holdings = ''] = keysOf(account, period)
   const text = await redis.call((client) => client.hget(holdings, id), signal)
   if (text === null) return []
-  // Written by the script, and by nobody else.
+  // Only the script writes this value.
   const { entry } = JSON.parse(text) as { entry?: { buckets: readonly string[] } }
   return entry?.buckets ?? []
 }
@@ -85,7 +85,10 @@ function keysOf(account: string, period: string): readonly string[] {
   return [`${prefix}:holdings`, `${prefix}:lapses`, `${prefix}:sums`, `${prefix}:charges:${period}`]
 }
 
-/** A set of the renders without a charge that began within the same nine hours, which the first five characters of an id tell: it can expire as a whole, and takes half of what a key each would. */
+/**
+ * The key of a set of renders that ended without a charge and began in the same nine hours, which the first five characters of an id tell.
+ * The set can expire as a whole, and takes half the memory of one key per render.
+ */
 function endedKey(account: string, id: RenderId): string {
   return `${limiterPrefix(account)}:ended:${id.slice(0, 5)}`
 }

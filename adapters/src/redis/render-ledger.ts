@@ -1,6 +1,6 @@
 /**
- * The render ledger of several processes. Each render is one hash that expires by itself: the manifest tells how it ended when this
- * has forgotten it. Nothing here outlives Redis; where it comes back empty, attempts and fences begin anew.
+ * The render ledger of several processes. Each render is one hash, which expires; after that only the manifest tells how it ended.
+ * Nothing here survives a loss of Redis: attempts and fences then begin anew.
  */
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -11,10 +11,10 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
 import { openScript } from './script.ts'
 
-/** One that has ended: as long as its record may come back from the queue. */
+/** How long an ended render is kept: as long as its record may come back from the queue. */
 const SETTLED_KEPT_MS = QUEUE_AGE_MS_MAX
 
-/** The render ledger in Redis. Without a clock of its own it goes by that of Redis: a lease is the same to whoever looks at it. */
+/** Makes the ledger in Redis. Without a clock it uses the time of Redis, so that a lease is the same to every process. */
 export function redisRenderLedger(redis: RedisConnection, clock?: Clock): RenderLedger {
   const script = openScript(redis, { file: './render-ledger.lua', clock })
   const run = (id: RenderId, request: object, signal: AbortSignal) =>
@@ -26,7 +26,7 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
     async claim(record, { owner, leaseMs }, signal) {
       const kept = { view: queuedView(record), keptMs: VIEW_KEPT_MS }
       const claiming = { operation: 'claim', ...kept, owner, leaseMs, attemptsMax: RENDER_ATTEMPTS_MAX }
-      // The script answers in the port's own words.
+      // The script returns the type of the port.
       return (await run(record.id, claiming, signal)) as ClaimResult
     },
     async renew({ id, fence }, { owner, leaseMs }, signal) {
@@ -42,7 +42,7 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
       await run(view.id, { operation: 'settle', ...ending }, signal)
     },
     async find(id, signal) {
-      // Written by the script, from what `open`, `claim` and `settle` gave it.
+      // Only the script writes this value, from the requests `open`, `claim` and `settle`.
       const found = (await run(id, { operation: 'find' }, signal)) as Found | undefined
       if (found === undefined) return undefined
       const { view, mayHaveEnded } = found

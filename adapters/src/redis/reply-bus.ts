@@ -1,4 +1,4 @@
-/** What is said about sync renders: a key for each thing said, and a hint on one channel that everyone hears. */
+/** The messages about sync renders: each has a key of its own, and a hint on one channel that every process receives. */
 
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -10,36 +10,36 @@ import type { RedisConnection } from './connect.ts'
 const CHANNEL = 'platen:reply'
 const HINTS = ['taken', 'answered', 'gone'] as const
 
-/** An answer as it stands in its key: the reply without its bytes, and where the pieces of those are. */
+/** A reply as stored in its key: without the bytes of the PDF, and with the keys of its parts. */
 interface StoredReply {
   readonly reply: Reply
   readonly parts: readonly string[]
 }
 
-/** A renderer took it; it answered; the caller has gone. */
+/** `taken`: a renderer started it. `answered`: there is a reply. `gone`: the caller has gone. */
 export type Hint = (typeof HINTS)[number]
 
 export interface Listener {
   onHint(hint: Hint, id: RenderId): void
-  /** It hears no more, or what it hears of it cannot read, until `onReturn`. */
+  /** Hints are no longer received, or their keys cannot be read, until `onReconnect`. */
   onDisconnect(): void
-  /** It hears again after a time in which hints may have been missed. */
+  /** Hints are received again. Some may have been missed. */
   onReconnect(): void
 }
 
 export interface ReplyBus extends AsyncDisposable {
-  /** Does the listener hear what is said now, and can it be read, and said by everyone? */
+  /** Are hints received now, can their keys be read, and can all processes publish? */
   isReceiving(): boolean
-  /** Says it to everyone, now and to who looks later. Resolves when said. */
+  /** Writes the key of a hint and publishes the hint. Resolves when published. */
   publish(id: RenderId, hint: Exclude<Hint, 'answered'>): Promise<void>
-  /** Says how a render came out, unless its caller has gone. Resolves when said. */
+  /** Stores the reply of a render and publishes the hint, unless its caller has gone. Resolves when published. */
   publishReply(id: RenderId, reply: Reply, signal: AbortSignal): Promise<void>
   has(id: RenderId, hint: Hint): Promise<boolean>
-  /** Takes the answer away, if there is one. */
+  /** Reads the reply and removes it, if there is one. */
   takeReply(id: RenderId): Promise<Reply | undefined>
 }
 
-/** The board of all processes. Resolves when the listener hears. */
+/** Opens the bus between all processes. Resolves when the listener receives hints. */
 export async function openReplyBus(redis: RedisConnection, listener: Listener, signal: AbortSignal): Promise<ReplyBus> {
   const closed = new AbortController()
   const subscription = await subscribe(redis, listener, signal)
@@ -57,7 +57,7 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
     async publishReply(id, reply, until) {
       if (await says(id, 'gone', until)) return
       const pieces = reply.kind === 'rendered' ? partsOf(reply.pdf) : []
-      // Should two renderers answer, as one of them has lost its claim, neither writes into the pieces of the other.
+      // If two renderers reply because one has lost its claim, neither overwrites the parts of the other.
       const writer = pieces.length > 0 ? await nextWriter(redis, id, until) : 0
       const parts = pieces.map((_, i) => `${CHANNEL}:{${id}}:part:${writer}:${i}`)
       await Promise.all(pieces.map((piece, i) => write(parts[i] ?? '', piece, until)))
@@ -67,15 +67,15 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
     has: (id, hint) => says(id, hint, closed.signal),
     async takeReply(id) {
       const key = keyOf(id, 'answered')
-      // Not GETDEL: sent again after a broken connection, it would find nothing.
+      // Not GETDEL: repeated after a broken connection, it would find nothing.
       const text = await redis.call((client) => client.get(key), closed.signal)
       if (text === null) return undefined
-      // Written by `answer`, and by nobody else.
+      // Only `publishReply` writes this value.
       const { reply, parts } = JSON.parse(text) as StoredReply
       const pieces = await Promise.all(
         parts.map((part) => redis.call((client) => client.getBuffer(part), closed.signal)),
       )
-      // Nobody waits for them to be gone, and they expire anyway.
+      // Nobody waits for the removal, and the keys expire anyway.
       redis.call((client) => client.unlink(key, ...parts), closed.signal).catch(() => undefined)
       if (reply.kind === 'failed') return reply
       const whole = pieces.filter((piece) => piece !== null)
@@ -88,7 +88,7 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
   }
 }
 
-/** Hears on a connection of its own, as one that is subscribed may do nothing else. */
+/** Subscribes on a separate connection, as a subscribed one can do nothing else. */
 async function subscribe(
   redis: RedisConnection,
   listener: Listener,
@@ -98,7 +98,7 @@ async function subscribe(
   client.on('message', (_channel: string, message: string) => {
     const [word, id = ''] = message.split(' ')
     const hint = HINTS.find((known) => known === word)
-    // Only this module publishes here. An id that is none is one nobody waits for.
+    // Only this module publishes here. Nobody waits for an invalid id.
     if (hint !== undefined) listener.onHint(hint, id as RenderId)
   })
   try {
@@ -114,18 +114,18 @@ async function subscribe(
     listener.onDisconnect()
   }
   const resubscribe = async () => {
-    // Twice is once. And a silent connection whose other end is gone shows only by being asked for something.
+    // A second subscription changes nothing. And a connection whose peer is gone without closing only fails when it is used.
     await client.subscribe(CHANNEL)
     isReceiving = !redis.health.isDown()
     if (isReceiving) listener.onReconnect()
   }
-  // Should this connection break too, it will be ready once more.
+  // If this connection breaks too, `ready` is emitted once more.
   const tryToResubscribe = () => void resubscribe().catch(() => undefined)
   client.on('close', disconnect)
   client.on('ready', tryToResubscribe)
   const watch = redis.health.watch((reason) => (reason === undefined ? tryToResubscribe() : disconnect()))
   return {
-    // What a renderer cannot say as it still holds Redis for away, nobody hears.
+    // While a renderer still takes Redis for unavailable, it publishes nothing.
     isReceiving: () => isReceiving && !redis.health.wasRecentlyDown(),
     [Symbol.dispose]() {
       watch[Symbol.dispose]()
@@ -138,7 +138,7 @@ function keyOf(id: RenderId, hint: Hint): string {
   return `${CHANNEL}:{${id}}:${hint}`
 }
 
-/** A number of its own for everyone who answers a render. */
+/** Returns a unique number for each process that replies to a render. */
 async function nextWriter(redis: RedisConnection, id: RenderId, signal: AbortSignal): Promise<number> {
   const key = `${CHANNEL}:{${id}}:writers`
   const [writer] = await Promise.all([

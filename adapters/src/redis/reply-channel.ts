@@ -1,7 +1,7 @@
 /**
- * The way back of sync renders between processes. What is said stands in keys that expire by themselves, written before a hint is
- * published to everyone: so a hint that was lost with a connection costs nothing, as everything awaited is looked for again once
- * the channel hears anew. A PDF travels by its key alone, to the one process that waits for it.
+ * The reply channel of sync renders between processes. Each message is a key that expires, written before a hint is published to all
+ * processes. So a hint that is lost with a connection does no harm: after each reconnection, all expected keys are checked. A PDF is only
+ * stored under its keys, and only the process that waits for it reads it.
  */
 import assert from 'node:assert/strict'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
@@ -19,13 +19,13 @@ interface Caller {
 
 interface CallerWatch {
   readonly gone: AbortController
-  /** Aborts when nobody cares any more, and frees the listener on the renderer's signal. */
+  /** Aborts when the watch ends, and removes the listener on the renderer's signal. */
   readonly over: AbortController
 }
 
 /**
- * A reply channel in Redis, the same for API and renderer. Resolves when it hears what is said from now on; throws `Unavailable`.
- * Whole PDFs go through the connection: one of its own, with time for them, lets no other call wait behind them.
+ * Opens a reply channel in Redis, the same for API and renderer. Resolves when it receives hints; throws `Unavailable`. Complete PDFs go
+ * through the connection. Give it a separate one with a longer timeout, so that no other call waits behind them.
  */
 export async function openRedisReplyChannel(
   redis: RedisConnection,
@@ -43,7 +43,7 @@ export async function openRedisReplyChannel(
   async function collectReply(id: RenderId): Promise<void> {
     const reply = await ignoreUnavailable(bus.takeReply(id))
     const caller = callers.get(id)
-    // It was said, and is not there or cannot be had: it may not be said again.
+    // The reply was published and cannot be read. It may not be published again.
     if (reply === undefined) caller?.broken.resolve()
     if (reply === undefined || caller === undefined) return
     callers.delete(id)
@@ -99,7 +99,7 @@ function newCaller(): Caller {
   }
 }
 
-/** The renders of this process whose callers may go. */
+/** Watches the callers of the renders in this process. */
 function openCallerWatches() {
   const all = new Map<RenderId, CallerWatch>()
   const end = (id: RenderId) => {
@@ -121,7 +121,7 @@ function openCallerWatches() {
   }
 }
 
-/** What is said while Redis is away is lost: whoever waits for it looks elsewhere, or runs into a deadline. */
+/** Does not wait. Messages are lost while Redis is unavailable: those who wait check elsewhere, or run into a deadline. */
 function inBackground(saying: Promise<void>): void {
   void ignoreUnavailable(saying)
 }

@@ -1,28 +1,28 @@
-/** Lua that runs inside Redis: one call, seen by others whole or not at all. */
+/** Lua scripts that run inside Redis. A script is one call, and atomic. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { RedisConnection } from './connect.ts'
 
 export interface Script {
-  /** Runs it on keys of one hash slot. It is sent by its digest, and whole where Redis does not know it (yet, or any more). */
+  /** Runs the script on keys of one hash slot. Sends only its digest, and the whole text if Redis does not know the script. */
   run(call: ScriptCall, signal: AbortSignal): Promise<unknown>
 }
 
 export interface ScriptCall {
   readonly keys: readonly string[]
-  /** Given to the script as JSON in `ARGV[1]`. */
+  /** Passed to the script as JSON in `ARGV[1]`. */
   readonly request: object
 }
 
 export interface ScriptSource {
-  /** Beside this module. It finds `request` and `now`; what it returns is JSON, or nothing. */
+  /** Path relative to this module. The script has `request` and `now` as locals, and returns JSON or nothing. */
   readonly file: string
-  /** Tells it the time as `now` in the request; absent = it asks Redis. */
+  /** The source of `now`; absent = the time of Redis. */
   readonly clock?: Clock | undefined
 }
 
-/** What every script begins with: what it is asked, and the time in epoch milliseconds, its caller's or that of Redis. */
+/** The beginning of every script: decodes the request, and sets `now` in epoch milliseconds, from the caller or from Redis. */
 const PRELUDE = `
 local request = cjson.decode(ARGV[1])
 local now = request.now
@@ -32,7 +32,7 @@ if not now then
 end
 `
 
-/** The script in a file of this folder. Where it answers nothing, that is undefined. */
+/** Loads a script from a file. `run` returns undefined if the script returns nothing. */
 export function openScript(redis: RedisConnection, { file, clock }: ScriptSource): Script {
   const lua = PRELUDE + readFileSync(new URL(file, import.meta.url), 'utf8')
   const digest = createHash('sha1').update(lua).digest('hex')

@@ -1,9 +1,9 @@
 /**
- * Objects in S3, each under its own bucket and key behind one prefix for the whole installation and with a shard before its id, and
- * presigned URLs.
+ * Objects in S3, and presigned URLs. An object is in the bucket of its address. Its S3 key is the prefix of the installation and the key
+ * of its address, with a shard before the id.
  *
- * "Exactly one creator" stands on `If-None-Match: *`, which some stores take and ignore; the store is opened only where it is honoured.
- * Objects are written in one piece: an object appears whole or not at all.
+ * Exactly one `create` succeeds because of `If-None-Match: *`. Some stores accept that header and ignore it, so the store only opens if
+ * it is respected. Objects are written in one request: an object appears whole or not at all.
  */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
@@ -34,15 +34,15 @@ export interface S3ArtifactStoreOptions extends S3Options {
   readonly ids: Ids
 }
 
-/** Where S3 says that somebody else is creating the same object just now: how often and after how long it is asked again. */
+/** Retries after S3 reports that somebody else is creating the same object: their number, and the first wait. */
 const CONFLICTS_MAX = 5
 const CONFLICT_WAIT_MS = 50
 
 const SECOND_MS = 1000
-/** The longest S3 allows a URL to last. */
+/** The longest lifetime that S3 allows for a URL. */
 const GRANT_SECONDS_MAX = 7 * 24 * 3600
 
-/** Opens the store. Throws `S3Unfit` where S3 can be reached and the store cannot stand on it, `Unavailable` where it cannot be reached. */
+/** Opens the store. Throws `S3Unfit` if S3 can be reached but does not fit, and `Unavailable` if it cannot be reached. */
 export async function openS3ArtifactStore(
   options: S3ArtifactStoreOptions,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export async function openS3ArtifactStore(
   }
 }
 
-/** The store in terms of whole keys, which may be such as no artifact has. */
+/** Access by complete S3 keys, which need not be keys of artifacts. */
 type Objects = Pick<ArtifactStore, 'create' | 'get'>
 
 function storeOf(
@@ -88,12 +88,12 @@ function storeOf(
       await orUndefined(call((how) => client.send(command, how), signal))
     },
     async *list(bucket, prefix, signal) {
-      // Whatever makes the prefix an address when a name is added is fit to be listed.
+      // The prefix is safe to list if it becomes a valid address with a name appended.
       const { key } = storedAddress({ bucket, key: `${prefix}name` })
       const Prefix = key.slice(0, -'name'.length)
       for await (const found of keysBelow(connection, { Bucket: bucket, Prefix }, signal)) {
         const plain = plainKey(found.slice(namespace.prefix.length), shardedSince)
-        // A folder of shards may be named as the folder of a tenant in it.
+        // A shard's folder may have the name of a tenant's folder in it.
         if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
       }
     },
@@ -105,7 +105,7 @@ function storeOf(
         ResponseContentType: 'application/pdf',
         ResponseCacheControl: 'private, no-store',
       })
-      // S3 counts whole seconds from the time of signing; that time is set back, so that the end is not late.
+      // S3 counts whole seconds from the time of signing. That time is set back, so that the URL does not expire late.
       const expiresIn = Math.max(1, Math.ceil((expiresAt - clock.now()) / SECOND_MS))
       assert(expiresIn <= GRANT_SECONDS_MAX, 'a URL lasts a week at most')
       const signingDate = new Date(expiresAt - expiresIn * SECOND_MS)
@@ -135,7 +135,7 @@ function objectsOf({ client, call }: S3Connection, { clock, ids }: S3ArtifactSto
       orUndefined(
         call(async (how) => {
           const { Body } = await client.send(new GetObjectCommand(inputOf(place)), how)
-          // In Node it is a stream of Node; the type is for browsers too.
+          // In Node the body is a Node stream; the type also covers browsers.
           assert(Body instanceof Readable)
           return readAll(Body)
         }, signal),
@@ -143,8 +143,8 @@ function objectsOf({ client, call }: S3Connection, { clock, ids }: S3ArtifactSto
   }
 
   /**
-   * Is the object that was there before ours after all? The SDK repeats a write whose answer was lost, and the second try then meets
-   * the object of the first.
+   * Did we create the existing object ourselves? The SDK repeats a write whose response was lost, and the second attempt then finds the
+   * object of the first.
    */
   async function isOurs(place: ArtifactAddress, writer: string, signal: AbortSignal): Promise<boolean> {
     const head = await orUndefined(call((how) => client.send(new HeadObjectCommand(inputOf(place)), how), signal))
@@ -152,7 +152,7 @@ function objectsOf({ client, call }: S3Connection, { clock, ids }: S3ArtifactSto
   }
 }
 
-/** All keys with a prefix, a page at a time; none where the bucket is missing. */
+/** Lists all keys with a prefix, one page at a time; none if the bucket is missing. */
 async function* keysBelow(
   { client, call }: S3Connection,
   where: { readonly Bucket: string; readonly Prefix: string },
@@ -167,7 +167,7 @@ async function* keysBelow(
   } while (ContinuationToken !== undefined)
 }
 
-/** The bytes of an answer, of which a store that is not ours decides how many they are. */
+/** Reads the body of a response, up to `PDF_BYTES_MAX`: the store is not ours, and could send any number of bytes. */
 async function readAll(body: Readable): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -182,12 +182,12 @@ async function readAll(body: Readable): Promise<Uint8Array> {
 }
 
 /**
- * How S3 says that there is no object: `NotFound` where an answer has no body. The status is not enough: credentials that are unknown
- * are a 404 to some stores, and a manifest that cannot be read must not pass for one that was never written.
+ * Error names of S3 for a missing object; `NotFound` for responses without a body. The status is not enough: some stores answer 404 to
+ * unknown credentials, and an unreadable manifest must not look like one that was never written.
  */
 const ABSENT = ['NoSuchKey', 'NoSuchBucket', 'NotFound']
 
-/** What S3 does not have. A bucket that is missing has no objects either; writing to it is refused. */
+/** Returns undefined for a missing object. A missing bucket has no objects either; writing to it is refused. */
 async function orUndefined<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
     return await asking

@@ -1,44 +1,44 @@
-/** How S3 is spoken to: where it is, as whom, and how long a call may take. */
+/** The connection to S3: endpoint, credentials, and time limits of calls. */
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 
 export interface S3Options {
-  /** Where this process reaches it; absent = Amazon's own for the region. */
+  /** The endpoint for this process; absent = Amazon's endpoint of the region. */
   readonly endpoint?: string
-  /** Where those who are given URLs reach it; absent = the same. */
+  /** The endpoint in URLs for callers; absent = `endpoint`. */
   readonly publicEndpoint?: string
   readonly region: string
-  /** Is the bucket in the path and not in the host name? Most stores besides Amazon's want it so. */
+  /** Is the bucket in the path instead of the host name? Most stores other than Amazon's require that. */
   readonly isPathStyle?: boolean
-  /** Absent = as the SDK finds them: environment, files, the identity of the pod. */
+  /** Absent = the SDK finds them in the environment, in files, or by the identity of the pod. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string }
 }
 
 export interface S3Connection extends Disposable {
   readonly client: S3Client
-  /** Signs URLs for others and is never called. */
+  /** Only signs URLs for callers, and is never called. */
   readonly publicClient: S3Client
   /**
-   * Makes one call, which ends with the signal or after a while. Rejects with the signal's reason, else with `Unavailable`,
-   * whose cause is what the SDK has thrown.
+   * Makes one call, which ends by the signal or a time limit. Rejects with the signal's reason, else with `Unavailable`. Its cause is the
+   * error of the SDK.
    */
   readonly call: <T>(make: (options: { abortSignal: AbortSignal }) => Promise<T>, signal: AbortSignal) => Promise<T>
 }
 
-/** A call with all its tries and its whole body: 100 MiB on a line of 28 Mbit/s. */
+/** Time limit of a call with all its retries and its whole body: 100 MiB at 28 Mbit/s. */
 const CALL_MS_MAX = 30_000
-/** To get a connection. The SDK also counts the wait for one that is free: with a second, a burst of small writes failed. */
+/** Time limit to get a connection. The SDK includes the wait for a free one: with 1 s, a burst of small writes failed. */
 const CONNECT_MS_MAX = 5000
-/** Nothing was sent or received for this long. */
+/** Time limit without any data sent or received. */
 const SILENCE_MS_MAX = 5000
 const ATTEMPTS_MAX = 3
-/** The clock of this process differs from that of S3 by more than a quarter of an hour. */
+/** S3's error code for a clock of this process that differs from its own by more than 15 minutes. */
 const CLOCK_IS_WRONG = 'RequestTimeTooSkewed'
-/** More calls than that wait for a connection. */
+/** Maximum number of connections; more calls wait for one. */
 const CONNECTIONS_MAX = 64
 
-/** Opens no connection yet. */
+/** Makes the clients. Opens no connection yet. */
 export function connectS3(options: S3Options, clock: Pick<Clock, 'timeout'>): S3Connection {
   const client = clientAt(options.endpoint, options)
   const publicClient = clientAt(options.publicEndpoint ?? options.endpoint, options)
@@ -51,11 +51,11 @@ export function connectS3(options: S3Options, clock: Pick<Clock, 'timeout'>): S3
       try {
         return await make(options).catch((cause: unknown) => {
           if (nameOf(cause) !== CLOCK_IS_WRONG) throw cause
-          // By the first call that was told so the SDK knows how late it is, and tries that again; not those that were under way beside it.
+          // The first such error tells the SDK the difference, and the SDK retries that call, but not the concurrent ones.
           return make(options)
         })
       } catch (cause) {
-        // The SDK throws an error of its own instead of the reason.
+        // The SDK throws its own error instead of the reason.
         signal.throwIfAborted()
         throw new Unavailable(`S3 did not do what it was asked: ${codeOf(cause)}`, { cause })
       }
@@ -67,19 +67,19 @@ export function connectS3(options: S3Options, clock: Pick<Clock, 'timeout'>): S3
   }
 }
 
-/** What S3, the network or the SDK call this failure. */
+/** The name of a failure in S3, the network or the SDK. */
 export function codeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'
   if (cause instanceof S3ServiceException) return `${cause.name} (${cause.$metadata.httpStatusCode ?? 'no status'})`
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
 }
 
-/** The status with which S3 has refused, if it has. */
+/** The HTTP status of S3's error, if it is one. */
 export function statusOf(cause: unknown): number | undefined {
   return cause instanceof S3ServiceException ? cause.$metadata.httpStatusCode : undefined
 }
 
-/** The code with which S3 has refused, if it has. */
+/** The code of S3's error, if it is one. */
 export function nameOf(cause: unknown): string | undefined {
   return cause instanceof S3ServiceException ? cause.name : undefined
 }
@@ -97,7 +97,7 @@ function clientAt(endpoint: string | undefined, options: S3Options): S3Client {
       httpAgent: { maxSockets: CONNECTIONS_MAX },
       httpsAgent: { maxSockets: CONNECTIONS_MAX },
     },
-    // Checksums beyond what a command needs are refused by many stores that are not Amazon's. The signature covers the body's digest.
+    // Many other stores refuse checksums beyond what a command needs. The signature covers the digest of the body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   }

@@ -1,6 +1,6 @@
 /**
- * Whether the store can stand on an S3, found out at start: the bucket is there, the credentials are good, no other installation has
- * the prefix, and of two creators one is refused. And since when its ids have shards, which is agreed on once.
+ * Checks at start that the store can use this S3: the bucket exists, the credentials work, no other installation owns the prefix, and of
+ * two creators one is refused. Also determines since when ids have shards; all processes agree on that once.
  */
 import assert from 'node:assert/strict'
 import type { Instant } from '@platen/contract/brand.ts'
@@ -12,30 +12,30 @@ import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { codeOf, nameOf, statusOf } from './connect.ts'
 import { isKeyPrefix, type S3Namespace } from './namespace.ts'
 
-/** The S3 can be reached and is not one the store can stand on; the message says what the operator has to mend. */
+/** S3 can be reached, but the store cannot use it. The message says what the operator must fix. */
 export class S3Unfit extends Error {
   override readonly name = 'S3Unfit'
 }
 
-/** No artifact's name begins with a dot. */
+/** Begins with a dot, as no artifact's name does. */
 const MARKER = '.installation'
 const SHARDED_SINCE = '.sharded-since'
 /**
- * How long an installation that had no shards goes on without them. Processes from before know of none: until they are gone, all have
- * to write where all look.
+ * How long an installation without shards continues without them. Older processes do not know shards: until they have stopped, all
+ * processes must write where all of them read.
  */
 const SHARDED_AFTER_MS = 24 * 3600 * 1000
-/** What stands in the marker may be somebody else's object. */
+/** The marker may be a foreign object, so its content is shortened. */
 const NAME_CHARS_SHOWN_MAX = 200
 
-/** What a store says that has never heard of a header; of the 500s the one that does not pass. */
+/** The status of stores that do not know a header. Unlike other 5xx errors, this one is permanent. */
 const NOT_IMPLEMENTED = 501
 
 type Objects = Pick<ArtifactStore, 'create' | 'get'>
 
 /**
- * Takes the prefix for this installation; again and again is fine. Gives the instant since which its ids have shards, the same to all
- * its processes. Throws `S3Unfit`, or `Unavailable` where nobody answers.
+ * Claims the prefix for this installation. Safe to repeat. Returns the instant since which its ids have shards, the same for all its
+ * processes. Throws `S3Unfit`, or `Unavailable` if S3 does not answer.
  */
 export async function claimPrefix(
   objects: Objects,
@@ -51,9 +51,9 @@ export async function claimPrefix(
   const name = bytesOf(installation)
   const owner = () => read(objects, marker, signal)
   try {
-    // Read first: where If-None-Match is ignored, creating would take the prefix away from its owner.
+    // Reads first: where If-None-Match is ignored, creating would overwrite the owner's marker.
     if ((await owner()) === undefined) {
-      // Before the name: whoever finds the prefix taken finds that it has had shards from the beginning.
+      // Before the name: a process that finds the prefix claimed then also finds that it had shards from the beginning.
       await objects.create(sinceMarker, instantBytes(0), signal)
       await objects.create(marker, name, signal)
     }
@@ -73,7 +73,7 @@ export async function claimPrefix(
   }
 }
 
-/** Since when ids have shards, as the first process to ask has written it down. */
+/** Returns since when ids have shards. The first process that asks writes it down. */
 async function shardedSince(
   objects: Objects,
   marker: ArtifactAddress,
@@ -102,7 +102,7 @@ function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/** What S3 refuses at start it will refuse later too; what did not answer may. */
+/** S3 will refuse later what it refuses at start, so that is `S3Unfit`. After no response, a retry may succeed. */
 function asUnfit(error: unknown, bucket: string): unknown {
   if (!(error instanceof Unavailable)) return error
   const { cause } = error

@@ -1,18 +1,18 @@
-/** Where in S3 an installation lives. */
+/** The location of an installation in S3. */
 
-/** What an installation calls its own. */
+/** The buckets and keys that belong to an installation. */
 export interface S3Namespace {
-  /** The service's own bucket; tenants may have theirs. */
+  /** The service's own bucket. Tenants may have other ones. */
   readonly bucket: string
-  /** Before every key, in every bucket: empty, or names that each end in a slash. It counts in the length of a key. */
+  /** Prefix of every key, in every bucket: empty, or names that each end in a slash. Counts towards the length of a key. */
   readonly prefix: string
-  /** Which installation this is, the same for all its processes and for no other. */
+  /** The name of the installation, the same for all its processes and for no other installation. */
   readonly installation: string
 }
 
 const PREFIX = /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*$/
 
-/** Can this stand before every key? No artifact's name begins with a dot. */
+/** Is the text a valid prefix of every key? No artifact's name begins with a dot. */
 export function isKeyPrefix(text: string): boolean {
   return PREFIX.test(text)
 }

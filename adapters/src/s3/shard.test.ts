@@ -46,11 +46,11 @@ describe('the shard of a key', () => {
     const ids = Array.from({ length: 4096 }, (_, i) => idAt(NOON, Buffer.from([0, 0, 0, i >> 8, i & 0xff])))
     const counts = Map.groupBy(ids, (id) => shardedKey(id, NOON).slice(0, 2))
     expect(counts.size).toBe(256)
-    // Sixteen each are expected; a shard with three times as many would show a poor hash.
+    // Sixteen are expected in each; a shard with three times as many would indicate a poor hash.
     expect(Math.max(...counts.values().map(({ length }) => length))).toBeLessThan(48)
   })
 
-  // Names as tenants choose them: some like ids, some like shards.
+  // Names that tenants may choose: some like ids, some like shards.
   const name = fc.oneof(
     fc.stringMatching(/^[a-z0-9]{1,3}$/),
     fc.constantFrom('manifest', BEFORE, AFTER, `${AFTER}.json`, EVENT, shardedKey(AFTER, 0).slice(0, 2)),

@@ -1,26 +1,26 @@
 /**
- * Where an object stands in S3. A store splits keys among its partitions by how they begin, and one partition takes some 3,500 writes
- * a second. Ids of renders and of events begin with the time, so all that is written at one moment would fall to one partition. So a
- * key has a shard, made of the id, before its first name that is such an id: `manifest/3f/<id>.json` and not `manifest/<id>.json`.
+ * Maps keys of the service to keys in S3. A store partitions keys by how they begin, and one partition handles about 3,500 writes a second.
+ * Ids of renders and events begin with the time. Everything written at the same time would be in one partition. So a shard, derived from
+ * the id, is inserted before the first name that is such an id: `manifest/3f/<id>.json` instead of `manifest/<id>.json`.
  *
- * The shard stands behind the folder and not before it: rules of the bucket and rights that go by `manifest/` or a tenant's prefix hold
- * as before, a folder is still listed by one prefix, and so is a render.
+ * The shard comes after the folder, not before it. So bucket rules and permissions for `manifest/` or for a tenant's prefix still work.
+ * A folder is still listed by one prefix, and so is a render.
  *
- * An id that was issued before the installation had shards has none. The id alone says which, so an object has one place and is looked
- * for there: no read asks twice, and two processes that create the same object meet. Pure.
+ * Ids that were issued before the installation had shards have none. The id alone determines that. So an object has one key: a read
+ * never tries two keys, and two processes that create the same object collide. Pure.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { issuedAt, type RenderId } from '@platen/contract/render-id.ts'
 
-/** 256 shards: a store may split them among as many partitions. */
+/** 256 shards: a store can spread them over as many partitions. */
 const SHARD_CHARS = 2
 
-/** A name that begins with the time: a render id, or the UUIDv7 of an event; manifests have an ending. */
+/** A name that begins with the time: a render id, or the UUIDv7 of an event. Manifests have a file extension. */
 const TIME_ORDERED =
   /^(?:(?<ulid>[0-7][0-9A-HJKMNP-TV-Z]{25})|(?<uuid>(?<high>[0-9a-f]{8})-(?<low>[0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}))(?:\.json)?$/
 
-/** The key, or the prefix that ends in a slash, under which S3 has what the service calls `key`, if ids have shards since `since`. */
+/** Returns the S3 key of `key`, or of a prefix that ends in a slash, if ids have shards since `since`. */
 export function shardedKey(key: string, since: Instant): string {
   const names = key.split('/')
   const at = names.findIndex((name) => TIME_ORDERED.test(name))
@@ -28,7 +28,7 @@ export function shardedKey(key: string, since: Instant): string {
   return shard === undefined ? key : names.toSpliced(at, 0, shard).join('/')
 }
 
-/** What the service calls the object that S3 has under `stored`; undefined where the service would look for that elsewhere, and so has not written it. */
+/** Returns the service's key of an S3 key; undefined if the service would use another S3 key for it, so did not write this one. */
 export function plainKey(stored: string, since: Instant): string | undefined {
   const names = stored.split('/')
   const at = names.findIndex((name) => TIME_ORDERED.test(name))
@@ -41,7 +41,7 @@ function shardOf(name: string, since: Instant): string | undefined {
   const { ulid, uuid, high = '', low = '' } = TIME_ORDERED.exec(name)?.groups ?? {}
   const id = ulid ?? uuid
   if (id === undefined) return undefined
-  // It has the form of one, and nothing more is asked of it here.
+  // It has the form of a render id. Its signature is not checked here.
   const at = ulid === undefined ? Number.parseInt(high + low, 16) : issuedAt(ulid as RenderId)
   return at < since ? undefined : sha256(id).slice(0, SHARD_CHARS)
 }

@@ -1,4 +1,4 @@
-/** What the data plane stands on, as settings: Redis, S3 and Kafka. */
+/** Settings of the services that the data plane uses: Redis, S3 and Kafka. */
 import type { RedisSettings } from '../redis/connect.ts'
 import { KAFKA_SETTINGS, type KafkaSettings, readKafkaSettings } from './connection/kafka.ts'
 import { REDIS_SETTINGS, readRedisSettings } from './connection/redis.ts'
@@ -18,7 +18,7 @@ export interface ConnectionSettings {
   readonly kafka: KafkaSettings
 }
 
-/** Reads where everything is; undefined where something of it is not said. */
+/** Reads the locations of all three; undefined if a required setting is missing or wrong. */
 export function readConnectionSettings(
   reader: SettingReader<keyof typeof CONNECTION_SETTINGS>,
 ): ConnectionSettings | undefined {

@@ -1,11 +1,11 @@
-/** What a renderer is told of its engines, as settings, wherever it runs. */
+/** Settings of the engines of a renderer, in a cluster or embedded. */
 import { resolve } from 'node:path'
 import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { NETWORKS, parseInteger, parseList } from './parse.ts'
 import type { SettingReader, SettingTable } from './setting.ts'
 
-/** The settings of who renders. */
+/** The settings of processes that render. */
 export const ENGINE_SETTINGS = {
   PLATEN_CHROMIUM: {
     default: 'the one found',
@@ -25,22 +25,22 @@ export const ENGINE_SETTINGS = {
 } as const satisfies SettingTable
 
 export interface EngineSettings {
-  /** Path of the browser to use; `none` for no html engine; absent = the one found. */
+  /** Path of the browser; `none` = no html engine; absent = the browser that is found. */
   readonly chromium?: string
-  /** Addresses that templates may fetch from though they are not public. */
+  /** Address blocks that templates may fetch from although they are not public. */
   readonly egressAllowCidrs: readonly Cidr[]
-  /** How long renders in hand have to end when the process is told to go. */
+  /** How long renders in hand may take after SIGTERM. */
   readonly drainMs: number
 }
 
-/** Kubernetes kills 30 seconds after SIGTERM unless it is told otherwise. */
+/** By default Kubernetes sends SIGKILL 30 seconds after SIGTERM. */
 const DRAIN_SECONDS_DEFAULT = 25
 const DRAIN_SECONDS_MAX = 3600
 
-/** What `parseEngines` takes. */
+/** Describes what `parseEngines` accepts. */
 export const ENGINE_LIST = `of ${ENGINES.join(' and ')}, separated by commas`
 
-/** Some of the engines, or one. */
+/** Parses a list of at least one engine. */
 export function parseEngines(text: string): readonly Engine[] | undefined {
   return parseList(text, ENGINES)
 }
@@ -49,7 +49,7 @@ function parseDrain(text: string): number | undefined {
   return parseInteger(text, [0, DRAIN_SECONDS_MAX])
 }
 
-/** Reads what engines are told. */
+/** Reads the settings of the engines. */
 export function readEngineSettings({ read }: SettingReader<keyof typeof ENGINE_SETTINGS>): EngineSettings {
   const chromium = read('PLATEN_CHROMIUM', (text) => (text === 'none' ? text : resolve(text)), 'a path or none')
   return {

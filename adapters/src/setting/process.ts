@@ -1,4 +1,4 @@
-/** What every process of a cluster is told about itself, as settings. */
+/** Settings of every process of a cluster. */
 import { LOG_LEVEL, type LogLevel, PORT, parseLogLevel, parsePort } from './parse.ts'
 import type { SettingReader, SettingTable } from './setting.ts'
 
@@ -21,7 +21,7 @@ export interface ProcessSettings {
 
 const METRICS_PORT_DEFAULT = 9090
 
-/** Reads what a process is told about itself. */
+/** Reads the settings of a process. */
 export function readProcessSettings({ read }: SettingReader<keyof typeof PROCESS_SETTINGS>): ProcessSettings {
   return {
     host: read('PLATEN_HOST', (text) => text, 'an address') ?? '0.0.0.0',

@@ -1,8 +1,8 @@
-/** The key that webhook secrets travel under, as a setting. */
+/** Setting of the key that encrypts webhook secrets in transit. */
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { SettingReader, SettingTable } from './setting.ts'
 
-/** The setting of who seals webhook secrets or opens them. */
+/** The setting of processes that seal or open webhook secrets. */
 export const SEAL_SETTINGS = {
   PLATEN_SEAL_KEY: {
     default: 'required',

@@ -1,7 +1,7 @@
 /**
- * What the environment tells a process, as every deployable and the command line read it: once, at start, and all faults together,
- * naming settings and never their values. Which settings there are, each says in a table of its own, from which the documentation
- * is made.
+ * Reads the settings of a process from its environment; every deployable and the command line use it. It reads them once, at start, and
+ * reports all faults together. Faults name settings, and never their values. Each part has a table of its settings, from which the
+ * documentation is made.
  */
 import assert from 'node:assert/strict'
 
@@ -11,35 +11,35 @@ export interface Setting {
   readonly description: string
 }
 
-/** The settings of one part or process, by name. */
+/** The settings of a part or a process, by name. */
 export type SettingTable = Readonly<Record<string, Setting>>
 
 /** Environment variables. An empty one counts as absent. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** Settings that are wrong: `message` names each, one a line. */
+/** Settings are wrong. `message` names each fault, one per line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Reads settings of these names, and remembers what is wrong with them. */
+/** Reads settings with these names, and collects their faults. */
 export interface SettingReader<Name extends string> {
-  /** The value; undefined where the setting is absent or, which is kept as a fault, not what is `wanted`. */
+  /** Returns the value; undefined if the setting is absent, or if it is not `wanted`, which is recorded as a fault. */
   readonly read: ReadSetting<Name>
-  /** As `read`, where it is a fault to be absent. */
+  /** Like `read`, but an absent setting is a fault. */
   readonly require: ReadSetting<Name>
-  /** Keeps a fault that lies in no setting alone. */
+  /** Records a fault that involves several settings. */
   readonly refuse: (fault: string) => void
 }
 
-/** Takes what the value is, in words, for whoever has to mend it. */
+/** `wanted` describes valid values, for the person who must fix the setting. */
 type ReadSetting<Name extends string> = <Value>(
   name: Name,
   parse: (text: string) => Value | undefined,
   wanted: string,
 ) => Value | undefined
 
-/** What `body` makes of the settings. It may answer undefined where it has met a fault. Throws `ConfigError` naming every fault. */
+/** Returns the result of `body`, which may be undefined if there is a fault. Throws `ConfigError` with all faults. */
 export function readSettings<Config>(
   variables: Variables,
   body: (reader: SettingReader<string>) => Config | undefined,
@@ -63,7 +63,7 @@ export function readSettings<Config>(
   return config
 }
 
-/** Names that look like settings and are none: most likely misspelt. */
+/** Returns names that look like settings and are unknown: most likely misspelt. */
 export function unknownSettings(variables: Variables, known: SettingTable): readonly string[] {
   return Object.keys(variables).filter((name) => name.startsWith('PLATEN_') && !Object.hasOwn(known, name))
 }

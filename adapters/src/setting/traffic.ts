@@ -1,4 +1,4 @@
-/** What callers may do to an API process before a limit of their plan looks at it, as settings. */
+/** Settings of the traffic limits of an API process, which apply before the limits of a plan. */
 
 import { parseCidrs } from '@platen/contract/address.ts'
 import { DEFAULT_TRAFFIC_LIMITS as DEFAULTS, type TrafficLimits } from '@platen/contract/api-limit.ts'

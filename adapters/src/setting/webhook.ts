@@ -1,11 +1,11 @@
-/** Where webhooks may go and how, as settings. */
+/** Settings of webhooks. */
 import { parseCidrs } from '@platen/contract/address.ts'
 import { WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
 import { CERTIFICATES, NETWORKS, parseBoolean, parseInteger, readCertificates } from './parse.ts'
 import type { SettingReader, SettingTable } from './setting.ts'
 
-/** The settings of who judges the URLs of receivers: those who take them in, and those who call them. */
+/** The settings of processes that check receiver URLs: those that accept them, and those that call them. */
 export const WEBHOOK_POLICY_SETTINGS = {
   PLATEN_WEBHOOK_ALLOW_HTTP: { default: 'false', description: 'Accept `http:` webhook URLs too, not only `https:`.' },
   PLATEN_WEBHOOK_ALLOW_CIDRS: {
@@ -15,7 +15,7 @@ export const WEBHOOK_POLICY_SETTINGS = {
   },
 } as const satisfies SettingTable
 
-/** The settings of who calls receivers. */
+/** The settings of processes that call receivers. */
 export const WEBHOOK_SETTINGS = {
   ...WEBHOOK_POLICY_SETTINGS,
   PLATEN_WEBHOOK_CA_FILE: {
@@ -29,15 +29,15 @@ export const WEBHOOK_SETTINGS = {
 } as const satisfies SettingTable
 
 export interface WebhookSettings {
-  /** Where webhooks may go, of any tenant. */
+  /** Which receivers may be called, for every tenant. */
   readonly policy: WebhookPolicy
-  /** Certificates to trust beside those Node brings along, as PEM. */
+  /** Certificates to trust in addition to those of Node, as PEM. */
   readonly ca?: string
-  /** How many attempts may follow the first. */
+  /** Maximum number of attempts after the first. */
   readonly retriesMax: number
 }
 
-/** Reads where webhooks may go. */
+/** Reads which receivers may be called. */
 export function readWebhookPolicy({ read }: SettingReader<keyof typeof WEBHOOK_POLICY_SETTINGS>): WebhookPolicy {
   return {
     isHttpAllowed: read('PLATEN_WEBHOOK_ALLOW_HTTP', parseBoolean, 'true or false') ?? false,
@@ -45,7 +45,7 @@ export function readWebhookPolicy({ read }: SettingReader<keyof typeof WEBHOOK_P
   }
 }
 
-/** Reads where webhooks may go and how they are called. */
+/** Reads which receivers may be called, and how. */
 export function readWebhookSettings(reader: SettingReader<keyof typeof WEBHOOK_SETTINGS>): WebhookSettings {
   const { read } = reader
   const most = WEBHOOK_RETRY_MS.length

@@ -1,25 +1,25 @@
-/** The one connection to the database, as the thread that owns it uses it. Everything here blocks. */
+/** The one connection to the database, as used by the thread that owns it. All calls block. */
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { migrate } from './migrate.ts'
 
-/** Statements that take effect together or not at all. The texts are constants of the code, as each stays prepared. */
+/** Statements that take effect together or not at all. Their texts must be constants, as each one stays prepared. */
 export type Command = readonly { readonly sql: string; readonly values?: readonly SQLInputValue[] }[]
 
 export type Row = Readonly<Record<string, SQLOutputValue>>
 
-/** What became of a command: the rows of each of its statements, or why it took no effect. */
+/** The result of a command: the rows of each statement, or why it took no effect. */
 export type CommandResult =
   | { readonly kind: 'rows'; readonly rows: readonly (readonly Row[])[] }
-  /** The command is at fault, such as by breaking a constraint. */
+  /** The command has a fault, such as a broken constraint. */
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'disk_full' }
 
 export interface Connection {
   /**
-   * Runs commands in order within one transaction; when this returns, what was answered with rows survives kill -9 and power
-   * loss. A command that is refused leaves the others alone. Throws when the database can no longer be trusted to keep
-   * anything; the connection is then of no more use.
+   * Runs commands in order within one transaction. When it returns, commands that are answered with rows survive kill -9 and power
+   * loss. A refused command does not affect the others. Throws when the database may no longer keep data; the connection is then
+   * unusable.
    */
   run(commands: readonly Command[]): CommandResult[]
   close(): void
@@ -28,7 +28,7 @@ export interface Connection {
 // Result codes: https://www.sqlite.org/rescode.html
 const SQLITE_BUSY = 5
 const SQLITE_FULL = 13
-/** Error, too big, constraint, mismatch, range: what a command can do wrong while the database is sound. */
+/** Error, too big, constraint, mismatch, range: faults of a command in a sound database. */
 const FAULTS_OF_A_COMMAND = [1, 18, 19, 20, 25]
 
 /** Another process has the database open. */
@@ -36,7 +36,7 @@ export class DataFolderLocked extends Error {
   override readonly name = 'DataFolderLocked'
 }
 
-/** Opens the database, made when missing, for this process alone. Throws `DataFolderLocked` or `DatabaseTooNew`. */
+/** Opens the database for this process alone; creates it when missing. Throws `DataFolderLocked` or `DatabaseTooNew`. */
 export function openConnection(path: string): Connection {
   const connection = lock(path)
   try {
@@ -52,8 +52,8 @@ function lock(path: string): DatabaseSync {
   createPrivate(path)
   const connection = new DatabaseSync(path)
   try {
-    // The lock is the kernel's and goes with the process, however that ends. Taken before WAL is entered, it also keeps the
-    // index of the WAL in memory instead of in a shared file.
+    // The lock belongs to the kernel, and ends with the process in any case. Taken before WAL mode, it also keeps the WAL index in
+    // memory instead of in a shared file.
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
@@ -68,7 +68,7 @@ function lock(path: string): DatabaseSync {
   }
 }
 
-/** SQLite would create the file readable by all. One that is there is not touched: closing it would drop this process's lock on it. */
+/** Creates the file, as SQLite would make it readable by all. Never opens an existing file: closing it would drop this process's lock. */
 function createPrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -108,7 +108,7 @@ function run(connection: DatabaseSync): Connection {
     } catch (cause) {
       if (resultCode(cause) !== SQLITE_FULL) throw cause
       if (connection.isTransaction) statement('ROLLBACK').run()
-      // A full disk passes, and what only reads or deletes can still be done: find out which that is.
+      // A full disk is temporary, and commands that only read or delete still work. Runs each alone to find these.
       return commands.length === 1 ? [{ kind: 'disk_full' }] : commands.flatMap((command) => transact([command]))
     }
   }
@@ -121,7 +121,7 @@ function isFaultOfCommand(cause: unknown): cause is Error {
   return cause instanceof Error && (code === undefined || FAULTS_OF_A_COMMAND.includes(code))
 }
 
-/** The primary result code, or undefined for an error that is not SQLite's. */
+/** Returns the primary result code; undefined for an error that is not SQLite's. */
 function resultCode(cause: unknown): number | undefined {
   const code = cause instanceof Error && 'errcode' in cause ? cause.errcode : undefined
   return typeof code === 'number' ? code & 0xff : undefined

@@ -1,6 +1,6 @@
 /**
- * The database as the ports see it: commands go to the thread that owns the connection and come back when they are durable.
- * The thread that serves HTTP never waits for a disk.
+ * The database as the ports use it. Commands go to the thread that owns the connection, and their results come back when they are durable.
+ * So the thread that serves HTTP never waits for a disk.
  */
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
@@ -13,15 +13,14 @@ import { DatabaseTooNew } from './migrate.ts'
 
 export interface Database extends AsyncDisposable {
   /**
-   * Runs a command after all that were given before it, whole or not at all, and resolves with the rows of each of its
-   * statements when its effect survives kill -9 and power loss. Rejects with `Unavailable` when the database is closed, has
-   * failed, has no room on its disk or has too much to do, and with the signal's reason when that aborts: the command may
-   * then still take effect.
+   * Runs a command after all earlier ones, completely or not at all. Resolves with the rows of each statement when its effect survives
+   * kill -9 and power loss. Rejects with `Unavailable` when the database is closed, has failed, has a full disk or too many pending
+   * calls. Rejects with the signal's reason when that aborts; the command may then still take effect.
    */
   run(command: Command, signal?: AbortSignal): Promise<readonly (readonly Row[])[]>
-  /** Runs a command, too, but nobody learns when it is durable, or that it never was. What is run afterwards sees its effect. */
+  /** Runs a command without reporting when it is durable, or that it failed. Later commands see its effect. */
   post(command: Command): void
-  /** Aborts when the database can no longer keep anything: a broken disk or file. Every call then rejects with `Unavailable`; leave. */
+  /** Aborts when the database can no longer keep data: a broken disk or file. Every call then rejects with `Unavailable`. Exit then. */
   readonly failed: AbortSignal
 }
 
@@ -37,8 +36,8 @@ export type ToDatabase =
 export { DatabaseTooNew, DataFolderLocked }
 
 /**
- * Opens the database file at `path`, made when missing, in a folder that exists. Nobody else may open the file meanwhile, this
- * process included. Closing the database does what was asked before, then releases the file.
+ * Opens the database file at `path`, in a folder that exists; creates the file when missing. Nobody else may open the file meanwhile,
+ * not even this process. Closing the database completes all earlier commands, then releases the file.
  * Throws `DataFolderLocked` when another process has it, `DatabaseTooNew` when a later version of the service wrote it,
  * `Unavailable` for anything else.
  */
@@ -111,13 +110,13 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
       return signal === undefined ? send(command) : raceAbort(send(command), signal)
     },
     post(command) {
-      // A refusal is a defect and shall be loud: it stays an unhandled rejection.
+      // A refused command is a defect and must be visible: it becomes an unhandled rejection.
       void send(command).catch((cause: unknown) => {
         if (!(cause instanceof Unavailable)) throw cause
       })
     },
     async [Symbol.asyncDispose]() {
-      // After what was given before, which goes in this turn.
+      // After the earlier commands, which are sent in this turn of the event loop.
       if (!isClosed) queueMicrotask(() => thread.postMessage({ kind: 'close' } satisfies ToThread, []))
       isClosed = true
       await exited.promise
@@ -127,7 +126,7 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
 
 type Call = Extract<ToThread, { kind: 'run' }>['calls'][number]
 
-/** Sends what is given in one turn in one message, up to what one commit takes: a message costs as much as what it carries. */
+/** Sends all calls of one event loop turn in one message, up to the size of one commit. A message costs as much as its calls. */
 function batchedPost(thread: Worker): (call: Call) => void {
   let gathered: Call[] = []
   const send = () => {
@@ -158,7 +157,7 @@ function openError({ name, message }: { name: string; message: string }): Error 
   return new Unavailable(`the database cannot be opened: ${message}`)
 }
 
-/** Runs a statement that deletes at most so many rows dated before then and returns them, until nothing is left to delete. */
+/** Runs a statement that deletes a batch of rows dated before `before` and returns them, until no row is left to delete. */
 export async function prune(
   database: Database,
   statement: { readonly sql: string; readonly before: Instant },
@@ -171,14 +170,14 @@ export async function prune(
   }
 }
 
-/** The text in a column. */
+/** Returns the text in a column. */
 export function textIn(row: Row | undefined, column: string): string {
   const value = row?.[column]
   assert(typeof value === 'string', `${column} holds text`)
   return value
 }
 
-/** The integer in a column. */
+/** Returns the integer in a column. */
 export function integerIn(row: Row | undefined, column: string): number {
   const value = row?.[column]
   assert(typeof value === 'number', `${column} holds an integer`)

@@ -1,4 +1,4 @@
-/** The deliveries in the database of the embedded service. */
+/** The delivery log in the database of the embedded service. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
@@ -21,7 +21,7 @@ const TAKE = `UPDATE delivery SET taken = 1 WHERE id IN (
   RETURNING id, delivery, attempts, asked, next_at`
 const GIVE_BACK = `UPDATE delivery SET taken = 0 WHERE id IN (SELECT value FROM json_each(?))`
 const NEXT = `SELECT min(next_at) AS at FROM delivery WHERE next_at IS NOT NULL AND taken = 0`
-/** An attempt asked for uses up one of those; any other is one of the schedule. */
+/** Parameter 2 is 1 for a requested attempt, which uses up one request, and 0 for an attempt of the schedule. */
 const RECORDED = `UPDATE delivery SET attempts = attempts + (?2 = 0), asked = asked - ?2, taken = 0,
   calls = json_insert(iif(json_array_length(calls) < ${WEBHOOK_ATTEMPTS_KEPT_MAX}, calls, json_remove(calls, '$[0]')), '$[#]', json(?3))`
 const RECORD = `${RECORDED}, status = ?5, due_at = ?6, reason = ?7, next_at = iif(asked > ?2, ?4, ?6) WHERE id = ?1 RETURNING next_at`
@@ -34,7 +34,7 @@ const FIND = `${COLUMNS} WHERE id = ?`
 const OF_RENDER = `${COLUMNS} WHERE render = ? ORDER BY id`
 const FORGET = `DELETE FROM delivery WHERE render = ?`
 
-/** The log in an open database; one a database, as it alone wakes its consumer. Lets go of what the last process had in hand. */
+/** Opens the log in a database. One per database, as only it wakes its consumer. Releases deliveries that the last process had in hand. */
 export async function openSqliteDeliveryLog(
   database: Database,
   clock: Clock,
@@ -43,7 +43,7 @@ export async function openSqliteDeliveryLog(
   await database.run([{ sql: RELEASE_ALL }], signal)
   const changed = openNotifier()
 
-  /** Its consumer hears of what is now to be taken up again, even where the caller stops waiting first. */
+  /** Wakes the consumer when a delivery is scheduled by the write, even if the caller stops waiting first. */
   const write = async (command: Command) => {
     const answers = await database.run(command)
     if (answers.some((rows) => rows.some(({ next_at: at }) => at !== null))) changed.notify()
@@ -84,9 +84,9 @@ export async function openSqliteDeliveryLog(
 interface Consumption {
   readonly database: Database
   readonly clock: Clock
-  /** Rung whenever something may have become due. */
+  /** Notified when a delivery may have become due. */
   readonly changed: Notifier
-  /** Runs a command whose rows tell when a delivery is to be taken up next. */
+  /** Runs a command whose rows contain the next due time of a delivery. */
   readonly write: (command: Command) => Promise<readonly (readonly Row[])[]>
 }
 
@@ -97,13 +97,13 @@ async function* consume(consumption: Consumption, signal: AbortSignal): AsyncGen
     for (;;) {
       const take = { sql: TAKE, values: [clock.now(), WEBHOOK_DUE_PREFETCH] }
       const [rows = [], [next] = []] = await database.run([take, { sql: NEXT }], signal)
-      // What an update returns is in no order.
+      // UPDATE returns rows in no particular order.
       atHand = rows.toSorted((one, other) => integerIn(one, 'next_at') - integerIn(other, 'next_at'))
       for (let row = atHand.shift(); row !== undefined; row = atHand.shift()) yield dueIn(row, consumption)
       if (rows.length < WEBHOOK_DUE_PREFETCH) await somethingDue(next, consumption, signal)
     }
   } catch (cause) {
-    // Being told to stop is how consuming ends; everything else is an error.
+    // An aborted signal ends consuming normally; everything else is an error.
     if (!signal.aborted) throw cause
   } finally {
     const left = atHand.map((row) => textIn(row, 'id'))
@@ -111,7 +111,7 @@ async function* consume(consumption: Consumption, signal: AbortSignal): AsyncGen
   }
 }
 
-/** Resolves when the next is due, or something has changed. */
+/** Resolves when the next delivery is due, or when something has changed. */
 async function somethingDue(
   next: Row | undefined,
   { clock, changed }: Consumption,
@@ -154,7 +154,7 @@ function reasonOf(next: NextStatus): string | null {
 
 function recordIn(row: Row): DeliveryRecord {
   const { reason, next_at: nextAt } = row
-  // Only this file writes there, within the bounds of the table.
+  // Only this file writes the column, and the table constrains it.
   const status = textIn(row, 'status') as DeliveryStatus
   return {
     delivery: JSON.parse(textIn(row, 'delivery')),

@@ -15,11 +15,11 @@ const DONE = `INSERT INTO event_reader (reader, position) VALUES (?, ?)
 const PRUNE = `DELETE FROM event WHERE position IN (SELECT position FROM event WHERE dated < ? LIMIT ?) RETURNING position`
 
 export interface SqliteEventLog extends EventLog {
-  /** Forgets the events of renders that ended before then, done with or not. Safe to cut short. */
+  /** Removes the events of renders that ended before `before`, done or not. Safe to interrupt. */
   prune(before: Instant, signal: AbortSignal): Promise<void>
 }
 
-/** The log in an open database; one a database, as it alone wakes those who follow it. An event appended again under its id changes nothing. */
+/** Makes the log in an open database. One per database, as only it wakes its readers. A second append of the same id changes nothing. */
 export function sqliteEventLog(database: Database): SqliteEventLog {
   const notifiers = new Set<Notifier>()
 
@@ -43,7 +43,7 @@ export function sqliteEventLog(database: Database): SqliteEventLog {
         if (rows.length < EVENT_PREFETCH) await arrival.wait(signal)
       }
     } catch (cause) {
-      // Being told to stop is how following ends; everything else is an error.
+      // An aborted signal ends following normally; everything else is an error.
       if (!signal.aborted) throw cause
     } finally {
       notifiers.delete(arrival)
@@ -60,7 +60,7 @@ export function sqliteEventLog(database: Database): SqliteEventLog {
     follow,
     async append(event, signal) {
       signal.throwIfAborted()
-      // Those who follow hear of the event even where the caller stops waiting first.
+      // Readers are notified of the event even if the caller stops waiting first.
       await raceAbort(insert(event), signal)
     },
     prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),

@@ -1,6 +1,6 @@
 /**
- * The limiter of the embedded service. One process decides, so memory is the authority and no decision waits for a disk; what must
- * outlast the process is in the database: a row for each charge, and the queue, whose records are the reservations.
+ * The limiter of the embedded service. One process decides, so memory is authoritative and no decision waits for a disk. The database keeps
+ * what must survive the process: a row for each charge, and the queue, whose records are the reservations.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { openLimiterState } from '@platen/contract/limiter-state.ts'
@@ -10,7 +10,7 @@ import { raceAbort } from '@platen/contract/race.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
 const CHARGES = `SELECT account, period, sum(units) AS units FROM charge GROUP BY account, period`
-/** Not the whole records: they hold data. One that is charged already only waits to be told that it is done. */
+/** Leaves out the data of the records. A render that is charged already is only waiting for its `done`. */
 const QUEUED = `SELECT json_object('id', id, 'account', record -> '$.account', 'engine', engine, 'mode', record -> '$.mode',
   'units', record -> '$.units', 'period', record -> '$.period') AS record FROM queue
   WHERE id NOT IN (SELECT id FROM charge) ORDER BY sequence`
@@ -19,11 +19,11 @@ const CHARGE = `INSERT INTO charge (id, account, period, units, dated) VALUES (?
 const PRUNE = `DELETE FROM charge WHERE id IN (SELECT id FROM charge WHERE dated < ? LIMIT ?) RETURNING id`
 
 export interface SqliteLimiter extends Limiter {
-  /** Forgets the charges of renders that ended before then: of months that are over. Safe to cut short. */
+  /** Removes the charges of renders that ended before `before`, in months that are over. Safe to interrupt. */
   prune(before: Instant, signal: AbortSignal): Promise<void>
 }
 
-/** The limiter in an open database, with what was charged and what is queued there; one a database, opened before anything is reserved. */
+/** Opens the limiter with the charges and queued renders of the database. One per database, opened before the first reservation. */
 export async function openSqliteLimiter(database: Database, clock: Clock, signal: AbortSignal): Promise<SqliteLimiter> {
   const [charges = [], queued = []] = await database.run([{ sql: CHARGES }, { sql: QUEUED }], signal)
   const state = openLimiterState(
@@ -50,10 +50,10 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
       const values = [render.id, render.account, render.period, render.units, outcome.finishedAt]
       const charging = async () => {
         const [charged = []] = await database.run([{ sql: CHARGE, values }])
-        // A render that ended before the last start was charged then, and is counted already.
+        // A render that ended before the last start was charged then, and is already counted.
         state.complete(manifest, charged.length > 0)
       }
-      // A caller that leaves stops no charge, and no second call would know of it: memory follows the disk in any case.
+      // A caller that stops waiting does not stop the charge. No second call would count it, so memory follows the disk in any case.
       await raceAbort(charging(), signal)
     },
     async usage(account, period, signal) {

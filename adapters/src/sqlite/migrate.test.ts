@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => connection.close())
 
-/** A database as the first version of the service left it. */
+/** A database as the first version of the service wrote it. */
 function atVersionOne(): void {
   connection.exec(readFileSync(new URL('migrations/0001-initial.sql', import.meta.url), 'utf8'))
   connection.exec('PRAGMA user_version = 1')

@@ -1,15 +1,15 @@
-/** Brings the schema to what this code knows. Files are numbered, never edited once released, and applied in one transaction. */
+/** Migrates the schema to the version of this code. Files are numbered, never edited once released, and applied in one transaction. */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
 const FOLDER = new URL('migrations/', import.meta.url)
 
-/** The database was written by a newer version of the service, which this one might damage. */
+/** A newer version of the service wrote the database. This version might damage it. */
 export class DatabaseTooNew extends Error {
   override readonly name = 'DatabaseTooNew'
 }
 
-/** Applies what is missing. Throws `DatabaseTooNew` and changes nothing when the database knows more than the code. */
+/** Applies the missing migrations. Throws `DatabaseTooNew` and changes nothing when the schema is newer than the code. */
 export function migrate(connection: DatabaseSync): void {
   const migrations = readdirSync(FOLDER).sort()
   connection.exec('BEGIN IMMEDIATE')

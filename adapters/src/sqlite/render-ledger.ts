@@ -1,6 +1,6 @@
 /**
- * The render ledger in the database of the embedded service. The queue's rows stand there too, so that a render whose `open` was
- * lost in a crash is still found as queued.
+ * The render ledger in the database of the embedded service. It also reads the rows of the queue. So a render whose `markQueued` was lost
+ * in a crash is still found as queued.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { PRUNE_ROWS_MAX, QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
@@ -34,26 +34,26 @@ const DUE = `SELECT id, storage, expires_at FROM render WHERE expires_at <= ? AN
 const FORGET = `DELETE FROM render WHERE id = ?`
 const NEWEST = `SELECT id FROM render ORDER BY id DESC LIMIT 1`
 
-/** A render whose time is over, and where all that is stored of it but the manifest stands, under `renderPrefix`. */
+/** A render past its retention. `storage` locates everything stored of it below `renderPrefix`, except the manifest. */
 export interface DueRender {
   readonly id: RenderId
-  /** Absent where it was not written down, by a version of the service before there was a retention. */
+  /** Absent if the row was written before the service had a retention. */
   readonly storage?: RenderRecord['storage']
 }
 
-/** This ledger forgets nothing by itself: it is the index of what is kept, and whoever removes a render tells it last. */
+/** A ledger that forgets nothing by itself: it is the index of stored renders. The code that removes a render calls `forget` last. */
 export interface SqliteRenderLedger extends RenderLedger {
-  /** The renders that are to be removed by then, those first whose time came first; each once, removed meanwhile or not. */
+  /** Yields the renders to remove by `by`, the longest overdue first. Each comes once, whether it is removed meanwhile or not. */
   due(by: Instant, signal: AbortSignal): AsyncIterable<DueRender>
-  /** Forgets a render. Resolves when durable; forgetting nothing is fine. */
+  /** Forgets a render. Resolves when durable. The render may be unknown. */
   forget(id: RenderId, signal: AbortSignal): Promise<void>
-  /** The render accepted last of all it knows. */
+  /** Returns the render that was accepted last. */
   newest(signal: AbortSignal): Promise<RenderId | undefined>
 }
 
 /**
- * The ledger in an open database; one a database, opened when nobody renders: whoever held a claim was a process that had the
- * database before and is dead, so all claims are free at once.
+ * Makes the ledger in an open database. One per database, opened before any render. Claims that exist belong to a process that had the
+ * database before and is dead, so all of them are released at once.
  */
 export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRenderLedger {
   database.post([{ sql: RELEASE_ALL }])
@@ -118,12 +118,12 @@ export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRend
 
 function opening(record: RenderRecord) {
   const { id, template, acceptedAt, storage } = record
-  // Should its end never be told here, so that nothing stays for ever: by then it has ended.
+  // In case the end is never recorded: by then the render has ended, so the row does not stay for ever.
   const expiresAt = expiryOf(record, acceptedAt + QUEUE_AGE_MS_MAX)
   return { sql: OPEN, values: [id, template.code, acceptedAt, expiresAt, JSON.stringify(storage)] }
 }
 
-/** Why a claim changed nothing, in the state it left. */
+/** Returns why a claim changed nothing. `state` was read in the same transaction. */
 function refusedClaim(state: Row | undefined, { owner }: Lease, now: Instant): ClaimResult {
   const status = textIn(state, 'status')
   if (status === 'succeeded' || status === 'failed') return { kind: 'settled' }
@@ -152,11 +152,11 @@ function dueIn(row: Row): DueRender {
 }
 
 function idIn(row: Row): RenderId {
-  // Written by `opening` and `settle`, from a render id.
+  // Only `markQueued`, `claim` and `complete` write it, from a render id.
   return textIn(row, 'id') as RenderId
 }
 
 function codeIn(row: Row): TemplateCode {
-  // Written by `opening` and `settle`, from a template code.
+  // Only `markQueued`, `claim` and `complete` write it, from a template code.
   return textIn(row, 'template') as TemplateCode
 }

@@ -1,6 +1,6 @@
 /**
- * The durable render queue: a row until it is done. What is about to be taken is held in memory, a little of each line, so that
- * `poll` never waits; what was delivered is known in memory only, so that all that is not done is delivered again after a restart.
+ * The durable render queue: each record is a row until it is done. The next few records of each lane are buffered in memory, so that
+ * `poll` never waits. Only memory knows what was delivered, so everything that is not done is delivered again after a restart.
  */
 import { CONSUMER_PREFETCH, DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
@@ -15,10 +15,10 @@ const ENQUEUE = `INSERT INTO queue (id, engine, lane, record) VALUES (?, ?, ?, ?
 const FETCH = `SELECT sequence, record FROM queue WHERE engine = ? AND lane = ? AND sequence > ? ORDER BY sequence LIMIT ?`
 const DONE = `DELETE FROM queue WHERE id = ?`
 const BURY = `INSERT INTO dead_letter (id, record, reason) SELECT id, record, ? FROM queue WHERE id = ? ON CONFLICT DO NOTHING`
-/** With every letter that comes go those past their time: there are few. */
+/** Each new dead letter also removes the expired ones: there are few. */
 const FORGET = `DELETE FROM dead_letter WHERE buried_at < unixepoch('subsec') * 1000 - ?`
 
-/** The queue in an open database; one a database, as it alone knows what is in hand. Enqueuing a record again changes nothing. */
+/** Makes the queue in an open database. One per database, as only it knows what is in hand. Enqueuing a record again changes nothing. */
 export function sqliteRenderQueue(database: Database): RenderQueue {
   const queues = ENGINES.flatMap((engine) => LANES.map((lane) => new LaneQueue(database, engine, lane)))
 
@@ -32,7 +32,7 @@ export function sqliteRenderQueue(database: Database): RenderQueue {
   return {
     async enqueue(record, signal) {
       signal.throwIfAborted()
-      // The line hears of the record even where the caller stops waiting first: else nobody would ever take it.
+      // The lane learns of the record even if the caller stops waiting first. Else nobody would ever take it.
       await raceAbort(append(record), signal)
     },
     async consume(engine, signal) {
@@ -50,18 +50,18 @@ interface Entry {
   readonly record: RenderRecord
 }
 
-/** One line, from the cursor on in the database and before it in memory. */
+/** The queue of one engine and lane: up to the cursor in memory, after it in the database. */
 class LaneQueue {
   readonly engine: Engine
   readonly lane: Lane
   readonly notifiers = new Set<Notifier>()
   readonly #database: Database
-  /** Fetched and in no hand, in order. Beyond `CONSUMER_PREFETCH` only by what closed consumers gave back. */
+  /** Fetched records that are in no hand, in order. Only records that closed consumers returned make it exceed `CONSUMER_PREFETCH`. */
   #buffered: Entry[] = []
   readonly #inHand = new Map<Entry, Notifier>()
-  /** Everything up to this sequence has been fetched. */
+  /** Everything up to this sequence number was fetched. */
   #cursor = 0
-  /** Is there nothing in the database behind the cursor? */
+  /** Is there nothing in the database after the cursor? */
   #isDrained = false
   #isFetching = false
 
@@ -71,9 +71,9 @@ class LaneQueue {
     this.lane = lane
   }
 
-  /** A record is durable in the database: takes it over if it is the very next, else leaves it there for later. */
+  /** Called when a record is durable. Buffers it if it is the very next one, else leaves it in the database for later. */
   append(entry: Entry): void {
-    // A fetch may have brought it before this was told.
+    // A fetch may have returned it before this call.
     if (entry.sequence <= this.#cursor) return
     if (this.#isDrained && !this.#isFetching && this.#buffered.length < CONSUMER_PREFETCH) {
       this.#cursor = entry.sequence
@@ -85,7 +85,7 @@ class LaneQueue {
     this.fetch()
   }
 
-  /** The next record at hand, which is in this consumer's hand from now on. */
+  /** Takes the next buffered record; it is in this consumer's hand from now on. */
   shift(consumer: Notifier): RenderRecord | undefined {
     const entry = this.#buffered.shift()
     if (entry !== undefined) this.#inHand.set(entry, consumer)
@@ -93,7 +93,7 @@ class LaneQueue {
     return entry?.record
   }
 
-  /** A consumer is no more: what it has in hand goes back to where it stood in the line. */
+  /** Called when a consumer closes: returns its records in hand to their positions. */
   leave(consumer: Notifier): void {
     this.notifiers.delete(consumer)
     for (const [entry, holder] of this.#inHand) if (holder === consumer) this.#buffered.push(entry)
@@ -102,21 +102,21 @@ class LaneQueue {
     this.#notify()
   }
 
-  /** A record is gone from the database: it is given to nobody any more, whoever had it when. */
+  /** Called when a record is deleted from the database: nobody gets it any more, whoever had it. */
   remove(id: RenderId): void {
     this.#buffered = this.#buffered.filter(({ record }) => record.id !== id)
     for (const entry of this.#inHand.keys()) if (entry.record.id === id) this.#inHand.delete(entry)
   }
 
-  /** Sees to it that something is at hand while there is something to be had. */
+  /** Fetches records if the buffer runs low and the database may have more. */
   fetch(): void {
     if (this.#isFetching || this.#isDrained || this.#buffered.length > CONSUMER_PREFETCH / 2) return
     this.#isFetching = true
-    // What is appended while this waits clears the flag again.
+    // An append during the fetch clears the flag again.
     this.#isDrained = true
     void this.#read().then(
       (entries) => this.#fetched(entries),
-      // The database has failed or is closed: whoever consumes learns that from `done`, and there is nothing left to fetch.
+      // The database has failed or is closed: consumers learn that from `done`, and nothing is left to fetch.
       () => undefined,
     )
   }

@@ -1,8 +1,8 @@
-/** The machine's time. */
+/** The clock of the machine. */
 import { performance } from 'node:perf_hooks'
 import type { Clock } from '@platen/contract/port/clock.ts'
 
-/** Longest delay of a node timer: past it, it would fire at once. */
+/** The longest delay of a Node timer: a longer one would fire at once. */
 const DELAY_MS_MAX = 2 ** 31 - 1
 
 /** The clock of a running service. Waits of more than 24.8 days end after 24.8 days. */
@@ -31,7 +31,7 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Whole milliseconds, never early. */
+/** Rounds up to whole milliseconds, so that no timer fires early. */
 function delayOf(ms: number): number {
   return Math.min(Math.max(0, Math.ceil(ms)), DELAY_MS_MAX)
 }

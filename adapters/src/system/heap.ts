@@ -1,10 +1,10 @@
-/** How much memory V8 takes beside what is held. */
+/** Settings of V8's memory. */
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * For a process that holds much and makes little. V8 would let the space for what is new grow to 128 MiB, and what is held to twice
- * its size before it looks what of it is garbage; now the former stays as it is, and the latter grows by a fifth. It costs time where
- * much is made, so it is not for processes that render.
+ * Keeps the heap small, for a process that holds much data and allocates little. By default V8 lets the space of new objects grow to
+ * 128 MiB, and that of old objects to twice its size before a collection. With these flags the first does not grow, and the second grows
+ * by a fifth. That costs time if a process allocates much, so it is not for processes that render.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

@@ -1,11 +1,11 @@
-/** What becomes of the lines of a log whose reader stands still. With a process and a pipe: test/conformance/log.reader.test.ts. */
+/** The lines of a log whose reader stops reading. With a process and a pipe: test/conformance/log.reader.test.ts. */
 import { Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openLog } from './log.ts'
 import { LOG_WAITING_BYTES_MAX } from './log-output.ts'
 
-/** A reader that takes a line when it is told to. */
+/** A reader that takes a line on command. */
 function slowReader() {
   const read: string[] = []
   let take = () => {}
@@ -28,7 +28,7 @@ function slowReader() {
   }
 }
 
-/** Lines of 64 KiB: few of them are as much as may wait. */
+/** Lines of 64 KiB: a few of them fill the buffer. */
 const PAD = 'x'.repeat(64 * 1024)
 const FULL = Math.ceil(LOG_WAITING_BYTES_MAX / PAD.length)
 

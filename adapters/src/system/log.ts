@@ -1,4 +1,4 @@
-/** The log of a service: one JSON object a line on standard error, so that standard output stays free for answers. */
+/** The log of a service: one JSON object per line on standard error, so that standard output is free for results. */
 import type { Writable } from 'node:stream'
 import type { Log } from '@platen/contract/port/log.ts'
 import { pino } from 'pino'
@@ -10,11 +10,11 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export interface ServiceLog extends Log, Pick<LogOutput, 'droppedLines'> {}
 
 /**
- * A log from `level` up. Nobody should log credentials; should a whole request be logged one day, they still show as `[redacted]`.
- * Lines are written at once while somebody reads them: the last words of a dying process are the ones that matter.
+ * Makes a log from `level` up. Nobody should log credentials; if a complete request is logged one day, they show as `[redacted]`. Lines are
+ * written at once while somebody reads them, as the last lines of a dying process matter most.
  */
 export function openLog(level: LogLevel, stream: Writable = process.stderr): ServiceLog {
-  // An error, so that it is written whatever the level.
+  // An error, so that it is written at every level.
   const output = openLogOutput(stream, (lines) => log.error({ lines }, 'log lines dropped'))
   const log = pino(
     {

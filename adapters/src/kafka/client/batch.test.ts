@@ -17,7 +17,7 @@ interface Request {
   readonly answer: PromiseWithResolvers<void>
 }
 
-/** A broker that answers each request when it is told to. */
+/** A broker that answers each request on command. */
 function broker() {
   const requests: Request[] = []
   const clock = manualClock(0)
@@ -36,7 +36,7 @@ function message(key: string, size = 1): Message {
   return { key, value: Buffer.alloc(size) }
 }
 
-/** Lets everything happen that waits for nothing. */
+/** Resolves when all pending promises that wait for no event have settled. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 test('a message that comes alone is sent at once, and those that come meanwhile go together, in their order', async () => {
@@ -136,7 +136,7 @@ test('where brokers do not answer, one send of a topic at a time finds out wheth
   for (const topic of ['async', 'sync']) await expect(sendOne('e', { topic })).rejects.toThrow(Unavailable)
   requests[1]?.answer.resolve()
   await tries[0]
-  // That goes for every topic, also one whose own request has had no answer yet.
+  // This applies to every topic, even one whose own request is still unanswered.
   const rest = [sendOne('f'), sendOne('g', { topic: 'sync' })]
   for (const at of [2, 3, 4]) {
     requests[at]?.answer.resolve()

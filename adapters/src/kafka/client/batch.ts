@@ -1,6 +1,7 @@
 /**
- * Records that are sent by many at once, in few requests: what comes while a request for a topic is under way goes with the next one.
- * Nobody waits for company, so one that comes alone is sent at once. For broker and client a request costs far more than a record.
+ * Batches the records of many callers into few requests. Records that arrive while a request for their topic is under way go with the
+ * next one. Nothing waits to fill a batch, so a single record is sent at once. A request costs broker and client far more than a
+ * record.
  */
 import {
   KAFKA_BATCH_BYTES_MAX,
@@ -13,10 +14,10 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { Message } from 'kafkajs'
 
-/** Makes one request. Rejects as the caller of `send` is to see it. */
+/** Makes one request. Rejects with the error that the caller of `send` gets. */
 export type SendBatch = (topic: string, messages: readonly Message[]) => Promise<void>
 
-/** Sends messages that belong together: all of them are in one request, or the request is theirs alone. */
+/** Sends all given messages in one request, together with those of other callers if the size allows. */
 export type Send = (topic: string, messages: readonly Message[], signal: AbortSignal) => Promise<void>
 
 interface PendingSend {
@@ -26,21 +27,21 @@ interface PendingSend {
 }
 
 interface TopicQueue {
-  /** In the order they came. */
+  /** In order of arrival. */
   readonly waiting: Set<PendingSend>
   isSending: boolean
 }
 
 /**
- * Gathers what is sent. A send takes `KAFKA_SEND_MS_MAX` at most, then it is `Unavailable`; what was given up before its request began is
- * not sent. A request that takes longer than that holds up no other.
+ * Batches sends per topic. A send takes at most `KAFKA_SEND_MS_MAX`, then it is `Unavailable`. A send that is aborted before its
+ * request began is not sent. A request that takes longer than the limit does not block the next one.
  *
- * Where brokers do not answer, one send of a topic at a time waits to see whether they do again, and the others are refused at once.
+ * While brokers do not answer, one send per topic waits to find out whether they do again. All others are refused at once.
  */
 export function batchSends(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>): Send {
   const queues = new Map<string, TopicQueue>()
   let underWay = 0
-  /** Has a request been under way for as long as callers of the API are let wait, and none succeeded since? */
+  /** Has a request taken longer than API callers may wait, without a success since? */
   let isUnresponsive = false
 
   /** Never rejects. */
@@ -97,12 +98,12 @@ export function batchSends(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>):
   }
 }
 
-/** What goes with the next request: all that waits, as long as brokers take it in one piece. */
+/** Takes the messages of the next request: all waiting ones, up to the size that brokers accept. */
 function nextBatch(waiting: Set<PendingSend>): readonly PendingSend[] {
   const batch: PendingSend[] = []
   let bytes = 0
   for (const first of waiting) {
-    // One that is larger alone goes alone.
+    // A send larger than the limit goes alone.
     if (batch.length > 0 && bytes + first.bytes > KAFKA_BATCH_BYTES_MAX) break
     waiting.delete(first)
     batch.push(first)
@@ -111,7 +112,7 @@ function nextBatch(waiting: Set<PendingSend>): readonly PendingSend[] {
   return batch
 }
 
-/** More than a header takes of its own, and the record around it. */
+/** More than the overhead of a record and its headers. */
 const FRAME_BYTES = 200
 
 function bytesOf(messages: readonly Message[]): number {

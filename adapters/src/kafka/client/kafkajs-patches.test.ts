@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { manualClock } from '../../memory/clock.ts'
 import { patchKafkajs } from './kafkajs-patches.ts'
 
-/** Asks as kafkajs does, of brokers that come to this. */
+/** Asks as kafkajs does; each broker behaves like `withBroker`. */
 function askFor(withBroker: () => Promise<unknown>): Promise<unknown> {
   return Cluster.prototype.findGroupCoordinatorMetadata.call({ brokerPool: { withBroker } }, { groupId: 'a' })
 }

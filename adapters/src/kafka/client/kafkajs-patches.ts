@@ -1,4 +1,4 @@
-/** Faults of kafkajs that are mended from outside, for all of a process. */
+/** Patches for defects of kafkajs, applied to the whole process. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import kafkajs from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
@@ -6,7 +6,7 @@ import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import OffsetManager from 'kafkajs/src/consumer/offsetManager/index.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 
-/** Mends them; again and again is fine. */
+/** Applies the patches. Safe to call several times. */
 export function patchKafkajs(clock: Pick<Clock, 'now'>): void {
   patchRequestTimers()
   patchCoordinatorLookup()
@@ -15,8 +15,8 @@ export function patchKafkajs(clock: Pick<Clock, 'now'>): void {
 }
 
 /**
- * After every answer kafkajs sets a timer to look for requests that wait, also where none does: one of a negative length, of which
- * Node warns, a thousand times a second on each connection. Those that do wait are looked at after the next answer as well.
+ * After every response kafkajs sets a timer to check for waiting requests, even if there are none. Its delay is then negative, and
+ * Node warns about that a thousand times a second on each connection. Waiting requests are also checked after the next response.
  */
 function patchRequestTimers(): void {
   const prototype: Pick<RequestQueue, 'scheduleCheckPendingRequests' | 'pending'> = RequestQueue.prototype
@@ -28,8 +28,8 @@ function patchRequestTimers(): void {
 }
 
 /**
- * Where no broker answers who coordinates a group, as while the one there is shuts down in good order, kafkajs takes that for something
- * no retry mends: the consumer stops for good. It is tried again here, as all that a broker is away for.
+ * While a broker shuts down in good order, no broker may name the coordinator of a group. kafkajs takes that for an error that cannot be
+ * retried, and the consumer stops for good. Here it is retried, like every other temporary failure of a broker.
  */
 function patchCoordinatorLookup(): void {
   const prototype: Pick<Cluster, 'findGroupCoordinatorMetadata'> = Cluster.prototype
@@ -46,8 +46,8 @@ function patchCoordinatorLookup(): void {
 }
 
 /**
- * A consumer is heard of when its last heartbeat was long enough ago by the clock of the machine: of one that was set back by an hour
- * nothing would be heard for that hour, and its partitions would go to others.
+ * kafkajs sends a heartbeat when the last one is long enough ago by the wall clock. If that clock is set back by an hour, no heartbeat
+ * is sent for an hour, and the group gives the partitions to others.
  */
 function patchHeartbeatClock(clock: Pick<Clock, 'now'>): void {
   const prototype: Pick<ConsumerGroup, 'heartbeat' | 'lastRequest'> = ConsumerGroup.prototype
@@ -60,8 +60,8 @@ function patchHeartbeatClock(clock: Pick<Clock, 'now'>): void {
 }
 
 /**
- * Where retention has deleted what is next, kafkajs commits the number that stands for "the first" in its requests: -2. It finds its way
- * by that; others take the lag from it, and KEDA comes to more than there ever was. Here the offset itself is committed.
+ * When retention has deleted the next record, kafkajs commits -2, its number for "the first". kafkajs can work with that. Other
+ * programs compute the lag from it, and KEDA then gets more than there ever was. Here the real offset is committed.
  */
 function commitRealOffsets(): void {
   const prototype: Pick<OffsetManager, 'setDefaultOffset'> = OffsetManager.prototype

@@ -1,19 +1,19 @@
-/** What is used of the inside of kafkajs, which comes without types. */
+/** The internals of kafkajs that we use; it has no types for them. */
 declare module 'kafkajs/src/network/requestQueue/index.js' {
   /** The requests of one connection that wait to be sent. */
   export default class RequestQueue {
     readonly pending: readonly unknown[]
-    /** Looks at them again after a while. */
+    /** Checks them again after a while. */
     scheduleCheckPendingRequests(): void
   }
 }
 
 declare module 'kafkajs/src/cluster/index.js' {
-  /** The brokers that are known, and what they know of each other. */
+  /** The known brokers and their metadata. */
   export default class Cluster {
-    /** Who coordinates a group, by any of the brokers. */
+    /** Finds the coordinator of a group; any broker may answer. */
     findGroupCoordinatorMetadata(request: { readonly groupId: string }): Promise<unknown>
-    /** The first offset of each partition there is, or the next one, by the configuration of the topic. */
+    /** Returns the first or the next offset of each partition, depending on the topic's configuration. */
     fetchTopicsOffset(
       topics: readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number }[] }[],
     ): Promise<readonly { readonly partitions: readonly { readonly offset: string }[] }[]>
@@ -28,20 +28,20 @@ declare module 'kafkajs/src/consumer/offsetManager/index.js' {
     readonly partition: number
   }
 
-  /** What a member has committed of its partitions, and where it goes on. */
+  /** The committed and the next offsets of a member's partitions. */
   export default class OffsetManager {
     readonly cluster: Cluster
     readonly topicConfigurations: Readonly<Record<string, { readonly fromBeginning?: boolean }>>
-    /** Commits these, and no others. */
+    /** Commits exactly these offsets. */
     commitOffsets(offsets: {
       readonly topics: readonly {
         readonly topic: string
         readonly partitions: readonly { readonly partition: number; readonly offset: string }[]
       }[]
     }): Promise<void>
-    /** Called where what is committed is no offset of the log. */
+    /** Called when the committed offset is not in the log. */
     setDefaultOffset(place: Place): Promise<void>
-    /** Forgets where it is, and looks it up again. */
+    /** Forgets the current offset, which is then looked up again. */
     clearOffsets(place: Place): void
   }
 }
@@ -49,9 +49,9 @@ declare module 'kafkajs/src/consumer/offsetManager/index.js' {
 declare module 'kafkajs/src/consumer/consumerGroup.js' {
   /** A consumer as a member of its group. */
   export default class ConsumerGroup {
-    /** When it was heard of last, in epoch milliseconds. */
+    /** When its last heartbeat was sent, in epoch milliseconds. */
     lastRequest: number
-    /** Makes the member heard of, unless it was within the interval. */
+    /** Sends a heartbeat, unless one was sent within the interval. */
     heartbeat(options: { readonly interval: number }): Promise<void>
   }
 }

@@ -1,4 +1,4 @@
-/** A member of a consumer group as kafkajs has it, with the times that all of ours go by. */
+/** Makes a kafkajs consumer, with the timeouts that all our groups use. */
 import {
   KAFKA_FETCH_BYTES,
   KAFKA_FETCH_PARTITION_BYTES,
@@ -10,15 +10,15 @@ import {
 import type { Consumer, Kafka } from 'kafkajs'
 
 export interface MemberSettings {
-  /** Full name, prefix and all. */
+  /** Full name, with the prefix. */
   readonly group: string
   /** How long the broker may hold a fetch that finds nothing. */
   readonly fetchWaitMs: number
-  /** Whether it joins again by itself when it has failed. */
+  /** Whether it joins again by itself after a failure. */
   readonly shouldRestart: () => boolean
 }
 
-/** Not yet connected. */
+/** Makes a consumer that is not connected yet. */
 export function groupMember(client: Kafka, { group, fetchWaitMs, shouldRestart }: MemberSettings): Consumer {
   return client.consumer({
     groupId: group,

@@ -1,11 +1,11 @@
 /**
- * A member of a consumer group that hands records over and has them back when they are done, however long that takes and in whatever
- * order. kafkajs fetches no more until what it has given has been dealt with, and is given up by its group when that takes too long:
- * so here its handler only puts records down where they are taken from, and stops the fetching of a partition that has enough there.
+ * A member of a consumer group that hands out records and takes them back as done, after any time and in any order. kafkajs fetches no
+ * more until its handler returns, and the group drops a member whose handler takes too long. So the handler here only puts records into
+ * a buffer, and pauses a partition whose buffer is full.
  *
- * Delivery is at least once. What is committed is the offset before which everything is done, now and then and at the end; what lies
- * behind it is delivered again after a crash. Within one process no record is in two hands, also when a rebalance brings again
- * what is in hand: see `watermark.ts`.
+ * Delivery is at least once. The consumer commits the offset before which everything is done, at intervals and at the end. Records after
+ * that offset are delivered again after a crash. Within one process no record is handed out twice at a time, even if a rebalance
+ * fetches it again: see `watermark.ts`.
  */
 import {
   KAFKA_COMMIT_EVERY_MS,
@@ -23,44 +23,44 @@ import { type Lag, openPartition, type Partition, partitionName, type StoredReco
 import { openWatermark, type Watermark } from '../partition/watermark.ts'
 
 export interface ConsumerSettings {
-  /** Full names, prefix and all. Every member of a group has to consume the same topics. */
+  /** Full names, with the prefix. Every member of a group must consume the same topics. */
   readonly group: string
   readonly topics: readonly string[]
-  /** Called when `poll` may give something it did not give before. */
+  /** Called when `poll` may return more than before. */
   onRecords(): void
-  /** What is known of partitions, by name: given by who joins the group again in this process and still has records in hand. */
+  /** Watermarks by partition name, for a process that joins the group again while it still has records in hand. */
   readonly watermarks?: Map<string, Watermark>
-  /** Does whoever consumes say by `seek` where each partition begins? Nothing of it is fetched before, whatever is committed. */
+  /** Does the consumer set the start of each partition by `seek`? Nothing is fetched before that, whatever is committed. */
   readonly isSeeking?: boolean
 }
 
-/** A record in hand. */
+/** A record that was handed out. */
 export interface ConsumedRecord extends StoredRecord {
-  /** It is to be delivered to nobody any more. Kept in memory until the next commit; also when the consumer is closed. */
+  /** The record will not be delivered again. Kept in memory until the next commit. Also works after the consumer was closed. */
   done(): void
-  /** It is not done and stands at the head of its partition again, for whoever polls; where the partition is another's by now, it is theirs. */
+  /** Puts the record back to the head of its partition. If the partition belongs to another member by now, that member gets it. */
   requeue(): void
 }
 
-/** Closing it commits what is done, forgets what nobody has taken, and leaves the group, so that others need not wait for it to be missed. */
+/** Closing it commits what is done, drops buffered records, and leaves the group, so that no member waits for its session to time out. */
 export interface GroupConsumer extends AsyncDisposable {
-  /** The next record of a topic that is at hand: one partition's in their order, the partitions in turn. Never waits. */
+  /** Returns the next buffered record of a topic: in order within a partition, the partitions in turn. Never waits. */
   poll(topic: string): ConsumedRecord | undefined
   /**
-   * Resolves when what has been done until now is committed, but for partitions that have gone to another member, which reads again
-   * what was not. Throws `Unavailable`.
+   * Resolves when everything that is done now is committed. Leaves out partitions that went to another member; that member reads the
+   * uncommitted records again. Throws `Unavailable`.
    */
   commit(signal: AbortSignal): Promise<void>
-  /** Where `isSeeking`: the partitions that wait for `seek`. `arrived` is called when there may be more of them. */
+  /** With `isSeeking`: the partitions that wait for `seek`. `onRecords` is called when there may be more of them. */
   awaitingSeek(): readonly { readonly topic: string; readonly partition: number }[]
-  /** Begins a partition anew at an offset, or without one lets it wait again. What was fetched of it is forgotten. */
+  /** Restarts a partition at an offset; without an offset it waits for `seek` again. Drops its buffered records. */
   seek(topic: string, partition: number, offset: number | undefined): void
-  /** False when nothing was heard of it for so long that only a new one helps. One that cannot reach a broker tries on, and is alive. */
+  /** False after a silence so long that only a new process helps. A consumer that cannot reach a broker retries, and is alive. */
   isAlive(): boolean
   lag(): readonly Lag[]
 }
 
-/** Joins a group. Resolves when partitions have been shared out, be it none. Throws `Unavailable`, or rejects with the signal's reason. */
+/** Joins a group. Resolves when partitions are assigned, or none. Throws `Unavailable`, or rejects with the signal's reason. */
 export async function openConsumer(
   connection: KafkaConnection,
   settings: ConsumerSettings,
@@ -82,16 +82,16 @@ class Member implements GroupConsumer {
   readonly #consumer: Consumer
   readonly #watermarks: Map<string, Watermark>
   readonly #closing = new AbortController()
-  /** Those assigned to this member, by name. */
+  /** The partitions assigned to this member, by name. */
   #partitions = new Map<string, Partition>()
-  /** Where `isSeeking`, what is to be fetched next of each partition, by name; undefined = it waits for `seek`. */
+  /** With `isSeeking`, the next offset to fetch of each partition, by name; undefined = it waits for `seek`. */
   readonly #offsets = new Map<string, number | undefined>()
-  /** Where polling goes on: the partitions take turns. */
+  /** The partition at which the next poll begins: they take turns. */
   #nextPartition = 0
   #lastActivityAt: number
   #starting: Promise<void> = Promise.resolve()
   #hasStopped = false
-  /** Not between a crash and the start that follows, which begins with nothing paused. */
+  /** False between a crash and the restart, which begins with no partition paused. */
   #isRunning = false
   readonly #joined = Promise.withResolvers<void>()
   #committing = Promise.resolve()
@@ -106,7 +106,7 @@ class Member implements GroupConsumer {
       {
         group: settings.group,
         fetchWaitMs: KAFKA_FETCH_WAIT_MS,
-        // Else a consumer that fails while it is closed comes back after it.
+        // Else a consumer that fails while it is being closed would start again.
         shouldRestart: () => !this.#closing.signal.aborted,
       },
     )
@@ -114,7 +114,7 @@ class Member implements GroupConsumer {
 
   async join(signal: AbortSignal): Promise<void> {
     const { clock } = this.#connection
-    // Nobody may be waiting for it any more.
+    // The caller may have stopped waiting by then.
     this.#joined.promise.catch(() => undefined)
     this.#listen()
     const deadline = clock.timeout(KAFKA_JOIN_MS_MAX)
@@ -129,7 +129,7 @@ class Member implements GroupConsumer {
     void this.#maintain()
   }
 
-  /** Resolves when it has joined, or has failed to and tries again. */
+  /** Resolves when it has joined, or when a failed attempt is being retried. */
   async #start(): Promise<void> {
     const { topics } = this.#settings
     const { signal } = this.#closing
@@ -170,7 +170,7 @@ class Member implements GroupConsumer {
       this.#pause(opened)
       return this.#settings.onRecords()
     }
-    // Where it is not running, all partitions are shared out anew before anything is fetched.
+    // If it is not running, all partitions are assigned anew before anything is fetched.
     if (this.#isRunning) this.#consumer.seek({ topic, partition, offset: String(offset) })
     this.#resume(opened)
   }
@@ -184,7 +184,7 @@ class Member implements GroupConsumer {
       signal.throwIfAborted()
       return throwUnavailable(cause)
     })
-    // kafkajs says nothing where it does not commit because it is about to start again.
+    // kafkajs reports no error if it skips a commit because it is about to restart.
     const left = moved.filter((each) => this.#isOurs(each.partition) && (each.partition.committed ?? 0) < each.position)
     if (left.length > 0) throw new Unavailable(`the group ${this.#settings.group} did not commit`)
   }
@@ -211,13 +211,13 @@ class Member implements GroupConsumer {
     )
     for (const partition of this.#partitions.values()) partition.revoke()
     this.#partitions = new Map()
-    // A broker that does not answer would else hold up the end of the process; the group then misses this member by itself.
+    // Else a broker that does not answer would delay the end of the process. The group then notices the missing member by itself.
     await raceAbort(this.#leave(), clock.timeout(KAFKA_REQUEST_MS_MAX)).catch(() => undefined)
   }
 
   /**
-   * kafkajs forgets a consumer that is stopped while it joins: it joins all the same when the broker answers, and holds partitions that
-   * nobody reads for as long as the process lives. So it is let join first, also where nobody waits for that any more.
+   * Lets the consumer join before it leaves. If kafkajs is stopped while joining, it still joins when the broker answers, and then holds
+   * partitions that nobody reads for as long as the process lives.
    */
   async #leave(): Promise<void> {
     await this.#starting.catch(() => undefined)
@@ -240,10 +240,10 @@ class Member implements GroupConsumer {
     this.#lastActivityAt = this.#connection.clock.monotonic()
   }
 
-  /** The group has shared out its partitions anew. */
+  /** Called after each rebalance. */
   #onAssignment(assignment: Readonly<Record<string, readonly number[]>>): void {
     this.#touch()
-    // It is let join to leave again.
+    // While closing, it only joins in order to leave.
     if (this.#closing.signal.aborted) return
     this.#isRunning = true
     const { group, isSeeking = false } = this.#settings
@@ -259,7 +259,7 @@ class Member implements GroupConsumer {
     }
     for (const [name, partition] of before) if (this.#partitions.get(name) !== partition) partition.revoke()
     for (const partition of this.#partitions.values()) {
-      // What this generation has committed is not known, and what was paused still is.
+      // The commits of this generation are not known, and partitions that were paused still are.
       partition.committed = undefined
       this.#resume(partition)
       if (partition.isFull() || isSeeking) this.#pause(partition)
@@ -278,7 +278,7 @@ class Member implements GroupConsumer {
 
   #receive({ batch }: EachBatchPayload): void {
     const partition = this.#partitions.get(partitionName(batch.topic, batch.partition))
-    // Fetched before the partition went to another.
+    // Fetched before the partition went to another member.
     if (partition === undefined || this.#closing.signal.aborted) return
     if (this.#settings.isSeeking && !this.#isNext(batch)) return
     const count = partition.add(batch.messages, Number(batch.highWatermark))
@@ -286,20 +286,20 @@ class Member implements GroupConsumer {
     if (count > 0) this.#settings.onRecords()
   }
 
-  /** Does it follow what was fetched of its partition, or stand where that is to begin? */
+  /** Does the batch begin at the next offset expected of its partition? */
   #isNext(batch: EachBatchPayload['batch'] & { fetchedOffset?: string }): boolean {
     const name = partitionName(batch.topic, batch.partition)
     const next = this.#offsets.get(name)
     const isNext = next === Number(batch.fetchedOffset)
     if (isNext) this.#offsets.set(name, Number(batch.lastOffset()) + 1)
-    // Fetched before it was told where to begin, or the log has nothing there any more: whoever says so looks again.
+    // Fetched before the seek, or the log has deleted that offset: the consumer must determine the start again.
     else if (next !== undefined) this.seek(batch.topic, batch.partition, undefined)
     return isNext
   }
 
   #deliver(record: StoredRecord, from: Partition): ConsumedRecord {
     const name = partitionName(record.topic, record.partition)
-    // What was begun anew by a `seek` is given again all there is, whatever was in hand before.
+    // After a `seek` all records are delivered again, so handles from before it no longer count.
     const isPast = () => this.#settings.isSeeking === true && !this.#isOurs(from)
     return {
       ...record,
@@ -334,13 +334,13 @@ class Member implements GroupConsumer {
     if (this.#isRunning) this.#consumer.resume([{ topic: partition.topic, partitions: [partition.partition] }])
   }
 
-  /** Commits now and then, and starts again where it has stopped, until it is closed. */
+  /** Commits at intervals, and restarts a stopped consumer, until closed. */
   async #maintain(): Promise<void> {
     const [{ clock, log }, { signal }] = [this.#connection, this.#closing]
     while (!signal.aborted) {
       await clock.sleep(KAFKA_COMMIT_EVERY_MS, signal).catch(() => undefined)
       if (signal.aborted) return
-      // The next time will do: what is not committed is at worst delivered again.
+      // The next round retries. Uncommitted records are at worst delivered again.
       await (this.#hasStopped ? this.#restart() : this.commit(signal)).catch((err: unknown) =>
         log.debug({ group: this.#settings.group, err }, 'consumer maintenance failed'),
       )
@@ -355,7 +355,7 @@ class Member implements GroupConsumer {
   }
 
   async #commitPositions(): Promise<void> {
-    // Looked at again: those that have gone meanwhile are not ours to commit. kafkajs adds the generation in the same turn.
+    // Read again, as revoked partitions must not be committed. kafkajs adds the generation in the same turn of the event loop.
     const offsets = this.#uncommitted().map(({ partition, position }) => ({
       topic: partition.topic,
       partition: partition.partition,
@@ -381,13 +381,13 @@ class Member implements GroupConsumer {
     const [{ log }, { group }] = [this.#connection, this.#settings]
     this.#touch()
     if (restart) return log.warn({ group, err: error }, 'consumer restarted')
-    // For whoever waits for it to join; once it has, nobody does.
+    // For a caller that waits for the join; after that nobody waits.
     this.#joined.reject(error)
     this.#hasStopped = !this.#closing.signal.aborted
     if (this.#hasStopped) log.error({ group, err: error }, 'consumer stopped')
   }
 
-  /** After what kafkajs takes for a fault that no retry mends: brokers say such things too while they come and go. */
+  /** Restarts after an error that kafkajs does not retry: brokers also report such errors while they start and stop. */
   async #restart(): Promise<void> {
     this.#hasStopped = false
     this.#starting = this.#start()

@@ -1,4 +1,4 @@
-/** Reading the event log from where its reader says: what is at hand of each partition, in one piece with its offsets. */
+/** Reads the event log from offsets that the reader chooses. Yields the buffered events of each partition as one batch with its offsets. */
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { REPLAY_IDLE_MS } from '@platen/contract/kafka-limit.ts'
 import { type Notifier } from '@platen/contract/notifier.ts'
@@ -13,17 +13,17 @@ interface Replay {
   readonly connection: KafkaConnection
   readonly topic: string
   readonly codec: Codec<RenderEvent>
-  /** One that is seeking, and rings when something has arrived. */
+  /** A consumer with `isSeeking`; `arrival` is notified when records arrive. */
   readonly consumer: GroupConsumer
   readonly arrival: Notifier
   readonly begin: ReplayStart
 }
 
-/** What is read, some partitions at a time, until the signal aborts; then it throws the signal's reason. */
+/** Yields batches of some partitions at a time, until the signal aborts. Then throws the signal's reason. */
 export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncGenerator<readonly EventBatch[]> {
   const { connection, consumer, arrival } = replay
   const { clock } = connection
-  /** The offset after what was given out of each partition. */
+  /** Of each partition, the offset after the last batch. */
   const nextOffsets = new Map<number, number>()
   let idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
   for (;;) {
@@ -39,7 +39,7 @@ export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncG
   }
 }
 
-/** Tells each partition that waits for it where to begin. Throws `Unavailable`, then some may wait yet. */
+/** Seeks each waiting partition to its start. Throws `Unavailable`; some partitions may then still wait. */
 async function seekPartitions(
   { connection, topic, consumer, begin }: Replay,
   nextOffsets: Map<number, number>,
@@ -52,10 +52,10 @@ async function seekPartitions(
   const ranges = await rangesNow()
   const placed = consumer.awaitingSeek().map(async ({ partition }) => {
     const before = ranges.get(partition)
-    // Added after the topic was looked at.
+    // The partition was added after the offsets were read.
     if (before === undefined) return
     const offset = await begin(partition, { first: before.first })
-    // Others may have read on since the end was looked at.
+    // Others may have read further since the end offset was read.
     const now = offset > before.end ? (await rangesNow()).get(partition) : before
     const known = now !== undefined && offset > now.end ? await begin(partition, now) : offset
     consumer.seek(topic, partition, known)
@@ -64,7 +64,7 @@ async function seekPartitions(
   await Promise.all(placed)
 }
 
-/** Takes what is at hand; with `isWhole` the partitions come by, too, of which nothing is. */
+/** Takes the buffered records. With `includesIdle`, also returns empty batches for partitions without records. */
 function takeBuffered(replay: Replay, nextOffsets: Map<number, number>, includesIdle: boolean): readonly EventBatch[] {
   const { consumer, topic } = replay
   const waiting = new Set(consumer.awaitingSeek().map(({ partition }) => partition))

@@ -23,7 +23,7 @@ test.for([
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
 
-/** Topics in memory, read by rungs that run until the test has ended, on a clock that can also be set, and moves on with each look. */
+/** Topics in memory, whose delay topics are consumed until the test ends. The clock can be set, and advances with each reading. */
 function aTimer({ msPerLook = 0 } = {}) {
   const clock = manualClock()
   let [setBy, lookedMs] = [0, 0]
@@ -48,7 +48,7 @@ function aTimer({ msPerLook = 0 } = {}) {
       return clock.monotonic() + lookedMs
     },
   }
-  // Of a connection the rungs need no more than this.
+  // The delay topics need no more of a connection than this.
   const timer = { connection: { send, log: SILENT }, clock: told, prefix: '' } as unknown as DelayPorts
   const rungs = new DelayTopicConsumer(timer, poll)
   const over = new AbortController()
@@ -61,7 +61,7 @@ function aTimer({ msPerLook = 0 } = {}) {
     setClock: (ms: number) => {
       setBy += ms
     },
-    /** How many are due after so much time. */
+    /** The number of due deliveries after that time. */
     async dueAfter(ms: number) {
       await settled()
       await clock.advance(ms)

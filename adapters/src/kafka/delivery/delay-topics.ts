@@ -1,12 +1,13 @@
 /**
- * Kafka as a timer. A topic in which everything waits equally long is in the order in which it is due, so its head alone has to be
- * watched: it goes to the topic of what is due, or, where more is left than the rung waits, to the longest rung that fits into that.
- * What is left below the shortest is waited out in memory. Nothing waits behind what stands in another rung.
+ * Kafka as a timer. In a delay topic all records wait equally long, so they are in the order in which they are due, and only the head
+ * must be watched. When its wait is over, it goes to the due topic. If it is not due yet, it goes to the longest delay topic that fits
+ * into the remaining time. Less time than the shortest delay topic takes is waited for in memory. No record waits behind one of another
+ * topic.
  *
- * What is waited for is a duration, told by the reminder and never longer than its rung: a clock that jumps, here or where it was sent,
- * makes nothing wait for as long as it jumped.
+ * A reminder waits for a duration that its times determine and that never exceeds the wait of its topic. So a clock that jumps, here or
+ * at the sender, does not make a record wait for as long as it jumped.
  *
- * A reminder is done where it stood when it is durable where it goes: killed in between, it stands in both, and is there twice.
+ * A reminder is done in its old topic when it is durable in the new one. If the process is killed in between, it is in both.
  */
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -19,22 +20,22 @@ import { deadLetterRecord } from '../dead-letter.ts'
 import { type Reminder, reminderReader, VERSION } from './reminder.ts'
 import { DELAY_TOPICS, type DelayTopic, DUE_TOPIC, WEBHOOK_DEAD_TOPIC } from './topic.ts'
 
-/** What a reminder says, but for what the rungs make of it. */
+/** The content of a reminder, without the fields that depend on the delay topic. */
 export interface NewReminder extends Omit<Reminder, 'version' | 'dueAt' | 'ripeAt'> {
-  /** Milliseconds until it is due: a moment would be another one for a clock that was set meanwhile. Below 0 where it is overdue. */
+  /** Milliseconds until it is due; below 0 when overdue. A duration, as an instant would change with the clock. */
   readonly waitMs: number
 }
 
 export interface ReminderSender {
   readonly connection: Pick<KafkaConnection, 'send' | 'log'>
   readonly clock: Pick<Clock, 'now'>
-  /** Before the names of topics. */
+  /** Prefix of topic names. */
   readonly prefix: string
-  /** Told of each reminder that was buried, for a counter. */
+  /** Called for each dead-lettered reminder, for a counter. */
   readonly buried?: (() => void) | undefined
 }
 
-/** Puts reminders where they wait until they are due. Resolves when they are durable. */
+/** Sends reminders to the topics in which they wait. Resolves when they are durable. */
 export async function sendReminders(
   sender: ReminderSender,
   notices: readonly NewReminder[],
@@ -59,7 +60,7 @@ export async function sendReminders(
   await Promise.all(sends)
 }
 
-/** Puts aside a reminder that nobody can work with, and passes its offset. Throws `Unavailable`; then it is to be done again. */
+/** Dead-letters a reminder that nobody can process, and marks its record as done. Throws `Unavailable`; the caller must then repeat it. */
 export async function buryReminder(
   { connection, prefix, buried }: ReminderSender,
   { record, reason }: { readonly record: ConsumedRecord; readonly reason: string },
@@ -72,7 +73,7 @@ export async function buryReminder(
   connection.log.warn({ topic, partition, offset, reason }, 'record dead-lettered')
 }
 
-/** The longest rung that is not longer than the wait, but for a little; undefined for what is due. */
+/** Returns the longest delay topic that does not exceed the wait by more than a small slack; undefined for what is due. */
 export function delayTopicFor(waitMs: number): DelayTopic | undefined {
   if (waitMs <= 0) return undefined
   return DELAY_TOPICS.findLast((topic) => topic.waitMs <= waitMs + WEBHOOK_DELAY_SLACK_MS) ?? DELAY_TOPICS[0]
@@ -82,7 +83,7 @@ interface WaitingReminder {
   readonly reminder: Reminder
   readonly record: ConsumedRecord
   readonly delayTopic: DelayTopic
-  /** When it is looked at, and when it is due, by the clock that measures durations. */
+  /** When it is examined, and when it is due, both by the monotonic clock. */
   readonly at: number
   readonly dueAt: number
 }
@@ -92,7 +93,7 @@ export interface DelayPorts extends ReminderSender {
   readonly clock: Clock
 }
 
-/** Passes on what ripens. */
+/** Forwards reminders from the delay topics when their time has come. */
 export class DelayTopicConsumer {
   readonly #ports: DelayPorts
   readonly #poll: GroupConsumer['poll']
@@ -105,12 +106,12 @@ export class DelayTopicConsumer {
     this.#poll = poll
   }
 
-  /** Something may be there to be taken. */
+  /** Records may have arrived. */
   onRecords(): void {
     this.#arrival.notify()
   }
 
-  /** Runs until the signal aborts, with whose reason it then rejects. */
+  /** Runs until the signal aborts, then rejects with its reason. */
   async run(signal: AbortSignal): Promise<never> {
     const { clock } = this.#ports
     for (;;) {
@@ -153,7 +154,7 @@ export class DelayTopicConsumer {
     const { clock } = this.#ports
     const [now, at] = [clock.now(), clock.monotonic()]
     const shortestMs = Math.min(...DELAY_TOPICS.map(({ waitMs }) => waitMs))
-    // Too soon for any rung: looked at again when it is due.
+    // Less is left than any delay topic takes: it waits in memory until it is due.
     const isShort = ({ dueAt }: WaitingReminder) => dueAt > at && dueAt - at < shortestMs
     const goes = ripe.filter((held) => !isShort(held))
     if (goes.length > 0) {
@@ -174,7 +175,7 @@ export class DelayTopicConsumer {
   }
 
   #retry(step: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    // In the time of the broker, whatever time deliveries are due in.
+    // Uses the clock of the connection, not the clock of the deliveries.
     const { clock, log } = this.#ports.connection
     return retryWhileUnavailable(step, { clock, log, signal })
   }

@@ -1,10 +1,10 @@
 /**
- * What is due, from the topic to a hand and back. A reminder is worth something only where it agrees with what the archive says, so
- * each is looked up before it is given out, several at a time and in their order. Of one delivery one reminder at a time: the others
- * wait here, as what becomes of the first decides what they are worth.
+ * Gives out due deliveries and takes them back. A reminder only counts if it agrees with the stored object. So each one is looked up
+ * before it is given out, several at a time and in order. Only one reminder of a delivery is processed at a time. The others wait here,
+ * as the result of the first decides whether they still count.
  *
- * Two processes hold the same delivery in one case alone: its partition went to the other while it was in a hand here, as it does when
- * a process joins or leaves. The receiver may then be called by both, and what is written last stands.
+ * Two processes can hold the same delivery in one case only: its partition went to the other process while the delivery was in hand
+ * here, because a process joined or left. Both may then call the receiver, and the last write wins.
  */
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
@@ -21,29 +21,29 @@ export interface DeliveryConsumerPorts extends ReminderSender {
   readonly store: DeliveryStore
 }
 
-/** A reminder in hand. */
+/** A reminder being processed. */
 interface HeldReminder {
   readonly reminder: Reminder
   readonly record: ConsumedRecord
 }
 
-/** What is asked for, and where it stands among that. */
+/** A requested attempt and its key. */
 interface RequestedAttempt {
   readonly name: AttemptRequestKey
   readonly ask: AttemptRequest
 }
 
-/** What a log has in hand and gives out. */
+/** The consumer of the due topic. */
 export class DeliveryConsumer {
   readonly #ports: DeliveryConsumerPorts
   readonly #poll: GroupConsumer['poll']
   readonly #changed = openNotifier()
   readonly #read = reminderReader()
-  /** By the delivery: those that wait until the one in hand is let go. */
+  /** By delivery: the reminders that wait until the current one is released. */
   readonly #held = new Map<string, HeldReminder[]>()
-  /** Being looked up, in the order in which they are given out; undefined for what there is nothing to do about. None rejects. */
+  /** Look-ups under way, in the order of delivery; undefined if nothing is to do. None rejects. */
   readonly #lookups: Promise<DueDelivery | undefined>[] = []
-  /** Why something could not be looked up, for whoever consumes. */
+  /** Why a look-up failed, for the consumer. */
   #failure: unknown
 
   constructor(ports: DeliveryConsumerPorts, poll: GroupConsumer['poll']) {
@@ -51,7 +51,7 @@ export class DeliveryConsumer {
     this.#poll = poll
   }
 
-  /** Something may be there to be taken. */
+  /** Records may have arrived. */
   onRecords(): void {
     this.#changed.notify()
   }
@@ -69,14 +69,14 @@ export class DeliveryConsumer {
           continue
         }
         const due = await raceAbort(lookup, signal).catch((cause: unknown) => {
-          // Whoever consumes next is given it.
+          // The next consumer gets it.
           if (signal.aborted) this.#lookups.unshift(lookup)
           throw cause
         })
         if (due !== undefined) yield due
       }
     } catch (cause) {
-      // Being told to stop is how consuming ends; everything else is an error.
+      // An aborted signal ends consuming normally; everything else is an error.
       if (!signal.aborted) throw cause
     }
   }
@@ -103,7 +103,7 @@ export class DeliveryConsumer {
     this.#lookups.push(this.#lookUp(held))
   }
 
-  /** The next one of the same delivery has its turn. */
+  /** Starts the next waiting reminder of the same delivery. */
   #release({ reminder: { id } }: HeldReminder): void {
     const next = this.#held.get(id)?.shift()
     if (next === undefined) this.#held.delete(id)
@@ -116,7 +116,7 @@ export class DeliveryConsumer {
     this.#release(held)
   }
 
-  /** What a reminder is worth. What cannot be looked up now stands in its partition again. */
+  /** Looks up the delivery of a reminder. If the look-up fails, the record goes back to its partition. */
   async #lookUp(held: HeldReminder): Promise<DueDelivery | undefined> {
     try {
       const due = await this.#dueOf(held)
@@ -218,14 +218,14 @@ export class DeliveryConsumer {
     if (after.step !== progress.step) await this.#remindOf(after)
   }
 
-  /** Of what is next in the schedule. */
+  /** Sends the reminder of the next attempt in the schedule. */
   async #remindOf(progress: Progress): Promise<void> {
     const { delivery, status, step } = progress
     const { id, render } = delivery
     if (status === 'scheduled') await this.#remind({ id, render, waitMs: this.#remainingMs(progress), step })
   }
 
-  /** What is left of a wait that was written down, maybe by another clock. */
+  /** The rest of a stored wait, which another clock may have written. */
   #remainingMs(written: Progress | AttemptRequest): number {
     return remainingMs(written, this.#ports.clock.now())
   }
@@ -236,8 +236,8 @@ export class DeliveryConsumer {
 }
 
 /**
- * Each call of the store and of Kafka ends by itself, and what has begun is to be ended. One of its own for each call, as the listeners
- * on a shared one are searched each time.
+ * Returns a new signal that never aborts. Each call of the store and of Kafka ends by itself, and a started operation must be finished.
+ * A new signal per call, as listeners on a shared one are searched linearly.
  */
 function neverAborted(): AbortSignal {
   return new AbortController().signal

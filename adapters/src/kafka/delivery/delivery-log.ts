@@ -1,12 +1,12 @@
 /**
- * Deliveries of several events processes. The artifact store remembers them and Kafka reminds of them: what is due stands in one
- * topic, of which each process is given its partitions, and a delivery is always in the same one. So whatever reminds of it, and
- * however often, it comes to one process, and that has it in one hand; see `delivery-consumer.ts`.
+ * The delivery log of several events processes. The artifact store keeps the deliveries, and Kafka the reminders. Due reminders are in
+ * one topic whose partitions are shared among the processes. A delivery is always in the same partition. So all its reminders come to
+ * one process, which processes one of them at a time; see `delivery-consumer.ts`.
  *
- * First the object is written, then the reminder is sent, and then the one before is done with. A process that is killed leaves that
- * one behind, and whoever is given it goes on from what the object says: calls again only where the attempt was not written.
+ * The object is written first, then the next reminder is sent, then the current one is done. If a process is killed, its reminder
+ * remains. The next process continues from the object: it calls the receiver again only if the attempt was not written.
  *
- * Deliveries stay until they are forgotten, by whoever removes the render they tell of.
+ * Deliveries stay until `forget` is called when their render is removed.
  */
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -25,41 +25,41 @@ import { VERSION } from './reminder.ts'
 import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
 
 export interface DeliveryLogPorts {
-  /** To a Kafka in which `webhookTopics` are prepared. */
+  /** A connection to a Kafka in which `webhookTopics` are prepared. */
   readonly connection: KafkaConnection
   readonly artifacts: ArtifactStore
-  /** In whose time deliveries are due. */
+  /** The clock by which deliveries are due. */
   readonly clock: Clock
   readonly ids: Ids
 }
 
 export interface DeliveryLogSettings {
-  /** Before the names of topics and groups; see `TopicSettings`. */
+  /** Prefix of topic and group names; see `TopicSettings`. */
   readonly prefix: string
-  /** The service's own. */
+  /** The service's own bucket. */
   readonly bucket: string
-  /** Told of each reminder that was buried as nobody can work with it, for a counter. */
+  /** Called for each dead-lettered reminder, for a counter. */
   readonly buried?: (() => void) | undefined
 }
 
-/** What can be done without being of the group: by the API. */
+/** The operations that need no membership of the group, for the API. */
 export interface DeliveryReader extends Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'> {
   /**
-   * Forgets the deliveries of a render, those that are not delivered too; again and again is fine. Of one that is in a hand just now
-   * the progress may be written once more, where nobody finds it by its id.
+   * Removes the deliveries of a render, delivered or not. Safe to repeat. The progress of a delivery in hand may be written once more;
+   * nobody then finds it by its id.
    */
   forget(render: RenderId, signal: AbortSignal): Promise<void>
 }
 
-/** Closing it leaves the group: what is in hand is given out to others. */
+/** Closing it leaves the group; other processes get the deliveries in hand. */
 export interface KafkaDeliveryLog extends DeliveryLog, DeliveryReader, AsyncDisposable {
-  /** False when nothing was heard of it for so long that only a new process helps. */
+  /** False after a silence so long that only a new process helps. */
   isAlive(): boolean
-  /** What the partitions read here still have to do. */
+  /** The work left in the partitions of this process. */
   lag(): readonly Lag[]
 }
 
-/** The log for who only looks at deliveries and asks for attempts. */
+/** Makes a log for processes that only read deliveries and request attempts. */
 export function kafkaDeliveryReader(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryReader {
   return deliveryReaderOn(deliveryStoreIn(ports.artifacts, settings.bucket), ports, settings)
 }
@@ -82,7 +82,7 @@ function deliveryReaderOn(
   }
 }
 
-/** Joins the group of events processes. One a process. Throws `Unavailable`, or rejects with the signal's reason. */
+/** Joins the group of events processes. One per process. Throws `Unavailable`, or rejects with the signal's reason. */
 export async function openKafkaDeliveryLog(
   ports: DeliveryLogPorts,
   settings: DeliveryLogSettings,
@@ -118,7 +118,7 @@ export async function openKafkaDeliveryLog(
       scheduling.throwIfAborted()
       const now = clock.now()
       await Promise.all(deliveries.map((delivery) => store.create(delivery, now, scheduling)))
-      // Also of those that were there: whoever wrote the object may have died before this.
+      // Also for existing objects: the process that wrote one may have died before it sent the reminder.
       const reminders = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
       await sendReminders(delayPorts, reminders, scheduling)
     },
@@ -138,7 +138,7 @@ interface AttemptRequestContext extends DeliveryLogPorts, DeliveryLogSettings {
 
 const NONCE_BYTES = 16
 
-/** Takes a number and sends a reminder of it. */
+/** Takes a free request number and sends a reminder of it. */
 async function requestAttempt(
   store: DeliveryStore,
   asking: AttemptRequestContext,
@@ -162,8 +162,8 @@ async function requestAttempt(
 }
 
 /**
- * Of what was asked for and is long overdue the reminder was never sent, or everything stands still. It is put two steps on, as of
- * two reminders that are one apart the earlier has the later sent once more.
+ * Sends reminders of requests that are long overdue: their reminder was never sent, or nothing is being processed. Raises the step by
+ * two, since a reminder that is one step behind makes its consumer send the later one again.
  */
 async function remindOverdueRequests(
   store: DeliveryStore,

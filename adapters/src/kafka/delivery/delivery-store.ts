@@ -1,12 +1,12 @@
 /**
- * Deliveries as objects in the service's own bucket. Whoever holds a delivery writes how far it has come; anyone may read it.
+ * Deliveries as objects in the service's own bucket. The process that holds a delivery writes its progress; every process may read it.
  *
- *     delivery/of/<render>/<id>   the delivery and its progress
- *     delivery/by-id/<id>         which render it is of
- *     delivery/ask/<id>/<number>    an attempt that is asked for and not yet made
+ *     delivery/of/<render>/<id>     the delivery and its progress
+ *     delivery/by-id/<id>           the render of a delivery
+ *     delivery/ask/<id>/<number>    a requested attempt that is not made yet
  *
- * The artifact store can create an object only where none is, and cannot compare before it writes. So whatever several processes
- * write at the same time is an object that is created: asking takes a free number, and there are as many as may be asked for at once.
+ * The artifact store can create an object only if none exists, and has no compare-and-set. So objects that several processes may write
+ * at the same time are only created. A request for an attempt takes a free number, and there is one number per permitted request.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { DELIVERY_STATUSES, type Delivery } from '@platen/contract/delivery.ts'
@@ -18,30 +18,30 @@ import { WEBHOOK_OBJECTS_AT_ONCE, WEBHOOK_REDELIVERIES_MAX } from '@platen/contr
 import { initialProgress, type Progress } from './progress.ts'
 import { COUNT, NAME, readJson, VERSION } from './reminder.ts'
 
-/** An attempt that is asked for. */
+/** A requested attempt. */
 export interface AttemptRequest {
   readonly version: typeof VERSION
   readonly nonce: string
-  /** Grows each time it is put off. */
+  /** Grows with each deferral. */
   readonly step: number
   readonly dueAt: Instant
   /** See `Progress`. */
   readonly waitMs?: number
 }
 
-/** An object holds what nobody here has written, or a later version did. */
+/** The content of an object is damaged, or a later version wrote it. */
 export class UnreadableObject extends Error {
   override readonly name = 'Unreadable'
 }
 
 export interface DeliveryStore {
-  /** Begins a delivery, unless it is there. Resolves when it can be read and found. */
+  /** Creates a delivery, unless it exists. Resolves when it can be read and found. */
   create(delivery: Delivery, now: Instant, signal: AbortSignal): Promise<void>
   write(progress: Progress, signal: AbortSignal): Promise<void>
   read(id: string, render: RenderId, signal: AbortSignal): Promise<Progress | undefined>
   find(id: string, signal: AbortSignal): Promise<Progress | undefined>
   listByRender(render: RenderId, signal: AbortSignal): Promise<readonly Progress[]>
-  /** Takes a free number; undefined where there is none. */
+  /** Takes a free request number; undefined if there is none. */
   requestAttempt(id: string, ask: AttemptRequest, signal: AbortSignal): Promise<number | undefined>
   readRequest(id: string, number: number, signal: AbortSignal): Promise<AttemptRequest | undefined>
   writeRequest(id: string, number: number, at: { ask: AttemptRequest; signal: AbortSignal }): Promise<void>
@@ -51,7 +51,7 @@ export interface DeliveryStore {
 
 const ROOT = 'delivery'
 
-/** The archive in a bucket. Its methods throw `Unavailable`, and `Unreadable`. */
+/** The delivery store in a bucket. Its methods throw `Unavailable` and `UnreadableObject`. */
 export function deliveryStoreIn(store: ArtifactStore, bucket: string): DeliveryStore {
   const artifacts = limitConcurrency(store)
   const progressFaults = compileValidator(PROGRESS_SCHEMA)
@@ -69,7 +69,7 @@ export function deliveryStoreIn(store: ArtifactStore, bucket: string): DeliveryS
     return read.value
   }
 
-  // Each schema is that of the type.
+  // Each schema matches its type.
   const progressIn = async (address: ArtifactAddress, signal: AbortSignal) =>
     (await get(address, progressFaults, signal)) as Progress | undefined
   const read: DeliveryStore['read'] = (id, render, signal) => progressIn(progressAt({ id, render }), signal)
@@ -109,14 +109,14 @@ export function deliveryStoreIn(store: ArtifactStore, bucket: string): DeliveryS
       for await (const address of artifacts.list(bucket, `${ROOT}/of/${render}/`, signal)) {
         const id = address.key.slice(address.key.lastIndexOf('/') + 1)
         const asks = Array.from({ length: WEBHOOK_REDELIVERIES_MAX }, (_, number) => requestAt(id, number))
-        // What names the others goes last, so that what is cut short is found again.
+        // The object that `list` finds goes last, so that an interrupted removal can be repeated.
         for (const other of [...asks, at('by-id', id), address]) await artifacts.delete(other, signal)
       }
     },
   }
 }
 
-/** The store, asked a bounded number of things at a time: of more at once some would wait for a connection until they are given up. */
+/** Limits the number of concurrent calls. With more, some would wait for a connection until they time out. */
 function limitConcurrency(store: ArtifactStore): Pick<ArtifactStore, 'get' | 'put' | 'create' | 'delete' | 'list'> {
   let free = WEBHOOK_OBJECTS_AT_ONCE
   const waiting: (() => void)[] = []

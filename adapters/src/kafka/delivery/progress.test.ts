@@ -2,7 +2,7 @@ import type { Delivery } from '@platen/contract/delivery.ts'
 import { describe, expect, test } from 'vitest'
 import { afterAttempt, afterDeferral, initialProgress, recordOf, verdictOn } from './progress.ts'
 
-// Nothing here looks into it.
+// These tests do not use its other fields.
 const DELIVERY = { id: 'a' } as Delivery
 const ATTEMPT = { startedAt: 1, durationMs: 1, result: 'status' } as const
 

@@ -1,8 +1,8 @@
 /**
- * How far a delivery has come, and what a reminder of it is worth. Pure.
+ * The progress of a delivery, and what to do about a reminder of it. Pure.
  *
- * Each thing that becomes of the schedule is one step on, and the reminder of the next thing is sent after it is written: one that
- * tells of the step before may be all there is, where the process died in between, and so has the next one sent again.
+ * Each change of the schedule raises `step` by one. The object is written before the next reminder is sent. If the process dies in
+ * between, only the reminder of the step before exists; such a reminder makes its consumer send the next one again.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
@@ -14,21 +14,21 @@ export interface Progress {
   readonly version: typeof VERSION
   readonly delivery: Delivery
   readonly status: DeliveryStatus
-  /** While scheduled. */
+  /** Present while scheduled. */
   readonly dueAt?: Instant
-  /** How many milliseconds that was away when it was written; absent = none. */
+  /** Milliseconds from the write until `dueAt`; absent = 0. */
   readonly waitMs?: number
   readonly reason?: string
   readonly step: number
-  /** Of the schedule, all that were made. */
+  /** All attempts of the schedule made so far. */
   readonly attempts: number
-  /** The last `WEBHOOK_ATTEMPTS_KEPT_MAX`, the oldest first, those that were asked for among them. */
+  /** The last `WEBHOOK_ATTEMPTS_KEPT_MAX` attempts, oldest first, requested ones included. */
   readonly made: readonly Attempt[]
-  /** The last attempts that were asked for and made: as many as can be asked for at once. */
+  /** Nonces of the last requested attempts that were made: as many as can be requested at once. */
   readonly answered: readonly string[]
 }
 
-/** A delivery of which nothing has become yet, due at once. */
+/** A new delivery, due at once. */
 export function initialProgress(delivery: Delivery, now: Instant): Progress {
   const nothing = { step: 0, attempts: 0, made: [], answered: [] }
   return { version: VERSION, delivery, status: 'scheduled', dueAt: now, ...nothing }
@@ -37,16 +37,16 @@ export function initialProgress(delivery: Delivery, now: Instant): Progress {
 export interface MadeAttempt {
   readonly attempt: Attempt
   readonly next?: NextStatus | undefined
-  /** Which of those that were asked for; else one of the schedule. */
+  /** The nonce of a requested attempt; absent = an attempt of the schedule. */
   readonly nonce?: string | undefined
   readonly now: Instant
 }
 
-/** After an attempt. */
+/** Returns the progress after an attempt. */
 export function afterAttempt(progress: Progress, { attempt, next, nonce, now }: MadeAttempt): Progress {
   const { version, delivery, step, attempts, made, answered } = progress
   const isAsked = nonce !== undefined
-  // What was asked for goes on beside the schedule, unless something follows from it.
+  // A requested attempt leaves the schedule alone, unless its result schedules another one.
   const hasMoved = !isAsked || next?.status === 'scheduled'
   return {
     version,
@@ -65,27 +65,27 @@ export interface Deferral {
   readonly now: Instant
 }
 
-/** Put off without an attempt. */
+/** Returns the progress after a deferral without an attempt. */
 export function afterDeferral(progress: Progress, { waitMs, reason, now }: Deferral): Progress {
   const step = progress.step + 1
   return { ...progress, dueAt: now + waitMs, waitMs, step, ...(reason !== undefined && { reason }) }
 }
 
-/** Milliseconds that are left of a wait, by a clock that may be another than the one it was written by: no more than it was to be. */
+/** Milliseconds left of a stored wait. The clock may differ from the one that wrote it, so the result never exceeds the stored wait. */
 export function remainingMs({ dueAt, waitMs = 0 }: Pick<Progress, 'dueAt' | 'waitMs'>, now: Instant): number {
   return Math.min((dueAt ?? now) - now, waitMs)
 }
 
-/** As it is told to others. */
+/** The delivery as callers of the log see it. */
 export function recordOf(progress: Progress): DeliveryRecord {
   const { waitMs: _waitMs, ...standing } = statusOf(progress)
   return { delivery: progress.delivery, ...standing, attempts: progress.made }
 }
 
-/** What to do about a reminder: give out what it tells of, send the next one again, or forget it. */
+/** The reaction to a reminder: give out the delivery, send the next reminder again, or ignore it. */
 export type Verdict = 'give' | 'remind' | 'forget'
 
-/** Of a reminder of that step where things stand at `step`. */
+/** Decides on a reminder of step `reminded` while the progress is at `step`. */
 export function verdictOn(reminded: number, step: number): Verdict {
   if (reminded === step) return 'give'
   return reminded === step - 1 ? 'remind' : 'forget'

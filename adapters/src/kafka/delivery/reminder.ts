@@ -1,35 +1,35 @@
 /**
- * What stands in the topics: that something is to be looked at, and when. All else stands in the archive, so a reminder is as small
- * after the last attempt as before the first, and one that comes twice, or late, is seen to be out of date.
+ * The records of the topics: which delivery to process, and when. The delivery store keeps everything else. So a reminder stays small
+ * however many attempts there were, and a duplicate or late one is recognized as out of date.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
 
-/** Of reminders and of objects: raised with every change that an older reader would misunderstand. */
+/** Version of reminders and objects. Raised with every change that an older reader would misunderstand. */
 export const VERSION = 1
 
 export interface Reminder {
   readonly version: typeof VERSION
-  /** Of the delivery. */
+  /** Id of the delivery. */
   readonly id: string
   readonly render: RenderId
   readonly dueAt: Instant
-  /** When its rung has done what it can: no later than it is due. */
+  /** When the wait in its delay topic ends; no later than `dueAt`. */
   readonly ripeAt: Instant
-  /** Of what it reminds of: out of date where that has gone on. */
+  /** Step of the progress when it was sent; out of date if the progress has moved on. */
   readonly step: number
-  /** Present = one attempt that was asked for, else the next of the schedule. */
+  /** Present = a requested attempt; absent = the next one of the schedule. */
   readonly ask?: AttemptRequestKey
 }
 
-/** Which of the attempts that were asked for: its place among them, and its name, as the place is used again. */
+/** Identifies a requested attempt: by its number, and by a nonce, as numbers are used again. */
 export interface AttemptRequestKey {
   readonly number: number
   readonly nonce: string
 }
 
-/** A name that is fit to stand in a key of the artifact store. */
+/** A name that may be part of a key in the artifact store. */
 export const NAME = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' } as const
 export const COUNT = { type: 'integer', minimum: 0 } as const
 
@@ -49,17 +49,17 @@ const SCHEMA = {
 
 export type ReadReminder = (value: Uint8Array | null) => Reminder | { readonly fault: string }
 
-/** What reads reminders. The fault says what is wrong and quotes nothing. */
+/** Makes a reader of reminders. The fault says what is wrong and quotes nothing. */
 export function reminderReader(): ReadReminder {
   const faultsOf = compileValidator(SCHEMA)
   return (bytes) => {
     const read = bytes === null ? { fault: 'it is empty' } : readJson(bytes, faultsOf)
-    // The schema is that of the type.
+    // The schema matches the type.
     return 'fault' in read ? read : (read.value as Reminder)
   }
 }
 
-/** JSON that has to conform. */
+/** Parses JSON and checks it with the validator. */
 export function readJson(
   bytes: Uint8Array,
   faultsOf: Validator,
@@ -70,7 +70,7 @@ export function readJson(
   } catch {
     return { fault: 'it is no JSON' }
   }
-  // Said by itself, as it is no fault of the record's.
+  // Reported separately, as another version is no defect of the record.
   const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined
   if (typeof version === 'number' && version !== VERSION)
     return { fault: `it is of version ${version}, not ${VERSION}` }

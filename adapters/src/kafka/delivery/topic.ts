@@ -1,39 +1,37 @@
-/** The topics of webhook deliveries: one from which all are given out, one per wait, and one for what nobody can read. */
+/** The topics of webhook deliveries: one of due deliveries, one per wait, and one of dead letters. */
 import { KAFKA_DEAD_BYTES_MAX, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
 import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
 import { WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 import { deletedAfter, type Topic, type TopicSettings } from '../topic.ts'
 
-/** What is due. A delivery's key decides on the partition, and so on the one process that gives it out. */
+/** Due deliveries. The id of a delivery is its key, which determines the partition and so the process that handles it. */
 export const DUE_TOPIC = 'webhook.due'
-/** What nobody could make sense of, with the reason. */
+/** Records that nobody could read, with the reason. */
 export const WEBHOOK_DEAD_TOPIC = 'webhook.dead'
 /** The group of all events processes. */
 export const WEBHOOK_GROUP = 'webhook'
 
-/** No more processes than that can share the work. */
+/** At most this many processes can share the work. */
 const DUE_PARTITIONS = 12
-/**
- * A rung is one line: its head is the next to ripen, whoever reads it. It only waits there; one process passes on thousands a second.
- */
+/** With one partition its head is always the next to be forwarded. Records only wait there; one process forwards thousands a second. */
 const DELAY_PARTITIONS = 1
 
-/** A wait there is a topic for. */
+/** A topic for one wait. */
 export interface DelayTopic {
   readonly topic: string
   readonly waitMs: number
 }
 
-/** The shortest wait first. */
+/** Ordered by wait, the shortest first. */
 export const DELAY_TOPICS: readonly DelayTopic[] = WEBHOOK_RETRY_MS.map((waitMs) => ({
   topic: `webhook.wait.${waitMs / 1000}s`,
   waitMs,
 }))
 
-/** What members of the group read: all of them the same. */
+/** The topics that each member of the group reads. */
 export const WEBHOOK_TOPICS: readonly string[] = [DUE_TOPIC, ...DELAY_TOPICS.map(({ topic }) => topic)]
 
-/** For `prepareTopics`. */
+/** The topics to prepare with `prepareTopics`. */
 export function webhookTopics({ partitions }: TopicSettings): readonly Topic[] {
   const read = { groups: [WEBHOOK_GROUP], config: deletedAfter(KAFKA_QUEUE_KEPT_MS) }
   return [

@@ -1,6 +1,6 @@
 /**
- * How much waits in each line of the queue, and for how long, asked of Kafka itself: renderers know of what they have fetched, and
- * where none is left nobody else would tell.
+ * Reads from Kafka how many renders wait in each queue, and for how long. Renderers only know the records they have fetched, and
+ * without any renderer nobody else would report the backlog.
  */
 import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
@@ -14,21 +14,21 @@ export interface QueueBacklog {
   readonly engine: Engine
   readonly lane: Lane
   readonly renders: number
-  /** Up to a tenth too low. */
+  /** Age of the oldest render, up to a tenth too low. */
   readonly oldestMs: number
 }
 
 export interface BacklogWatch extends AsyncDisposable {
-  /** What was seen last, of every line; nothing where that was too long ago. */
+  /** The last backlog read, of every queue; empty if that was too long ago. */
   queues(): readonly QueueBacklog[]
 }
 
-/** So many looks may fail before what was seen is no longer told. */
+/** After this many failed reads, the last result is no longer returned. */
 const READS_MISSED_MAX = 3
 const OLDEST_MS_MIN = 1000
 const OLDEST_RATIO = 1.1
 
-/** Looks again and again, until it is closed. */
+/** Reads the backlog repeatedly, until it is closed. */
 export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly prefix: string }): BacklogWatch {
   const { clock, log } = connection
   const closing = new AbortController()
@@ -37,7 +37,7 @@ export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly
   const follow = async () => {
     while (!signal.aborted) {
       try {
-        // kafkajs goes on asking for a while where nobody answers, and whoever closes this does not wait for it.
+        // kafkajs retries for a while if nobody answers, and closing does not wait for that.
         seen = { queues: await raceAbort(readBacklog(connection, prefix), signal), at: clock.monotonic() }
       } catch (err) {
         log.debug({ err }, 'queue backlog not read')
@@ -58,7 +58,7 @@ export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly
   }
 }
 
-/** Every line as it is now. Rejects as kafkajs does. */
+/** Reads the backlog of every queue. Rejects as kafkajs does. */
 export async function readBacklog(connection: KafkaConnection, prefix: string): Promise<readonly QueueBacklog[]> {
   const admin = await connection.admin()
   const queues: QueueBacklog[] = []
@@ -75,16 +75,16 @@ export async function readBacklog(connection: KafkaConnection, prefix: string): 
   return queues
 }
 
-/** Of each partition in which something waits, by its number: the offset of the first, and how many. */
+/** By partition number, for partitions with waiting records: the offset of the first one, and their count. */
 type PartitionHeads = ReadonlyMap<number, { readonly offset: number; readonly count: number }>
 
 async function waitingHeads(admin: Admin, topic: string): Promise<PartitionHeads> {
-  // In this order, so that what is committed in between makes none appear that is not there.
+  // Read in this order, so that a commit in between never shows records that do not wait.
   const ends = await admin.fetchTopicOffsets(topic)
   const [group] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
   const committed = new Map(group?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
   const waiting = ends.flatMap(({ partition, high, low }) => {
-    // -1 where nothing is committed; and what is past its retention waits no more.
+    // kafkajs returns -1 if nothing is committed. Records deleted by retention no longer wait.
     const offset = Math.max(committed.get(partition) ?? 0, Number(low))
     const count = Number(high) - offset
     return count > 0 ? [[partition, { offset, count }] as const] : []
@@ -92,7 +92,7 @@ async function waitingHeads(admin: Admin, topic: string): Promise<PartitionHeads
   return new Map(waiting)
 }
 
-/** Is a first one from before that time? Topics have the time at which their brokers took each record. */
+/** Is the first waiting record of any partition older than `before`? Brokers set the record times of these topics. */
 async function hasOlder(
   admin: Admin,
   asked: { topic: string; firsts: PartitionHeads; before: number },
@@ -101,7 +101,7 @@ async function hasOlder(
   return since.some(({ partition, offset }) => (asked.firsts.get(partition)?.offset ?? Infinity) < Number(offset))
 }
 
-/** The highest age that something has, to within `OLDEST_RATIO`, as the question can only be answered by yes or no. */
+/** Finds the age of the oldest record by bisection, to within `OLDEST_RATIO`: Kafka can only answer yes or no. */
 async function oldest(isOlder: (ageMs: number) => Promise<boolean>): Promise<number> {
   if (!(await isOlder(OLDEST_MS_MIN))) return 0
   let [low, high] = [OLDEST_MS_MIN, KAFKA_QUEUE_KEPT_MS]

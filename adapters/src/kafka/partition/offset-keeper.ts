@@ -1,6 +1,6 @@
 /**
- * Keeps the offsets of lines that no renderer reads. Brokers forget what is committed in a group that nobody is in, and what scales by
- * lag would then take the whole log for waiting: a lane that was quiet for a week would get all the renderers it may have.
+ * Keeps the offsets of queues that no renderer reads. Brokers forget the committed offsets of a group without members. An autoscaler that
+ * uses the lag would then count the whole log as waiting: a lane that was quiet for a week would get the maximum number of renderers.
  */
 import { KAFKA_OFFSETS_RENEWED_EVERY_MS, KAFKA_PREPARE_MS_MAX } from '@platen/contract/kafka-limit.ts'
 import { LANES } from '@platen/contract/render.ts'
@@ -9,14 +9,14 @@ import type { KafkaConnection } from '../connect.ts'
 import { renewOffsets } from '../group.ts'
 import { queueTopic } from '../topic.ts'
 
-/** Renews them again and again, until it is closed. Several processes may do so. */
+/** Renews the offsets repeatedly, until it is closed. Several processes may do so. */
 export function keepOffsets(connection: KafkaConnection, { prefix }: { readonly prefix: string }): AsyncDisposable {
   const { clock } = connection
   const closing = new AbortController()
   const { signal } = closing
   const follow = async () => {
     while (!signal.aborted) {
-      // Not at once: where all processes have just started, every line had its first offsets a moment ago.
+      // Not at once: if all processes have just started, `prepareTopics` committed the first offsets a moment ago.
       await clock.sleep(KAFKA_OFFSETS_RENEWED_EVERY_MS, signal).catch(() => undefined)
       if (!signal.aborted) await renewLines(connection, prefix, signal)
     }
@@ -30,7 +30,7 @@ export function keepOffsets(connection: KafkaConnection, { prefix }: { readonly 
   }
 }
 
-/** All lines, one after the other. Never rejects: what fails is tried again the next time, long before it is forgotten. */
+/** Renews the offsets of all queues, one after the other. Never rejects: the next round retries, long before brokers forget. */
 async function renewLines(connection: KafkaConnection, prefix: string, closing: AbortSignal): Promise<void> {
   const signal = AbortSignal.any([closing, connection.clock.timeout(KAFKA_PREPARE_MS_MAX)])
   for (const engine of ENGINES) {

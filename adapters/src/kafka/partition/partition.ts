@@ -1,17 +1,17 @@
-/** One partition as a consumer holds it: what was fetched and nobody has taken, and how far it is done. */
+/** One partition as its consumer holds it: the buffered records, and which records are done. */
 import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '@platen/contract/kafka-limit.ts'
 import type { KafkaMessage } from 'kafkajs'
 import type { Watermark } from './watermark.ts'
 
-/** What a partition of ours still has to do. */
+/** The records left in an assigned partition. */
 export interface Lag {
   readonly topic: string
   readonly partition: number
-  /** Records that are not done, as of the last fetch that brought any. */
+  /** Records that are not done, as of the last fetch that returned any. */
   readonly records: number
 }
 
-/** A record as it stands in its partition. */
+/** A record and its position. */
 export interface StoredRecord {
   readonly topic: string
   readonly partition: number
@@ -24,32 +24,32 @@ export interface StoredRecord {
 export interface Partition {
   readonly topic: string
   readonly partition: number
-  /** The offset that was committed last since it is ours. */
+  /** The offset committed last in this assignment. */
   committed: number | undefined
-  /** Is no more fetched of it until it has room? */
+  /** Is fetching paused until there is room? */
   isPaused: boolean
-  /** Takes in what was fetched, but for what is here already. Returns how many records came to be at hand. */
+  /** Buffers the fetched records, except known ones. Returns how many were added. */
   add(messages: readonly KafkaMessage[], highWatermark: number): number
-  /** The next record, which is in somebody's hand from now on. */
+  /** Takes the next record; it is in hand from now on. */
   shift(): StoredRecord | undefined
-  /** Puts a record that was taken back where it stood. */
+  /** Puts a taken record back to its position. */
   requeue(record: StoredRecord): void
   done(record: StoredRecord): void
   isFull(): boolean
-  /** What to commit; undefined where there is nothing new. */
+  /** The offset to commit; undefined if nothing is new. */
   position(): number | undefined
-  /** Records that are not done, those not fetched yet included, as of the last fetch that brought any. */
+  /** Records that are not done, including records not fetched yet, as of the last fetch that returned any. */
   lag(): number
-  /** It is given to another member: what nobody has taken is forgotten. */
+  /** The partition goes to another member: drops the buffered records. */
   revoke(): void
 }
 
-/** What a partition is known by within a process. */
+/** The name of a partition within a process. */
 export function partitionName(topic: string, partition: number): string {
   return `${topic}/${partition}`
 }
 
-/** A partition that is ours from now on. What is known of it from earlier stands in its watermark. */
+/** Opens a newly assigned partition. The watermark holds what is known of it from earlier assignments. */
 export function openPartition(topic: string, partition: number, watermark: Watermark): Partition {
   let waiting: StoredRecord[] = []
   let waitingBytes = 0
@@ -71,7 +71,7 @@ export function openPartition(topic: string, partition: number, watermark: Water
         .filter(({ offset }) => watermark.begin(Number(offset)))
         .map((message) => storedAs({ topic, partition }, message))
       waiting.push(...fresh)
-      // What comes again after a rebalance may lie before what is at hand.
+      // Records fetched again after a rebalance may come before the buffered ones.
       waiting.sort((a, b) => a.offset - b.offset)
       waitingBytes += fresh.reduce((sum, record) => sum + bytesOf(record), 0)
       return fresh.length
@@ -88,7 +88,7 @@ export function openPartition(topic: string, partition: number, watermark: Water
     },
     done({ offset }) {
       watermark.done(offset)
-      // It may have been given back before.
+      // It may have been requeued before.
       const at = waiting.findIndex((record) => record.offset === offset)
       const [record] = at < 0 ? [] : waiting.splice(at, 1)
       if (record !== undefined) waitingBytes -= bytesOf(record)
@@ -120,7 +120,7 @@ function storedAs(position: { topic: string; partition: number }, message: Kafka
   }
 }
 
-/** A header may stand there several times; ours do not. */
+/** Returns the first value of a header. Kafka allows several; ours have one. */
 function firstValue(value: Buffer | string | (Buffer | string)[] | undefined): Buffer | undefined {
   const first = Array.isArray(value) ? value[0] : value
   return typeof first === 'string' ? Buffer.from(first) : first

@@ -120,7 +120,7 @@ describe('a watermark', () => {
             if (step.isLost) mark.reset()
             fetched = committed
           } else {
-            // What is given back when the partition is lost.
+            // Released because the partition is revoked.
             const offset = [...hand][step.which % Math.max(hand.size, 1)]
             mark.reset()
             fetched = committed

@@ -1,34 +1,34 @@
 /**
- * How far one partition is done: the offset before which every record is. Records are done in any order, and a group has only one
- * offset a partition, so it stands before the oldest that is not.
+ * The progress in one partition: the offset before which every record is done. Records are done in any order, but a group has only one
+ * offset per partition, so it commits the offset of the oldest record that is not done.
  *
- * It outlives the assignment: after every rebalance the same process is given again what was not committed, and what it has in hand
- * or has done meanwhile is not to be handed out a second time.
+ * A watermark outlives the assignment. After each rebalance the same process gets the uncommitted records again. Records that are in
+ * hand or done by then must not be handed out a second time.
  */
 export interface Watermark {
-  /** A record was fetched. Is it to be handed out? False where it is in hand or done already. */
+  /** Registers a fetched record. Returns whether to hand it out: false if it is in hand or done already. */
   begin(offset: number): boolean
-  /** A record is done; twice is fine, and so is one that was never begun here. */
+  /** Marks a record as done. May be repeated, and the record may be unknown here. */
   done(offset: number): void
-  /** The record goes out of hand and is not done: when it is fetched again, it is handed out again. Only where the partition is not ours any more. */
+  /** The record is no longer in hand and not done: if fetched again, it is handed out again. Only after the partition was revoked. */
   release(offset: number): void
-  /** The offset to commit; undefined while nothing has been fetched since `restart`. */
+  /** The offset to commit; undefined if nothing was fetched since `reset`. */
   position(): number | undefined
-  /** How many records there are between the oldest that is not done and the newest. */
+  /** The number of records from the oldest one that is not done to the newest. */
   pendingCount(): number
-  /** The partition ends at this offset. Where more than that is done already, its topic was made anew, and nothing is known of it. */
+  /** The partition ends at this offset. If later offsets are done, the topic was created anew, and everything known is dropped. */
   truncateTo(offset: number): void
-  /** The partition is not ours any more: whatever is fetched next may begin anywhere. What is in hand or done stays known. */
+  /** The partition was revoked: the next fetch may begin at any offset. Records in hand or done stay known. */
   reset(): void
 }
 
-/** Of a partition that nothing has been fetched of. */
+/** Opens a watermark for a partition of which nothing was fetched. */
 export function openWatermark(): Watermark {
-  /** Every record below it is done. */
+  /** Every record below this offset is done. */
   let low = 0
-  /** What was fetched since the start and is not below the position, ascending: without a gap, whatever gaps the offsets have. */
+  /** Offsets fetched since the last reset, from the position on, ascending. Complete, although offsets themselves may have gaps. */
   let begun: number[] = []
-  /** The offset after the last one fetched. */
+  /** The offset after the last fetched record. */
   let next: number | undefined
   const known = new Map<number, 'open' | 'done'>()
 
@@ -82,7 +82,7 @@ export function openWatermark(): Watermark {
   }
 }
 
-/** Offsets come in order, but for those that are fetched again. */
+/** Inserts an offset. Offsets come in order, except those that are fetched again. */
 function insert(sorted: number[], offset: number): void {
   let at = sorted.length
   for (let last = sorted[at - 1]; last !== undefined && last >= offset; last = sorted[at - 1]) {

@@ -1,7 +1,7 @@
-/** How much of its log a process has lost. */
+/** Metric of lost log lines. */
 import { Counter, type Registry } from 'prom-client'
 
-/** Adds the counter to what is scraped. `droppedLines` is asked at each scrape. Once for each `registry`. */
+/** Registers the counter. Calls `droppedLines` at each scrape. Call once per `registry`. */
 export function countDroppedLines(registry: Registry, { droppedLines }: { droppedLines: () => number }): void {
   const counter: Counter = new Counter({
     name: 'platen_log_lines_dropped_total',

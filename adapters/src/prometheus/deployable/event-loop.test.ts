@@ -11,16 +11,16 @@ function measured(samplesMin?: number) {
   }
 }
 
-/** Lets the loop come round, past the next looks at it. */
+/** Lets the event loop turn several times, past the next samples. */
 async function turn(): Promise<void> {
   for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-/** Holds the loop for longer than it was ever held before. Answers the seconds that are to be told at least. */
+/** Blocks the loop for longer than ever before. Returns the delay in seconds that must be reported at least. */
 function hold(longest: number): number {
   const seconds = longest + 0.3
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, seconds * 1000)
-  // The looks are 10 ms apart, and timers are off by 1.
+  // Samples are 10 ms apart, and timers are off by 1 ms.
   return seconds - 0.015
 }
 

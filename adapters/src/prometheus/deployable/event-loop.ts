@@ -1,24 +1,24 @@
 /**
- * How late the event loop is: a process whose loop is held answers nobody, and gives no other sign of it. prom-client's own
- * `nodejs_eventloop_lag_*` begin anew at each scrape, so that of two scrapers each sees a part, and what holds the loop right after
- * a scrape is seen by none.
+ * Metrics of the event loop delay. A process whose event loop is blocked answers nobody, and nothing else shows that. prom-client's own
+ * `nodejs_eventloop_lag_*` are reset at each scrape. So each of two scrapers sees only a part, and a block right after a scrape may be
+ * seen by none.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Gauge, type Registry } from 'prom-client'
 
-/** How often it is looked at. Node counts this in, though nothing is late by it. */
+/** Interval of the samples. Node includes it in each measured delay, although it is no delay. */
 const RESOLUTION_MS = 10
-/** Two minutes at least, as no look comes sooner than the resolution says: scrapers come once a minute or more often. */
+/** At least two minutes, as samples are never closer than the resolution. Scrapers come once a minute or more often. */
 const SAMPLES_MIN = 120_000 / RESOLUTION_MS
 
 export interface EventLoopOptions {
-  /** Whether somebody scrapes; else nothing is measured. */
+  /** Whether the metrics are scraped; else nothing is measured. */
   readonly isRead: boolean
-  /** How far back the gauges reach at least; tests have it shorter. */
+  /** The minimum number of samples that the gauges cover; tests use fewer. */
   readonly samplesMin?: number
 }
 
-/** Adds the gauges to what is scraped. Once for each `registry`. */
+/** Registers the gauges. Call once per `registry`. */
 export function gaugeEventLoop(registry: Registry, { isRead, samplesMin = SAMPLES_MIN }: EventLoopOptions): void {
   const delay = isRead ? recentDelay(samplesMin) : undefined
   const gauge = (name: string, of: string, secondsOf: (delay: DelaySeconds) => number) =>
@@ -39,7 +39,7 @@ interface DelaySeconds {
   readonly max: number
 }
 
-/** Two histograms that overlap: the older one is told until the newer one reaches back far enough to take its place. */
+/** Keeps two overlapping histograms. Reports the older one until the newer one has enough samples to replace it. */
 function recentDelay(looksMin: number): () => DelaySeconds {
   const begin = () => monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   let [older, newer] = [begin(), begin()]

@@ -1,16 +1,16 @@
 /**
- * What a process and its children take of the memory that is theirs: a renderer's browsers are processes beside it, of which
- * `process_resident_memory_bytes` knows nothing. A container is ended by the kernel when this reaches its limit.
+ * Metrics of the memory that a process and its children use. The browsers of a renderer are processes of their own, which
+ * `process_resident_memory_bytes` does not include. The kernel kills a container whose memory reaches its limit.
  */
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Gauge, type Registry } from 'prom-client'
 
-/** Where a container finds its own control group, version 2. */
+/** The path of a container's own control group, version 2. */
 const CGROUP = '/sys/fs/cgroup'
 
-/** Adds the gauges to what is scraped. `cgroup` is where the control group of the process is. Once for each `registry`. */
+/** Registers the gauges. `cgroup` is the path of the control group. Call once per `registry`. */
 export function gaugeMemory(registry: Registry, { cgroup = CGROUP }: { cgroup?: string } = {}): void {
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
@@ -33,7 +33,7 @@ export function gaugeMemory(registry: Registry, { cgroup = CGROUP }: { cgroup?: 
   )
 }
 
-/** As the kubelet counts it: pages of files that were not used lately are given back before anything is ended. */
+/** Counts like the kubelet: without file pages that were not used recently, as the kernel frees them before it kills a process. */
 function workingSet(cgroup: string): number | undefined {
   try {
     const used = Number(readFileSync(join(cgroup, 'memory.current'), 'utf8'))

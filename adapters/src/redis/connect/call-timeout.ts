@@ -1,16 +1,16 @@
 /**
- * How long the calls of one connection may take. All of them have the same limit, so they end in the order in which they began,
- * and one timer is enough for all. The client's own limit is no use for it: that begins when a call is sent, and a gathered call
- * may wait for others before; and it ends calls whose answers came while this process itself stood still.
+ * The timeout of the calls of one connection. All calls have the same limit. So they time out in the order in which they began, and one
+ * timer is enough. The client's own timeout does not fit: it begins when a call is sent, and a pipelined call may wait before that.
+ * It also ends calls whose responses arrived while this process was paused.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 
 export interface CallTimeout extends Disposable {
-  /** Settles as the call does, or rejects with `Unavailable` when it took too long. */
+  /** Resolves or rejects as the call does, or rejects with `Unavailable` after the timeout. */
   bound<T>(call: Promise<T>): Promise<T>
-  /** Ends all calls that are under way. */
+  /** Rejects all calls under way. */
   failAll(reason: Unavailable): void
 }
 
@@ -19,7 +19,7 @@ interface Call {
   readonly fail: (reason: Unavailable) => void
 }
 
-/** Lets each call take `msMax`. */
+/** Limits each call to `msMax` milliseconds. */
 export function openCallTimeout(msMax: number, clock: Clock): CallTimeout {
   const calls = new Set<Call>()
   const closing = new AbortController()
@@ -27,7 +27,7 @@ export function openCallTimeout(msMax: number, clock: Clock): CallTimeout {
   const watch = async () => {
     isWatching = true
     for (let [oldest] = calls; oldest !== undefined; [oldest] = calls) {
-      // Ended by the end of the connection, which ends the calls as well.
+      // The sleep is aborted when the connection closes, which ends the calls as well.
       const isOpen = await clock.sleep(oldest.dueAt - clock.monotonic(), closing.signal).then(
         () => true,
         () => false,
@@ -40,7 +40,7 @@ export function openCallTimeout(msMax: number, clock: Clock): CallTimeout {
         call.fail(new Unavailable(`Redis did not answer within ${msMax} ms`))
       }
     }
-    // In the same turn as the last look: a call that begins in between would be watched by nobody.
+    // Set in the same turn as the last check. Else nobody would watch a call that begins in between.
     isWatching = false
   }
   return {
@@ -68,7 +68,7 @@ export function openCallTimeout(msMax: number, clock: Clock): CallTimeout {
   }
 }
 
-/** Resolves when what had come until now has been read: after a pause of this process, answers wait behind the timers that fell due. */
+/** Resolves when all data received so far has been read. After a pause of this process, due timers run before the pending responses. */
 export async function afterPendingReads(): Promise<void> {
   await setImmediate()
 }

@@ -7,7 +7,7 @@ import { openHealthCheck } from './health-check.ts'
 
 const ANSWER_MS_MAX = 400
 
-/** A pulse that a test answers for Redis, and what it has told. */
+/** A health check whose pings a test answers, and the changes it reported. */
 function aPulse() {
   const clock = manualClock()
   const told: (string | undefined)[] = []
@@ -39,14 +39,14 @@ test('holds a Redis for away that did not answer in time, and for back when it a
   expect(pulse.isDown()).toBe(false)
   await clock.advance(1)
   expect([pulse.isDown(), pulse.wasRecentlyDown(), told]).toEqual([true, true, ['no sign of life within 400 ms']])
-  // Silent once more: that is no news.
+  // A second failed check reports no change.
   await clock.advance(REDIS_HEALTH_CHECK_MS)
   expect(told).toHaveLength(1)
   await clock.advance(REDIS_HEALTH_CHECK_MS - ANSWER_MS_MAX)
   answer()
   await clock.advance(0)
   expect([pulse.isDown(), told]).toEqual([false, ['no sign of life within 400 ms', undefined]])
-  // What this process knows others may find out later.
+  // Other processes may notice later what this one knows.
   const backAt = clock.monotonic()
   while (clock.monotonic() < backAt + REDIS_RECENTLY_DOWN_MS - 1) {
     expect(pulse.wasRecentlyDown()).toBe(true)
@@ -91,7 +91,7 @@ test('ends each call at its time and no other, and all of them when they are cut
   limit.failAll(new Unavailable('Redis is unavailable'))
   await Promise.all([third, fourth])
   expect(outcomes).toHaveLength(4)
-  // One that begins after all that is bounded, too.
+  // A call that begins after all that has a timeout, too.
   const fifth = begin('fifth')
   await clock.advance(100)
   await fifth

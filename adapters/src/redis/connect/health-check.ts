@@ -1,7 +1,7 @@
 /**
- * Is Redis there? One connection of a process asks so again and again, and all of its calls go by the answer: what is away is
- * found out once, in the background, instead of by every caller waiting for it. Failures of callers are not counted, as they come
- * in numbers that depend on the load, and stop when nobody dares to call.
+ * Checks again and again whether Redis is available. One connection of a process does so in the background, and all calls use the
+ * result. So no caller must wait to find out. Failed calls are not counted: their number depends on the load, and there are none while
+ * nobody calls.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -9,23 +9,23 @@ import { REDIS_HEALTH_CHECK_MS, REDIS_RECENTLY_DOWN_MS } from '@platen/contract/
 import { afterPendingReads } from './call-timeout.ts'
 
 export interface HealthCheck {
-  /** Was there no sign of life when it was asked for last? */
+  /** Did the last check fail? */
   isDown(): boolean
-  /** Is it away, or was it so lately that other processes may not know yet that it is back? */
+  /** Is Redis down, or was it so recently that other processes may not know of its return? */
   wasRecentlyDown(): boolean
-  /** Calls the listener at each change from now on, with the reason when Redis goes away, until it is disposed of. */
+  /** Calls the listener at each change, until the disposal. The reason is given when Redis goes down, and undefined when it is back. */
   watch(listener: (reason: Error | undefined) => void): Disposable
 }
 
 export interface HealthCheckOptions {
-  /** Asks for a sign of life. */
+  /** Makes one check. */
   readonly ping: () => Promise<unknown>
-  /** How long it may take. */
+  /** Maximum duration of a check, in milliseconds. */
   readonly answerMsMax: number
   readonly clock: Clock
 }
 
-/** Asks every `REDIS_PULSE_MS`, until it is disposed of. Begins with the belief that Redis is there. */
+/** Checks every `REDIS_HEALTH_CHECK_MS`, until it is disposed. Assumes at first that Redis is available. */
 export function openHealthCheck({ ping, answerMsMax, clock }: HealthCheckOptions): HealthCheck & AsyncDisposable {
   const listeners = new Set<(reason: Error | undefined) => void>()
   const closing = new AbortController()
@@ -60,7 +60,7 @@ export function openHealthCheck({ ping, answerMsMax, clock }: HealthCheckOptions
   }
 }
 
-/** Why there was no sign of life; undefined where there was one, or nobody waits for it any more. */
+/** Returns why a check failed; undefined if it succeeded or was aborted. */
 async function failureOf(
   answer: Promise<unknown>,
   { answerMsMax, clock, signal }: Pick<HealthCheckOptions, 'answerMsMax' | 'clock'> & { readonly signal: AbortSignal },

@@ -1,4 +1,4 @@
-/** The copy of the settings that a process holds, and how it becomes that of the next revision: step by step, or loaded anew. */
+/** A process's copy of the settings. It follows the next revision by deltas, or loads it completely. */
 import { DIRECTORY_LOADS_MAX, DIRECTORY_REGRESSION_MS } from '@platen/contract/directory-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
@@ -10,15 +10,15 @@ import { EMPTY, openSnapshotBuilder } from './snapshot-builder.ts'
 import { type Kind, valueReader } from './value.ts'
 
 export interface DirectoryCopy {
-  /** Nobody at revision 0 as long as nothing was loaded. */
+  /** Empty and at revision 0 before the first load. */
   snapshot(): DirectorySnapshot
-  /** Which revision it is; absent as long as nothing was loaded. */
+  /** The revision of the copy; undefined before the first load. */
   revision(): Pick<Meta, 'revisionId' | 'revision' | 'entry'> | undefined
-  /** Values met that were not of their shape. */
+  /** The number of damaged values found. */
   damaged(): number
-  /** Takes the steps that follow on what is held, one after the other. */
+  /** Applies each delta that is based on the current revision, in order. */
   apply(deltas: readonly Delta[]): void
-  /** Loads what is in force where that is not what is held. Answers what is in the way of it. */
+  /** Loads the published revision if the copy differs from it. Returns the reason if that is not possible. */
   update(meta: Meta | undefined, signal: AbortSignal): Promise<string | undefined>
 }
 
@@ -28,7 +28,7 @@ export interface CopyOptions {
   readonly log: Log
 }
 
-/** A copy of nothing. */
+/** Makes an empty copy. */
 export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
   const read = valueReader()
   const damage = openDamage(log)
@@ -38,12 +38,12 @@ export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
 
   const builderOf = (base: DirectorySnapshot) =>
     openSnapshotBuilder({ base, lastGood: snapshot, read, onDamage: (kind, name) => damage.report(kind, name) })
-  /** Answers false where all was replaced meanwhile. */
+  /** Loads everything. Returns false if all settings were replaced meanwhile. */
   const load = async (before: Meta, signal: AbortSignal): Promise<boolean> => {
     const builder = builderOf(EMPTY)
     for await (const fields of scanFields(redis, signal))
       for (const { kind, name, text } of fields) builder.set(kind, name, text)
-    // What was changed while it was read came as it was or as it is: the changes themselves make it one revision.
+    // Values changed during the scan were read in the old or the new version. Applying the deltas makes them one revision.
     let last: Pick<Meta, 'revisionId' | 'revision' | 'entry'> = before
     for (const delta of await readDeltas(redis, before.entry, signal)) {
       if (delta.base !== last.revisionId || delta.changes === undefined) return false
@@ -56,7 +56,7 @@ export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
     held = { revisionId: last.revisionId, revision: last.revision, entry: last.entry }
     return true
   }
-  /** A lower revision is that of a replica that lagged, unless it stays. */
+  /** A lower revision comes from a replica that lags, unless it lasts. */
   const isRegression = ({ revision }: Meta): boolean => {
     if (held === undefined || revision >= held.revision) {
       regressedAt = undefined
@@ -93,7 +93,7 @@ export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
   }
 }
 
-/** Names of damaged values that are remembered, each being told once. */
+/** Maximum number of damaged values that are remembered. Each is logged once. */
 const REPORTED_MAX = 1000
 
 function openDamage(log: Log) {
@@ -106,7 +106,7 @@ function openDamage(log: Log) {
       const value = `${kind} ${name}`
       if (reported.has(value) || reported.size === REPORTED_MAX) return
       reported.add(value)
-      // The name of a key is its hash.
+      // An API key is named by its hash, so this is no secret.
       log.error({ kind, name }, 'directory value damaged, last good one kept')
     },
   }

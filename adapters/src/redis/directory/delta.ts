@@ -1,24 +1,24 @@
-/** The log of what each revision has changed, as it is read. */
+/** The log of revisions, each with its changes. */
 import { KINDS, type Kind } from './value.ts'
 
-/** One revision, as a step from another. */
+/** One revision, as the changes from another one. */
 export interface Delta {
   readonly entry: string
   readonly revisionId: string
-  /** The mark of the revision it was made from. */
+  /** The revision id of the revision it is based on. */
   readonly base: string
   readonly revision: number
-  /** Absent where all was replaced, or cannot be told. A value that is null is gone. */
+  /** Absent if all was replaced or the changes cannot be read. A null value is removed. */
   readonly changes?: Changes
 }
 
-/** New values by name, of the kinds that changed. */
+/** New values by name, of each changed kind. */
 export type Changes = Readonly<Partial<Record<Kind, Readonly<Record<string, string | null>>>>>
 
-/** An entry as Redis gives it: its place, then names and values in turn. */
+/** An entry as Redis returns it: its id, then names and values alternating. */
 export type LogEntry = readonly [entry: string, flat: readonly string[]]
 
-/** The step that an entry tells of. It was written by the script, and by nobody else. */
+/** Parses an entry. Only the script writes entries. */
 export function deltaOf([entry, flat]: LogEntry): Delta {
   const field = (name: string) => flat[flat.indexOf(name) + 1] ?? ''
   const changes = changesIn(field('changes'))
@@ -31,18 +31,18 @@ export function deltaOf([entry, flat]: LogEntry): Delta {
   }
 }
 
-/** Where they cannot be read, there is no step to take, and all is loaded instead. */
+/** Parses the changes. If they cannot be read, the delta is not applied, and everything is loaded instead. */
 function changesIn(text: string): Changes | undefined {
   try {
     const changes: unknown = JSON.parse(text)
-    // Each value in it is looked at when it is taken.
+    // Each value is checked when it is applied.
     return typeof changes === 'object' && changes !== null ? changes : undefined
   } catch {
     return undefined
   }
 }
 
-/** Each field that a step changes. */
+/** Lists each changed field. */
 export function* fieldsOf(changes: Changes): Generator<readonly [Kind, string, string | null]> {
   for (const kind of KINDS) for (const [name, text] of Object.entries(changes[kind] ?? {})) yield [kind, name, text]
 }

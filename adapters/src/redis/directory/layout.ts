@@ -1,4 +1,4 @@
-/** Where the directory stands in Redis, and how all of it is read. */
+/** The keys of the directory in Redis, and functions that read them. */
 import { DIRECTORY_FIELDS_PER_CALL } from '@platen/contract/directory-limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { RedisConnection } from '../connect.ts'
@@ -6,39 +6,39 @@ import { openScript, type Script } from '../script.ts'
 import { type Delta, deltaOf } from './delta.ts'
 import { KINDS, type Kind } from './value.ts'
 
-/** Goes up when older processes could not read what newer ones write. */
+/** Raised when older processes could not read what newer ones write. */
 export const SCHEMA = 1
 
-/** The braces make it one hash slot of a Cluster. */
+/** With the braces, all keys share one hash slot of a Cluster. */
 const PREFIX = 'platen:{directory}'
 
-/** The steps from revision to revision. */
+/** The log of revisions. */
 const LOG_KEY = `${PREFIX}:log`
 
 const META_KEY = `${PREFIX}:meta`
 
-/** The hash of a kind: what is in force, or what is staged under a mark. */
+/** Returns the key of a kind's hash: that of the published values, or of values staged under a revision id. */
 export function hashKey(kind: Kind, staged?: string): string {
   return staged === undefined ? `${PREFIX}:${kind}` : `${PREFIX}:staged:${staged}:${kind}`
 }
 
-/** The script on the directory's keys. Its requests are those of directory.lua. */
+/** Opens the script on the directory's keys; directory.lua defines its requests. */
 export function directoryScript(redis: RedisConnection): Script['run'] {
   const script = openScript(redis, { file: './directory/directory.lua' })
   const fixed = [META_KEY, ...KINDS.map((kind) => hashKey(kind)), LOG_KEY, `${PREFIX}:readers`]
   return ({ keys, request }, signal) => script.run({ keys: [...fixed, ...keys], request }, signal)
 }
 
-/** Which revision is in force. A mark names one revision, and is never used again. */
+/** The published revision. A revision id names one revision and is never used again. */
 export interface Meta {
   readonly schema: number
   readonly revision: number
   readonly revisionId: string
-  /** Its place in the log. */
+  /** The id of its log entry. */
   readonly entry: string
 }
 
-/** What is in force; undefined where nothing is. */
+/** Reads the published revision; undefined if there is none. */
 export async function readMeta(redis: RedisConnection, signal: AbortSignal): Promise<Meta | undefined> {
   const names = ['schema', 'revision', 'mark', 'entry'] as const
   const [schema, revision, revisionId, entry] = await redis.call((client) => client.hmget(META_KEY, ...names), signal)
@@ -46,7 +46,7 @@ export async function readMeta(redis: RedisConnection, signal: AbortSignal): Pro
   return { schema: Number(schema), revision: Number(revision) || 0, revisionId, entry }
 }
 
-/** The epoch below which nobody may publish; 0 = none is known, as after Redis was emptied. */
+/** Reads the epoch: publishers with a lower one are refused. 0 = none is known, as after Redis was emptied. */
 export async function readEpoch(redis: RedisConnection, signal: AbortSignal): Promise<number> {
   return Number(await redis.call((client) => client.hget(META_KEY, 'epoch'), signal)) || 0
 }
@@ -57,7 +57,7 @@ export interface Field {
   readonly text: string
 }
 
-/** Every field there is, in pieces. One that is changed meanwhile may come as it was, as it is, or twice. */
+/** Scans all fields in batches. A field changed meanwhile may come in its old or new version, or twice. */
 export async function* scanFields(redis: RedisConnection, signal: AbortSignal): AsyncGenerator<readonly Field[]> {
   for (const kind of KINDS) {
     let cursor = '0'
@@ -75,7 +75,7 @@ export async function* scanFields(redis: RedisConnection, signal: AbortSignal): 
   }
 }
 
-/** Fields by their names, in pieces; null where there is none. */
+/** Reads fields by name, in batches; null for a missing field. */
 export async function* readFields(
   redis: RedisConnection,
   { kind, names }: { readonly kind: Kind; readonly names: Iterable<string> },
@@ -98,12 +98,12 @@ function* piecesOf(names: Iterable<string>): Generator<readonly string[]> {
   if (piece.length > 0) yield piece
 }
 
-/** How many fields there are of a kind. */
+/** Counts the fields of a kind. */
 export function countFields(redis: RedisConnection, kind: Kind, signal: AbortSignal): Promise<number> {
   return redis.call((client) => client.hlen(hashKey(kind)), signal)
 }
 
-/** The steps after a place in the log, as far as they are kept. */
+/** Reads the deltas after a log entry, as far as the log still has them. */
 export async function readDeltas(
   redis: RedisConnection,
   after: string,
@@ -113,7 +113,7 @@ export async function readDeltas(
   return entries.map(deltaOf)
 }
 
-/** Waits until there are steps after a place, no longer than `waitMs`; then there may be none. For a connection that does nothing else. */
+/** Waits for deltas after a log entry, at most `waitMs`; then it may return none. Blocks the connection, so give it a separate one. */
 export async function waitForDeltas(
   client: Awaited<ReturnType<RedisConnection['openClient']>>,
   { after, waitMs }: { readonly after: string; readonly waitMs: number },

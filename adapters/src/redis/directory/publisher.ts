@@ -1,7 +1,6 @@
 /**
- * The writing side of the directory in Redis: so that Redis never stands still for long, and readers see each revision whole or not at
- * all. Of several publishers the one with the highest epoch may write, and the others are told so. Calls at once are done one after
- * the other.
+ * The publisher of the directory in Redis. It never blocks Redis for long, and readers see each revision whole or not at all. Of several
+ * publishers only the one with the highest epoch may write; the others get `Fenced`. Concurrent calls run one after the other.
  */
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { DIRECTORY_REPORT_KEPT_MS } from '@platen/contract/directory-limit.ts'
@@ -25,40 +24,40 @@ import { KINDS, type Kind, NO_VALUES, type Values, valueReader, valueWriter } fr
 export interface PublisherOptions {
   readonly redis: RedisConnection
   readonly ids: Ids
-  /** Refused when a higher one has written; absent = the next, which ends whoever published before. */
+  /** Refused if a higher one has written; absent = the next one, which fences all earlier publishers. */
   readonly epoch?: number
 }
 
 export interface RedisPublisher extends DirectoryPublisher {
   readonly epoch: number
-  /** Of what is published, be it by somebody else before; 0 = nothing. */
+  /** The published revision, also if another publisher wrote it; 0 = nothing. */
   revision(): number
   /**
-   * The number for what is published next: above all that are known. Where none is, it is the time in milliseconds, and so above
-   * whatever was published before Redis was emptied, which readers may still hold.
+   * The number of the next revision: above all known ones. If none is known, it is the time in milliseconds. So it is above everything
+   * published before Redis was emptied, which readers may still hold.
    */
   nextRevision(): number
-  /** All of it as settings, whoever published it. A value that is not of its shape is left out, and told by its name. */
+  /** Returns the published settings, whoever wrote them. Leaves out damaged values, and calls `onDamage` for each. */
   published(onDamage: (kind: Kind, name: string) => void): DirectorySnapshot
-  /** What of a snapshot is not published as it is. */
+  /** Returns how a snapshot differs from what is published. */
   differences(snapshot: DirectorySnapshot): readonly Difference[]
-  /** Publishes once more what was published last, where Redis holds it no longer. Answers whether it had to. Throws as `publish` does. */
+  /** Publishes the last revision again if Redis has lost it. Returns whether that was necessary. Throws as `publish` does. */
   repair(signal: AbortSignal): Promise<boolean>
   /**
-   * Reads all that stands in Redis, and publishes once more what is not as it was published last, all of it or nothing; readers that
-   * took what was damaged take what is good. Answers what that was: `added` = was lost, `removed` = was nobody's. Holds up no other
-   * call while it reads. Throws as `publish` does.
+   * Reads all values in Redis, and publishes the last revision again if some differ, completely or not at all. Readers that loaded damaged
+   * values then load the good ones. Returns the differences: `added` = was lost, `removed` = was written by somebody else. Blocks no
+   * other call while it reads. Throws as `publish` does.
    */
   audit(signal: AbortSignal): Promise<readonly Difference[]>
-  /** How far what was published has come. Throws `Fenced`, or `Unavailable`. */
+  /** Returns which revision the readers enforce. Throws `Fenced` or `Unavailable`. */
   enforced(signal: AbortSignal): Promise<Enforcement>
-  /** How many processes there are that have said which revision they enforce, and how many of them enforce the last. Throws as `enforced` does. */
+  /** Returns how many processes report their revision, and how many of them enforce the last one. Throws as `enforced` does. */
   readers(signal: AbortSignal): Promise<{ readonly all: number; readonly enforcing: number }>
 }
 
 /**
- * Takes the right to publish. `publish` throws `RangeError` for a revision that is not above all that were published or tried,
- * `Fenced`, or `Unavailable`: then it is not known whether the revision counts, and the next `publish` or `repair` finds out.
+ * Claims the right to publish. `publish` throws `Fenced`, and `RangeError` for a revision that is not above all published or attempted
+ * ones. It also throws `Unavailable`: the revision may then be published or not, and the next `publish` or `repair` finds out.
  */
 export async function openRedisPublisher(
   { redis, ids, epoch: asked }: PublisherOptions,
@@ -66,7 +65,7 @@ export async function openRedisPublisher(
 ): Promise<RedisPublisher> {
   const script = directoryScript(redis)
   const { epoch, now } = await claim(script, asked, signal)
-  // Nobody else writes from here on, so what is read in pieces is one revision.
+  // Nobody else writes from here on, so the batches that are read belong to one revision.
   const found = await readPublished(redis, signal)
   const writer = openWriter({ redis, ids, script, epoch, found, now })
   const runSerially = openSerialQueue()
@@ -116,7 +115,7 @@ function settingsIn({ values, revision }: Published, onDamage: (kind: Kind, name
   return builder.build(revision)
 }
 
-/** The second half of an audit. */
+/** The second half of an audit: reads the suspects again and repairs them. */
 async function repairSuspects(
   redis: RedisConnection,
   { writer, suspects }: { readonly writer: Writer; readonly suspects: Suspects },
@@ -129,7 +128,7 @@ async function repairSuspects(
   const isKnown = stored.mark === revisionId && stored.revision === revision && stored.schema === SCHEMA
   if (isKnown && changes.length === 0) return []
   await writer.republish({ stored, changes }, signal)
-  // A reader whose mark is older may have taken what was damaged.
+  // A reader of an older revision id may have loaded a damaged value.
   if (changes.length > 0) writer.known.keepLast()
   return differencesIn(changes)
 }
@@ -140,7 +139,7 @@ function enforcementReader(
 ): RedisPublisher['enforced'] {
   return async (signal) => {
     const request = { operation: 'readers', reportedMs: DIRECTORY_REPORT_KEPT_MS }
-    // The script answers with what readers have reported through it.
+    // The script returns what readers have reported through it.
     const { reports, epoch: theirs, knownMs } = (await script({ keys: [], request }, signal)) as ReadersAnswer
     if (theirs > epoch) throw fencedBy(theirs, epoch)
     const marks = Object.values(reports).map(({ mark }) => mark)
@@ -153,17 +152,17 @@ function enforcementReader(
 }
 
 interface ReadersAnswer {
-  /** Lua has one empty table for lists and objects. */
+  /** An empty one may be a list, as Lua has one empty table for lists and objects. */
   readonly reports: Readonly<Record<string, { readonly mark: string }>>
   readonly epoch: number
-  /** For how long account of them has been kept. */
+  /** For how many milliseconds reports have been collected. */
   readonly knownMs: number
 }
 
 async function readPublished(redis: RedisConnection, signal: AbortSignal): Promise<Published> {
   const meta = await readMeta(redis, signal)
   if (meta === undefined) return { values: NO_VALUES, revision: 0 }
-  // What another version wrote is replaced as a whole.
+  // Settings of another schema version are replaced completely.
   if (meta.schema !== SCHEMA) return { values: NO_VALUES, revision: meta.revision }
   const found: Record<Kind, [string, string][]> = { tenants: [], keys: [], templates: [] }
   for await (const fields of scanFields(redis, signal))
@@ -176,17 +175,17 @@ async function readPublished(redis: RedisConnection, signal: AbortSignal): Promi
   return { values, revision: meta.revision, revisionId: meta.revisionId }
 }
 
-/** The limits, by account, that are not those published before. */
+/** Returns the changed limits, by account. */
 function changedLimits(
   changes: readonly Change[],
   { snapshot, before }: { readonly snapshot: DirectorySnapshot; readonly before: Values },
 ): ReadonlyMap<string, Limits> {
   const changed = new Map<string, Limits>()
   for (const { kind, name } of changes) {
-    // The name is a tenant's id if it is the name of a tenant.
+    // A name of kind `tenants` is a tenant id.
     const tenant = kind === 'tenants' ? snapshot.tenants.get(name as TenantId) : undefined
     if (tenant === undefined) continue
-    // Canonical JSON of equal limits is the same text, wherever it stands.
+    // The canonical JSON of equal limits is the same text, wherever it is embedded.
     const isSame = before.tenants.get(name)?.includes(`"limits":${canonicalJson(tenant.limits)}`) === true
     if (!isSame) changed.set(tenant.incarnation, tenant.limits)
   }

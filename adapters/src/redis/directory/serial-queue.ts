@@ -1,7 +1,7 @@
-/** What has to be done one after the other. */
+/** Runs calls one after the other. */
 import { raceAbort } from '@platen/contract/race.ts'
 
-/** Does a call when those before it are done, however they ended. Rejects with the signal's reason at once; the call is then not begun, or goes on until it meets the signal by itself. */
+/** Runs a call after all earlier ones. Rejects with the signal's reason at once; the call then does not start, or sees the signal. */
 export type SerialQueue = <Answer>(
   call: (signal: AbortSignal) => Promise<Answer>,
   signal: AbortSignal,

@@ -1,31 +1,31 @@
-/** The next snapshot in the making. What it is made from stays as it is, for whoever holds it. */
+/** Builds the next snapshot. The base snapshot stays unchanged for those who hold it. */
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { KeyHash, Template, TemplateCode, TenantId } from '@platen/contract/tenant.ts'
 import type { Kind, ValueReader } from './value.ts'
 
-/** Nobody and nothing, at revision 0. */
+/** The empty snapshot, at revision 0. */
 export const EMPTY: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
 
 export interface SnapshotBuilder {
-  /** Takes a value; null takes the setting away. One that is not of its shape is told, and leaves the last good setting in force. */
+  /** Sets a value; null removes the setting. A damaged value is reported, and the last good setting stays in force. */
   set(kind: Kind, name: string, text: string | null): void
   build(revision: number): DirectorySnapshot
 }
 
 export interface SnapshotBuilderOptions {
-  /** What the draft begins with. */
+  /** The initial content. */
   readonly base: DirectorySnapshot
-  /** Where settings come from whose values are damaged. */
+  /** The source of settings whose new values are damaged. */
   readonly lastGood: DirectorySnapshot
   readonly read: ValueReader
   readonly onDamage: (kind: Kind, name: string) => void
 }
 
-/** Begins with what `base` holds. */
+/** Makes a builder that begins with the content of `base`. */
 export function openSnapshotBuilder({ base, lastGood, read, onDamage }: SnapshotBuilderOptions): SnapshotBuilder {
   const tenants = changing(base.tenants)
   const keys = changing(base.keys)
-  // The templates of the tenants of which some have changed, in any order.
+  // Templates of the tenants that have changed ones, in any order.
   const changed = new Map<TenantId, Map<TemplateCode, Template>>()
 
   const orLastGood = <Setting>(
@@ -36,7 +36,7 @@ export function openSnapshotBuilder({ base, lastGood, read, onDamage }: Snapshot
     if (setting === undefined) onDamage(...field)
     return setting ?? good
   }
-  // Names are branded here: one that is none is nobody's, and is never looked for.
+  // Branded without a check: an invalid name belongs to nobody, and is never looked up.
   const setters: Record<Kind, (name: string, text: string | null) => void> = {
     tenants(name, text) {
       const id = name as TenantId
@@ -84,7 +84,7 @@ function put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value | undefine
   else map.set(key, value)
 }
 
-/** A map that is copied when it is first changed. */
+/** A map that is copied at its first change. */
 function changing<Key, Value>(base: ReadonlyMap<Key, Value>) {
   let own: Map<Key, Value> | undefined
   return {

@@ -4,10 +4,10 @@ import { aTemplate, aTenant } from '../../../../test/fixture/build.ts'
 import { EMPTY } from './snapshot-builder.ts'
 import { NO_VALUES, valueWriter } from './value.ts'
 
-/** Nothing stands in Redis. */
+/** Nothing is stored in Redis. */
 const nothing = () => NO_VALUES
 
-/** A template that tells when it is spelled. */
+/** A template that reports when it is serialized. */
 function watchedTemplate(onSpell: () => void): Template {
   return {
     ...aTemplate(),

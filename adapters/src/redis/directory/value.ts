@@ -1,9 +1,9 @@
 /**
- * Settings as the values of hashes. What comes from Redis was written by us, and is held against its shape all the same: one value
- * that is damaged must not stop a process, nor be served. What repeats over thousands of tenants is kept once.
+ * Converts settings to the values of Redis hashes and back. We wrote the values ourselves, and validate them all the same: one damaged
+ * value must neither stop a process nor be served. Equal parts of thousands of tenants are in memory once.
  *
- * During a rollout the writer is of another version than the reader, older or newer. So a field that is missing reads as its default,
- * and a field that is not known is ignored. A publisher leaves a value alone that reads as what it would write.
+ * During a rollout the writer has another version than the reader, older or newer. So a missing field reads as its default, and an
+ * unknown field is ignored. A publisher keeps a stored value if it reads as the value that it would write.
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
@@ -26,10 +26,10 @@ import {
 export const KINDS = ['tenants', 'keys', 'templates'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Values by name, of each kind. */
+/** Values by name, for each kind. */
 export type Values = Readonly<Record<Kind, PersistentMap<string, string>>>
 
-/** Nothing of any kind. */
+/** No values of any kind. */
 export const NO_VALUES: Values = {
   tenants: PersistentMap.of(),
   keys: PersistentMap.of(),
@@ -37,9 +37,9 @@ export const NO_VALUES: Values = {
 }
 
 /**
- * Spells snapshots as values. Equal settings have equal values. What a snapshot has in common with one before is not spelled again:
- * maps of settings, shards of tenants and keys, and single templates, of which each is large. The value in `standing` is taken where
- * it reads as the same setting: so it is in memory once, and nothing is published that differs only by fields of another version.
+ * Makes a function that serializes snapshots. Equal settings have equal values. It does not serialize again what a snapshot shares with
+ * an earlier one: maps of settings, shards of tenants and keys, and single templates, each of which is large. Reuses the value from
+ * `stored` if it reads as the same setting. So each value is in memory once, and fields of another version alone publish nothing.
  */
 export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot) => Values {
   const convert = openConverters()
@@ -85,12 +85,12 @@ function serializeKey({ hash: _hash, ...value }: ApiKey): string {
   return canonicalJson(value)
 }
 
-/** The schema as a text of its own: few of them are ever looked at, and as a text it takes a fifth of the memory. */
+/** Stores the schema as a text: few schemas are ever used, and a text takes a fifth of the memory. */
 function serializeTemplate({ tenant: _tenant, code: _code, variablesSchema, ...value }: Template): string {
   return canonicalJson({ ...value, variablesSchema: canonicalJson(variablesSchema) })
 }
 
-/** What was made of an object, for as long as there is the object. */
+/** Caches what was made of an object, for as long as the object lives. */
 function memoize<Made>(): (of: object, make: () => Made) => Made {
   const kept = new WeakMap<object, Made>()
   return (of, make) => {
@@ -103,13 +103,13 @@ function memoize<Made>(): (of: object, make: () => Made) => Made {
 }
 
 export interface ValueReader {
-  /** Each of them: the setting; undefined where the value is not of its shape. */
+  /** Each method returns the setting; undefined if the value is damaged. */
   tenant(id: string, text: string): Tenant | undefined
   key(hash: string, text: string): ApiKey | undefined
   template(name: string, text: string): Template | undefined
 }
 
-/** Reads values, and keeps what many of them have in common. */
+/** Makes a reader that keeps equal parts of many settings in memory once. */
 export function valueReader(): ValueReader {
   const convert = openConverters()
   const limits = openInternPool<Limits>(INTERNED_MAX)
@@ -119,7 +119,7 @@ export function valueReader(): ValueReader {
     tenant(id, text) {
       const value = converted(text, convert.tenants)
       if (value === undefined) return undefined
-      // Its shape has just been looked at, here and below.
+      // The schema was just checked, here and below.
       const tenant = value as unknown as Omit<Tenant, 'id'>
       const shared = limits(JSON.stringify(tenant.limits), () => tenant.limits)
       return { id: nameOf(id) as TenantId, ...tenant, limits: shared }
@@ -143,7 +143,7 @@ export function valueReader(): ValueReader {
   }
 }
 
-/** A template that parses its schema when it is asked for. Who uses it keeps it, and is given the same one for as long. */
+/** Makes a template that parses its schema when it is read. While somebody holds the schema, reads return the same object. */
 function withSchema(template: Omit<Template, 'variablesSchema'>, text: string): Template {
   let last: WeakRef<JsonObject> | undefined
   return {
@@ -156,7 +156,7 @@ function withSchema(template: Omit<Template, 'variablesSchema'>, text: string): 
   }
 }
 
-/** A value as this version writes it; undefined where it is damaged. */
+/** Parses a value and converts it to this version; undefined if it is damaged. */
 function converted(text: string, convert: Converter): JsonObject | undefined {
   const value = objectIn(text)
   return value !== undefined && convert(value) ? value : undefined
@@ -165,14 +165,14 @@ function converted(text: string, convert: Converter): JsonObject | undefined {
 function objectIn(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    // JSON.parse gives nothing but Json.
+    // JSON.parse only returns Json.
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
   } catch {
     return undefined
   }
 }
 
-/** Far more than differ at a time. */
+/** Far more than the number of different values at a time. */
 const INTERNED_MAX = 100_000
 
 function openConverters(): Readonly<Record<Kind, Converter>> {
@@ -195,12 +195,12 @@ const DIGEST = { type: 'string', pattern: '^[0-9a-f]{64}$' }
 
 type Schemas = Readonly<Record<string, object>>
 
-/** `founding` are the fields that every version has written: they alone are required, and there will never be another. */
+/** `founding` are the fields that every version has written. Only these are required, and no new one can become required. */
 function object(founding: Schemas, later: Schemas = {}): object {
   return { type: 'object', required: Object.keys(founding), properties: { ...founding, ...later } }
 }
 
-/** The schemas of all fields but `Founding`. A field that is added is missing here until it has a default, or is optional. */
+/** Schemas of all fields except `Founding`. A new field does not compile until it has a default or is optional. */
 export type LaterFields<Setting, Founding extends keyof Setting = never> = {
   readonly [Name in keyof Omit<Required<Setting>, Founding>]: Name extends OptionalOf<Setting>
     ? object
@@ -211,7 +211,7 @@ type OptionalOf<Setting> = {
   [Name in keyof Setting]-?: Partial<Pick<Setting, Name>> extends Pick<Setting, Name> ? Name : never
 }[keyof Setting]
 
-/** Those without a default. What holds where one is absent, its field in `Limits` says. */
+/** Limits without a default. The field in `Limits` says what applies if one is absent. */
 const OPTIONAL_LIMITS = {
   rateLimitPerMinute: NUMBER,
   tenantSyncRateLimitPerMinute: NUMBER,

@@ -1,4 +1,4 @@
-/** Where Kafka is, as settings. */
+/** Settings of Kafka. */
 import { KAFKA_EVENT_DAYS_MAX, KAFKA_EVENT_DAYS_MIN } from '@platen/contract/kafka-limit.ts'
 import { CERTIFICATES, parseBoolean, parseHosts, parseInteger, readCertificates } from '../parse.ts'
 import type { SettingReader, SettingTable } from '../setting.ts'
@@ -6,7 +6,7 @@ import type { SettingReader, SettingTable } from '../setting.ts'
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const
 type SaslMechanism = (typeof MECHANISMS)[number]
 
-/** The settings of who uses Kafka. */
+/** The settings of processes that use Kafka. */
 export const KAFKA_SETTINGS = {
   PLATEN_KAFKA_BROKERS: {
     default: 'required',
@@ -52,29 +52,29 @@ export const KAFKA_SETTINGS = {
 } as const satisfies SettingTable
 
 export interface KafkaSettings {
-  /** `host:port` each, at least one. */
+  /** At least one, each `host:port`. */
   readonly brokers: readonly string[]
   readonly sasl?: { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string }
   /** Present = TLS. `ca` is PEM and replaces the system's authorities. */
   readonly tls?: { readonly ca?: string }
-  /** Before the name of every topic and group; may be empty. */
+  /** Prefix of every topic and group name; may be empty. */
   readonly topicPrefix: string
-  /** Of each topic that renders wait in; absent = by its lane. */
+  /** Partitions of each queue topic; absent = the default of its lane. */
   readonly partitions?: number
-  /** Copies of each topic; absent = as the brokers have it. */
+  /** Copies of each topic; absent = the brokers' default. */
   readonly replicas?: number
-  /** Copies that make a record count as written; never without `replicas`. */
+  /** Copies that must have a record before it counts as written; only with `replicas`. */
   readonly inSyncMin?: number
   readonly eventPartitions?: number
   readonly eventDays?: number
 }
 
 const PORT_DEFAULT = 9092
-/** More than a broker likes to have of one topic, and more renderers than anyone starts. */
+/** More than a broker should have for one topic, and more than the number of renderers anyone starts. */
 const PARTITIONS_MAX = 200
 const REPLICAS_MAX = 9
 
-/** Reads where Kafka is. */
+/** Reads the settings of Kafka. */
 export function readKafkaSettings(reader: SettingReader<keyof typeof KAFKA_SETTINGS>): KafkaSettings | undefined {
   const { read, require, refuse } = reader
   const brokers = require('PLATEN_KAFKA_BROKERS', parseBrokers, 'hosts such as kafka-1:9092, separated by commas')
@@ -89,7 +89,7 @@ export function readKafkaSettings(reader: SettingReader<keyof typeof KAFKA_SETTI
   const partitions = numberFrom('PLATEN_KAFKA_PARTITIONS', [1, PARTITIONS_MAX])
   const replicas = numberFrom('PLATEN_KAFKA_REPLICATION', [1, REPLICAS_MAX])
   const inSyncMin = numberFrom('PLATEN_KAFKA_IN_SYNC_MIN', [1, REPLICAS_MAX])
-  // With fewer copies than that, older brokers take nothing and newer ones silently ask for fewer.
+  // With fewer copies than this, older brokers accept no record, and newer ones silently require fewer copies.
   if (inSyncMin !== undefined && inSyncMin > (replicas ?? 0))
     refuse('PLATEN_KAFKA_IN_SYNC_MIN needs a PLATEN_KAFKA_REPLICATION as high')
   const eventPartitions = numberFrom('PLATEN_KAFKA_EVENT_PARTITIONS', [1, PARTITIONS_MAX])
@@ -128,7 +128,7 @@ function parseBrokers(text: string): readonly string[] | undefined {
   return parseHosts(text, PORT_DEFAULT)?.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
 }
 
-/** A topic has at most 249 characters, and these. */
+/** A topic name has at most 249 of these characters. */
 function parsePrefix(text: string): string | undefined {
   return /^[A-Za-z0-9._-]{1,100}$/.test(text) ? text : undefined
 }

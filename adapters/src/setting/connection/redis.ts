@@ -1,10 +1,10 @@
-/** Where Redis is, as a setting. */
+/** Settings of Redis. */
 import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { RedisLocation, RedisSettings } from '../../redis/connect.ts'
 import { CERTIFICATES, parseHosts, readCertificates } from '../parse.ts'
 import type { SettingReader, SettingTable } from '../setting.ts'
 
-/** The settings of who uses Redis. */
+/** The settings of processes that use Redis. */
 export const REDIS_SETTINGS = {
   PLATEN_REDIS_URL: {
     default: 'required',
@@ -28,7 +28,7 @@ interface RedisUrl extends Pick<RedisSettings, 'username' | 'password'> {
   readonly isTls: boolean
 }
 
-/** Reads where Redis is. */
+/** Reads the settings of Redis. */
 export function readRedisSettings({
   read,
   require,
@@ -55,7 +55,7 @@ export function readRedisSettings({
 const URL_FORM =
   /^redis(?<tls>s)?(?:\+(?<kind>cluster|sentinel))?:\/\/(?:(?<user>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^@/]+)(?:\/(?<path>[^/]*))?$/
 
-/** `new URL` knows no lists of hosts. */
+/** Parses the URL by hand, as `new URL` does not support lists of hosts. */
 function parseRedisUrl(text: string): RedisUrl | undefined {
   const groups = URL_FORM.exec(text)?.groups
   if (groups === undefined) return undefined
@@ -71,7 +71,7 @@ function locationOf(kind: string, hosts: string, path: string): RedisLocation | 
     const sentinels = parseHosts(hosts, PORT_DEFAULT.sentinel)
     return sentinels && path !== '' ? { kind, sentinels, primary: path } : undefined
   }
-  // The other databases of a server are not there in a Cluster, so they are no place to rely on.
+  // A Cluster only has database 0, so the others are not supported.
   if (path !== '' && path !== '0') return undefined
   const nodes = parseHosts(hosts, PORT_DEFAULT.server)
   if (kind === 'cluster') return nodes && { kind, nodes }

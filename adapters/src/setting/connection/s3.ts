@@ -1,10 +1,10 @@
-/** Where S3 is and what of it is ours, as settings. Credentials are found by the SDK: in the environment, in files, or by the pod's identity. */
+/** Settings of S3. The SDK finds credentials in the environment, in files, or by the identity of the pod. */
 import type { S3Options } from '../../s3/connect.ts'
 import { isKeyPrefix, type S3Namespace } from '../../s3/namespace.ts'
 import { parseBaseUrl, parseBoolean } from '../parse.ts'
 import type { SettingReader, SettingTable } from '../setting.ts'
 
-/** The settings of who uses S3. */
+/** The settings of processes that use S3. */
 export const S3_SETTINGS = {
   PLATEN_S3_ENDPOINT: {
     default: "Amazon's of the region",
@@ -34,7 +34,7 @@ export const S3_SETTINGS = {
   },
 } as const satisfies SettingTable
 
-/** What `openS3ArtifactStore` needs to know of the environment. */
+/** The settings that `openS3ArtifactStore` needs. */
 export interface S3Settings extends S3Options {
   readonly namespace: S3Namespace
 }
@@ -43,7 +43,7 @@ const REGION_DEFAULT = 'us-east-1'
 const INSTALLATION_DEFAULT = 'platen'
 const ENDPOINT = 'an http or https URL without query or fragment'
 
-/** Reads where S3 is, and the installation's place in it. */
+/** Reads the settings of S3 and of the installation's namespace in it. */
 export function readS3Settings({ read, require }: SettingReader<keyof typeof S3_SETTINGS>): S3Settings | undefined {
   const endpoint = read('PLATEN_S3_ENDPOINT', parseBaseUrl, ENDPOINT)
   const publicEndpoint = read('PLATEN_S3_PUBLIC_ENDPOINT', parseBaseUrl, ENDPOINT)
@@ -72,7 +72,7 @@ function parseBucket(text: string): string | undefined {
   return /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) ? text : undefined
 }
 
-/** The last slash is easily forgotten. */
+/** Accepts a prefix without its last slash, which is easy to forget. */
 function parsePrefix(text: string): string | undefined {
   const prefix = text.endsWith('/') ? text : `${text}/`
   return isKeyPrefix(prefix) ? prefix : undefined

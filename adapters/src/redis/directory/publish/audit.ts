@@ -1,16 +1,16 @@
 /**
- * Whether what stands in Redis is what was published: a value may have been changed, lost or added by somebody else. All of it is read
- * in pieces, while publishing goes on, which names what is suspect; that is read again when nothing is published.
+ * Compares the values in Redis with the published ones: somebody else may have changed, lost or added values. Reads all of them in batches
+ * while publishing continues, and returns the names that differ. These are read again while nothing is published.
  */
 import type { RedisConnection } from '../../connect.ts'
 import { countFields, readFields, scanFields } from '../layout.ts'
 import { KINDS, type Kind, type Values } from '../value.ts'
 import type { Change } from './difference.ts'
 
-/** Names of what may not be as it was published. */
+/** Names of values that may differ from the published ones. */
 export type Suspects = Readonly<Record<Kind, ReadonlySet<string>>>
 
-/** Reads all there is, and keeps the names of what is not as it was published last at that moment. */
+/** Reads all values, and collects the names of those that differ from what is published at that moment. */
 export async function findSuspects(
   redis: RedisConnection,
   published: () => Values,
@@ -24,14 +24,14 @@ export async function findSuspects(
     const { [kind]: known } = published()
     const strange = [...suspects[kind]].filter((name) => !known.has(name)).length
     if (count >= known.size + strange) continue
-    // Some are missing, and which ones only their names tell.
+    // Some values are missing. Only a look-up by name shows which.
     for await (const [name, text] of readFields(redis, { kind, names: known.keys() }, signal))
       if (text === null) suspects[kind].add(name)
   }
   return suspects
 }
 
-/** What is to be done to the suspects so that they are as published: `added` is what was lost, `removed` what nobody published. */
+/** Returns the changes that restore the suspects: `added` restores a lost value, `removed` deletes a value that nobody published. */
 export async function changesTo(
   published: Values,
   { redis, suspects }: { readonly redis: RedisConnection; readonly suspects: Suspects },

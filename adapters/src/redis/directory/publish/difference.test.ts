@@ -29,7 +29,7 @@ test('the changes between values make those before those after, and each is call
   )
 })
 
-/** What every shard of a map is, and may not be looked into. */
+/** Replaces every shard of a map by one that throws when it is read. */
 class UnreadShards extends WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, string>> {
   readonly #shard = new Proxy(new Map<string, string>(), {
     get: (_shard, property) => {

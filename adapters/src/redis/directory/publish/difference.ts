@@ -1,4 +1,4 @@
-/** What makes one set of values another. */
+/** Changes between two sets of values. */
 import { KINDS, type Kind, type Values } from '../value.ts'
 
 export interface Difference {
@@ -8,12 +8,12 @@ export interface Difference {
   readonly change: 'added' | 'changed' | 'removed'
 }
 
-/** A difference, with the value there is to be; null where it is removed. */
+/** A difference with the new value; null if it is removed. */
 export interface Change extends Difference {
   readonly text: string | null
 }
 
-/** What is to be done to the values before so that they are those after. What both share costs nothing. */
+/** Returns the changes that turn `before` into `after`. Shards that both share cost nothing. */
 export function changesBetween(before: Values, after: Values): readonly Change[] {
   return KINDS.flatMap((kind) => [...changesOf(kind, before, after)])
 }
@@ -28,7 +28,7 @@ function* changesOf(kind: Kind, { [kind]: before }: Values, { [kind]: after }: V
   }
 }
 
-/** The same without the values. */
+/** Removes the values from changes. */
 export function differencesIn(changes: readonly Change[]): readonly Difference[] {
   return changes.map(({ text: _text, ...difference }) => difference)
 }

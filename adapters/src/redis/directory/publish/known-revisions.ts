@@ -1,6 +1,6 @@
 /**
- * What the readers of a directory enforce, as its publisher can tell: by the marks that it found, or made itself. The number of a
- * revision proves nothing, as another publisher may have given it to other settings before Redis was emptied.
+ * Tells which revisions the readers of a directory enforce, by revision ids that the publisher found or created. The number of a
+ * revision is no proof: before Redis was emptied, another publisher may have used it for other settings.
  */
 import { DIRECTORY_REVISIONS_KNOWN_MAX } from '@platen/contract/directory-limit.ts'
 
@@ -9,27 +9,27 @@ export interface Revision {
   readonly revision: number
 }
 
-/** The revisions of one publisher. */
+/** The revisions known to one publisher. */
 export interface KnownRevisions {
   add(revision: Revision): void
-  /** Forgets all but the last, where it is not certain any more what readers took with the others. */
+  /** Forgets all but the last, when the content that readers loaded with the others is uncertain. */
   keepLast(): void
-  /** The number of the revision with that mark; undefined where it is none of these, or too long ago. */
+  /** The number of the revision with this id; undefined if it is unknown or too old. */
   revisionOf(mark: string): number | undefined
 }
 
 export interface Enforcement {
-  /** How many readers have said within the last ten seconds what they enforce. */
+  /** The number of readers that reported within the last ten seconds. */
   readonly all: number
-  /** How many of them do not enforce what was published last. */
+  /** How many of them do not enforce the last published revision. */
   readonly behind: number
-  /** All of them enforce this revision or a later one: the last where there is no reader, 0 where one enforces none that is known. */
+  /** All of them enforce this revision or a later one. The last one if there is no reader; 0 if a reader enforces an unknown one. */
   readonly revision: number
-  /** Has every reader had the time to say so since Redis began to keep account of them? Not within ten seconds after it was emptied. */
+  /** Have reports been collected long enough that each reader must have reported? False for ten seconds after Redis was emptied. */
   readonly isCertain: boolean
 }
 
-/** Knows none yet. */
+/** Makes an empty list of known revisions. */
 export function openKnownRevisions(): KnownRevisions {
   const revisions = new Map<string, number>()
   return {
@@ -45,7 +45,7 @@ export function openKnownRevisions(): KnownRevisions {
   }
 }
 
-/** How far readers with these marks have come towards the last revision. */
+/** Compares the revision ids of readers with the last revision. */
 export function enforcementOf(
   revisionIds: readonly string[],
   { known, last }: { readonly known: KnownRevisions; readonly last: number },

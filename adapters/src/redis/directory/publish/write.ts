@@ -1,6 +1,6 @@
 /**
- * How a revision comes into Redis. A small change is one script; anything larger is staged piece by piece, which nobody sees, and one
- * script then puts it in the place of all there was. Each is refused where a publisher of a higher epoch has been there.
+ * Writes a revision into Redis. One script call applies a small change. Anything larger is staged in batches, which readers do not see;
+ * then one script call replaces everything. Each call is refused if a publisher with a higher epoch has written.
  */
 import {
   DIRECTORY_CHANGE_BYTES_MAX,
@@ -17,34 +17,34 @@ import { hashKey, SCHEMA } from '../layout.ts'
 import { KINDS, type Kind, type Values } from '../value.ts'
 import type { Change } from './difference.ts'
 
-/** Another publisher has taken over: what this one holds may be out of date. */
+/** Another publisher has taken over. The state of this one may be out of date. */
 export class Fenced extends Error {
   override readonly name = 'Fenced'
 }
 
-/** The error for who has this epoch where another has that. */
+/** Makes the error for a publisher whose epoch was superseded. */
 export function fencedBy(theirs: number, ours: number | undefined): Fenced {
   return new Fenced(`another publisher has taken over: its epoch is ${theirs}, and this one's is ${ours}`)
 }
 
-/** What stands in Redis. */
+/** The state in Redis. */
 export interface StoredState {
   readonly epoch: number
-  /** When it was asked, by its own clock, in epoch milliseconds. */
+  /** The time by the clock of Redis, in epoch milliseconds. */
   readonly now: number
-  /** Of the revision in force; 0, 0 and absent where there is none. */
+  /** Describes the published revision; 0, 0 and absent if there is none. */
   readonly schema: number
   readonly revision: number
   readonly mark?: string
 }
 
-/** Takes the right to write with an epoch, the next where none is given; also makes it known again to a Redis that has lost it. Throws `Fenced`. */
+/** Claims the right to write with an epoch; absent = the next one. Also restores the epoch in a Redis that has lost it. Throws `Fenced`. */
 export async function claim(
   script: Script['run'],
   epoch: number | undefined,
   signal: AbortSignal,
 ): Promise<StoredState> {
-  // The script answers in these words.
+  // The script returns these types.
   const answer = (await script({ keys: [], request: { operation: 'claim', epoch } }, signal)) as
     | ({ readonly kind: 'claimed' } & StoredState)
     | { readonly kind: 'fenced'; readonly epoch: number }
@@ -54,7 +54,7 @@ export async function claim(
 
 export interface Published {
   readonly values: Values
-  /** Absent where nothing was published. */
+  /** Absent if nothing was published. */
   readonly revisionId?: string
   readonly revision: number
 }
@@ -63,14 +63,14 @@ export interface Write {
   readonly script: Script['run']
   readonly redis: RedisConnection
   readonly epoch: number
-  /** What stands there, as far as is known. */
+  /** The state in Redis, as far as is known. */
   readonly last: Published
   readonly next: Published & { readonly revisionId: string }
-  /** What makes that this; absent = not known, and all is written. */
+  /** The changes from `last` to `next`; absent = not known, and everything is written. */
   readonly changes?: readonly Change[] | undefined
 }
 
-/** Throws `Fenced`, `RangeError` where a newer revision stands there, or `Unavailable`: then it is not known whether it counts. */
+/** Writes a revision. Throws `Fenced`, `RangeError` if Redis has a newer revision, or `Unavailable`; then it may or may not be written. */
 export async function write(what: Write, signal: AbortSignal): Promise<void> {
   if (!(await writeChange(what, signal))) await replaceAll(what, signal)
 }
@@ -79,20 +79,20 @@ type Answer =
   | { readonly kind: 'published' | 'stale' | 'incomplete' }
   | { readonly kind: 'fenced'; readonly epoch: number }
 
-/** Answers false where the changes are too large or not known, or Redis does not hold what they were made from. */
+/** Returns false if the changes are too large or not known, or if Redis has another base revision. */
 async function writeChange({ script, epoch, last, next, changes }: Write, signal: AbortSignal): Promise<boolean> {
   const text = changes && serializeChanges(changes)
   if (last.revisionId === undefined || text === undefined) return false
   const { revisionId, revision } = next
   const named = { schema: SCHEMA, epoch, mark: revisionId, revision, after: last.revisionId }
   const request = { operation: 'change', ...named, changes: text, kept: DIRECTORY_CHANGES_KEPT_MAX }
-  // The script answers in these words.
+  // The script returns these types.
   const answer = (await script({ keys: [], request }, signal)) as Answer
   if (answer.kind === 'fenced') throw fencedBy(answer.epoch, epoch)
   return answer.kind === 'published'
 }
 
-/** What is to be written and taken away, as JSON; undefined where it is too large for one call. */
+/** Serializes the changes as JSON; undefined if they are too large for one call. */
 function serializeChanges(changes: readonly Change[]): string | undefined {
   const spelled: { [kind in Kind]?: Record<string, string | null> } = {}
   let bytes = 0
@@ -105,7 +105,7 @@ function serializeChanges(changes: readonly Change[]): string | undefined {
   return JSON.stringify(spelled satisfies Changes)
 }
 
-/** Stages all, then puts it in the place of what is there. */
+/** Stages all values, then replaces the published ones. */
 async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSignal): Promise<void> {
   const { values, revisionId, revision } = next
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, values[kind].size]))
@@ -113,7 +113,7 @@ async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSi
   const keys = KINDS.map((kind) => hashKey(kind, revisionId))
   for (let tries = 0; tries < DIRECTORY_LOADS_MAX; tries++) {
     for (const kind of KINDS) await stage(redis, { key: hashKey(kind, revisionId), values: values[kind] }, signal)
-    // The script answers in these words.
+    // The script returns these types.
     const answer = (await script({ keys, request }, signal)) as Answer
     switch (answer.kind) {
       case 'published':
@@ -130,7 +130,7 @@ async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSi
   throw new Unavailable('Redis lost what was staged before it could be published')
 }
 
-/** Writes a hash that nobody reads yet, and that goes by itself if nobody ever will. */
+/** Writes a staged hash, which nobody reads yet. It expires if it is never published. */
 async function stage(
   redis: RedisConnection,
   { key, values }: { readonly key: string; readonly values: ReadonlyMap<string, string> },
@@ -142,7 +142,7 @@ async function stage(
   }
 }
 
-/** Names and values in turn, as much as goes into one call. */
+/** Yields names and values alternating, in batches that fit into one call. */
 function* pieces(values: ReadonlyMap<string, string>): Generator<readonly string[]> {
   let piece: string[] = []
   let chars = 0

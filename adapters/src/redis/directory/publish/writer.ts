@@ -1,4 +1,4 @@
-/** What one publisher knows of the revisions there are, its own and those of others, and how it makes the next. */
+/** Knows the revisions of one publisher and of those before it, and writes the next one. */
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { RedisConnection } from '../../connect.ts'
 import type { Script } from '../../script.ts'
@@ -12,24 +12,24 @@ export interface WriterOptions {
   readonly script: Script['run']
   readonly epoch: number
   readonly found: Published
-  /** When it was found, in epoch milliseconds. */
+  /** The time of the claim, in epoch milliseconds. */
   readonly now: number
 }
 
-/** Each call begins when the one before is done. */
+/** Calls must not overlap. */
 export interface Writer {
   readonly known: KnownRevisions
-  /** What is published, as far as is known. */
+  /** The last published revision, as far as is known. */
   last(): Published
-  /** The highest number that is known to have been published, or tried. */
+  /** The highest revision number that is known to be published or attempted. */
   highest(): number
-  /** One above the highest; the time where none is known. */
+  /** One above the highest number; the time of the claim if none is known. */
   nextRevision(): number
-  /** Takes the right to write once more, finds out whether what was tried last counts, and tells what stands in Redis. */
+  /** Claims the right to write again, finds out whether the last attempt took effect, and returns the state in Redis. */
   reclaim(signal: AbortSignal): Promise<StoredState>
-  /** Publishes under a mark of its own. `changes` is what makes what stands there these values; absent = all is written. */
+  /** Publishes under a new revision id. `changes` are those from the last revision to these values; absent = all values are written. */
   publish(next: NewRevision, signal: AbortSignal): Promise<void>
-  /** Publishes the last once more. It keeps its number, unless a higher one stands there: readers would take it for one that has lagged. */
+  /** Publishes the last revision again. Keeps its number unless Redis has a higher one: readers would take it for a lagging replica. */
   republish(again: { readonly stored: StoredState } & Pick<NewRevision, 'changes'>, signal: AbortSignal): Promise<void>
 }
 
@@ -40,7 +40,7 @@ const REVISION_ID_BYTES = 16
 export function openWriter({ redis, ids, script, epoch, found, now }: WriterOptions): Writer {
   const known = openKnownRevisions()
   let last = found
-  // What Redis has not confirmed.
+  // The revision that Redis has not confirmed.
   let tried: Published | undefined
   let highest = found.revision
   const { revisionId: foundId, revision } = found
@@ -50,7 +50,7 @@ export function openWriter({ redis, ids, script, epoch, found, now }: WriterOpti
     const next = { ...settings, revisionId: Buffer.from(ids.random(REVISION_ID_BYTES)).toString('hex') }
     highest = Math.max(highest, next.revision)
     tried = next
-    // A reader that has it proves that it counts, whatever becomes of the answer.
+    // Known even if the response gets lost: a reader that reports it proves that it was published.
     known.add(next)
     await write({ script, redis, epoch, last, next, changes }, signal)
     last = next
