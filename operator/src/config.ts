@@ -1,4 +1,4 @@
-/** The environment → what an operator is to know, once, at start. */
+/** Reads the configuration of an operator from the environment, once, at start. */
 import { hostname } from 'node:os'
 import { REDIS_SETTINGS, readRedisSettings } from '@platen/adapters/setting/connection/redis.ts'
 import { readS3Settings, S3_SETTINGS, type S3Settings } from '@platen/adapters/setting/connection/s3.ts'
@@ -13,7 +13,7 @@ import {
 } from '@platen/adapters/setting/setting.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 
-/** The settings of an operator. docs/operations.md is made from it. */
+/** The settings of an operator. docs/operations.md is generated from it. */
 export const SETTINGS = {
   PLATEN_BRAND: { default: 'service', description: 'Opens the prefix of generated API keys (`service_live_`).' },
   PLATEN_NAMESPACE: {
@@ -45,7 +45,7 @@ export interface Config extends ProcessSettings {
   readonly s3: S3Settings
 }
 
-/** Reads the settings. Throws `ConfigError` naming every one that is wrong. */
+/** Reads the settings. Throws `ConfigError`, which names every invalid setting. */
 export function readConfig(variables: Variables): Config {
   return readSettings(variables, configIn)
 }

@@ -1,4 +1,7 @@
-/** The composition root of an operator: what is declared from the API server, its settings into Redis, its sources into the artifact store. */
+/**
+ * The composition root of an operator. It reads resources from the API server, writes settings to Redis, and writes sources to the
+ * artifact store.
+ */
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
@@ -20,7 +23,7 @@ if (import.meta.main) {
   await runUntilStopped(serve)
 }
 
-/** Reconciles until `stop` aborts; resolves when what is in hand has ended and the lease is given back. */
+/** Reconciles until `stop` aborts. Resolves when the running reconciles have finished and the lease is released. */
 async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()

@@ -1,15 +1,15 @@
 /**
- * Where the API server is and who asks it, by client-node, which knows all ways a kubeconfig has of saying so and reads a token again
- * before it ends. It takes a while to load, so that happens here and nowhere else.
+ * The address of the API server and the credentials for it. client-node reads them: it knows every form of a kubeconfig and renews tokens
+ * before they expire. It is slow to load, so only this module loads it.
  */
 import type { Agent, RequestOptions } from 'node:https'
 import { registerHooks } from 'node:module'
 import type { KubeConfig } from '@kubernetes/client-node'
 
 export interface Access {
-  /** With the path it may have, without a slash at its end. */
+  /** Includes the path, if there is one. Has no slash at the end. */
   readonly server: string
-  /** What the next request carries: credentials that are in force now, and what it takes for TLS. */
+  /** Returns what the next request needs: the current credentials and the TLS options. */
   authorize(): Promise<Credentials>
 }
 
@@ -17,12 +17,12 @@ export type Credentials = Omit<RequestOptions, 'headers'> & { readonly headers: 
 
 const NO_CLIENTS = 'data:text/javascript,export const createConfiguration = undefined, ServerConfiguration = undefined'
 
-/** What client-node takes for the API server where nothing says where one is. */
+/** The server that client-node assumes when nothing configures one. */
 const CLIENT_NODE_DEFAULT = 'http://localhost:8080'
 
 /**
- * By the kubeconfig in that file; without one by the variable KUBECONFIG, `~/.kube/config`, or the service account of the pod, the
- * first there is. Throws with what is wrong, and repeats nothing of the file.
+ * Reads the given kubeconfig. Without one, uses the first that exists: the variable KUBECONFIG, `~/.kube/config`, the service account of
+ * the pod. Throws an error that says what is wrong and quotes nothing of the file.
  */
 export async function loadAccess(kubeconfig?: string): Promise<Access> {
   const KubeConfig = await loadKubeConfig()
@@ -35,8 +35,8 @@ export async function loadAccess(kubeconfig?: string): Promise<Access> {
 }
 
 /**
- * With the module of kubeconfigs come clients for all APIs and the models of all resources, 45 MB and some seconds of a small machine,
- * for a method that makes such a client. Nobody calls it here, so they are left out.
+ * The kubeconfig module of client-node also imports the clients of all APIs and the models of all resources. They cost 45 MB and some
+ * seconds on a small machine. Only one method needs them, and nobody calls it here, so the import is replaced.
  */
 async function loadKubeConfig(): Promise<new () => KubeConfig> {
   const withoutClients = registerHooks({
@@ -53,7 +53,7 @@ async function loadKubeConfig(): Promise<new () => KubeConfig> {
   }
 }
 
-/** Why a kubeconfig cannot be read. What a parser says of it is left out, as it quotes the file with its credentials. */
+/** Returns why a kubeconfig cannot be read. Leaves out the message of the parser, which quotes the file and its credentials. */
 function faultOf(load: () => void): string | undefined {
   try {
     load()
@@ -80,7 +80,7 @@ function serverOf(config: KubeConfig): string {
 async function authorize(config: KubeConfig): Promise<Credentials> {
   const options: RequestOptions & { headers: Record<string, string>; agent?: Agent } = { headers: {} }
   await config.applyToHTTPSOptions(options)
-  // Its agent keeps no connection, and the certificates it was made with for ever; but it knows the way through a proxy.
+  // The agent of client-node keeps no connection alive and never reloads its certificates. But only it can use a proxy.
   if (config.getCurrentCluster()?.proxyUrl === undefined) delete options.agent
   return options
 }

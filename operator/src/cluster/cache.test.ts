@@ -37,7 +37,7 @@ function replaceBy(...objects: KubeObject[]): void {
   cache.replace(objects.map((object) => cache.toEntry(object)))
 }
 
-/** What was told since it was last asked for: `name: before → after`. */
+/** Returns the changes reported since the last call: `name: before → after`. */
 function changes(): string[] {
   return told.splice(0).map(({ key, before, after, isLive }) => {
     return `${key}: ${before?.text ?? '-'} → ${after?.text ?? '-'}${isLive ? '' : ' (listed)'}`

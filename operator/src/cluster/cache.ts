@@ -1,25 +1,25 @@
-/** What an informer has read of the objects of a kind, and what becomes of it. */
+/** The objects of one kind as an informer last read them, and the changes between two reads. */
 import { type KubeObject, keyOf } from './object.ts'
 
 export interface ObjectChange<T> {
-  /** By `keyOf`. */
+  /** As `keyOf` returns it. */
   readonly key: string
-  /** Absent: the object is new, or could not be read. */
+  /** Absent when the object is new, or could not be read before. */
   readonly before: T | undefined
-  /** Absent: the object is gone. */
+  /** Absent when the object is gone. */
   readonly after: T | undefined
-  /** It has just happened; else it was found when all was listed. */
+  /** True when a watch reported the change, false when a list found it. */
   readonly isLive: boolean
 }
 
 export interface CacheOptions<T> {
   readonly read: (object: KubeObject) => T
   readonly onChange: (change: ObjectChange<T>) => void
-  /** Once for each object, until it can be read again. */
+  /** Called once for each object, until the object can be read again. */
   readonly onUnreadable: (key: string, error: unknown) => void
 }
 
-/** One object as it was read; without a value it never could be. */
+/** One object as it was read. `value` is undefined when the object could never be read. */
 export interface Entry<T> {
   readonly key: string
   readonly uid: string
@@ -28,8 +28,8 @@ export interface Entry<T> {
 }
 
 /**
- * What cannot be read stays as it was read last, so that one bad write puts nothing out of force; of another object with its name
- * nothing stays. When `onChange` throws, what it was told of has not happened, and the next attempt tells of it again.
+ * Keeps the last readable value of an object that cannot be read now, so that one bad write puts nothing out of force. Does not keep it
+ * for a new object with the same name. When `onChange` throws, the cache undoes the change, and the next attempt reports it again.
  */
 export class Cache<T> {
   readonly #options: CacheOptions<T>
@@ -48,12 +48,12 @@ export class Cache<T> {
     for (const { value } of this.#entries.values()) if (value !== undefined) yield value
   }
 
-  /** How many can be read. */
+  /** The number of readable objects. */
   size(): number {
     return this.values().reduce((count) => count + 1, 0)
   }
 
-  /** The object as it would be kept: what it is kept as, where that is the same. */
+  /** Converts an object to its entry. Returns the existing entry when the resource version is the same. */
   toEntry(object: KubeObject): Entry<T> {
     const { uid, resourceVersion } = object.metadata
     const key = keyOf(object.metadata)
@@ -63,19 +63,19 @@ export class Cache<T> {
     return { key, uid, resourceVersion, value: this.#read(key, object) ?? kept?.value }
   }
 
-  /** An object has been made or changed. */
+  /** Stores an object that was created or changed. */
   set(object: KubeObject): void {
     const entry = this.toEntry(object)
     this.#update(entry.key, entry)
   }
 
-  /** An object is gone. */
+  /** Removes an object that was deleted. */
   remove(object: KubeObject): void {
     this.#unreadable.delete(object.metadata.uid)
     this.#update(keyOf(object.metadata), undefined)
   }
 
-  /** These are all there are. */
+  /** Replaces all objects with these. */
   replace(entries: readonly Entry<T>[]): void {
     const former = this.#entries
     this.#entries = new Map(entries.map((entry) => [entry.key, entry]))

@@ -1,6 +1,6 @@
 /**
- * The API server, as the operator asks it: lists and watches that an informer can stand on, and writes that say who wrote. Informers,
- * and what is made of failures, are others' business: nothing is repeated here but what the API server had no time for.
+ * The client of the API server. It offers lists and watches for informers, and writes that name their field manager. It repeats a request
+ * only when the API server was too busy. Informers and error handling are in other modules.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
@@ -11,42 +11,47 @@ import { labelOf, openTransport } from './http/transport.ts'
 import { openWatch, type WatchEvent, type WatchOptions } from './http/watch.ts'
 import { isKubeObject, isRecord, type KubeObject } from './object.ts'
 
-/** Every method throws `ClusterError`, or the signal's reason. Paths are those of `pathOf`. */
+/** Every method throws `ClusterError`, or the signal's reason. Paths come from `pathOf`. */
 export interface ClusterClient extends Disposable {
-  /** Undefined when there is no such object; that there is no such kind is an error. */
+  /** Returns undefined when the object does not exist. Throws when the kind does not exist. */
   readonly get: (path: string, signal: AbortSignal) => Promise<KubeObject | undefined>
   readonly list: (path: string, options: ListOptions, signal: AbortSignal) => Promise<ListPage>
-  /** Ends when the API server ends it, or is silent for `idleMs`. Throws what the API server says within it as well. */
+  /**
+   * Ends when the API server ends it, or after `idleMs` of silence. Throws also for errors that the API server reports within the watch.
+   */
   readonly watch: (path: string, options: WatchOptions, signal: AbortSignal) => AsyncIterable<WatchEvent>
   readonly create: (path: string, object: object, signal: AbortSignal) => Promise<KubeObject>
-  /** Refused as `Conflict` unless the object is in the state whose `resourceVersion` it carries, if it carries one. */
+  /** Throws `Conflict` when the object carries a `resourceVersion` that is not the current one. */
   readonly replace: (path: string, object: object, signal: AbortSignal) => Promise<KubeObject>
-  /** Says what `manager` wants of an object, and takes those fields from whoever has them. Makes the object where there is none. */
+  /** Server-side apply: sets fields for `manager` and takes them over from other managers. Creates the object if there is none. */
   readonly apply: (path: string, wanted: ApplyRequest, signal: AbortSignal) => Promise<KubeObject>
   readonly mergePatch: (path: string, patch: object, signal: AbortSignal) => Promise<KubeObject>
-  /** One that is gone already is as good. With a `uid`, another object of that name is left, and `Conflict` thrown. */
+  /**
+   * Succeeds also when the object is already gone. With a `uid`, throws `Conflict` when another object has the name, and leaves that
+   * object.
+   */
   readonly remove: (path: string, options: { readonly uid?: string }, signal: AbortSignal) => Promise<void>
 }
 
 export interface ListOptions {
-  /** Objects of one page. */
+  /** Objects per page. */
   readonly limit: number
-  /** From the page before. */
+  /** The token from the previous page. */
   readonly continue?: string | undefined
-  /** Leaves out what is not `metadata`. */
+  /** Requests only `metadata`. */
   readonly metadataOnly?: boolean
 }
 
 export interface ListPage {
   readonly items: readonly KubeObject[]
-  /** Where to watch from, once all pages are there. */
+  /** Where a watch starts after the last page. */
   readonly resourceVersion: string
-  /** Absent on the last. */
+  /** Absent on the last page. */
   readonly continue?: string
 }
 
 export interface ApplyRequest {
-  /** With `apiVersion` and `kind`; an unknown field is refused. */
+  /** Has `apiVersion` and `kind`. The API server refuses unknown fields. */
   readonly object: object
   readonly manager: string
 }
@@ -57,7 +62,7 @@ export interface ClusterOptions {
   readonly meter: Pick<OperatorMeter, 'requested'>
 }
 
-/** Connects when it is first asked. */
+/** Opens a client. It connects at the first request. */
 export function openClusterClient({ access, clock, meter }: ClusterOptions): ClusterClient {
   const transport = openTransport(access)
   const connection = { transport, clock, meter }
@@ -98,10 +103,10 @@ export function openClusterClient({ access, clock, meter }: ClusterOptions): Clu
   }
 }
 
-/** An unknown field is an error, not left out in silence. */
+/** Makes the API server refuse unknown fields. Without it, they are dropped silently. */
 const STRICT = { fieldValidation: 'Strict' }
 
-/** A kind that is not there is answered 404 too, but not with a `Status` that says `NotFound`. */
+/** The API server also answers 404 when the kind does not exist, but then without a `Status` that says `NotFound`. */
 function undefinedIfGone(error: unknown): undefined {
   if (error instanceof ClusterError && error.status === 404 && error.reason === 'NotFound') return undefined
   throw error

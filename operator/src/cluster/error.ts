@@ -1,17 +1,17 @@
-/** What the API server refuses, and how it fails. */
+/** The error of a failed request to the API server. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isRecord } from './object.ts'
 
 /**
- * A request that came to nothing. `status` is that of HTTP, or 0 when no whole answer came: whether the request took effect is
- * unknown then. `reason` is the API server's one word for it (`Conflict`, `Expired`, `NotFound`), or ours. Neither it nor the message
- * repeats anything of an object but the names of its fields.
+ * A failed request. `status` is the HTTP status, or 0 when no complete answer came; then it is unknown whether the request took effect.
+ * `reason` is the reason of the API server (`Conflict`, `Expired`, `NotFound`), or ours. Neither `reason` nor the message contains
+ * anything of an object but field names.
  */
 export class ClusterError extends Error {
   override readonly name = 'ClusterError'
   readonly status: number
   readonly reason: string
-  /** What the API server asks to wait before the next request. */
+  /** The wait that the API server asks for before the next request. */
   readonly retryAfterMs: number | undefined
 
   constructor(label: string, failure: Failure, options?: ErrorOptions) {
@@ -28,7 +28,7 @@ export interface Failure {
   readonly retryAfterMs?: number | undefined
 }
 
-/** The same of an answer of the API server. */
+/** Builds the error from an answer of the API server. */
 export function errorFromAnswer(label: string, answer: ErrorAnswer): ClusterError {
   const { status, headers, body } = answer
   const { reason, fields } = statusOf(body)
@@ -39,14 +39,14 @@ export function errorFromAnswer(label: string, answer: ErrorAnswer): ClusterErro
 interface ErrorAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** A `Status`, as a rule. */
+  /** Usually a `Status`. */
   readonly body: unknown
 }
 
-/** Fields named in one error: the first are enough to look. */
+/** Fields named in one error. The first few are enough to find the fault. */
 const FIELDS_NAMED_MAX = 5
 
-/** Its `message` is left out: that of a refused object quotes its values, and they may be secret. */
+/** Leaves out the `message` of the `Status`: for a refused object it quotes the values, which may be secret. */
 function statusOf(body: unknown): { readonly reason: string; readonly fields: readonly string[] } {
   if (!isRecord(body) || body['kind'] !== 'Status') return { reason: 'Unspecified', fields: [] }
   const { reason, details } = body
@@ -59,6 +59,6 @@ function statusOf(body: unknown): { readonly reason: string; readonly fields: re
 
 function retryAfterMsOf(headers: IncomingHttpHeaders): number | undefined {
   const { 'retry-after': text } = headers
-  // The API server says it in seconds.
+  // The header is in seconds.
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined
 }

@@ -1,9 +1,9 @@
 /**
- * All objects of a kind, as the API server has them, kept up with by one list and one watch after the other. It outlives whatever
- * happens to connections and to the API server, and ends only when it is closed.
+ * All objects of one kind, kept current by one list and then one watch after the other. It survives every failure of the connection and
+ * of the API server, and ends only when it is closed.
  *
- * What it says of itself always holds: each object is here as some state of it was, never an older one than before; every change of what
- * is here is told once at least, after it is made; and where to go on from is moved on only when what came before it is here.
+ * It guarantees three things. Each object is a state that existed, and never goes back to an older one. Every change is reported at least
+ * once, after it is applied. The version to resume from moves forward only after everything before it is applied.
  */
 import { backOffMs, randomFraction } from '@platen/contract/back-off.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -27,13 +27,16 @@ import type { KubeObject } from './object.ts'
 
 export interface InformerOptions<T> {
   readonly client: Pick<ClusterClient, 'list' | 'watch'>
-  /** For logs and metrics. */
+  /** Used in logs and metrics. */
   readonly kind: string
-  /** Of the collection, by `pathOf`; it may have a query that selects. */
+  /** The path of the collection, from `pathOf`. May have a query that selects objects. */
   readonly path: string
-  /** What is kept of an object. One that it throws at is logged, counted, and kept as it was read last, if ever. */
+  /**
+   * Returns the part of an object to keep. When it throws, the informer logs and counts the object, and keeps its last readable value if
+   * there is one.
+   */
   readonly read: (object: KubeObject) => T
-  /** Told of every change, in order, once at least; it neither waits nor throws. */
+  /** Called for every change, in order, at least once. It neither waits nor throws. */
   readonly onChange: (change: ObjectChange<T>) => void
   readonly metadataOnly?: boolean
   /** How long a watch may be silent. */
@@ -44,19 +47,19 @@ export interface InformerOptions<T> {
   readonly meter: Pick<OperatorMeter, 'relisted' | 'watched' | 'unread'>
 }
 
-/** Keys are those of `keyOf`. Closing it ends the watch. */
+/** Keys come from `keyOf`. Closing the informer ends the watch. */
 export interface Informer<T> extends AsyncDisposable {
-  /** Resolves when all objects are here for the first time. Rejects when it is closed before. */
+  /** Resolves when all objects have been read for the first time. Rejects when the informer is closed before. */
   readonly synced: Promise<void>
   readonly get: (key: string) => T | undefined
   readonly values: () => Iterable<T>
-  /** It counts them each time. */
+  /** Counts the objects at each call. */
   readonly size: () => number
-  /** When the API server was heard of last, on the monotonic clock; undefined before the first time. */
+  /** When the API server last answered, on the monotonic clock. Undefined before the first answer. */
   readonly lastContactAt: () => number | undefined
 }
 
-/** Lists and watches from now on. */
+/** Starts to list and watch. */
 export function openInformer<T>(options: InformerOptions<T>): Informer<T> {
   const { kind, log, meter, read, onChange } = options
   const closing = new AbortController()
@@ -88,16 +91,16 @@ class Reflector<T> {
   readonly #cache: Cache<T>
   readonly #synced = Promise.withResolvers<void>()
   lastContactAt: number | undefined
-  /** Where the next watch goes on; undefined = nobody knows, so all is listed. */
+  /** The version where the next watch starts. Undefined when it is unknown: then the next step is a list. */
   #resourceVersion: string | undefined
-  /** In a row, and how many of them were answers. */
+  /** Consecutive failures, and how many of them were answers of the API server. */
   #failures = 0
   #refusals = 0
 
   constructor(options: InformerOptions<T>, cache: Cache<T>) {
     this.#options = options
     this.#cache = cache
-    // Who is not waiting is not told either.
+    // Prevents an unhandled rejection when nobody waits for `synced`.
     this.#synced.promise.catch(() => undefined)
   }
 
@@ -126,7 +129,7 @@ class Reflector<T> {
     this.#synced.resolve()
   }
 
-  /** All of them as of one moment; objects are read as they come, and what is not kept of them is forgotten with their page. */
+  /** Lists all pages, which show one moment. Reads each object as its page arrives, so that only the part to keep stays in memory. */
   async #listPages(signal: AbortSignal) {
     const { client, path, metadataOnly = false } = this.#options
     const entries: Entry<T>[] = []
@@ -186,13 +189,13 @@ class Reflector<T> {
     this.lastContactAt = this.#options.clock.monotonic()
   }
 
-  /** After a failure: decides where to go on, and waits. */
+  /** Decides where to resume after a failure, and waits. */
   async #backOff(error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, ids, log, kind } = this.#options
     const { status, retryAfterMs } = error instanceof ClusterError ? error : { status: 0, retryAfterMs: undefined }
     const isBusy = status === 429 || status === 503
     if (status > 0 && !isBusy) this.#refusals++
-    // Expired, or of a past that the API server has lost.
+    // The version has expired (410), or the API server may have lost it (too many refusals).
     if (status === 410 || this.#refusals >= WATCHES_REFUSED_MAX) {
       this.#resourceVersion = undefined
       this.#refusals = 0

@@ -1,19 +1,19 @@
-/** What stands in a Lease of Kubernetes. Pure. */
+/** The fields of a Kubernetes Lease. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { LEASE_MS } from '../limit.ts'
 import { isRecord, type KubeObject } from './object.ts'
 
 export interface LeaseSpec {
-  /** Empty when nobody holds it. */
+  /** Empty when nobody holds the lease. */
   readonly holderIdentity: string
   readonly leaseDurationSeconds: number
   readonly acquireTime: string
   readonly renewTime: string
-  /** How often it has changed hands; the epoch of its holder. */
+  /** How often the lease has changed hands. This is the epoch of its holder. */
   readonly leaseTransitions: number
 }
 
-/** What is missing, or of another kind, is as in a lease that nobody has ever held. */
+/** Reads the fields. Replaces a missing or mistyped field with the value of a lease that nobody has ever held. */
 export function specOf({ spec }: KubeObject): Pick<LeaseSpec, 'holderIdentity' | 'leaseTransitions'> {
   const { holderIdentity, leaseTransitions } = isRecord(spec) ? spec : {}
   return {
@@ -37,12 +37,12 @@ export function renewedSpec(spec: LeaseSpec, now: Instant): LeaseSpec {
   return { ...spec, renewTime: microTime(now) }
 }
 
-/** Kubernetes wants a duration above 0 even here. */
+/** Kubernetes requires a duration above 0 even here. */
 export function releasedSpec(spec: LeaseSpec, now: Instant): LeaseSpec {
   return { ...renewedSpec(spec, now), holderIdentity: '', leaseDurationSeconds: 1 }
 }
 
-/** RFC 3339 with the six digits that Kubernetes wants of a `MicroTime`. */
+/** RFC 3339 with six fractional digits, as Kubernetes requires for a `MicroTime`. */
 function microTime(now: Instant): string {
   return new Date(now).toISOString().replace('Z', '000Z')
 }

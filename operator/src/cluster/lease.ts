@@ -1,10 +1,10 @@
 /**
- * One operator at a time, by a Lease of Kubernetes. That alone keeps nobody from writing: a process may stand still for as long as it
- * likes, and go on in the belief that it still holds the lease. So an epoch grows each time the lease changes hands, everything
- * published carries it, and what carries an older one than what was published last is refused there.
+ * Leader election by a Kubernetes Lease. A lease alone does not prevent two writers: a process may be paused for any time, and then
+ * continue in the belief that it holds the lease. So an epoch grows each time the lease changes hands. Everything published carries its
+ * epoch, and the store refuses an epoch older than the last one.
  *
- * No clock is compared with another: a lease has run out when nothing of it has changed for long enough by one's own clock, and is held
- * for as long as nobody can think so yet, by one's own clock too.
+ * No clock is compared with another. A candidate regards a lease as expired after it saw no change for `LEASE_MS` on its own clock. A
+ * holder stops after `LEASE_HELD_MS_MAX` on its own clock, which is before any candidate can regard the lease as expired.
  */
 import { randomFraction } from '@platen/contract/back-off.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -22,9 +22,9 @@ export interface LeaseOptions {
   readonly client: Pick<ClusterClient, 'get' | 'create' | 'replace'>
   readonly namespace: string
   readonly name: string
-  /** Of this process, and of no other ever. */
+  /** Unique to this process for all time. */
   readonly identity: string
-  /** One more than the highest epoch that anything was published with; asked whenever the lease could be taken. */
+  /** Returns one more than the highest epoch that anything was published with. Called whenever the lease could be acquired. */
   readonly epochMin: (signal: AbortSignal) => Promise<number>
   readonly clock: Clock
   readonly ids: Ids
@@ -32,19 +32,19 @@ export interface LeaseOptions {
   readonly meter: Pick<OperatorMeter, 'leading'>
 }
 
-/** Disposing of it gives it back, for the next to take at once. */
+/** Disposing releases the lease, so that the next candidate can acquire it at once. */
 export interface HeldLease extends AsyncDisposable {
-  /** Higher than that of every holder before. */
+  /** Higher than the epoch of every holder before. */
   readonly epoch: number
-  /** Asks the clock: a process that stood still knows it before anything else of it runs. Once false, it stays so. */
+  /** Compares with the clock, so a process that was paused learns first that it lost the lease. Once false, it stays false. */
   readonly isHeld: () => boolean
-  /** Aborts when it is held no more. */
+  /** Aborts when the lease is no longer held. */
   readonly lost: AbortSignal
 }
 
 /**
- * Waits until the lease can be taken, for as long as it takes: an API server that is away is waited for, and a `epochMin` that fails too.
- * Rejects with the signal's reason only.
+ * Waits without limit until the lease is acquired. Tries again when the API server is unreachable or `epochMin` fails. Rejects with the
+ * signal's reason only.
  */
 export async function acquireLease(options: LeaseOptions, signal: AbortSignal): Promise<HeldLease> {
   const { clock, ids, log, meter, name } = options
@@ -56,39 +56,39 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
       if (acquired !== undefined) return holdLease(options, acquired)
     } catch (err) {
       signal.throwIfAborted()
-      // That somebody else was faster is as it should be.
+      // A conflict is normal: another process was faster.
       if (!isConflict(err)) log.warn({ err, lease: name }, 'lease request failed')
     }
     await clock.sleep(LEASE_RETRY_MS * (1 + LEASE_JITTER_MAX * randomFraction(ids)), signal)
   }
 }
 
-/** The lease as this process has written it. */
+/** The lease as this process wrote it. */
 interface AcquiredLease {
   readonly spec: LeaseSpec
   readonly object: KubeObject
-  /** Just before it was written, on the monotonic clock: what others saw of it, they saw later. */
+  /** Read just before the write, on the monotonic clock. Others can only have seen the write later. */
   readonly writtenAt: number
 }
 
-/** Who does not hold the lease, and watches whether it still changes. */
+/** A process that does not hold the lease, and watches whether it still changes. */
 class Candidate {
   readonly #options: LeaseOptions
-  /** How the lease was when it changed last, and when that was seen. */
+  /** The last state of the lease, and when this process first saw it. */
   #observed: { readonly state: string; readonly at: number } | undefined
 
   constructor(options: LeaseOptions) {
     this.#options = options
   }
 
-  /** Undefined when somebody else holds it. */
+  /** Returns undefined when another process holds the lease. */
   async tryAcquire(signal: AbortSignal): Promise<AcquiredLease | undefined> {
     const { client, identity, epochMin, clock } = this.#options
     const limited = AbortSignal.any([signal, clock.timeout(LEASE_HELD_MS_MAX)])
     const found = await client.get(leasePath(this.#options), limited)
     if (found !== undefined && !this.#isFree(found)) return undefined
     const transitions = found === undefined ? 0 : specOf(found).leaseTransitions
-    // It grows even where the lease was deleted, and begins at nothing.
+    // The epoch grows even when the lease was deleted and counts from 0 again.
     const epoch = Math.max(transitions + 1, await epochMin(limited))
     return await writeLease(
       this.#options,
@@ -103,7 +103,7 @@ class Candidate {
     const now = clock.monotonic()
     const state = JSON.stringify(found['spec'])
     if (this.#observed?.state !== state) this.#observed = { state, at: now }
-    // Its own it is when the answer to its taking was lost.
+    // The lease has our own identity when the answer to our acquiring write was lost.
     return holderIdentity === '' || holderIdentity === identity || now - this.#observed.at >= LEASE_MS
   }
 }
@@ -147,11 +147,11 @@ class LeaseHolder {
     return !this.lost.aborted
   }
 
-  /** Ends when the signal aborts too. */
+  /** Ends also when the signal aborts. */
   async renewUntilLost(signal: AbortSignal): Promise<void> {
     const { clock, log, name } = this.#options
     while (this.isHeld() && !signal.aborted) {
-      // No request outlasts what it is to prolong.
+      // No renewal may outlast the lease that it renews.
       const limited = AbortSignal.any([signal, clock.timeout(this.#leftMs())])
       try {
         await clock.sleep(LEASE_RETRY_MS, limited)
@@ -162,7 +162,7 @@ class LeaseHolder {
     }
   }
 
-  /** Whoever comes next need not wait until it has run out. */
+  /** Releases the lease, so that the next holder need not wait until it expires. */
   async release(): Promise<void> {
     const { clock, log, name } = this.#options
     if (!this.isHeld()) return
@@ -174,7 +174,7 @@ class LeaseHolder {
     }
   }
 
-  /** Over what it was written last, or what others have made of that: it is held for as long as nobody else has taken it. */
+  /** Overwrites the lease, also after others changed it: we hold it until another process acquires it. */
   async #write(spec: LeaseSpec, signal: AbortSignal): Promise<void> {
     const { client } = this.#options
     try {
@@ -188,7 +188,7 @@ class LeaseHolder {
     this.#acquired = await writeLease(this.#options, { spec, current: found }, signal)
   }
 
-  /** With another epoch it is another lease, whoever wrote that. */
+  /** A lease with another epoch is another lease, even with our identity. */
   #isOwn(found: KubeObject): boolean {
     const { holderIdentity, leaseTransitions } = specOf(found)
     const { spec } = this.#acquired
@@ -210,11 +210,11 @@ class LeaseHolder {
 
 interface LeaseWrite {
   readonly spec: LeaseSpec
-  /** The lease that it is to follow on; undefined = there is none. */
+  /** The lease that this write replaces. Undefined when there is none. */
   readonly current: KubeObject | undefined
 }
 
-/** Refused as a conflict when there is another than it is to follow on. */
+/** Throws a conflict when the stored lease is not `current`. */
 async function writeLease(
   options: LeaseOptions,
   { spec, current }: LeaseWrite,

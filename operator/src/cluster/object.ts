@@ -1,9 +1,9 @@
-/** What the API server holds, as far as it is the same for everything. */
+/** The fields that all objects of the API server have in common. */
 export interface KubeObject {
   readonly apiVersion?: string
   readonly kind?: string
   readonly metadata: Metadata
-  /** Whatever its kind has. */
+  /** The fields of its kind. */
   readonly [field: string]: unknown
 }
 
@@ -11,7 +11,7 @@ export interface Metadata {
   readonly name: string
   readonly namespace?: string
   readonly uid: string
-  /** Says which state of the object this is; of no other meaning. */
+  /** Identifies a state of the object. Has no other meaning. */
   readonly resourceVersion: string
   readonly generation?: number
   /** RFC 3339. */
@@ -32,7 +32,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean
 }
 
-/** What there is one of of a kind: `namespace/name`, or `name` for what is in no namespace. */
+/** Returns the unique key of an object within its kind: `namespace/name`, or `name` for a cluster-scoped object. */
 export function keyOf({ namespace, name }: Pick<Metadata, 'name' | 'namespace'>): string {
   return namespace === undefined ? name : `${namespace}/${name}`
 }

@@ -1,17 +1,17 @@
-/** Where things are in the API server. */
+/** Paths of objects in the API server. */
 export interface ObjectLocation {
   /** Empty for the core group. */
   readonly group: string
   readonly version: string
   readonly plural: string
-  /** Absent for what is in no namespace, and for all namespaces at once. */
+  /** Absent for cluster-scoped objects, and for all namespaces together. */
   readonly namespace?: string
-  /** Absent for all of them. */
+  /** Absent for the whole collection. */
   readonly name?: string
   readonly subresource?: string
 }
 
-/** The path of one object, or of a collection. */
+/** Returns the path of one object or of a collection. */
 export function pathOf({ group, version, plural, namespace, name, subresource }: ObjectLocation): string {
   const root = group === '' ? ['api'] : ['apis', group]
   const home = namespace === undefined ? [] : ['namespaces', namespace]

@@ -17,16 +17,16 @@ import {
 } from '../../../test/fixture/resource.ts'
 import { openCompilation } from './compilation.ts'
 
-/** Overlaps last for a few of them. */
+/** The overlap of a webhook secret lasts four steps. */
 const STEP_MS = WEBHOOK_SECRET_OVERLAP_MS / 4
 const BROKEN = 'a broken source'
 
-/** One step: a resource is made, changed, made anew, or taken away; a secret is found or lost; time passes. */
+/** One step: a resource is created, changed, recreated or removed; a secret is found or lost; time passes. */
 interface Step {
   readonly kind: 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
   readonly name: string
   readonly verb: 'put' | 'renew' | 'remove' | 'find'
-  /** Chooses among what a spec can say. */
+  /** Random numbers that choose the values of a spec. */
   readonly dice: readonly number[]
 }
 
@@ -40,7 +40,7 @@ const steps = array(
   { minLength: 1, maxLength: 40 },
 )
 
-/** A tenant with a template and a key of its own, so that what follows finds something in force. */
+/** A tenant with a template and a key, so that the following steps find something in force. */
 const BEGINNING: readonly Step[] = (['Plan', 'Tenant', 'Template', 'ApiKey'] as const).map((kind) => ({
   kind,
   name: 'one',
@@ -52,7 +52,7 @@ function pick<Value>(values: readonly Value[], dice = 0): Value {
   return values[dice % values.length] as Value
 }
 
-/** The resources and facts that steps lead to. */
+/** The resources and facts after the steps. */
 function openWorld() {
   const resources = new Map<string, Resource>()
   const facts = {
@@ -65,7 +65,7 @@ function openWorld() {
   return {
     facts,
     resources,
-    /** Answers the uids that are concerned. */
+    /** Returns the uids that are affected. */
     take({ kind, name, verb, dice }: Step, now: number): readonly Uid[] {
       const place = `${kind} ${name}`
       const before = resources.get(place)
@@ -175,7 +175,7 @@ function tell(outcomes: readonly CompileResult<Resource, unknown>[]) {
   return Object.fromEntries(told)
 }
 
-/** The same for both: in no order. */
+/** Equal for both, in any order. */
 function contentOf({ tenants, keys, templates }: Omit<Compiled['snapshot'], 'revision'>) {
   return { tenants: new Map(tenants), keys: new Map(keys), templates: new Map(templates) }
 }
@@ -194,7 +194,7 @@ describe('a compilation', () => {
           const byUid = new Map([...world.resources.values()].map((resource) => [resource.metadata.uid, resource]))
           const changes = uids.map((uid) => ({ uid, ...(byUid.has(uid) && { resource: byUid.get(uid) as Resource }) }))
           const { changed, settingsChanged } = compilation.update(changes, now)
-          // What has been due is done: whoever waits for the next time waits for something.
+          // Everything due has been done, so the next due time is in the future.
           expect(compilation.nextDueAt() ?? Number.POSITIVE_INFINITY).toBeGreaterThan(now)
           const resources = [...byUid.values()]
           whole = compile({ ...OPTIONS, ...world.facts, resources, now, ...(whole && { previous: whole }) })
@@ -262,7 +262,7 @@ describe('a compilation', () => {
     const before = outcomes()
     put({ ...second, spec: { ...second.spec, suspended: true } })
     expect(outcomes().filter((outcome, i) => outcome !== before[i])).toEqual([])
-    // The oldest of all comes, and one has to go; it goes, and that one is back.
+    // The oldest key arrives and pushes one key over the limit. Then the oldest is removed, and that key is back.
     const { settingsChanged } = put(first)
     expect([...settingsChanged]).toEqual([first.metadata.uid, keys[API_KEYS_MAX]?.metadata.uid])
     expect(outcomes().filter((outcome, i) => outcome !== before[i])).toHaveLength(1)

@@ -1,6 +1,7 @@
 /**
- * What `compile` makes of all resources, kept up to date one change at a time: of thousands of tenants a change compiles the few it
- * concerns, by the same steps, to the same settings and conditions as if all were compiled anew. Pure but for what it remembers.
+ * Incremental `compile`: keeps the results of all resources current, one change at a time. A change recompiles only the few resources
+ * that it affects, out of thousands of tenants. The steps and the results are the same as if everything were compiled again. Pure apart
+ * from its memory.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { ApiKeyResource, Resource, TemplateResource, Uid } from '@platen/contract/resource.ts'
@@ -15,32 +16,35 @@ import { type CompilationOptions, type CompilationState, openCompilationState } 
 
 export interface ResourceChange {
   readonly uid: Uid
-  /** As it is now; absent = it is gone, or is to be treated so. */
+  /** The current resource. Absent when it is gone, or is treated as gone. */
   readonly resource?: Resource
 }
 
 export interface Update {
-  /** Whose settings or conditions are not what they were, those that are gone included. */
+  /** Resources whose settings or conditions changed, including removed ones. */
   readonly changed: ReadonlySet<Uid>
-  /** Those of them whose settings are not: whoever enforces them has to learn of it. */
+  /** The subset whose settings changed. The processes that enforce settings must learn of these. */
   readonly settingsChanged: ReadonlySet<Uid>
 }
 
 export interface Compilation extends Pick<Relations, 'tenantsOf' | 'dependentsOf'> {
-  /** Takes changes, and compiles what they concern, and what was due by `now`. A resource whose facts changed is a change, too. */
+  /**
+   * Applies changes. Compiles everything they affect, and everything due by `now`. When the facts of a resource changed, pass the
+   * resource as a change.
+   */
   readonly update: (changes: readonly ResourceChange[], now: Instant) => Update
-  /** The settings in force. Of a kind in which nothing changed, it is the same map as before; so is each setting. */
+  /** The settings in force. If nothing of a kind changed, its map is the same object as before. So is each unchanged setting. */
   readonly settings: () => CompiledSettings
   readonly resultOf: (uid: Uid) => CompileResult<Resource, unknown> | undefined
-  /** What is in force of a tenant; before the first update, what was. */
+  /** The settings of a tenant in force. Before the first update, those that were in force before the start. */
   readonly tenantInForce: (uid: Uid) => Tenant | undefined
-  /** Does the tenant it names have it, as far as is compiled? */
+  /** Tells whether the tenant that a template names accepts the template, according to the last compile. */
   readonly accepts: (resource: TemplateResource) => boolean
-  /** When the next overlap ends, and with it a setting changes by itself; absent = none does. */
+  /** When the next overlap ends, which changes a setting without a change of a resource. Undefined when no overlap runs. */
   readonly nextDueAt: () => Instant | undefined
 }
 
-/** Nothing is compiled yet; the first update takes all there is. */
+/** Opens an empty compilation. The first update must contain all resources. */
 export function openCompilation(options: CompilationOptions): Compilation {
   const state = openCompilationState(options)
   const { relations, plans, tenants, templates, apiKeys, dueAt } = state
@@ -70,13 +74,13 @@ export function openCompilation(options: CompilationOptions): Compilation {
   }
 }
 
-/** Whoever may come to something else by a change. */
+/** Everything whose result may change. */
 interface Affected {
   readonly uids: Set<Uid>
-  /** Names of plans whose tenants, and of tenants whose templates and keys, are concerned. */
+  /** Names of affected plans and tenants. A plan affects its tenants; a tenant affects its templates and keys. */
   readonly plans: Set<string>
   readonly tenants: Set<string>
-  /** Names of tenants whose keys may be others than before. */
+  /** Names of tenants whose keys may have changed. */
   readonly keyOwners: Set<string>
 }
 
@@ -84,10 +88,10 @@ function compileChanges(state: CompilationState, changes: readonly ResourceChang
   const { relations, plans, tenants, templates, apiKeys } = state
   const uids = new Set(changes.map(({ uid }) => uid))
   for (const [uid, due] of state.dueAt) if (due <= now) uids.add(uid)
-  // Whoever stood in somebody's way before may do so no longer.
+  // Resources that conflicted with a changed resource may no longer conflict.
   for (const kind of [tenants, templates, apiKeys]) for (const uid of kind.withConflicting(uids)) uids.add(uid)
   const affected: Affected = { uids, plans: new Set(), tenants: new Set(), keyOwners: new Set() }
-  /** Plans that may be in use now, or no longer. */
+  /** Plans that may have come into use or out of use. */
   const counted = new Set<string>()
   for (const { uid, resource } of changes) {
     for (const each of [relations.resourceOf(uid), resource]) {
@@ -157,7 +161,7 @@ function recompileDependents(
   apiKeys.setResults(compileApiKeys({ ...given, apiKeys: ofKeys, isWithinLimit, previous: apiKeys.inForce }))
 }
 
-/** Decides which keys of a tenant have a place. Answers those that have one now and had none before, or the other way round. */
+/** Decides which keys of a tenant are within its limit. Returns the keys whose answer changed. */
 function updateKeysWithinLimit(state: CompilationState, name: string): ReadonlySet<Uid> {
   const { relations, allowedKeys } = state
   const tenant = tenantsByName(state).get(name)
@@ -177,7 +181,7 @@ function tenantsByName({ relations, tenants }: CompilationState): TenantsByName 
   }
 }
 
-/** They are stored before they are compiled here. */
+/** The handler stores sources and assets before this compiles. */
 const NO_SOURCES = { previousSources: new Map(), previousAssets: new Map() }
 
 function resourcesOf({ relations }: CompilationState, uids: ReadonlySet<Uid>): readonly Resource[] {
@@ -186,7 +190,7 @@ function resourcesOf({ relations }: CompilationState, uids: ReadonlySet<Uid>): r
 
 function setDueAt({ tenants, apiKeys, dueAt }: CompilationState, uid: Uid): void {
   const secrets = tenants.resultOf(uid)?.settings?.webhookSecrets ?? []
-  // The first is the current one, whose end nobody has to bring about.
+  // The first setting is the current key. Its expiry needs no new compile.
   const [, ...replaced] = apiKeys.resultOf(uid)?.settings ?? []
   const ends = [...secrets.flatMap(({ until }) => until ?? []), ...replaced.flatMap(({ expiresAt }) => expiresAt ?? [])]
   if (ends.length === 0) dueAt.delete(uid)

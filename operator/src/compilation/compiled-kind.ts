@@ -1,4 +1,4 @@
-/** What the resources of one kind came to, by uid, and what of it changed. */
+/** The compile results of the resources of one kind, by uid, and which of them changed. */
 import { isDeepStrictEqual } from 'node:util'
 import { openInternPool } from '@platen/contract/intern.ts'
 import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
@@ -7,44 +7,44 @@ import type { Replacement } from './compiled-settings.ts'
 import { type AncestorsOf, type ConflictIndex, openConflictIndex } from './conflict-index.ts'
 
 export interface CompiledKind<Kind extends Resource, Settings> {
-  /** What is in force, as compiling asks for it: also what was before anything was compiled. */
+  /** The settings in force, in the form that compiling takes. Before the first compile, the previous settings. */
   readonly inForce: InForce<Settings>
   readonly resultOf: (uid: Uid) => CompileResult<Kind, Settings> | undefined
   readonly withConflicting: ConflictIndex['withConflicting']
-  /** Takes what resources came to now. Equal settings stay the same object. */
+  /** Stores new results. Keeps the old settings object if the new one is equal. */
   readonly setResults: (outcomes: readonly CompileResult<Kind, Settings>[]) => void
   readonly remove: (uid: Uid) => void
-  /** Claims for a resource what it asks for, beside what it has in force. */
+  /** Indexes the exclusive names that a resource asks for, and those it has in force. */
   readonly indexNames: (resource: Kind) => void
-  /** What changed since it was last settled. */
+  /** What changed since the last `clearChanges`. */
   readonly changes: KindChanges<Settings>
   readonly clearChanges: () => void
 }
 
 export interface KindChanges<Settings> {
-  /** Whose settings or conditions are others. */
+  /** Resources whose settings or conditions changed. */
   readonly uids: ReadonlySet<Uid>
   readonly replacements: ReadonlyMap<Uid, Replacement<Settings>>
 }
 
 export interface CompiledKindOptions<Kind extends Resource, Settings> {
   readonly previous: InForce<Settings>
-  /** What a resource asks for, and what it has. */
+  /** Returns the exclusive names that a resource asks for and those it holds. */
   readonly exclusiveNamesOf: (asked: Kind, held: Settings | undefined) => readonly string[]
-  /** Of claims; none is a part of another where not said. */
+  /** Returns the names that contain a name. Without it, no name contains another. */
   readonly ancestorsOf?: AncestorsOf
 }
 
-/** Lists of conditions that are kept once, as thousands of resources have the same. */
+/** Lists of conditions kept in the intern pool. Thousands of resources have equal lists. */
 const SHARED_CONDITIONS_MAX = 1000
 
-/** Nothing is settled yet. */
+/** Opens an empty kind. */
 export function openCompiledKind<Kind extends Resource, Settings>({
   previous,
   exclusiveNamesOf,
   ancestorsOf = () => [],
 }: CompiledKindOptions<Kind, Settings>): CompiledKind<Kind, Settings> {
-  /** Without conditions it is what was before anything was compiled. */
+  /** An entry without conditions is from before the first compile. */
   const inForce = new Map<Uid, CompileResult<Kind, Settings> | { readonly settings?: Settings }>(previous)
   const index = openConflictIndex(ancestorsOf)
   const interned = openInternPool<readonly Condition[]>(SHARED_CONDITIONS_MAX)

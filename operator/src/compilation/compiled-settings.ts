@@ -1,8 +1,8 @@
-/** The settings in force, as one snapshot after the other. Each shares with the next what is not changed. */
+/** The settings in force, as a series of snapshots. Each snapshot shares the unchanged parts with the one before. */
 import { PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
 
-/** Settings before and after; absent = there were, or are, none. */
+/** The settings before and after. Undefined when there were, or are, none. */
 export interface Replacement<Settings> {
   readonly before: Settings | undefined
   readonly after: Settings | undefined
@@ -14,7 +14,7 @@ export interface Replacements {
   readonly templates: readonly Replacement<Template>[]
 }
 
-/** As a `DirectorySnapshot` has it. */
+/** The same maps as in a `DirectorySnapshot`. */
 export interface CompiledSettings {
   readonly tenants: PersistentMap<TenantId, Tenant>
   readonly keys: PersistentMap<KeyHash, ApiKey>
@@ -27,7 +27,7 @@ export const NO_SETTINGS: CompiledSettings = {
   templates: PersistentMap.of(),
 }
 
-/** The content after replacements. What one resource gives up, another may take up in the same breath. */
+/** Returns the content after the replacements. In one call, one resource may take a name that another gives up. */
 export function applyReplacements(
   content: CompiledSettings,
   { tenants, keys, templates }: Replacements,
@@ -50,7 +50,7 @@ function changesBy<Name, Settings>(
   return [...gone, ...come]
 }
 
-/** The keys of one resource, one by one. */
+/** Splits the replacement of a resource into one replacement per key. */
 function keyReplacementsOf({
   before = [],
   after = [],

@@ -1,20 +1,20 @@
 /**
- * Who claims what only one can have. Of thousands of resources it finds the few that have a say in whether one of them has its claim:
- * those it overlaps with, those they overlap with, and so on.
+ * An index of the exclusive names that resources want. Out of thousands of resources it finds the few that decide whether one resource
+ * gets its name: those that conflict with it, those that conflict with these, and so on.
  */
 import type { Uid } from '@platen/contract/resource.ts'
 
 export interface ConflictIndex {
-  /** Replaces the claims of a resource, each the name of what is claimed. */
+  /** Replaces the exclusive names that a resource wants. */
   readonly set: (uid: Uid, names: readonly string[]) => void
-  /** Adds all to these whose claims overlap, as far as that leads. */
+  /** Adds all resources that conflict with these, directly or through others. */
   readonly withConflicting: (uids: Iterable<Uid>) => ReadonlySet<Uid>
 }
 
-/** The names a name is a part of. */
+/** Returns the names that contain a name. */
 export type AncestorsOf = (name: string) => readonly string[]
 
-/** An index of nobody's claims. */
+/** Opens an empty index. */
 export function openConflictIndex(ancestorsOf: AncestorsOf): ConflictIndex {
   const namesOf = openMultimap<Uid, string>()
   const byName = openMultimap<string, Uid>()
@@ -34,7 +34,7 @@ export function openConflictIndex(ancestorsOf: AncestorsOf): ConflictIndex {
     },
     withConflicting(uids) {
       const found = new Set(uids)
-      // A set gives what is added to it while it is walked, too.
+      // Iterating a set also visits elements added during the loop.
       for (const uid of found) {
         for (const name of namesOf.get(uid)) {
           for (const other of byDescendant.get(name)) found.add(other)
@@ -52,7 +52,10 @@ export interface Multimap<Key, Value extends string> {
   readonly get: (key: Key) => ReadonlySet<Value>
 }
 
-/** Many values by one key. Most keys have one, and of tens of thousands of sets with one value each most is the sets. */
+/**
+ * Opens a map from one key to many values. Most keys have one value, so a single value is stored without a set: with tens of thousands of
+ * keys, the sets would take most of the memory.
+ */
 export function openMultimap<Key, Value extends string>(): Multimap<Key, Value> {
   const held = new Map<Key, Value | Set<Value>>()
   return {

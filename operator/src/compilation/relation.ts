@@ -1,11 +1,11 @@
-/** All resources there are, and who names whom. */
+/** All resources, and which resource names which. */
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import { byAge } from '@platen/settings/compile/compile-result.ts'
 import { openMultimap } from './conflict-index.ts'
 
 export interface Relations {
   readonly resourceOf: (uid: Uid) => Resource | undefined
-  /** Replaces a resource; absent = it is gone. */
+  /** Replaces a resource. Undefined removes it. */
   readonly set: (uid: Uid, resource: Resource | undefined) => void
   readonly byName: (kind: 'Plan' | 'Tenant', name: string) => Resource | undefined
   /** The tenants that name a plan. */
@@ -16,7 +16,7 @@ export interface Relations {
   readonly keysOf: (tenant: string) => readonly ApiKeyResource[]
 }
 
-/** Nobody and nothing. */
+/** Opens without resources. */
 export function openRelations(): Relations {
   const resources = new Map<Uid, Resource>()
   const named = new Map<string, Uid>()
@@ -43,7 +43,7 @@ export function openRelations(): Relations {
       const before = resources.get(uid)
       if (before !== undefined) {
         index(before, 'delete')
-        // Its name may be another's by now.
+        // Another resource may have the name by now.
         if (named.get(nameOf(before)) === uid) named.delete(nameOf(before))
       }
       resources.delete(uid)
@@ -62,7 +62,7 @@ export function openRelations(): Relations {
   }
 }
 
-/** Where a resource goes among these, the oldest first: how many are older. */
+/** Returns where a resource goes in this list, the oldest first: the number of older ones. */
 function insertionIndex(sorted: readonly Resource[], resource: Resource): number {
   let [from, to] = [0, sorted.length]
   while (from < to) {
@@ -74,7 +74,7 @@ function insertionIndex(sorted: readonly Resource[], resource: Resource): number
   return from
 }
 
-/** Only plans and tenants are looked for by it. */
+/** Used to find plans and tenants only. */
 function nameOf({ kind, metadata }: Resource): string {
   return `${kind} ${metadata.name}`
 }

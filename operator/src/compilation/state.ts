@@ -1,4 +1,4 @@
-/** What a compilation remembers: the resources, and what each came to. */
+/** The memory of a compilation: the resources and their compile results. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
@@ -9,12 +9,12 @@ import { folderOf, foldersAbove, storageOf } from '@platen/settings/compile/tena
 import { type CompiledKind, openCompiledKind } from './compiled-kind.ts'
 import { openRelations, type Relations } from './relation.ts'
 
-/** What is known beside the resources. The maps may change; whose entries did is then told. */
+/** Facts besides the resources. The maps may change. The caller then reports the resources concerned as changes. */
 export type Facts = Pick<CompileInput, 'configMaps' | 'foundKeys' | 'webhookSecrets' | 'checks'>
 
 export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'serviceBucket'> {
   readonly facts: Facts
-  /** What was in force before the first update. */
+  /** The settings in force before the first update. */
   readonly previous: Pick<Previous, 'plans' | 'tenants' | 'templates' | 'apiKeys'>
 }
 
@@ -24,13 +24,13 @@ export interface CompilationState extends Omit<CompilationOptions, 'previous'> {
   readonly tenants: CompiledKind<TenantResource, Tenant>
   readonly templates: CompiledKind<TemplateResource, Template>
   readonly apiKeys: CompiledKind<ApiKeyResource, readonly ApiKey[]>
-  /** Which ApiKeys have a place among those of a tenant, by the name of the tenant. */
+  /** The ApiKeys within the limit of their tenant, by the name of the tenant. */
   readonly allowedKeys: Map<string, ReadonlySet<Uid>>
-  /** When the settings of a resource change by themselves. */
+  /** When the settings of a resource change without a change of the resource. */
   readonly dueAt: Map<Uid, Instant>
 }
 
-/** Nothing is compiled yet. */
+/** Opens an empty state. */
 export function openCompilationState({ previous, ...options }: CompilationOptions): CompilationState {
   const { facts, serviceBucket } = options
   return {

@@ -1,4 +1,4 @@
-/** What an ApiKey needs before it is compiled: its key, behind `secretName` or brought along. */
+/** Prepares an ApiKey for compiling: finds its key, in the Secret `secretName` or in its spec. */
 import { keyIdOf, parseKeyHash } from '@platen/contract/api-key.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource, type Uid } from '@platen/contract/resource.ts'
@@ -12,7 +12,7 @@ import { annotationsOf, isUpToDate, type SecretTracker } from './secret-tracker.
 
 export interface ApiKeyHandlerOptions {
   readonly ports: SecretPorts
-  /** For compiling. */
+  /** Read by the compilation. */
   readonly foundKeys: Map<Uid, FoundKey>
   readonly tracker: SecretTracker
 }
@@ -44,7 +44,7 @@ export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOption
       const replaced = last !== undefined && until !== undefined ? { hash: last, until } : undefined
       foundKeys.set(uid, { hash, ...(replaced && { replaced }) })
       tracker.onRestored(resource)
-      // When an overlap ends the Secret has to be put in order.
+      // The Secret must be updated when the overlap ends.
       return isTold && replaced === undefined ? { ...keyFieldsOf(status), ...expiryFieldsOf(resource) } : undefined
     },
     forget({ metadata }) {

@@ -1,4 +1,4 @@
-/** In which state every Secret was when it was last seen to, for the audit to find those that somebody changed. */
+/** The state of every Secret when it was last reconciled. The audit compares with it to find Secrets that somebody changed. */
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
@@ -17,7 +17,7 @@ export interface ReconciledSecret {
 
 export interface SecretTrackerOptions {
   readonly log: Log
-  /** Somebody had changed a Secret of ours, and it was put right. */
+  /** Called after a Secret that somebody had changed was repaired. */
   readonly onRepair: () => void
 }
 
@@ -29,7 +29,7 @@ export class SecretTracker {
     this.#options = options
   }
 
-  /** Answers what of the annotations asks for nothing. */
+  /** Returns a warning when the rotation annotation is invalid. */
   onReconciled(
     resource: Resource,
     { observed, isNew, repaired, ignored }: ReconciledSecret,
@@ -45,7 +45,7 @@ export class SecretTracker {
     return ignored === undefined ? {} : { warning: { reason: 'RotationIgnored', message: ignored } }
   }
 
-  /** Its status tells of it, and nobody has looked at it since. */
+  /** Records a Secret that the status mentions and that this process has not read yet. */
   onRestored({ metadata }: Resource): void {
     this.#observed.set(metadata.uid, 'unread')
   }
@@ -54,7 +54,7 @@ export class SecretTracker {
     this.#observed.delete(uid)
   }
 
-  /** Whoever has a Secret. */
+  /** The resources that have a Secret. */
   owners(): Iterable<Uid> {
     return this.#observed.keys()
   }
@@ -64,12 +64,12 @@ export class SecretTracker {
   }
 }
 
-/** The annotations of a resource, as far as they matter. */
+/** Returns the rotation annotation of a resource, if it has one. */
 export function annotationsOf({ rotation }: ResourceView, name: string): Readonly<Record<string, string>> {
   return rotation === undefined ? {} : { [name]: rotation }
 }
 
-/** Is what is declared what the status tells of, with nothing left to do? */
+/** Tells whether the status covers the current spec and rotation, and nothing is left to do. */
 export function isUpToDate({ resource, rotation, finalizers }: ResourceView, status: Status): boolean {
   const isReady = isConditionTrue(status, 'Ready', resource.metadata.generation)
   return isReady && rotation === status.rotation && finalizers.includes(FINALIZER)

@@ -21,7 +21,7 @@ function aTemplate(html = '<h1>{{ number }}</h1>'): TemplateResource {
 const TEMPLATE = aTemplate()
 const FAULT = { engine: 'html', message: 'template.html:1:5: it is no Liquid' } as const
 
-/** Sources with a check that counts what it is asked, and a tenant that is there unless a test says otherwise. */
+/** Sources with a check that counts its calls, and a tenant that exists unless a test says otherwise. */
 function sourcesWith(check: PublishCheck) {
   const clock = manualClock()
   const scene = { asked: 0, answered: 0, isAccepted: true, isStoreAway: false }

@@ -1,7 +1,7 @@
 /**
- * What a template needs before it is compiled: what its ConfigMaps hold, the answer of the publish check, and its sources and assets in
- * the artifact store, so that nothing is published that a renderer cannot have. Nothing of it is done for a template that belongs to no
- * tenant, and nobody waits for a check: others are looked at meanwhile.
+ * Prepares a template for compiling: reads its ConfigMaps, runs the publish check, and puts its sources and assets into the artifact
+ * store. So nothing is published that a renderer cannot read. A template that no tenant accepts is not prepared. A running check blocks
+ * no worker: workers reconcile other resources meanwhile.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -23,23 +23,23 @@ import { isConditionTrue } from '../reconcile/status.ts'
 
 export interface TemplateSourceOptions {
   readonly client: Pick<ClusterClient, 'get'>
-  /** The state in which a ConfigMap is known to be, by `namespace/name`; undefined where there is none. */
+  /** The current resource version of a ConfigMap, by `namespace/name`. Undefined when there is none. */
   readonly versionOf: (configMap: string) => string | undefined
   readonly checks: CheckScheduler
-  /** Does the tenant it names have it? Then it is checked, and stored. */
+  /** Tells whether the tenant that the template names accepts it. Only then is it checked and stored. */
   readonly isAccepted: (resource: TemplateResource) => boolean
-  /** Told that a check has come to an answer: the template is to be seen to again. */
+  /** Called when a check has a result. The template must then be prepared again. */
   readonly onCheckDone: (resource: TemplateResource) => void
   readonly artifacts: ArtifactStore
   readonly serviceBucket: string
   readonly clock: Clock
 }
 
-/** What came of seeing to a template. */
+/** The result of preparing a template. */
 export interface PreparedSource {
-  /** When to do so again, where a check came to no answer. */
+  /** When to prepare it again, if its check was inconclusive. */
   readonly retryAt?: Instant
-  /** A check is under way. */
+  /** A check is running. */
   readonly isPending?: true
 }
 
@@ -50,48 +50,51 @@ export class TemplateSources implements Disposable {
     this.configMaps.delete(name)
     this.#versions.delete(name)
   })
-  /** An answer goes with the last template that has it. */
+  /** A result is dropped with the last template that uses it. */
   readonly #checkUsers = openUsageIndex<Uid>((key) => {
     this.checks.delete(key)
     this.#inconclusive.delete(key)
   })
-  /** Checks that came to no answer, and when to ask again. */
+  /** Inconclusive checks, and when to repeat them. */
   readonly #inconclusive = new Map<string, Instant>()
-  /** Checks under way, one of a template; with their answers until its sources are stored, as what is compiled is published. */
+  /**
+   * Running checks, one per template. A check stays here with its result until the sources are stored, because a compiled template is
+   * published at once.
+   */
   readonly #running = new Map<Uid, RunningCheck>()
-  /** Templates that nothing was done for, as they belonged to no tenant. */
+  /** Templates that were not prepared because no tenant accepted them. */
   readonly #unaccepted = new Set<Uid>()
-  /** For compiling. */
+  /** Read by the compilation. */
   readonly configMaps = new Map<string, ConfigMapContent>()
-  /** For compiling. */
+  /** Read by the compilation. */
   readonly checks = new Map<string, readonly CheckFault[]>()
 
   constructor(options: TemplateSourceOptions) {
     this.#options = options
   }
 
-  /** The keys of templates that take something from a ConfigMap, be there one or not. */
+  /** The keys of templates that use a ConfigMap, whether it exists or not. */
   usersOf(configMap: string): ReadonlySet<string> {
     return this.#configMapUsers.of(configMap)
   }
 
-  /** Takes the word of a status for it that the template is sound, where it has no source elsewhere. Waits for nothing. */
+  /** Trusts a status that says the template is sound, if it uses no ConfigMap. Does not wait. */
   restore(resource: TemplateResource, status: TemplateStatus): void {
     if (configMapNamesOf(resource).length > 0 || !isSound(resource, status)) return
     for (const [key, { source }] of checkRequestsOf([resource], this.configMaps))
       if (digestOf(source) === status.digest) this.#storeFaults(resource.metadata.uid, key, [])
   }
 
-  /** Was nothing done for it, and is there now? */
+  /** Tells whether a template was skipped because no tenant accepted it, and one accepts it now. */
   needsPreparing(resource: TemplateResource): boolean {
     return this.#unaccepted.has(resource.metadata.uid) && this.#options.isAccepted(resource)
   }
 
-  /** Sees to all it needs, but for a check, which it begins. Throws `ClusterError` or `Unavailable`, or the signal's reason. */
+  /** Prepares a template. Starts the check, but does not wait for it. Throws `ClusterError` or `Unavailable`, or the signal's reason. */
   async prepare(resource: TemplateResource, status: TemplateStatus, signal: AbortSignal): Promise<PreparedSource> {
     const { uid } = resource.metadata
     this.#configMapUsers.set(keyOfResource(resource), configMapNamesOf(resource))
-    // At the beginning it is not known yet who has which templates, but that this one was checked.
+    // At start it is unknown which tenant accepts which template. But a template that was checked was accepted.
     if (!isSound(resource, status) && !this.#options.isAccepted(resource)) {
       this.#unaccepted.add(uid)
       return {}
@@ -131,7 +134,7 @@ export class TemplateSources implements Disposable {
     if (this.#running.has(uid)) return
     const running = { key, canceled: new AbortController() }
     this.#running.set(uid, running)
-    // Rejects when nobody asks any more.
+    // Rejects when the check is canceled.
     this.#runCheck(resource, { asked: running, request }, running.canceled.signal).catch(() => undefined)
   }
 
@@ -149,7 +152,7 @@ export class TemplateSources implements Disposable {
     onCheckDone(resource)
   }
 
-  /** Ends the check of a template that asks for another, or none. */
+  /** Cancels the check of a template that now needs another check, or none. */
   #cancelCheck(uid: Uid, key?: string): void {
     const running = this.#running.get(uid)
     if (running === undefined || running.key === key) return
@@ -157,12 +160,12 @@ export class TemplateSources implements Disposable {
     this.#running.delete(uid)
   }
 
-  /** Ends all checks under way. */
+  /** Cancels all running checks. */
   [Symbol.dispose](): void {
     for (const uid of this.#running.keys()) this.#cancelCheck(uid)
   }
 
-  /** The template is gone. */
+  /** Drops everything about a template that is gone. */
   forget(resource: TemplateResource): void {
     const { uid } = resource.metadata
     this.#cancelCheck(uid)
@@ -187,7 +190,7 @@ export class TemplateSources implements Disposable {
       return
     }
     const { data, binaryData, metadata } = object
-    // The API server lets nothing but texts into them.
+    // The API server accepts only strings in them.
     const texts = (value: unknown) => (isRecord(value) ? (value as Readonly<Record<string, string>>) : {})
     this.configMaps.set(configMap, { data: texts(data), binaryData: texts(binaryData) })
     this.#versions.set(configMap, metadata.resourceVersion)
@@ -197,17 +200,17 @@ export class TemplateSources implements Disposable {
 interface RunningCheck {
   readonly key: string
   readonly canceled: AbortController
-  /** Absent as long as there is none. */
+  /** Absent while the check runs. */
   faults?: readonly CheckFault[]
 }
 
 interface UsageIndex<User> {
-  /** What one template has use of, in the place of what it had. */
+  /** Replaces the names that one template uses. */
   readonly set: (user: User, names: readonly string[]) => void
   readonly of: (name: string) => ReadonlySet<User>
 }
 
-/** Nobody has use of anything. Tells when nobody has any more. */
+/** Opens an empty index. Calls `onUnused` when the last user of a name stops using it. */
 function openUsageIndex<User extends string>(onUnused: (name: string) => void): UsageIndex<User> {
   const users = openMultimap<string, User>()
   const used = new Map<User, readonly string[]>()
@@ -226,7 +229,7 @@ function openUsageIndex<User extends string>(onUnused: (name: string) => void): 
   }
 }
 
-/** Was this generation found to be sound? The digest says by which sources. */
+/** Tells whether this generation was found sound. The digest of the status says with which sources. */
 function isSound({ metadata }: TemplateResource, status: TemplateStatus): boolean {
   return isConditionTrue(status, 'Compiled', metadata.generation)
 }

@@ -1,4 +1,4 @@
-/** What a Template needs before it is compiled; see `template-source.ts`. */
+/** Prepares a Template for compiling; see `template-source.ts`. */
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
@@ -12,7 +12,7 @@ export function templateHandler(sources: TemplateSources): KindHandler {
     needsPreparing: (view) => sources.needsPreparing(templateOf(view)),
     restore(view, status) {
       sources.restore(templateOf(view), status)
-      // Whether its sources stand in the artifact store, no status tells.
+      // No status says whether the sources are in the artifact store.
       return undefined
     },
     forget(resource) {

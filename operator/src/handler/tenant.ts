@@ -1,4 +1,4 @@
-/** What a Tenant needs before it is compiled: what its webhooks are signed with. */
+/** Prepares a Tenant for compiling: finds the secret that signs its webhooks. */
 import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
@@ -10,7 +10,7 @@ import { annotationsOf, isUpToDate, type SecretTracker } from './secret-tracker.
 
 export interface TenantHandlerOptions {
   readonly ports: WebhookSecretPorts
-  /** For compiling. */
+  /** Read by the compilation. */
   readonly webhookSecrets: Map<Uid, FoundSecret>
   readonly inForce: (uid: Uid) => Tenant | undefined
   readonly tracker: SecretTracker

@@ -1,4 +1,4 @@
-/** What the one operator does that holds the lease: it publishes what is declared, and sees to it that it stays so. */
+/** The work of the operator that holds the lease: it publishes the declared resources and repairs what others change. */
 import { once } from 'node:events'
 import { DIRECTORY_REPAIR_MS } from '@platen/contract/directory-limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -43,12 +43,12 @@ import type { SecretLocation } from '../secret/cluster-secret.ts'
 import { observeSecret } from '../secret/update-secret.ts'
 import { previousSettings } from './recovery.ts'
 
-/** The one who publishes, with the epoch of the lease. */
+/** The publisher, which holds the epoch of the lease. */
 export type Publisher = PublicationOptions['publisher'] & {
-  /** What stood in Redis when it was opened; told of what of it cannot be read. */
+  /** Returns what Redis held when the publisher was opened. Calls `onDamage` for each entry that cannot be read. */
   readonly published: (onDamage: (kind: string, name: string) => void) => DirectorySnapshot
   readonly enforced: (signal: AbortSignal) => Promise<Enforcement>
-  /** Puts right what somebody has changed in Redis; answers what. */
+  /** Repairs what somebody has changed in Redis. Returns the repaired entries. */
   readonly audit: (signal: AbortSignal) => Promise<readonly { readonly kind: string }[]>
 }
 
@@ -64,31 +64,31 @@ export interface LeaderPorts {
 }
 
 export interface LeaderSettings {
-  /** The operator's own, where webhook secrets stand. */
+  /** The namespace of the operator. The generated webhook secrets are in it. */
   readonly namespace: string
-  /** Opens the prefix of generated keys and secrets. */
+  /** Starts the prefix of generated keys and secrets. */
   readonly brand: string
   /** The name of this process. */
   readonly instance: string
-  /** Seals webhook secrets wherever they go. */
+  /** Seals every webhook secret before it leaves the operator. */
   readonly sealKey: SealKey
-  /** Where template sources go, and the PDFs of tenants that name no bucket. */
+  /** The bucket for template sources, and for the PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
 }
 
-/** Whoever is told of what changes in the inventory. */
+/** Receives the changes of the resource cache. */
 export type Subscriber = Pick<Reconciler, 'onChange'> & { readonly onConfigMapChange: (name: string) => void }
 
 export interface LeaderOptions extends LeaderSettings {
   readonly ports: LeaderPorts
   readonly resources: ResourceCache
-  /** Tells of changes from then on. */
+  /** Sets the subscriber, which then receives every change. */
   readonly subscribe: (subscriber: Subscriber) => void
 }
 
 /**
- * Reconciles until `stop` aborts, and ends what it has in hand then. Throws what no retry mends, such as that another publisher has taken
- * over; and the reason of `lost` where that aborts.
+ * Reconciles until `stop` aborts, and then finishes the running reconciles. Throws errors that no retry can repair, for example when
+ * another publisher has taken over. Throws the reason of `lost` when that aborts.
  */
 export async function runLeader(
   options: LeaderOptions,
@@ -117,7 +117,7 @@ export async function runLeader(
   ]
   for (const task of tasks) task.catch((error: unknown) => failed.abort(error))
   await Promise.race([aborted(stop), aborted(running)])
-  // What does not end in time is looked at by whoever leads next.
+  // The next leader reconciles what does not finish in time.
   await Promise.race([work.workers.queue.close(), clock.sleep(RECONCILE_DRAIN_MS, running).catch(() => undefined)])
   over.abort()
   await Promise.allSettled(tasks)
@@ -130,7 +130,7 @@ const NO_OP_HANDLER: KindHandler = {
   forget: () => undefined,
 }
 
-/** Puts all its parts together. */
+/** Builds all parts and connects them. */
 function buildLeader(options: LeaderOptions) {
   const { ports, resources, serviceBucket } = options
   const { client, publisher, clock, ids, log, meter } = ports
@@ -146,7 +146,7 @@ function buildLeader(options: LeaderOptions) {
     onCheckDone: (template) => reconciler.markDirty(keyOfResource(template)),
   })
   const { configMaps, checks } = sources
-  // The name of a key is its hash.
+  // The name of a key is its hash, so it is safe to log.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
   const facts = { configMaps, checks, foundKeys, webhookSecrets }
   const compilation: Compilation = openCompilation({
@@ -207,7 +207,7 @@ function secretAuditOptions(
   }
 }
 
-/** A queue, and what counts it and its workers. */
+/** Opens a queue, and the metrics of the queue and its workers. */
 function openMeteredQueue({ ports: { clock, ids, meter } }: LeaderOptions) {
   const workers = RECONCILE_WORKERS
   const controller = meter.controller('platen', { workers, readState: () => queue.state() })
@@ -216,7 +216,7 @@ function openMeteredQueue({ ports: { clock, ids, meter } }: LeaderOptions) {
   return { queue, workers, meter: controller }
 }
 
-/** What is published at the beginning has to be, before anything is looked at: until Redis can be reached nothing else is of use. */
+/** Publishes before anything is reconciled. Waits for Redis if necessary: without Redis, nothing else is useful. */
 async function publishAtStart(
   reconciler: Reconciler,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -235,7 +235,7 @@ async function publishAtStart(
   }
 }
 
-/** Sees to it that Redis holds what was published, until the signal aborts. Throws what is no `Unavailable`. */
+/** Makes sure that Redis holds what was published, until the signal aborts. Throws every error but `Unavailable`. */
 async function repairAndAudit(
   { ports: { publisher, clock, log, meter } }: LeaderOptions,
   signal: AbortSignal,

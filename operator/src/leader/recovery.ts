@@ -1,4 +1,4 @@
-/** What was in force when an operator begins, by what Redis holds and by what the statuses tell. Pure. */
+/** Finds the settings in force when an operator starts, from Redis and from the statuses. Pure. */
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import {
@@ -18,12 +18,15 @@ import { isConditionTrue, type Status } from '../reconcile/status.ts'
 
 interface RecoveryInput {
   readonly views: readonly ResourceView[]
-  /** What Redis holds; empty where it was emptied. */
+  /** The content of Redis. Empty if Redis lost it. */
   readonly published: DirectorySnapshot
   readonly serviceBucket: string
 }
 
-/** Keys are left out: their hashes are found in statuses and Secrets, and plans: what tenants had of them they have. */
+/**
+ * Returns the previous settings of tenants and templates. Leaves out keys: their hashes are in statuses and Secrets. Leaves out plans:
+ * the settings of the tenants contain their limits.
+ */
 export function previousSettings({ views, published, serviceBucket }: RecoveryInput): CompilationOptions['previous'] {
   const tenants = new Map<Uid, { readonly settings: Tenant }>()
   const templates = new Map<Uid, { readonly settings: Template }>()
@@ -49,8 +52,9 @@ function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySna
 }
 
 /**
- * Its limits outlive its plan, and Redis. Its PDFs go where it asks for, if it was granted that: where they went else nobody knows
- * any more, and it is better not served than into somebody else's folder.
+ * Rebuilds a tenant from its status, which keeps the limits also when the plan or Redis is gone. Its PDFs go to the storage that its spec
+ * names, if that was accepted. Otherwise returns undefined: nobody knows the former storage, and no service is better than a PDF in the
+ * folder of another tenant.
  */
 function tenantFromStatus(resource: TenantResource, status: Status, serviceBucket: string): Tenant | undefined {
   const { effective, published } = status
@@ -62,7 +66,10 @@ function tenantFromStatus(resource: TenantResource, status: Status, serviceBucke
   return { id: name as TenantId, incarnation: uid, limits, suspended: resource.spec.suspended ?? false, storage }
 }
 
-/** Under whichever code: it may ask for another by now that it was refused. The digest is of the code, too. */
+/**
+ * Finds the published template by digest, under any code: the spec may now ask for another code, which was refused. The digest covers the
+ * code, too.
+ */
 function publishedTemplate(
   { spec }: TemplateResource,
   { digest }: Status,
@@ -72,11 +79,11 @@ function publishedTemplate(
   return [...own].find((template) => template.digest === digest)
 }
 
-/** Where Redis has it no more: what this generation came to, which its status tells by the digest of its source. */
+/** Rebuilds a template that Redis has lost, if its status is of this generation. The status has the digest of the source. */
 function templateFromStatus(resource: TemplateResource, status: Status): Template | undefined {
   const { digest } = status
   const { generation } = resource.metadata
   const isOfNow = isConditionTrue(status, 'Accepted', generation) && isConditionTrue(status, 'Compiled', generation)
-  // We wrote it.
+  // We wrote this digest.
   return digest !== undefined && isOfNow ? settingsOf(resource, digest as TemplateDigest) : undefined
 }

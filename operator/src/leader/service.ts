@@ -1,4 +1,4 @@
-/** The operator: it follows what is declared from its start on, and reconciles while it holds the lease. */
+/** The operator. It reads all resources from the start, and reconciles while it holds the lease. */
 import { raceAbort } from '@platen/contract/race.ts'
 import { acquireLease, type HeldLease } from '../cluster/lease.ts'
 import { openResourceCache, type ResourceCache } from '../reconcile/resource-cache.ts'
@@ -7,17 +7,17 @@ import { type LeaderPorts, type LeaderSettings, type Publisher, runLeader, type 
 export interface OperatorOptions {
   readonly ports: Omit<LeaderPorts, 'publisher'>
   readonly settings: LeaderSettings
-  /** Takes the right to publish with an epoch. */
+  /** Acquires the right to publish with an epoch. */
   readonly openPublisher: (epoch: number, signal: AbortSignal) => Promise<Publisher>
-  /** The highest epoch that anything was published with. */
+  /** Returns the highest epoch that anything was published with. */
   readonly readEpoch: (signal: AbortSignal) => Promise<number>
 }
 
 export interface Operator extends AsyncDisposable {
   readonly resources: Pick<ResourceCache, 'synced' | 'silentMs' | 'all'>
-  /** Whether everything that is declared has been read: only then can it take over at once. */
+  /** True when all resources have been read. Only then can this process take over at once. */
   readonly isReady: () => boolean
-  /** Waits for the lease, and leads; resolves once `stop` aborts. Throws as `runLeader` does, and when the lease is lost. */
+  /** Waits for the lease and then leads. Resolves once `stop` aborts. Throws as `runLeader` does, and when the lease is lost. */
   readonly run: (stop: AbortSignal) => Promise<void>
 }
 
@@ -26,7 +26,7 @@ export const LEASE = 'platen-operator'
 
 const IDENTITY_BYTES = 8
 
-/** Begins to follow what is declared. */
+/** Starts to read all resources. */
 export function openOperator({ ports, settings, openPublisher, readEpoch }: OperatorOptions): Operator {
   let subscriber: Subscriber | undefined
   const resources = openResourceCache({
@@ -34,7 +34,7 @@ export function openOperator({ ports, settings, openPublisher, readEpoch }: Oper
     onChange: (change) => subscriber?.onChange(change),
     onConfigMap: (name) => subscriber?.onConfigMapChange(name),
   })
-  // Whoever waits for it is told.
+  // Prevents an unhandled rejection. `run` waits for `synced` and receives the error.
   resources.synced.catch(() => undefined)
   const runWithLease = async (lease: HeldLease, stop: AbortSignal) => {
     const publisher = await openPublisher(lease.epoch, AbortSignal.any([stop, lease.lost]))
@@ -54,13 +54,13 @@ export function openOperator({ ports, settings, openPublisher, readEpoch }: Oper
       try {
         await raceAbort(resources.synced, stop)
         const epochMin = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
-        // A process that is started again has the name of the one before it, which may only stand still.
+        // A restarted process has the same name as the one before, which may only be paused. So each process adds random bytes.
         const identity = `${settings.instance}_${Buffer.from(ports.ids.random(IDENTITY_BYTES)).toString('hex')}`
         const { namespace } = settings
         await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity, epochMin }, stop)
         await runWithLease(lease, stop)
       } catch (error) {
-        // Most operators are stopped while they wait for the lease, and nothing is wrong with that.
+        // Most operators are stopped while they wait for the lease. That is not an error.
         if (!stop.aborted || error !== stop.reason) throw error
       }
     },
@@ -68,7 +68,7 @@ export function openOperator({ ports, settings, openPublisher, readEpoch }: Oper
   }
 }
 
-/** Writes nothing once the lease may be another's. */
+/** Refuses to write once another process may hold the lease. */
 function leaseGuardedClient(client: LeaderPorts['client'], { isHeld, lost }: HeldLease): LeaderPorts['client'] {
   const guarded = <Arguments extends readonly unknown[], Answer>(
     call: (...given: Arguments) => Promise<Answer>,

@@ -33,7 +33,7 @@ beforeEach(() => {
   ;({ queue, clock, counts } = opened())
 })
 
-/** Takes all that waits, without giving it back. */
+/** Takes all waiting keys, without `done`. */
 async function takeAll(of = queue): Promise<(string | undefined)[]> {
   const taken: (string | undefined)[] = []
   for (;;) {
@@ -212,7 +212,7 @@ test('what is measured is how long keys waited, and how long they were in hand',
   expect(counts).toEqual({ added: 1, deferred: 0, waitedMs: [30], workedMs: [5] })
 })
 
-/** The same, told as simply as can be: what a queue is meant to do. */
+/** The simplest model of the queue: what it is meant to do. */
 class Model {
   waiting: { readonly key: string; readonly priority: Priority }[] = []
   inHand: { readonly key: string; readonly priority: Priority; again?: Priority }[] = []
@@ -256,7 +256,7 @@ class Model {
     this.now += ms
     const fallen = this.due.filter(({ at }) => at <= this.now)
     this.due = this.due.filter(({ at }) => at > this.now)
-    // Those of one time keep the order in which they were put off.
+    // Keys with the same time keep the order in which they were deferred.
     for (const { key, priority } of fallen.sort((one, other) => one.at - other.at)) this.add(key, priority)
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What is to be looked at. Reconciling looks at the whole state of an object, so all that is kept of its changes is its key: any
- * number of them before a look cost one look, and any number during one cost one more. What a change is made known by comes before
- * what is looked at again only to be sure.
+ * The keys of objects that must be reconciled. A reconcile reads the whole state of an object, so the queue keeps only the key of a
+ * change. Any number of changes before a reconcile cost one reconcile, and any number during it cost one more. Live changes come before
+ * resyncs.
  *
- * A key is never with two workers at once, and never lost: after the last `add` there is always a whole look that begins later.
+ * No two workers have the same key at once, and no key is lost: after the last `add`, a full reconcile always starts later.
  */
 import assert from 'node:assert/strict'
 import { backOffMs, randomFraction } from '@platen/contract/back-off.ts'
@@ -14,23 +14,23 @@ import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port
 import { RECONCILE_BACK_OFF } from '../limit.ts'
 
 export interface WorkQueueOptions {
-  /** Which line a key stands in; one for all where not said. */
+  /** Returns the group of a key. Without it, all keys are in one group. */
   readonly groupOf?: (key: string) => string
-  /** Keys of one line that are with workers at once; no limit where not said. */
+  /** Keys of one group that workers may have at once. Without it, there is no limit. */
   readonly perGroupMax?: number
   readonly clock: Clock
   readonly ids: Ids
-  /** Told what `state` is asked for. */
+  /** Counts events. `state` returns what waits and runs now. */
   readonly meter: Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'>
 }
 
-/** Nothing of it throws; what comes after it was closed is left out. */
+/** `add`, `addAfter` and `retry` never throw. After `close` they add nothing. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
   readonly #changed: Notifier = openNotifier()
   readonly #groups = new Map<string, KeyGroup>()
   readonly #processing = new Map<string, { readonly priority: Priority; readonly since: number }>()
-  /** Keys that were added while they are with a worker. */
+  /** Keys that were added while a worker has them. */
   readonly #addedMeanwhile = new Map<string, Priority>()
   readonly #deferred = new Map<string, Deferred>()
   readonly #failures = new Map<string, number>()
@@ -41,7 +41,7 @@ export class WorkQueue {
     this.#options = options
   }
 
-  /** The key is looked at from its start once more. One that waits already waits on, with the higher priority of the two. */
+  /** Adds a key for a full reconcile. A key that already waits keeps its place, with the higher of the two priorities. */
   add(key: string, priority: Priority = 'live'): void {
     if (this.#isClosed) return
     if (this.#processing.has(key)) return this.#addMeanwhile(key, priority)
@@ -57,7 +57,7 @@ export class WorkQueue {
     }
   }
 
-  /** Adds the key so much later, with the priority it has in hand. Of two such waits for a key the one that ends first is kept. */
+  /** Adds the key after a delay, with the priority it has in progress. Of two delays of a key, the one that ends first remains. */
   addAfter(key: string, delayMs: number): void {
     if (this.#isClosed) return
     const dueAt = this.#options.clock.monotonic() + delayMs
@@ -70,7 +70,7 @@ export class WorkQueue {
     void this.#addWhenDue(key, { deferred, delayMs, priority: this.#processing.get(key)?.priority ?? 'live' })
   }
 
-  /** Adds the key later, after a wait that grows with each retry until it is forgotten. Returns the wait in milliseconds. */
+  /** Adds the key later, after a wait that grows with each retry until `forget`. Returns the wait in milliseconds. */
   retry(key: string): number {
     const failures = (this.#failures.get(key) ?? 0) + 1
     this.#failures.set(key, failures)
@@ -79,12 +79,15 @@ export class WorkQueue {
     return waitMs
   }
 
-  /** The next retry of the key is its first. */
+  /** Resets the retries of a key. */
   forget(key: string): void {
     this.#failures.delete(key)
   }
 
-  /** Hands out the next key; whoever takes it says `done`. Resolves with undefined when the queue was closed. Rejects with the signal's reason. */
+  /**
+   * Returns the next key. The caller must call `done` for it. Resolves with undefined when the queue is closed. Rejects with the signal's
+   * reason.
+   */
   async take(signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted()
     while (!this.#isClosed) {
@@ -95,14 +98,14 @@ export class WorkQueue {
     return undefined
   }
 
-  /** Gives back a key that was taken, whatever came of it. */
+  /** Returns a key to the queue after success or failure. */
   done(key: string): void {
     const taken = this.#processing.get(key)
     assert(taken !== undefined, 'only what was taken is given back')
     this.#processing.delete(key)
     const group = this.#groupOf(key)
     group.processing -= 1
-    // It may have kept the next of its line waiting.
+    // The group may have been at its limit, so its next key can go now.
     if (group.live.size + group.resync.size > 0) this.#changed.notify()
     this.#options.meter.done(this.#options.clock.monotonic() - taken.since)
     const again = this.#addedMeanwhile.get(key)
@@ -112,7 +115,8 @@ export class WorkQueue {
   }
 
   /**
-   * Hands out nothing more; resolves when all that was taken is given back. What waits is left: whoever comes next looks at everything.
+   * Hands out no more keys. Resolves when `done` was called for every key that was taken. Drops the waiting keys: the next leader
+   * reconciles everything.
    */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -122,7 +126,7 @@ export class WorkQueue {
     await this.#drained.promise
   }
 
-  /** For a scrape. */
+  /** The state for a metrics scrape. */
   state(): WorkState {
     const now = this.#options.clock.monotonic()
     return {
@@ -161,7 +165,7 @@ export class WorkQueue {
       const now = clock.monotonic()
       group[priority].delete(key)
       group.processing += 1
-      // The others come first now.
+      // Moves the group to the end, so that the other groups come first.
       this.#groups.delete(name)
       this.#groups.set(name, group)
       this.#processing.set(key, { priority, since: now })
@@ -175,10 +179,10 @@ export class WorkQueue {
     try {
       await this.#options.clock.sleep(delayMs, deferred.canceled.signal)
     } catch {
-      // One that ends sooner took its place, or the queue was closed.
+      // Canceled by an earlier delay of the key, or by `close`.
       return
     }
-    // One that ends sooner may have come at this very moment.
+    // An earlier delay may have replaced this one at the same moment.
     if (this.#deferred.get(key) === deferred) this.#deferred.delete(key)
     this.add(key, priority)
   }
@@ -188,9 +192,9 @@ export class WorkQueue {
   }
 }
 
-/** Keys that wait for a worker, and since when, in the order they are given out. */
+/** Keys that wait for a worker, and since when, in the order they are handed out. */
 interface KeyGroup extends Readonly<Record<Priority, Map<string, number>>> {
-  /** Keys that are with workers. */
+  /** The number of keys that workers have. */
   processing: number
 }
 

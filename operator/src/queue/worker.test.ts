@@ -9,7 +9,7 @@ import { runWorkers, TerminalError, type WorkerOptions } from './worker.ts'
 
 const UNCOUNTED = { added: () => undefined, deferred: () => undefined, taken: () => undefined, done: () => undefined }
 
-/** Workers on a clock that stands still, with what they counted and logged. */
+/** Workers on a manual clock, with their metrics and logs. */
 function working(reconcile: WorkerOptions['reconcile'], { workers = 1, signal = NEVER } = {}) {
   const clock = manualClock()
   const queue = new WorkQueue({ clock, ids: seededIds('worker'), meter: UNCOUNTED })
@@ -26,7 +26,7 @@ function working(reconcile: WorkerOptions['reconcile'], { workers = 1, signal = 
   const tell = (_fields: object, message: string) => void told.push(message)
   const log = { debug: tell, info: tell, warn: tell, error: tell }
   const ended = runWorkers({ queue, workers, reconcile, meter, clock, log }, signal)
-  /** What works is at its first wait then. */
+  /** After the advance, the work has reached its first wait. */
   const add = async (key: string) => {
     queue.add(key)
     await clock.advance(0)
@@ -166,7 +166,7 @@ describe('workers', () => {
             current.set(key, (current.get(key) ?? 0) + 1)
             await add(key)
           }
-          // Longer than all looks that may fail, with their waits.
+          // Longer than all reconciles that may fail, with their waits.
           await clock.advance(4_000_000)
           expect(seen).toEqual(current)
         },

@@ -1,28 +1,29 @@
-/** Workers, who look at one object after the other and try again what failed. */
+/** Workers that reconcile one key after the other and retry failures. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ControllerMeter } from '@platen/contract/port/operator-meter.ts'
 import { RECONCILE_MS_MAX } from '../limit.ts'
 import type { WorkQueue } from './work-queue.ts'
 
-/** What no retry mends: the object is looked at again when something changes. */
+/** An error that no retry can repair. The object is reconciled again when something changes. */
 export class TerminalError extends Error {
   override readonly name = 'TerminalError'
 }
 
-/** What is to follow a look that came to its end. */
+/** What follows a successful reconcile. */
 export interface Requeue {
-  /** The object is looked at again after this, whatever happens. */
+  /** Reconcile the object again after this time, even without a change. */
   readonly requeueAfterMs?: number
 }
 
 export interface WorkerOptions {
   readonly queue: WorkQueue
-  /** How many objects are looked at at once. */
+  /** The number of workers. */
   readonly workers: number
   /**
-   * Brings the world in line with one object, from whatever state; it may be run twice. The signal aborts when it takes too long, or is
-   * no longer wanted; the object is with nobody else until it has settled. Throws `TerminalError` where a retry is of no use.
+   * Brings the cluster and Redis in line with one object, from any state. Running it twice is safe. The signal aborts when it takes too
+   * long or when the operator stops. No other worker has the key until it resolves or rejects. Throws `TerminalError` when a retry is
+   * useless.
    */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>
   readonly meter: Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'>
@@ -30,7 +31,9 @@ export interface WorkerOptions {
   readonly log: Log
 }
 
-/** Works until the queue is closed, and then ends what is in hand. Aborting the signal ends that too; it resolves all the same. */
+/**
+ * Works until the queue is closed, and then finishes the running reconciles. Aborting the signal ends these too. Resolves in both cases.
+ */
 export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   await Promise.all(Array.from({ length: options.workers }, () => runWorker(options, signal)))
 }
@@ -64,7 +67,7 @@ async function processKey(key: string, options: WorkerOptions, signal: AbortSign
     meter.reconciled(requeueAfterMs === undefined ? 'success' : 'requeue_after', durationMs())
   } catch (err) {
     meter.reconciled('error', durationMs())
-    // Whoever stops has no use for a retry.
+    // A retry is useless when the operator stops.
     if (signal.aborted) return
     if (err instanceof TerminalError) {
       queue.forget(key)

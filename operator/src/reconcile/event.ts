@@ -1,4 +1,7 @@
-/** Events, for `kubectl describe`: one each time a resource becomes ready, ceases to be, or is not for another reason, and where it asks in vain. */
+/**
+ * Kubernetes events, for `kubectl describe`. Records one when a resource becomes ready, stops being ready, or has a new reason for not
+ * being ready. Records one also for a request that has no effect.
+ */
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
@@ -18,15 +21,15 @@ export interface EventOptions {
   readonly instance: string
 }
 
-/** One that cannot be recorded is left out: the status, or the log, says the same. */
+/** An event that cannot be recorded is dropped: the status or the log says the same. */
 export interface Events {
-  /** Records what became of a resource from one status to the next. */
+  /** Records the change between two statuses of a resource. */
   readonly transition: (
     resource: Resource,
     statuses: { readonly before: Status; readonly after: Status },
     signal: AbortSignal,
   ) => Promise<void>
-  /** Records that something of a resource asks for nothing. In the same words it is there once, for as long as events are kept. */
+  /** Records that a part of a resource has no effect. The same words are recorded once, for as long as Kubernetes keeps events. */
   readonly warning: (resource: Resource, warning: Warning, signal: AbortSignal) => Promise<void>
 }
 
@@ -36,7 +39,7 @@ export interface Warning {
   readonly message: string
 }
 
-/** Where events of what is in no namespace stand. */
+/** The namespace for events of cluster-scoped resources. */
 const CLUSTER_NAMESPACE = 'default'
 
 export function openEvents(options: EventOptions): Events {
@@ -59,7 +62,7 @@ export function openEvents(options: EventOptions): Events {
       await record(resource, { type, reason, message, id }, signal)
     },
     async warning(resource, { reason, message }, signal) {
-      // Whoever looks again makes it under the same name, and is refused.
+      // The same warning has the same name, so the API server refuses to record it again.
       const id = sha256(canonicalJson([resource.metadata.uid, reason, message])).slice(0, 16)
       await record(resource, { type: 'Warning', reason, message, id }, signal)
     },
@@ -68,7 +71,7 @@ export function openEvents(options: EventOptions): Events {
 
 interface EventFields extends Warning {
   readonly type: 'Normal' | 'Warning'
-  /** Of the events of a resource. */
+  /** Unique within the events of a resource. */
   readonly id: string
 }
 

@@ -4,15 +4,18 @@ import type { Warning } from './event.ts'
 import type { ResourceView } from './resource-view.ts'
 import type { Status } from './status.ts'
 
-/** What one kind needs before its resources are compiled. */
+/** Prepares the resources of one kind before they are compiled. */
 export interface KindHandler {
-  /** Sees to it. Answers what the status is to tell of it, and when to look again. May be done twice. */
+  /** Prepares a resource. Returns fields for its status, and when to prepare it again. Running it twice is safe. */
   readonly prepare: (view: ResourceView, status: Status, signal: AbortSignal) => Promise<Prepared>
-  /** Is there more to be seen to by now than when it was prepared? Waits for nothing. */
+  /** Tells whether the resource needs more preparing now than when it was last prepared. Does not wait. */
   readonly needsPreparing?: (view: ResourceView) => boolean
-  /** What a status tells of what was seen to before; undefined where it has to be seen to anew. Waits for nothing. */
+  /**
+   * Returns the status fields of an earlier preparation, from the status. Returns undefined if the resource must be prepared again. Does
+   * not wait.
+   */
   readonly restore: (view: ResourceView, status: Status) => StatusFields | undefined
-  /** The resource is gone. */
+  /** Drops everything about a resource that is gone. */
   readonly forget: (resource: Resource) => void
 }
 
@@ -21,8 +24,8 @@ export type StatusFields = Readonly<Record<string, unknown>>
 export interface Prepared {
   readonly statusFields: StatusFields
   readonly retryAt?: Instant
-  /** It waits for something, and is seen to again when that has come; until then it is as it was. */
+  /** The resource waits for something, and is prepared again when that arrives. Until then nothing of it changes. */
   readonly isPending?: true
-  /** What of the resource asks for nothing, though it should. */
+  /** A part of the resource that has no effect although it should. */
   readonly warning?: Warning
 }

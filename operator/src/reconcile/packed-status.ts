@@ -1,16 +1,16 @@
 /**
- * Statuses as they are kept, of every resource there is: most of a status stands in all others as well, so what they have in common
- * is kept as one character of it. To deflate them would take less memory in the end, and far more on the way there.
+ * The compact form in which statuses stay in memory, one for every resource. Most of a status is the same in all others, so each common
+ * fragment is stored as one character. Deflate would need less memory in the end, but far more while it runs.
  */
 import type { Brand } from '@platen/contract/brand.ts'
 import { CONDITION_TYPES } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { Status } from './status.ts'
 
-/** Equal where the statuses are, in the order of their fields. */
+/** Two packed statuses are equal if the statuses are equal, with their fields in the same order. */
 export type PackedStatus = Brand<'PackedStatus'>
 
-/** Most that statuses consist of, as the API server writes it; no more than there are characters for. */
+/** The common fragments of statuses, as the API server writes them. There must not be more than there are characters for them. */
 const FRAGMENTS: readonly string[] = [
   '{"lastTransitionTime":"',
   '","message":"","observedGeneration":',
@@ -30,7 +30,7 @@ const FRAGMENTS: readonly string[] = [
   '"keyId":"',
   '"sha256":"',
 ]
-/** The first of the characters that stand for them: those after it are in no JSON of Latin letters without accents. */
+/** The first character that stands for a fragment. JSON of unaccented Latin letters has no characters from here on. */
 const FIRST = 0x80
 const PACKED = '\u0001'
 
@@ -39,7 +39,7 @@ const CHARACTERS = new Map(FRAGMENTS.map((fragment, at) => [fragment, String.fro
 
 export function packStatus(status: object): PackedStatus {
   const text = JSON.stringify(status)
-  // What has characters of its own from there on is kept as it is.
+  // A status that has such characters itself is stored unpacked.
   const isPlain = !/[\u0080-\uffff]/.test(text)
   const packed = isPlain ? `${PACKED}${text.replace(FRAGMENT, (found) => CHARACTERS.get(found) ?? found)}` : text
   return packed as PackedStatus
@@ -49,6 +49,6 @@ export function unpackStatus(packed: PackedStatus): Status {
   const text = packed.startsWith(PACKED)
     ? packed.slice(PACKED.length).replace(/[\u0080-\uffff]/g, (mark) => FRAGMENTS[mark.charCodeAt(0) - FIRST] ?? mark)
     : packed
-  // We wrote it, or the API server has held it against its schema.
+  // We wrote it, or the API server has validated it against its schema.
   return JSON.parse(text) as Status
 }

@@ -5,7 +5,7 @@ import { type Enforcement, Propagation } from './propagation.ts'
 
 const NONE: Enforcement = { all: 0, behind: 0, revision: 0, isCertain: false }
 
-/** A propagation that is told what a test says. */
+/** A propagation that reads what a test sets. */
 async function following(answers: () => Enforcement | Error) {
   const clock = manualClock()
   let asked = 0

@@ -1,17 +1,17 @@
-/** Which revision every API process enforces, for those who wait for one. Asked only while somebody waits. */
+/** Reads which revision every API process enforces, and notifies those that wait for a revision. Reads only while somebody waits. */
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { ENFORCED_POLL_MS, ENFORCED_POLL_MS_MAX } from '../limit.ts'
 
-/** How far the processes are that said so lately. */
+/** How far the processes are. Counts those that reported recently. */
 export interface Enforcement {
   readonly all: number
-  /** How many of them do not enforce the last revision. */
+  /** The number of processes that do not enforce the last revision. */
   readonly behind: number
-  /** What each of them enforces at least; the last revision where there are none. */
+  /** The lowest revision that any process enforces. The last revision if there are no processes. */
   readonly revision: number
-  /** Is it known of each? */
+  /** Whether the revision of every process is known. */
   readonly isCertain: boolean
 }
 
@@ -31,23 +31,23 @@ export class Propagation {
     this.#options = options
   }
 
-  /** As it was when it was last asked for. */
+  /** The result of the last read. */
   get last(): Enforcement {
     return this.#last
   }
 
-  /** Does every process enforce a revision, as far as is known? */
+  /** Tells whether every process is known to enforce a revision. */
   isEnforced(revision: number): boolean {
     return this.#last.isCertain && this.#last.revision >= revision
   }
 
-  /** Tells once, after this, that every process enforces a revision. Who waits under a name already no longer waits for what it did. */
+  /** Calls `onEnforced` once, later, when every process enforces a revision. Replaces an earlier wait under the same name. */
   whenEnforced(name: string, revision: number, onEnforced: () => void): void {
     this.#waiting.set(name, { revision, onEnforced })
     this.#added.notify()
   }
 
-  /** Asks and tells until the signal aborts. */
+  /** Reads and notifies until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     let waitMs = ENFORCED_POLL_MS
@@ -62,12 +62,12 @@ export class Propagation {
         waitMs = hasNotified ? ENFORCED_POLL_MS : Math.min(waitMs * 1.1, ENFORCED_POLL_MS_MAX)
         await clock.sleep(waitMs, signal)
       } catch {
-        // It was aborted, and the loop sees that.
+        // The signal aborted. The loop condition ends the loop.
       }
     }
   }
 
-  /** Answers whether somebody was told. */
+  /** Returns whether it notified anybody. */
   async #poll(signal: AbortSignal): Promise<boolean> {
     const { readEnforced, log } = this.#options
     try {

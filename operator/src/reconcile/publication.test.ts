@@ -14,7 +14,7 @@ import { Publication } from './publication.ts'
 
 const ACME = 'acme' as TenantId
 
-/** A publication into a directory in memory, whose calls a test lets through, or fails. */
+/** A publication into a directory in memory. A test lets its calls pass or fail. */
 function publishing({ failures = 0, found = 0 } = {}) {
   const clock = manualClock(0)
   const directory = memoryDirectory()
@@ -112,7 +112,7 @@ test('a change that changes no setting is published by nothing', async () => {
   const other = aPlanResource({ spec: { retentionDays: 7 } })
   await publication.submit(changeOf(other))
   expect(directory.current().tenants.get(ACME)?.limits.retentionDays).toBe(7)
-  // Whose change it was knows of it.
+  // The submitter of the change knows its own result.
   expect(told).toEqual([named.metadata.uid])
   over.abort()
   await running

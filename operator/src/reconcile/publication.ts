@@ -1,6 +1,6 @@
 /**
- * The one way from resources to Redis. Changes that come while a revision is being published are compiled and published together as
- * the next one, so that a change waits for two calls at the most and ten thousand of them take few.
+ * The only path from resources to Redis. Changes that arrive while a revision is being published are compiled and published together as
+ * the next revision. So a change waits for two calls at most, and ten thousand changes need few calls.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
@@ -16,14 +16,14 @@ export interface PublicationOptions {
   readonly compilation: Compilation
   readonly publisher: DirectoryPublisher & {
     readonly revision: () => number
-    /** Publishes again what Redis has lost; answers whether it had to. */
+    /** Publishes again what Redis has lost. Returns whether that was necessary. */
     readonly repair: (signal: AbortSignal) => Promise<boolean>
-    /** What the next revision is to be numbered. */
+    /** Returns the number of the next revision. */
     readonly nextRevision: () => number
-    /** What of a snapshot is not published as it is. */
+    /** Returns what in a snapshot differs from what is published. */
     readonly differences: (snapshot: DirectorySnapshot) => readonly unknown[]
   }
-  /** Told who else has come to something else by a change. */
+  /** Called with the other resources whose results a change has altered. */
   readonly onChanged: (uids: ReadonlySet<Uid>) => void
   readonly clock: Clock
 }
@@ -43,10 +43,10 @@ export class Publication {
   readonly #options: PublicationOptions
   readonly #submitted: Notifier = openNotifier()
   #waiting: Submission[] = []
-  /** Whose settings are compiled and not published. */
+  /** Resources whose settings are compiled but not published. */
   readonly #unpublished = new Set<Uid>()
   readonly #inForceSince = new Map<Uid, InForceSince>()
-  /** Of what was in force at the beginning, and of what was published last. */
+  /** For the settings in force at the start, and for those published last. */
   #atStart: InForceSince = { revision: 0, at: 0 }
   #latest = this.#atStart
 
@@ -54,14 +54,14 @@ export class Publication {
     this.#options = options
   }
 
-  /** Is nothing published, or nothing left of what was? */
+  /** Tells whether nothing is published, or nothing is left of it. */
   isEmpty(): boolean {
     return this.#options.publisher.revision() === 0
   }
 
   /**
-   * Takes all there is at the beginning, and publishes it where it is not what is published. Throws `Unavailable`, and may be called
-   * again then.
+   * Compiles all resources at the start, and publishes them if Redis has something else. Throws `Unavailable`; the caller may then call
+   * it again.
    */
   async start(changes: readonly ResourceChange[], signal: AbortSignal): Promise<void> {
     const { compilation, publisher, clock } = this.#options
@@ -76,8 +76,8 @@ export class Publication {
   }
 
   /**
-   * Compiles a change, and publishes what comes of it. Resolves when what is in force is what was compiled. Throws `Unavailable` where it
-   * could not be published: it will be with whatever comes next.
+   * Compiles a change and publishes the result. Resolves when the compiled settings are in force. Throws `Unavailable` when they could
+   * not be published: the next publish includes them.
    */
   submit(change: ResourceChange): Promise<void> {
     const submission = { change, published: Promise.withResolvers<void>() }
@@ -86,12 +86,15 @@ export class Publication {
     return submission.published.promise
   }
 
-  /** Since when what a resource came to is in force. */
+  /** Returns since when the settings of a resource are in force. */
   inForceSince(uid: Uid): InForceSince {
     return this.#inForceSince.get(uid) ?? this.#atStart
   }
 
-  /** Publishes what is submitted and what is due, until the signal aborts. Throws what is no `Unavailable`. Nobody waits any more then. */
+  /**
+   * Publishes what is submitted and what is due, until the signal aborts. Throws every error but `Unavailable`. Rejects all waiting
+   * submissions at the end.
+   */
   async run(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
@@ -104,7 +107,7 @@ export class Publication {
     }
   }
 
-  /** Until something is submitted or due, or what could not be published is to be tried again. */
+  /** Waits until a change is submitted or due, or until a failed publish must be tried again. */
   async #waitForWork(signal: AbortSignal): Promise<void> {
     const { compilation, clock } = this.#options
     const dueInMs = (compilation.nextDueAt() ?? Number.POSITIVE_INFINITY) - clock.now()
@@ -142,7 +145,7 @@ export class Publication {
       await publisher.publish(snapshot, signal)
     } catch (cause) {
       if (!(cause instanceof RangeError)) throw cause
-      // Somebody else's revision, who had no right to it, stands above all that are known here.
+      // Redis holds a revision above all that we know. Another process wrote it without the right to do so.
       await publisher.repair(signal)
       throw new Unavailable('Redis holds a revision that this operator did not publish', { cause })
     }

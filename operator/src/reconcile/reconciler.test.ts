@@ -23,7 +23,7 @@ const HASH = 'a'.repeat(64) as KeyHash
 const nothing = () => undefined
 const UNCOUNTED = { added: nothing, deferred: nothing, taken: nothing, done: nothing }
 
-/** A reconciler of tenant `acme` and its key `ci`, which are in force; what looks see to waits while a test holds it. */
+/** A reconciler of tenant `acme` and its key `ci`, which are in force. A preparation waits while a test holds it. */
 async function reconciling() {
   const clock = manualClock(0)
   const ids = seededIds('reconciler')
@@ -170,7 +170,7 @@ describe('a look that began before', () => {
 
   test('tells of nothing that was changed since', async () => {
     await rig.reconciler.reconcile(KEY, NEVER)
-    // By now it is known what is enforced.
+    // By now the enforced revision is known.
     await rig.settle()
     rig.declare(key({ description: 'one' }))
     const release = rig.hold()

@@ -1,9 +1,8 @@
 /**
- * What is done for one resource, whatever has become of it: its finalizer is put on, what it needs is seen to, its settings are
- * published, and its status says how far that has come. Looked at again, it comes to the same.
+ * Reconciles one resource from any state: adds its finalizer, prepares it, publishes its settings, and writes its status.
  *
- * All but publishing waits for the API server, and looks wait for each other. So what a tenant or key in force is changed to, and that
- * anything is gone, is published the moment it is known, before the look at it: a key is revoked as fast in a crowd as alone.
+ * Reconciles wait for the API server and for each other, publishing does not. So two changes are published before the reconcile: a new
+ * spec of a tenant or key in force, and the removal of any resource. A key is revoked equally fast under any load.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
@@ -50,27 +49,27 @@ export interface ReconcilerOptions {
   readonly clock: Clock
 }
 
-/** Whose finalizers are. */
+/** The field manager of our finalizers. */
 const FIELD_MANAGER = 'platen-operator'
 
 interface WrittenStatus {
   readonly status: Status
   readonly text: string
-  /** The state it brought about; absent as long as that is not known. */
+  /** The resource version after the write. Absent until the write returns. */
   resourceVersion?: string
 }
 
 export class Reconciler {
   readonly #options: ReconcilerOptions
-  /** What is compiled under a key. */
+  /** The last resource compiled for each key. */
   readonly #compiled = new Map<string, Resource>()
-  /** What is seen to under a key and waits for something, and may never have been compiled. */
+  /** Resources whose preparation waits for something. They may never have been compiled. */
   readonly #pending = new Map<string, Resource>()
-  /** Of which something else is declared, or may have to be seen to, than when it was prepared last. */
+  /** Keys whose resource or surroundings changed since they were last prepared. */
   readonly #dirty = new Set<string>()
   readonly #retryAt = new Map<string, Instant>()
   readonly #statusFields = new Map<string, StatusFields>()
-  /** Whose settings are not known to be enforced, and until when, on the monotonic clock, that is not worth a write. */
+  /** Resources not known to be enforced. Before `until`, on the monotonic clock, that alone is not worth a status write. */
   readonly #awaited = new Map<string, { readonly revision: number; readonly until: number }>()
   /** Statuses that were written and not yet read back. */
   readonly #written = new Map<string, WrittenStatus>()
@@ -79,7 +78,7 @@ export class Reconciler {
     this.#options = options
   }
 
-  /** Compiles and publishes all there is, and has each of them looked at. Throws as `Publication.start` does. */
+  /** Compiles and publishes all resources, and queues each of them. Throws as `Publication.start` does. */
   async start(signal: AbortSignal): Promise<void> {
     const { resources, publication, handlers, queue } = this.#options
     const views = resources.all().filter(({ isDeleting }) => !isDeleting)
@@ -99,8 +98,8 @@ export class Reconciler {
   }
 
   /**
-   * Sees to all that were in force and are to be seen to anew. Nothing is left of what was published, and processes still enforce it:
-   * what is published next takes from them whatever it does not have. One that cannot be seen to now is looked at in its turn.
+   * Prepares the resources that were in force and must be prepared again. Redis has lost everything, but processes still enforce the old
+   * settings. The next publish removes what it does not contain. A resource that fails here is prepared in its reconcile.
    */
   async #prepareInForce(views: readonly ResourceView[], signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
@@ -118,7 +117,7 @@ export class Reconciler {
     signal.throwIfAborted()
   }
 
-  /** For the inventory. */
+  /** Receives the changes of the resource cache. */
   onChange({ key, priority, after, isSpecChange }: ViewChange): void {
     if (isSpecChange) {
       this.#dirty.add(key)
@@ -132,7 +131,7 @@ export class Reconciler {
     this.#options.queue.add(key, priority)
   }
 
-  /** Has resources seen to again whose surroundings have changed. */
+  /** Queues resources whose surroundings changed, to be prepared again. */
   markAllDirty(uids: Iterable<Uid>): void {
     for (const key of this.#keysOf(uids)) this.markDirty(key)
   }
@@ -142,18 +141,18 @@ export class Reconciler {
     this.#options.queue.add(key)
   }
 
-  /** Has resources looked at that have come to something else. */
+  /** Queues resources whose compile result changed. */
   requeue(uids: Iterable<Uid>): void {
     for (const key of this.#keysOf(uids)) this.#options.queue.add(key, 'resync')
   }
 
-  /** Publishes what became of a resource in force. The look at it does so again, sees to the rest, and learns what came of it. */
+  /** Publishes a change of a resource in force. Its reconcile publishes it again, does the rest, and handles errors. */
   #publishEarly(key: string, after: ResourceView | undefined): void {
     const last = this.#compiled.get(key)
     if (last === undefined) return
     const { uid, generation } = last.metadata
     const resource = latestOf(last, after)
-    // To compile all tenants of a plan twice would take longer than the look does.
+    // Skips plans: compiling all tenants of a plan twice would take longer than its reconcile.
     if (resource !== undefined && (resource.kind === 'Plan' || resource.metadata.generation === generation)) return
     this.#options.publication.submit({ uid, ...(resource && { resource }) }).catch(() => undefined)
   }
@@ -169,7 +168,7 @@ export class Reconciler {
     if (last !== undefined && latestOf(last, resources.get(key)) === undefined) await this.#withdraw(key, last)
     const view = resources.get(key)
     if (view === undefined || view.isDeleting) {
-      // One of the same name that comes from here on is seen to in another look.
+      // Another reconcile handles a new resource with the same name.
       this.#dirty.delete(key)
       return view && this.#removeFinalizer(key, view, signal)
     }
@@ -183,7 +182,7 @@ export class Reconciler {
     return requeueAfterMs === Number.POSITIVE_INFINITY ? undefined : { requeueAfterMs }
   }
 
-  /** False where it waits for something. */
+  /** Returns false when the resource waits for something. */
   async #prepareAndPublish(key: string, view: ResourceView, signal: AbortSignal): Promise<boolean> {
     let reason: 'StoreUnavailable' | 'RedisUnavailable' = 'StoreUnavailable'
     try {
@@ -199,7 +198,7 @@ export class Reconciler {
     } catch (error) {
       this.#dirty.add(key)
       if (!(error instanceof Unavailable)) throw error
-      // Who was never compiled has nothing to be told of.
+      // A resource that was never compiled has no result to report yet.
       if (!this.#compiled.has(key)) await this.#publish(key, view)
       await this.#patchStatus(key, view, { progress: { step: 'unpublished', reason, message: error.message }, signal })
       throw error
@@ -211,7 +210,7 @@ export class Reconciler {
     const before = this.#compiled.get(key)
     const resource = latestOf(seen, resources.get(key))
     this.#compiled.set(key, resource ?? seen)
-    // The look that follows withdraws it.
+    // The next reconcile withdraws it.
     if (resource === undefined) return
     await publication.submit({ uid: resource.metadata.uid, resource })
     this.#requeueCounters(before, resource)
@@ -221,10 +220,10 @@ export class Reconciler {
     return this.#options.handlers[view.resource.kind].needsPreparing?.(view) === true
   }
 
-  /** False where it waits for something. */
+  /** Returns false when the resource waits for something. */
   async #prepare(key: string, view: ResourceView, signal: AbortSignal): Promise<boolean> {
     const { resource } = view
-    // What changes from here on is seen to in another look.
+    // Another reconcile handles changes from here on.
     this.#dirty.delete(key)
     try {
       if (hasFinalizer(resource) && !view.finalizers.includes(FINALIZER))
@@ -244,7 +243,7 @@ export class Reconciler {
     }
   }
 
-  /** Nothing of it is in force from here on. */
+  /** Takes the resource out of force. */
   async #withdraw(key: string, resource: Resource): Promise<void> {
     const { publication, handlers } = this.#options
     await publication.submit({ uid: resource.metadata.uid })
@@ -253,7 +252,7 @@ export class Reconciler {
     this.#requeueCounters(resource, undefined)
   }
 
-  /** Lets it go, once no process enforces it any more, or one that does takes too long. */
+  /** Removes the finalizer once no process enforces the resource, or after `REVOKED_MS_MAX`. */
   async #removeFinalizer(key: string, view: ResourceView, signal: AbortSignal) {
     const { publication, propagation, queue, clock } = this.#options
     if (!view.finalizers.includes(FINALIZER)) return undefined
@@ -267,8 +266,8 @@ export class Reconciler {
   }
 
   /**
-   * Writes how far it has come, where the status does not say so already. Answers how soon it is to be looked at again: others are
-   * while it waits to be enforced, as one write tells that as well.
+   * Writes the progress to the status if it is new. Returns how soon to reconcile again. While a resource waits to be enforced, the
+   * worker does other work, so that one write reports both.
    */
   async #writeStatus(key: string, view: ResourceView, signal: AbortSignal): Promise<number> {
     const { publication, propagation, queue } = this.#options
@@ -286,7 +285,7 @@ export class Reconciler {
     return Number.POSITIVE_INFINITY
   }
 
-  /** For how much longer its status waits for a revision to be enforced. */
+  /** Returns how much longer the status write waits for a revision to be enforced. */
   #statusDelayMs(key: string, revision: number): number {
     const now = this.#options.clock.monotonic()
     const known = this.#awaited.get(key)
@@ -302,7 +301,7 @@ export class Reconciler {
   ): Promise<void> {
     const { compilation, client, events, clock } = this.#options
     const result = compilation.resultOf(view.resource.metadata.uid)
-    // What it was changed to meanwhile is told of when all of it is seen to.
+    // The resource changed meanwhile. Its next reconcile reports the new generation.
     const { generation } = view.resource.metadata
     if (result === undefined || result.resource.metadata.generation > generation) return
     const before = this.#statusOf(view)
@@ -316,7 +315,7 @@ export class Reconciler {
       const { metadata } = await client.mergePatch(resourcePath(view.resource, 'status'), patch, signal)
       written.resourceVersion = metadata.resourceVersion
     } catch (error) {
-      // It is not known what it says now.
+      // The stored status is unknown now.
       this.#written.delete(key)
       if (isGone(error)) return
       throw error
@@ -352,7 +351,7 @@ export class Reconciler {
     return { templates, apiKeys: kinds.length - templates }
   }
 
-  /** Has those looked at, a little later, whose status counts a resource. */
+  /** Queues, a little later, the resources whose status counts this one. */
   #requeueCounters(before: Resource | undefined, after: Resource | undefined): void {
     const names = [before, after].map((resource) => resource && counterKeyOf(resource))
     if (names[0] === names[1]) return
@@ -366,15 +365,15 @@ export class Reconciler {
   }
 }
 
-/** Is what was read what was written, or of later? */
+/** Tells whether the view shows the written status or a later one. */
 function isReadBack({ status, resourceVersion }: ResourceView, written: WrittenStatus): boolean {
   if (canonicalStatus(status) === written.text) return true
   return written.resourceVersion !== undefined && BigInt(resourceVersion) >= BigInt(written.resourceVersion)
 }
 
 /**
- * As what a resource that was seen to is to be in force: as it was changed to meanwhile, which may be in force already and is not taken
- * back; a template as it was seen to, since renderers must have its sources. Undefined when it is gone.
+ * Returns the version of a prepared resource to publish. Usually the current one: it may already be in force and must not be taken back.
+ * For a template the prepared one: renderers need its sources. Undefined when it is gone.
  */
 function latestOf(prepared: Resource, now: ResourceView | undefined): Resource | undefined {
   if (now === undefined || now.isDeleting || now.resource.metadata.uid !== prepared.metadata.uid) return undefined
@@ -385,7 +384,7 @@ function hasFinalizer({ kind }: Resource): boolean {
   return kind === 'Tenant' || kind === 'ApiKey'
 }
 
-/** With the uid, so that nothing is written to another object of the name, nor one made where there is none any more. */
+/** Includes the uid, so that a write never changes another object of that name and never creates an object that is gone. */
 function identityOf(metadata: Resource['metadata']): object {
   const { name, uid } = metadata
   return { name, uid, ...('namespace' in metadata && { namespace: metadata.namespace }) }

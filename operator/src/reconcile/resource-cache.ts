@@ -1,4 +1,4 @@
-/** All that is declared, kept up with: the four kinds whole, and of ConfigMaps that they are there and in which state. */
+/** All resources, kept current. Holds the four kinds completely, and the names and resource versions of ConfigMaps. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
@@ -21,7 +21,7 @@ import {
 export interface ResourceCacheOptions {
   readonly client: Pick<ClusterClient, 'list' | 'watch'>
   readonly onChange: (change: ViewChange) => void
-  /** A ConfigMap is there, is gone, or is in another state; by `namespace/name`. */
+  /** Called when a ConfigMap appears, changes or disappears, with its `namespace/name`. */
   readonly onConfigMap: (name: string) => void
   readonly clock: Clock
   readonly ids: Ids
@@ -34,23 +34,26 @@ export interface ViewChange {
   readonly priority: Priority
   readonly before: ResourceView | undefined
   readonly after: ResourceView | undefined
-  /** Is something else declared than before, and not only something else said of it? */
+  /** True when the declaration changed, not only the status. */
   readonly isSpecChange: boolean
 }
 
 export interface ResourceCache extends AsyncDisposable {
-  /** Resolves when all there is has been read. */
+  /** Resolves when all resources have been read. */
   readonly synced: Promise<void>
-  /** By the key of a resource: `Template team-acme/invoice`. */
+  /** Takes the key of a resource: `Template team-acme/invoice`. */
   readonly get: (key: string) => ResourceView | undefined
   readonly all: () => readonly ResourceView[]
   readonly versionOf: (configMap: string) => string | undefined
-  /** How long ago the kind that has been silent for the longest was heard of; undefined before all were. */
+  /**
+   * How long ago the API server last answered for the kind that has been silent the longest. Undefined until every kind was answered
+   * once.
+   */
   readonly silentMs: () => number | undefined
 }
 
 const KINDS = Object.keys(PLURALS) as readonly Kind[]
-/** What is listed and watched. */
+/** The kinds that are listed and watched. */
 export const FOLLOWED_KINDS: readonly string[] = [...KINDS, 'ConfigMap']
 const CONFIG_MAPS = pathOf({ group: '', version: 'v1', plural: 'configmaps' })
 
@@ -110,7 +113,7 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
   }
 }
 
-/** When ApiKeys expire that say so. */
+/** Returns the expiry of every ApiKey that has one. */
 export function keyExpiries(resources: Pick<ResourceCache, 'all'>): readonly Instant[] {
   return resources
     .all()

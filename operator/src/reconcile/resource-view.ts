@@ -1,4 +1,4 @@
-/** The four kinds as the API server has them: what was declared, and what was last said of it. */
+/** The four kinds as the API server has them: what was declared, and the last status. */
 import { type NamespacedMetadata, type Resource, type Uid } from '@platen/contract/resource.ts'
 import type { ApiKeySpec, Kind, PlanSpec, TemplateSpec, TenantSpec } from '@platen/contract/schema/resource.ts'
 import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
@@ -15,7 +15,7 @@ export const API_VERSION = `${GROUP}/${VERSION}`
 /** Removed from a Tenant or ApiKey when nothing of it is in force any more. */
 export const FINALIZER = 'platen.dev/revoke'
 
-/** What most have: kept once. */
+/** Most resources have exactly this list, so it is in memory once. */
 const ONLY_OUR_FINALIZER = [FINALIZER]
 
 export const PLURALS = {
@@ -27,17 +27,17 @@ export const PLURALS = {
 
 export interface ResourceView {
   readonly resource: Resource
-  /** What is to be rotated, as the annotation says it, whatever it says. */
+  /** The value of the rotation annotation, not validated. */
   readonly rotation?: string
   readonly isDeleting: boolean
-  /** All there are, others' among them. */
+  /** All finalizers, including those of others. */
   readonly finalizers: readonly string[]
   readonly status: PackedStatus
-  /** The state it was read in. */
+  /** The resource version that was read. */
   readonly resourceVersion: string
 }
 
-/** Reads one object of a kind. Its spec is of its schema: the API server takes nothing else. */
+/** Reads one object of a kind. Its spec matches the schema: the API server accepts nothing else. */
 export function readResourceView(kind: Kind, { metadata, spec, status }: KubeObject): ResourceView {
   const { annotations = {}, finalizers = [], deletionTimestamp } = metadata
   const rotation = annotations[kind === 'Tenant' ? ROTATE_ANNOTATION : ROTATE_KEY_ANNOTATION]
@@ -73,7 +73,7 @@ function resourceOf(kind: Kind, metadata: KubeObject['metadata'], spec: unknown)
   }
 }
 
-/** What is declared in the same words as before, whoever else has written to the object meanwhile. */
+/** Tells whether the declaration is the same, whoever else has written to the object meanwhile. */
 export function hasSameSpec(one: ResourceView, other: ResourceView): boolean {
   const [{ metadata }, { metadata: otherMetadata }] = [one.resource, other.resource]
   return (
@@ -85,26 +85,26 @@ export function hasSameSpec(one: ResourceView, other: ResourceView): boolean {
   )
 }
 
-/** The collection of a kind in all namespaces. */
+/** Returns the path of a kind in all namespaces. */
 export function collectionPath(kind: Kind): string {
   return pathOf({ group: GROUP, version: VERSION, plural: PLURALS[kind] })
 }
 
-/** Where one resource is, or a part of it. */
+/** Returns the path of one resource, or of its status. */
 export function resourcePath({ kind, metadata }: Resource, subresource?: 'status'): string {
   const namespace = 'namespace' in metadata ? { namespace: metadata.namespace } : {}
   const part = subresource === undefined ? {} : { subresource }
   return pathOf({ group: GROUP, version: VERSION, plural: PLURALS[kind], ...namespace, name: metadata.name, ...part })
 }
 
-/** The key by which a resource is looked at: `Template team-acme/invoice`. */
+/** Returns the key under which a resource is reconciled: `Template team-acme/invoice`. */
 export const keyOfResource = labelOf
 
 export function kindOfKey(key: string): string {
   return key.slice(0, key.indexOf(' '))
 }
 
-/** Whose status tells how many such resources there are. */
+/** Returns the key of the resource whose status counts this one. */
 export function counterKeyOf(resource: Resource): string | undefined {
   switch (resource.kind) {
     case 'Plan':

@@ -177,7 +177,7 @@ test('what others have added is taken away again', () => {
   })
 })
 
-/** As RFC 7396 has it. */
+/** Applies a merge patch (RFC 7396). */
 function merged(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch
   const result = new Map(Object.entries(isRecord(target) ? target : {}))

@@ -1,4 +1,4 @@
-/** What is written into the status of a resource. Pure. */
+/** Computes the status of a resource. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/resource.ts'
@@ -12,7 +12,7 @@ import type { InForceSince } from './publication.ts'
 
 /** How far the settings of a resource have come. */
 export type Progress =
-  /** Redis has them not; why. */
+  /** Redis does not have the settings, for this reason. */
   | {
       readonly step: 'unpublished'
       readonly reason: 'RedisUnavailable' | 'StoreUnavailable'
@@ -24,16 +24,16 @@ export type Progress =
 export interface StatusInput {
   readonly result: CompileResult<Resource, unknown>
   readonly progress: Progress
-  /** What is known of a resource besides what it came to: counts, names of Secrets. */
+  /** Fields besides the compile result: counts, names of Secrets. */
   readonly statusFields: Readonly<Record<string, unknown>>
   readonly before: Status
   readonly now: Instant
 }
 
-/** What the status of any resource may say. */
+/** All fields that the status of any kind may have. */
 export type Status = PlanStatus & TenantStatus & TemplateStatus & ApiKeyStatus
 
-/** What its kind has of it. */
+/** Returns the status, with the fields that its kind has. */
 export function statusOf({ result, progress, statusFields, before, now }: StatusInput): Status {
   return {
     observedGeneration: result.resource.metadata.generation,
@@ -44,8 +44,8 @@ export function statusOf({ result, progress, statusFields, before, now }: Status
 }
 
 /**
- * The merge patch that makes one status of another, whoever wrote what of it: to apply ours would leave what others have added, such as
- * a limit where there is none.
+ * Returns the merge patch from one status to another, whoever wrote the fields. Server-side apply would keep fields that others added,
+ * such as a limit that the tenant does not have.
  */
 export function mergePatchOf(before: object, after: object): object {
   const values = new Map<string, unknown>(Object.entries(before))
@@ -57,13 +57,13 @@ export function mergePatchOf(before: object, after: object): object {
   return Object.fromEntries([...others, ...gone])
 }
 
-/** Tells since when a condition has been as it is. */
+/** Adds the time since which a condition has had its value. */
 function withTransitionTime(condition: Condition, { conditions = [] }: Status, now: Instant) {
   const last = conditions.find(({ type, status }) => type === condition.type && status === condition.status)
   return { ...condition, lastTransitionTime: last?.lastTransitionTime ?? kubernetesTime(now) }
 }
 
-/** Does a status say that a condition holds, of this generation? */
+/** Tells whether a status says that a condition holds for this generation. */
 export function isConditionTrue(
   { conditions = [] }: Pick<Status, 'conditions'>,
   type: ConditionType,
@@ -74,12 +74,12 @@ export function isConditionTrue(
   )
 }
 
-/** As Kubernetes writes times. */
+/** Formats a time as Kubernetes does. */
 export function kubernetesTime(at: Instant): string {
   return `${new Date(at).toISOString().slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}Z`
 }
 
-/** Reasons of not being ready that keep no setting of this generation from being in force. */
+/** Reasons for not being ready that still let the settings of this generation come into force. */
 const TOLERATED: ReadonlySet<ConditionReason> = new Set([
   'SecretMissing',
   'SecretTaken',
@@ -99,7 +99,7 @@ function statusConditionsOf(
     : progressFindings(progress)
   if (isHeldBack || progress.step !== 'unpublished')
     return [...conditions, ...findings.map((finding) => toCondition(finding, resource))]
-  // It is in force only when it is published.
+  // A resource is ready only when it is published.
   const unready = toCondition(fails('Ready', progress.reason, progress.message), resource)
   const own = conditions.map((condition) => (condition === ready ? unready : condition))
   return [...own, ...findings.map((finding) => toCondition(finding, resource))]
@@ -130,7 +130,7 @@ function settingsStatus(
     case 'ApiKey':
       return {}
     case 'Tenant': {
-      // What a Tenant comes to.
+      // The settings of a Tenant.
       const { limits } = settings as Tenant
       const digest = sha256(canonicalJson(settings))
       const since = progress.step === 'unpublished' ? undefined : progress.since

@@ -6,7 +6,7 @@ import type { ObservedSecret } from './update-secret.ts'
 
 const SECOND = 1000
 
-/** An audit of these owners, each with a Secret of its name that stands at version 1. */
+/** An audit of these owners. Each has a Secret of its name at version 1. */
 function audit(names: readonly string[]) {
   const clock = manualClock()
   const controller = new AbortController()

@@ -1,6 +1,6 @@
 /**
- * Nobody watches Secrets, since who may watch them may read them all. So each that counts is read again from time to time, slowly, and
- * whoever changed or removed one is found out within the round.
+ * Finds Secrets that somebody changed or removed. The operator does not watch Secrets, since the right to watch them includes the right
+ * to read them all. So it reads each Secret that matters again, slowly, and finds every change within one round.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { SecretLocation } from './cluster-secret.ts'
@@ -9,28 +9,28 @@ import type { ObservedSecret } from './update-secret.ts'
 
 const PAUSE_MS = 1000 / SECRET_AUDIT_READS_PER_SECOND_MAX
 
-/** Of a Secret that nobody has looked at since the process began: who settles it does. */
+/** A Secret that this process has not read yet. The next reconcile reads it. */
 export type Unread = 'unread'
 
 export interface AuditOptions<Owner> {
-  /** Whoever has a Secret; asked for at the start of each round, and read bit by bit until its end. */
+  /** Returns the resources that have a Secret. Called at the start of each round, and iterated until its end. */
   readonly owners: () => Iterable<Owner>
-  /** How it was seen when it was settled last; undefined where its owner is gone. */
+  /** Returns the Secret as the last reconcile saw it. Undefined when its owner is gone. */
   readonly lastObserved: (owner: Owner) => ObservedSecret | Unread | undefined
-  /** The Secret is another than was seen, or was not seen yet: to be settled again. Told in each round until it is. */
+  /** Called when the Secret changed or was not read yet, so that it is reconciled again. Called in each round until that happened. */
   readonly onChange: (owner: Owner) => void
-  /** One could not be read; the next is. */
+  /** Called when a Secret could not be read. The audit continues with the next one. */
   readonly onError: (owner: Owner, error: unknown) => void
-  /** How it is now. */
+  /** Reads the current state. */
   readonly observe: (place: SecretLocation, signal: AbortSignal) => Promise<ObservedSecret>
   readonly clock: Pick<Clock, 'sleep'>
 }
 
-/** Goes round until it is aborted, and rejects with the signal's reason then. */
+/** Audits round after round. Rejects with the signal's reason when it aborts. */
 export async function auditSecrets<Owner>(options: AuditOptions<Owner>, signal: AbortSignal): Promise<never> {
   const { owners, clock } = options
   for (;;) {
-    // A round of none takes its time as well.
+    // Waits also in an empty round, which would otherwise loop without a pause.
     await clock.sleep(PAUSE_MS, signal)
     for (const owner of owners()) {
       await auditOne(owner, options, signal)
@@ -49,7 +49,7 @@ async function auditOne<Owner>(
   if (before === 'unread') return onChange(owner)
   try {
     const { resourceVersion } = await observe(before.place, signal)
-    // What was settled while it was read is known better than by this.
+    // If a reconcile ran during this read, its result is newer.
     if (lastObserved(owner) === before && resourceVersion !== before.resourceVersion) onChange(owner)
   } catch (error) {
     signal.throwIfAborted()

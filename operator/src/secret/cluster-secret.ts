@@ -1,4 +1,4 @@
-/** Secrets as the cluster holds them, whose they are, and how one becomes what it should be. Pure. */
+/** Secrets in the cluster: who owns one, how it differs from the wanted state, and the requests that change it. Pure. */
 import type { Uid } from '@platen/contract/resource.ts'
 import type { KubeObject, OwnerReference } from '../cluster/object.ts'
 import type { Annotations } from './rotation.ts'
@@ -8,26 +8,26 @@ export interface SecretLocation {
   readonly name: string
 }
 
-/** A Secret that stands in the cluster. */
+/** A Secret as it is in the cluster. */
 export interface ClusterSecret {
   readonly resourceVersion: string
   readonly type: string
   readonly isImmutable: boolean
-  /** Decoded, a character for each byte, so that what is no text survives as well. */
+  /** Decoded to one character per byte, so that binary values survive too. */
   readonly data: Readonly<Record<string, string>>
   readonly annotations: Annotations
   readonly labels: Readonly<Record<string, string>>
   readonly owners: readonly OwnerReference[]
 }
 
-/** Whose a Secret is. */
+/** The owner of a Secret. */
 export interface Owner {
   readonly kind: 'ApiKey' | 'Tenant'
   readonly name: string
   readonly uid: Uid
 }
 
-/** What of a Secret is ours to say. Undefined is for what may not be there; what is not mentioned is left alone. */
+/** The fields of a Secret that we control. Undefined means that the entry must not exist. Entries not listed are left alone. */
 export interface WantedSecret {
   readonly owner: Owner
   readonly data: Readonly<Record<string, string | undefined>>
@@ -38,7 +38,7 @@ export interface WantedSecret {
 const GROUP = 'platen.dev'
 const API_VERSION = `${GROUP}/v1alpha1`
 
-/** The type of the Secrets of each kind: it cannot be changed, and tells them from what others keep. */
+/** The Secret type for each kind. It cannot be changed, and tells our Secrets from those of others. */
 export const SECRET_TYPES: Readonly<Record<Owner['kind'], string>> = {
   ApiKey: `${GROUP}/api-key`,
   Tenant: `${GROUP}/webhook-secret`,
@@ -49,7 +49,7 @@ export function labelsOf(tenant: string): Readonly<Record<string, string>> {
   return { 'app.kubernetes.io/managed-by': 'platen', [`${GROUP}/tenant`]: tenant }
 }
 
-/** Reads what the API server answers. */
+/** Reads an object from the API server. */
 export function readClusterSecret({ metadata, ...fields }: KubeObject): ClusterSecret {
   const { type, immutable, data } = fields
   return {
@@ -64,8 +64,8 @@ export function readClusterSecret({ metadata, ...fields }: KubeObject): ClusterS
 }
 
 /**
- * Whose it is: `own`; nobody's, though made by us (`orphan`: a tool that restored it may have left the owner out); that of a resource
- * which had the name before (`predecessor`); or somebody else's.
+ * Who owns a Secret. `own`: this resource. `orphan`: nobody, but we made it; a tool that restored it may have dropped the owner.
+ * `predecessor`: an earlier resource with the same name. `taken`: somebody else.
  */
 export type Ownership = 'own' | 'orphan' | 'predecessor' | 'taken'
 
@@ -79,7 +79,7 @@ export function ownershipOf(secret: ClusterSecret, owner: Owner): Ownership {
   return isOfName(controller, owner) ? 'predecessor' : 'taken'
 }
 
-/** The fields of a Secret that are not as they should be. */
+/** Returns the fields of a Secret that are not as wanted. */
 export function differencesBetween(current: ClusterSecret, wanted: WantedSecret): readonly string[] {
   const differing = (part: 'data' | 'annotations' | 'labels') =>
     Object.entries(wanted[part])
@@ -97,7 +97,7 @@ export function differencesBetween(current: ClusterSecret, wanted: WantedSecret)
   ]
 }
 
-/** The body that makes a Secret. */
+/** Returns the body that creates a Secret. */
 export function newBody({ namespace, name }: SecretLocation, wanted: WantedSecret): object {
   const { owner, annotations, labels, data } = wanted
   return {
@@ -109,7 +109,7 @@ export function newBody({ namespace, name }: SecretLocation, wanted: WantedSecre
   }
 }
 
-/** The merge patch that turns a Secret into what it should be, unless somebody has changed it since it was read. */
+/** Returns the merge patch that makes a Secret as wanted. It conflicts if somebody changed the Secret since it was read. */
 export function patchBody({ resourceVersion, owners }: ClusterSecret, wanted: WantedSecret): object {
   const { owner, annotations, labels, data } = wanted
   const others = owners.filter((reference) => reference.uid !== owner.uid && !isOfName(reference, owner))
@@ -128,12 +128,15 @@ function referenceTo({ kind, name, uid }: Owner): OwnerReference {
   return { apiVersion: API_VERSION, kind, name, uid, controller: true }
 }
 
-/** Does it lead to whoever has, or had, the owner's name? Kinds are told by their group: its version may change. */
+/**
+ * Tells whether a reference names the owner, or an earlier resource with its name. Compares the group without the version, which may
+ * change.
+ */
 function isOfName({ apiVersion, kind, name }: OwnerReference, owner: Owner): boolean {
   return apiVersion.startsWith(`${GROUP}/`) && kind === owner.kind && name === owner.name
 }
 
-/** A key may have the name of something that every object has. */
+/** A key may be called like a property that every object inherits. */
 function ownValue(values: Readonly<Record<string, string>>, name: string): string | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }

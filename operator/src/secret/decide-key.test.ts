@@ -29,7 +29,7 @@ interface Step {
   readonly status: KeyStatus
 }
 
-/** Decides, and does what was decided. */
+/** Decides, and applies the decision. */
 function settled(fields: Partial<KeyInput>): Step {
   const verdict = decideKey(look(fields))
   const secret = verdict.write === undefined ? fields.secret : aWrittenSecret(fields.secret, verdict.write)

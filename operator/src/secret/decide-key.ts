@@ -1,10 +1,10 @@
 /**
- * What becomes of the key of an ApiKey with `secretName`: given its Secret, its status, what is asked for and the time, what to write
- * and what to publish. The Secret is written first, then the hash is published, then the status is written; who dies in between decides
- * the same again, as the Secret says what was decided. Pure.
+ * Decides about the key of an ApiKey with `secretName`. From its Secret, its status, the requested rotation and the time, computes what
+ * to write and what to publish. The Secret is written first, then the hash is published, then the status is written. After a crash in
+ * between, the next run decides the same again, because the Secret records the decision. Pure.
  *
- * A Secret counts before the status only where it is ahead of it: when nothing is known yet, or when it has served a rotation
- * that the status does not tell of. Else the status counts, so that a key which somebody writes into the Secret opens nothing.
+ * The Secret counts before the status only where it is ahead: when nothing is known yet, or when it served a rotation that the status
+ * does not have. Otherwise the status counts, so that a key that somebody writes into the Secret opens nothing.
  */
 import { hashOfKey, keyIdOf, keyPrefix, parseKeyHash, shownPartOf } from '@platen/contract/api-key.ts'
 import type { Instant } from '@platen/contract/brand.ts'
@@ -30,13 +30,13 @@ import {
 
 const HOUR_MS = 3_600_000
 
-/** What the status of an ApiKey says of its key. Hashes are hexadecimal, in small letters; times as in RFC 3339. */
+/** The key fields in the status of an ApiKey. Hashes are lower-case hexadecimal, times are RFC 3339. */
 export interface KeyStatus {
   readonly keyId?: string
   /** The beginning of the key. */
   readonly prefix?: string
   readonly sha256?: string
-  /** The key before the last rotation, as long as its overlap lasts. */
+  /** The key before the last rotation, while its overlap lasts. */
   readonly previous?: { readonly sha256: string; readonly until: string }
   /** The last rotation served. */
   readonly rotation?: string
@@ -44,7 +44,7 @@ export interface KeyStatus {
 
 export interface KeyInput {
   readonly resource: ApiKeyResource
-  /** Of `secretName`. */
+  /** The Secret `secretName`. */
   readonly secret: ClusterSecret | undefined
   readonly status: KeyStatus
   readonly asked: RotationRequest | undefined
@@ -55,15 +55,15 @@ export interface KeyInput {
 
 export interface KeyDecision {
   readonly found: FoundKey
-  /** To be written when the hashes are published. */
+  /** The status to write after the hashes are published. */
   readonly status: KeyStatus
-  /** What the Secret is to be before anything is published; absent where it is so, or not ours to write. */
+  /** The Secret to write before anything is published. Absent when the Secret is already so, or is not ours. */
   readonly write?: WantedSecret
-  /** Does the write bring a new key? */
+  /** Whether the write contains a new key. */
   readonly isNew: boolean
-  /** The fields of the Secret that somebody else has changed, and that the write puts right. */
+  /** Fields of the Secret that somebody else changed and that the write repairs. */
   readonly repaired: readonly string[]
-  /** When to look again: an overlap ends. */
+  /** When to decide again, because an overlap ends. */
   readonly retryAt?: Instant
 }
 
@@ -86,7 +86,7 @@ export function decideKey(input: KeyInput): KeyDecision {
   return keepAndRepair(input, { ...known, hash: known.hash }, own)
 }
 
-/** What becomes of a key whose Secret may not be looked at: the keys known stay in force. */
+/** Decides about a key whose Secret may not be read: the known keys stay in force. */
 export function keepKey(
   input: Omit<KeyInput, 'secret'>,
   refusal: { readonly fault: string; readonly reason: SecretRefusalReason },
@@ -95,18 +95,18 @@ export function keepKey(
   return keepWithFault(unseen, knownOf(unseen, undefined), refusal)
 }
 
-/** One without an owner is ours where it has our key: who restored it, with its owner left out, had it from us. */
+/** A Secret without an owner is ours if it has our key: a backup of ours was restored without its owner. */
 function isOwn({ resource, status }: KeyInput, secret: ClusterSecret): boolean {
   const ownership = ownershipOf(secret, ownerOf(resource))
   const { key } = secret.data
   return ownership === 'own' || (ownership === 'orphan' && key !== undefined && hashOfKey(key) === status.sha256)
 }
 
-/** What is known of the keys in force. */
+/** The keys known to be in force. */
 interface KnownKeys {
-  /** Absent where there never was a key. */
+  /** Absent when there never was a key. */
   readonly hash?: KeyHash
-  /** Its overlap is not over. */
+  /** Present while its overlap lasts. */
   readonly previous?: ReplacedKey
   readonly served: readonly Instant[]
 }
@@ -131,7 +131,7 @@ function knownOf({ status, now }: KeyInput, own: ClusterSecret | undefined): Kno
   }
 }
 
-/** What was published of it: a key that was edited since is not. */
+/** Returns the hash that was published for the Secret. Ignores a key that was edited since. */
 function hashIn({ data }: ClusterSecret): KeyHash | undefined {
   const { key, sha256 = '' } = data
   return parseKeyHash(sha256) ?? (key === undefined ? undefined : hashOfKey(key))
@@ -142,7 +142,7 @@ function previousOf(sha256: string | undefined, until: Instant | undefined): Rep
   return hash === undefined || until === undefined ? undefined : { hash, until }
 }
 
-/** A new key; the one before it lives on for the overlap, and the one before that ends. */
+/** Makes a new key. The key before it stays valid for the overlap, and the one before that ends. */
 function replaceKey(input: KeyInput, known: KnownKeys): KeyDecision {
   const { resource, asked, now, makeKey } = input
   const overlapMs = (resource.spec.overlapHours ?? KEY_OVERLAP_HOURS_DEFAULT) * HOUR_MS
@@ -162,7 +162,7 @@ function replaceKey(input: KeyInput, known: KnownKeys): KeyDecision {
   }
 }
 
-/** The key stays; what else the Secret says is put right. */
+/** Keeps the key, and repairs the rest of the Secret. */
 function keepAndRepair(
   input: KeyInput,
   known: KnownKeys & { readonly hash: KeyHash },
@@ -189,7 +189,7 @@ function keepAndRepair(
 
 const OVERLAP_FIELDS = ['data.previousSha256', `annotations.${PREVIOUS_UNTIL_ANNOTATION}`]
 
-/** The Secret is left alone, and the keys known stay in force. */
+/** Leaves the Secret alone, and keeps the known keys in force. */
 function keepWithFault(
   input: KeyInput,
   { hash, ...known }: KnownKeys,
@@ -205,7 +205,7 @@ function keepWithFault(
 }
 
 interface NextKeys {
-  /** Where it is to be had. */
+  /** Absent when the key itself is not available. */
   readonly key?: string
   readonly hash?: KeyHash | undefined
   readonly previous?: ReplacedKey

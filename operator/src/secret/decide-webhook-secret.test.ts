@@ -18,7 +18,7 @@ function look(fields: Partial<WebhookSecretDecisionInput>): WebhookSecretDecisio
   return { resource, place, secret: undefined, status: {}, asked: undefined, now: 0, makeSecret, ...fields }
 }
 
-/** Decides, and does what was decided. */
+/** Decides, and applies the decision. */
 function settled(fields: Partial<WebhookSecretDecisionInput>) {
   const verdict = decideWebhookSecret(look(fields))
   const secret = verdict.write === undefined ? fields.secret : aWrittenSecret(fields.secret, verdict.write)

@@ -1,7 +1,7 @@
 /**
- * What becomes of the webhook secret of a Tenant without `webhookSecretRef`: given its Secret, its status, what is asked for and the
- * time, what to write and what to sign with. The Secret alone holds it: one that is edited by hand counts from then on, and one that is
- * gone is not made again before somebody asks for it, as receivers know it. Pure.
+ * Decides about the webhook secret of a Tenant without `webhookSecretRef`. From its Secret, its status, the requested rotation and the
+ * time, computes what to write and what to sign with. Only the Secret holds the value, so an edit by hand counts from then on. A lost
+ * value is not replaced before somebody asks for a rotation, because receivers know the old one. Pure.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
@@ -29,18 +29,18 @@ import {
   withServed,
 } from './rotation.ts'
 
-/** What the status of a Tenant says of its webhook secret. */
+/** The webhook fields in the status of a Tenant. */
 export interface WebhookSecretStatus {
-  /** Where it stands. */
+  /** The location of the Secret. */
   readonly webhookSecret?: SecretLocation
-  /** The last rotation served, as it was asked for. */
+  /** The last rotation served, in the words of the request. */
   readonly rotation?: string
 }
 
 export interface WebhookSecretDecisionInput {
   readonly resource: TenantResource
   readonly place: SecretLocation
-  /** What stands at the place. */
+  /** The Secret at `place`. */
   readonly secret: ClusterSecret | undefined
   readonly status: WebhookSecretStatus
   readonly asked: RotationRequest | undefined
@@ -50,19 +50,19 @@ export interface WebhookSecretDecisionInput {
 
 export interface WebhookSecretDecision {
   readonly found: PlainSecret
-  /** To be written when the secret is published. */
+  /** The status to write after the secret is published. */
   readonly status: WebhookSecretStatus
-  /** What the Secret is to be before anything is published; absent where it is so, or not ours to write. */
+  /** The Secret to write before anything is published. Absent when the Secret is already so, or is not ours. */
   readonly write?: WantedSecret
-  /** Does the write bring a new secret? */
+  /** Whether the write contains a new secret. */
   readonly isNew: boolean
-  /** The fields of the Secret that somebody else has changed, and that the write puts right. */
+  /** Fields of the Secret that somebody else changed and that the write repairs. */
   readonly repaired: readonly string[]
-  /** When to look again: an overlap ends. */
+  /** When to decide again, because an overlap ends. */
   readonly retryAt?: Instant
 }
 
-/** As `FoundSecret`, and not sealed. */
+/** A `FoundSecret` that is not sealed. */
 export type PlainSecret =
   | { readonly current: string; readonly replaced?: string }
   | { readonly fault: string; readonly reason?: SecretRefusalReason }
@@ -89,7 +89,7 @@ export function decideWebhookSecret(input: WebhookSecretDecisionInput): WebhookS
   return keepAndRepair(input, own)
 }
 
-/** A new secret; the one before it is kept, so that settings made from nothing else know of it as well. */
+/** Makes a new secret. The Secret keeps the one before, so that settings rebuilt from the Secret alone contain it too. */
 function replaceSecret(input: WebhookSecretDecisionInput, own: ClusterSecret | undefined): WebhookSecretDecision {
   const { asked, now, makeSecret } = input
   const last = own?.data['secret']
@@ -102,7 +102,7 @@ function replaceSecret(input: WebhookSecretDecisionInput, own: ClusterSecret | u
   return { ...decisionOf(input, next), found: foundOf(next), write: wantedOf(input, next), isNew: true, repaired: [] }
 }
 
-/** The secret stays; what else its Secret says is put right. */
+/** Keeps the secret, and repairs the rest of its Secret. */
 function keepAndRepair(input: WebhookSecretDecisionInput, own: ClusterSecret): WebhookSecretDecision {
   const { place, now } = input
   const { secret } = own.data
@@ -134,7 +134,7 @@ function previousIn({ data }: ClusterSecret, until: Instant | undefined): Previo
   return secret === undefined || until === undefined || !isWebhookSecret(secret) ? undefined : { secret, until }
 }
 
-/** Nothing is written. */
+/** Writes nothing. */
 function keepWithFault(
   input: WebhookSecretDecisionInput,
   refusal: Extract<PlainSecret, { readonly fault: string }>,
@@ -185,7 +185,7 @@ function isSameLocation(one: SecretLocation | undefined, other: SecretLocation):
   return one?.namespace === other.namespace && one.name === other.name
 }
 
-/** What happens meanwhile, `compile` adds: it depends on what was published. */
+/** `compile` adds what happens meanwhile: it depends on what was published. */
 function missingFault({ resource }: WebhookSecretDecisionInput, what: string): string {
   return `${what}: restore it, or have a new one made by the annotation ${ROTATE_ANNOTATION} of ${labelOf(resource)}`
 }

@@ -1,6 +1,6 @@
 /**
- * The life of a key, whatever is done to it and whenever the operator dies: after a decision, after the Secret is written, after the
- * hashes are published, or not at all. It starts again from what etcd holds alone, the Secret and the status.
+ * The life of a key under every change by others and every crash of the operator: after a decision, after the Secret is written, after
+ * the hashes are published, or not at all. The operator restarts from what etcd holds: the Secret and the status.
  */
 import assert from 'node:assert/strict'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
@@ -16,7 +16,7 @@ import { decideKey, type KeyStatus } from './decide-key.ts'
 
 const HOUR = 3_600_000
 
-/** How far the operator comes before it dies. */
+/** How far the operator gets before it dies. */
 const STEPS = ['decided', 'written', 'published', 'told'] as const
 type Step = (typeof STEPS)[number]
 
@@ -36,10 +36,10 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...DEEDS).map((what) => ({ what }) as const) },
 )
 
-/** What is known of the key, as it should be. */
+/** The expected state of the key. */
 interface Truth {
   readonly keys?: KeysInForce
-  /** The rotation served last. */
+  /** The last rotation served. */
   readonly served?: Instant
 }
 
@@ -49,11 +49,11 @@ interface World {
   asked: Instant | undefined
   overlapHours: number
   secret: ClusterSecret | undefined
-  /** A copy somebody took of it, when the status told of all there is in it. */
+  /** A copy of the Secret, taken when the status contained everything in it. */
   backup: ClusterSecret | undefined
   status: KeyStatus
   truth: Truth
-  /** What of the truth survives the loss of the Secret: what the status told last. */
+  /** The part of the truth that survives the loss of the Secret: the last status. */
   told: Truth
   readonly made: Set<KeyHash>
 }
@@ -100,7 +100,7 @@ function apply(world: World, { what, ...how }: Change): void {
     case 'edit key':
       return edit(world, { key: 'edited' })
     case 'edit both':
-      // Before the status tells of a key there is nothing to tell a whole forgery by.
+      // Before the status contains a key, nothing can reveal a complete forgery.
       return isTold(world) ? edit(world, { key: 'edited', sha256: hashOfKey('edited') }) : undefined
     case 'edit the rest':
       return edit(world, { keyId: 'edited', tenant: 'edited' })
@@ -123,7 +123,7 @@ function isTold({ truth, told }: World): boolean {
   return truth === told
 }
 
-/** One run of the operator, which looks at the Secret and the status alone. */
+/** One run of the operator, which reads only the Secret and the status. */
 function settle(world: World, until: Step): void {
   const { now, status, secret, asked, truth } = world
   const resource = anApiKeyResource({ spec: { secretName: 'ci-key', overlapHours: world.overlapHours } })
@@ -149,7 +149,7 @@ function settle(world: World, until: Step): void {
   world.status = verdict.status
 }
 
-/** What is true when a key has become due, and which it is was left to chance. */
+/** The expected state after a due key was made. The key is random, so it comes from the result. */
 function renewed({ truth, asked, now, overlapHours, made }: World, found: FoundKey): Truth {
   assert('hash' in found, 'a key that is due is made')
   expect(made).not.toContain(found.hash)

@@ -1,7 +1,7 @@
 /**
- * Station of an ApiKey with `secretName` on its way to be published: its key, made, rotated and read in its Secret. Can be run
- * twice with the same result, by two processes at once as well: each write is to the state of the Secret it was decided on, and says what
- * it has served. The key itself stands in that Secret and nowhere else; what is answered holds its hash.
+ * Reconciles the Secret of an ApiKey with `secretName`: creates, rotates and reads its key. Running it twice, even in two processes at
+ * once, has the same result: each write applies only to the state it was decided on, and records the rotations served. The key itself is
+ * only in that Secret. The result contains its hash.
  */
 import assert from 'node:assert/strict'
 import { newApiKey } from '@platen/contract/api-key.ts'
@@ -19,27 +19,27 @@ export interface SecretPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly ids: Ids
   readonly brand: string
-  /** The operator's own, where generated webhook secrets stand. */
+  /** The namespace of the operator. The generated webhook secrets are in it. */
   readonly namespace: string
 }
 
 export interface KeySecretInput {
-  /** One with `secretName`. */
+  /** An ApiKey with `secretName`. */
   readonly resource: ApiKeyResource
-  /** Those of the resource. */
+  /** The annotations of the resource. */
   readonly annotations: Annotations
-  /** As it was written last: with an older one, a Secret that is gone may be answered with an older key. */
+  /** The last status written. With an older status, a missing Secret may lead to an older key. */
   readonly status: KeyStatus
 }
 
 export interface ReconciledKeySecret extends Omit<KeyDecision, 'write'> {
-  /** Why what the annotation says is no rotation, where there is one. */
+  /** Why the annotation is not a valid rotation, if there is an invalid one. */
   readonly ignored?: string
-  /** For the audit. */
+  /** Read by the audit. */
   readonly observed: ObservedSecret
 }
 
-/** Finds the key of an ApiKey, and makes one where that is due. Throws what the client throws. */
+/** Finds the key of an ApiKey, and creates or rotates it if that is due. Throws what the client throws. */
 export async function reconcileKeySecret(
   { resource, annotations, status }: KeySecretInput,
   { client, clock, ids, brand, namespace }: SecretPorts,

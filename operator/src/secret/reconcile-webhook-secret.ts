@@ -1,6 +1,6 @@
 /**
- * Station of a Tenant on its way to be published: the secret that its webhooks are signed with, read where `webhookSecretRef`
- * leads, or made and rotated in a Secret of the operator's namespace. What holds of `reconcile-key-secret.ts` holds here; what is answered is sealed.
+ * Reconciles the webhook secret of a Tenant. Reads it from the Secret that `webhookSecretRef` names, or creates and rotates it in a
+ * Secret of the operator's namespace. The guarantees of `reconcile-key-secret.ts` hold here too. The result is sealed.
  */
 import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
@@ -30,21 +30,21 @@ export interface WebhookSecretPorts extends SecretPorts {
 
 export interface WebhookSecretInput {
   readonly resource: TenantResource
-  /** Those of the resource. */
+  /** The annotations of the resource. */
   readonly annotations: Annotations
-  /** As it was written last. */
+  /** The last status written. */
   readonly status: WebhookSecretStatus
 }
 
 export interface ReconciledWebhookSecret extends Omit<WebhookSecretDecision, 'write' | 'found'> {
   readonly found: FoundSecret
-  /** Why what the annotation says is no rotation, where there is one. */
+  /** Why the annotation is not a valid rotation, if there is an invalid one. */
   readonly ignored?: string
-  /** For the audit. */
+  /** Read by the audit. */
   readonly observed: ObservedSecret
 }
 
-/** Finds the webhook secret of a Tenant, and makes one where that is due. Throws what the client throws. */
+/** Finds the webhook secret of a Tenant, and creates or rotates it if that is due. Throws what the client throws. */
 export async function reconcileWebhookSecret(
   input: WebhookSecretInput,
   ports: WebhookSecretPorts,
@@ -62,7 +62,7 @@ export async function reconcileWebhookSecret(
   return { ...reconciled, found, ...(ignored !== undefined && { ignored }) }
 }
 
-/** What was published stays, and so does what the status says. */
+/** Keeps what was published, and what the status says. */
 function resultIfNotGranted(
   error: unknown,
   { status }: WebhookSecretInput,
@@ -101,7 +101,7 @@ async function reconcileGenerated(
   return { ...answer, observed }
 }
 
-/** It rotates with what it leads to: that a rotation was asked for is remembered, and nothing else. */
+/** The owner of the referenced Secret rotates it. So this only records that a rotation was requested. */
 async function readReferenced(
   { status, asked, reference }: RotatedInput & { readonly reference: WebhookSecretReference },
   { client }: WebhookSecretPorts,

@@ -1,6 +1,6 @@
 /**
- * Rotations, which are asked for by an annotation of the resource: a time that was not asked for before. The Secret says which
- * of them it has served, in the same write that serves them, so that one is never served twice, whoever dies when. Pure.
+ * Rotation requests. An annotation of the resource requests one with a time that was not requested before. The Secret records the
+ * rotations it has served, in the same write that serves them. So no rotation is served twice, even if a process dies at any point. Pure.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { INSTANT_FORMAT, parseInstant } from '@platen/contract/instant.ts'
@@ -8,19 +8,21 @@ import { SECRET_ROTATIONS_KEPT_MAX } from './limit.ts'
 
 /** Annotation of a Secret: the rotations it has served, the last one at the end. */
 export const SERVED_ANNOTATION = 'platen.dev/rotated'
-/** Annotation of a Secret: until when the key or secret counts that was replaced last. */
+/** Annotation of a Secret: until when the last replaced key or secret is valid. */
 export const PREVIOUS_UNTIL_ANNOTATION = 'platen.dev/previous-until'
 
 export type Annotations = Readonly<Record<string, string>>
 
-/** A rotation somebody asks for. */
+/** A requested rotation. */
 export interface RotationRequest {
   readonly at: Instant
-  /** As it was written. */
+  /** The original text of the annotation. */
   readonly text: string
 }
 
-/** What an annotation asks for. No schema checks annotations, so what makes no sense is told here, and asks for nothing. */
+/**
+ * Reads the request of an annotation. No schema checks annotations, so this function reports an invalid one, which then has no effect.
+ */
 export function readRotationRequest(
   annotations: Annotations,
   name: string,
@@ -32,18 +34,18 @@ export function readRotationRequest(
   return { ignored: `annotation ${name} asks for no rotation: it must be ${INSTANT_FORMAT}` }
 }
 
-/** The rotations a Secret says it has served. */
+/** Returns the rotations that a Secret has served. */
 export function servedRotations(annotations: Annotations): readonly Instant[] {
   const texts = annotations[SERVED_ANNOTATION]?.split(',') ?? []
   return texts.flatMap((text) => parseInstant(text.trim()) ?? [])
 }
 
-/** Until when what was replaced last counts, by what the Secret says. */
+/** Returns until when the last replaced value is valid, according to the Secret. */
 export function overlapEndIn(annotations: Annotations): Instant | undefined {
   return parseInstant(annotations[PREVIOUS_UNTIL_ANNOTATION] ?? '')
 }
 
-/** How a Secret says both. */
+/** Returns both annotations. */
 export function rotationAnnotations(
   served: readonly Instant[],
   overlapEnd: Instant | undefined,
@@ -54,12 +56,12 @@ export function rotationAnnotations(
   }
 }
 
-/** What has been served with another one, of which the oldest are forgotten. */
+/** Adds a rotation to those served, and drops the oldest over the limit. */
 export function withServed(served: readonly Instant[], at: Instant | undefined): readonly Instant[] {
   return at === undefined || served.includes(at) ? served : [...served, at].slice(-SECRET_ROTATIONS_KEPT_MAX)
 }
 
-/** The last rotation served, for `status.rotation`: in the words of whoever asked for it, as far as they are known. */
+/** Returns the last rotation served, for `status.rotation`: in the original text of the request, if that is known. */
 export function servedRotationText(
   served: readonly Instant[],
   texts: readonly (string | undefined)[],

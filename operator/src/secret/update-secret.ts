@@ -1,4 +1,4 @@
-/** Brings a Secret to what was decided about it, and only if it is still the one that was looked at. */
+/** Writes a decision to a Secret, only if the Secret has not changed since it was read. */
 import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError } from '../cluster/error.ts'
 import type { KubeObject } from '../cluster/object.ts'
@@ -13,22 +13,22 @@ import {
 } from './cluster-secret.ts'
 import { SECRET_TRIES_MAX } from './limit.ts'
 
-/** What Secrets need of the cluster. None is ever listed or watched. */
+/** The methods of the client that Secrets need. No Secret is ever listed or watched. */
 export type SecretClient = Pick<ClusterClient, 'get' | 'create' | 'mergePatch'>
 
-/** A state of a Secret, for the audit to tell whether it has another by now. */
+/** A state of a Secret. The audit compares it with the current one. */
 export interface ObservedSecret {
   readonly place: SecretLocation
-  /** Absent where there was none. */
+  /** Absent when there was no Secret. */
   readonly resourceVersion?: string
 }
 
-/** Where a Secret is in the API server; without a name, where one is made. */
+/** Returns the path of a Secret. Without a name, the path to create one. */
 export function pathOfSecret(place: Partial<SecretLocation>): string {
   return pathOf({ group: '', version: 'v1', plural: 'secrets', ...place })
 }
 
-/** The Secrets of a namespace are not granted to the operator. */
+/** The operator may not read the Secrets of this namespace. */
 export class SecretsNotGranted extends Error {
   override readonly name = 'SecretsNotGranted'
   readonly place: SecretLocation
@@ -38,7 +38,7 @@ export class SecretsNotGranted extends Error {
     this.place = place
   }
 
-  /** For a condition. `operator` is the namespace of the operator's service account. */
+  /** Returns the text for a condition. `operator` is the namespace of the operator's service account. */
   refusal(operator: string): { readonly fault: string; readonly reason: 'SecretsNotGranted' } {
     const { namespace } = this.place
     const command = `kubectl create rolebinding platen-operator-secrets --namespace=${namespace} --clusterrole=platen-operator-secrets --serviceaccount=${operator}:platen-operator`
@@ -46,7 +46,7 @@ export class SecretsNotGranted extends Error {
   }
 }
 
-/** A Secret as it stands. Throws `SecretsNotGranted` where it may not be read. */
+/** Reads a Secret. Throws `SecretsNotGranted` when it may not be read. */
 export async function readSecret(
   client: Pick<SecretClient, 'get'>,
   place: SecretLocation,
@@ -60,9 +60,8 @@ export async function readSecret(
 }
 
 /**
- * Looks at a Secret, decides, and writes what was decided, whole or not at all. Where somebody else writes at the same moment
- * all of it is done again, as what stands there now may decide otherwise; after `SECRET_TRIES_MAX` times it throws, and
- * `SecretsNotGranted` where it may not look.
+ * Reads a Secret, decides, and writes the decision completely or not at all. When somebody else writes at the same moment, starts over:
+ * the new state may need another decision. Throws after `SECRET_TRIES_MAX` attempts, and throws `SecretsNotGranted` when it may not read.
  */
 export async function updateSecret<Verdict extends { readonly write?: WantedSecret }>(
   { place, client }: { readonly place: SecretLocation; readonly client: SecretClient },
@@ -83,7 +82,7 @@ export async function updateSecret<Verdict extends { readonly write?: WantedSecr
   }
 }
 
-/** Looks at a Secret, for the audit. */
+/** Reads the state of a Secret, for the audit. */
 export async function observeSecret(
   client: SecretClient,
   place: SecretLocation,
@@ -105,12 +104,12 @@ function write({ place, client, current, wanted }: SecretWrite, signal: AbortSig
     : client.mergePatch(pathOfSecret(place), patchBody(current, wanted), signal)
 }
 
-/** What is remembered of a Secret that was read. */
+/** Returns what the audit remembers of a Secret. */
 export function observedSecret(place: SecretLocation, stored: KubeObject | undefined): ObservedSecret {
   return { place, ...(stored !== undefined && { resourceVersion: stored.metadata.resourceVersion }) }
 }
 
-/** Another was made, changed or removed in the meantime. */
+/** Somebody created, changed or removed the Secret meanwhile. */
 function isConflict(cause: unknown): boolean {
   return cause instanceof ClusterError && (cause.status === 409 || cause.status === 404)
 }

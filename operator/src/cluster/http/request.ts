@@ -1,4 +1,4 @@
-/** One question to the API server and its whole answer. */
+/** One request to the API server and its complete answer. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import {
@@ -28,13 +28,16 @@ export function acceptOf(partial: string, metadataOnly: boolean): string {
   return metadataOnly ? `application/json;as=${partial};g=meta.k8s.io;v=v1` : 'application/json'
 }
 
-/** `path` may have a query of its own. */
+/** `path` may already have a query. */
 export function withQuery(path: string, query: Readonly<Record<string, string>> = {}): string {
   const text = new URLSearchParams(query).toString()
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`
 }
 
-/** The API server says when it has no time, and how long for; it has done nothing then. */
+/**
+ * Sends a request, and sends it again when the API server is busy and says how long to wait. In that case the first request had no
+ * effect.
+ */
 export async function requestWithRetry(
   connection: Connection,
   request: ApiRequest,
@@ -72,7 +75,7 @@ async function requestOnce(
     const { statusCode: status = 0 } = answer
     const read = parseJson(await readWhole(answer, CLUSTER_ANSWER_BYTES_MAX))
     if (status >= 300) throw errorFromAnswer(label, { status, headers: answer.headers, body: read })
-    // Not to be taken for the answer that there is nothing.
+    // Otherwise undefined would look like the answer that the object does not exist.
     if (read === undefined) throw new ClusterError(label, { status: 0, reason: 'Malformed' })
     meter.requested(method, `${status}`)
     return read
@@ -86,7 +89,7 @@ async function requestOnce(
   }
 }
 
-/** What is told of an answer that did not come, or not whole. */
+/** Converts the failure of an answer that did not arrive, or not completely, to a `ClusterError`. */
 export function transportError(error: unknown, label: string, timedOut: AbortSignal): ClusterError {
   if (error instanceof ClusterError) return error
   const cause = { cause: error }
@@ -94,7 +97,7 @@ export function transportError(error: unknown, label: string, timedOut: AbortSig
   return new ClusterError(label, { status: 0, reason: timedOut.aborted ? 'Timeout' : codeOf(error) }, cause)
 }
 
-/** Undefined when it is no JSON. */
+/** Returns undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,11 +1,11 @@
-/** Bodies as they come in: whole and bounded, or line by line for as long as they last. */
+/** Readers of a body: complete and bounded, or line by line as it arrives. */
 
-/** More came than there is room for. */
+/** The body or line is longer than the limit. */
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError'
 }
 
-/** All of it. Throws `TooLargeError`, and what the source throws. */
+/** Reads the whole body. Throws `TooLargeError`, and what the source throws. */
 export async function readWhole(source: AsyncIterable<Buffer>, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -20,8 +20,8 @@ export async function readWhole(source: AsyncIterable<Buffer>, bytesMax: number)
 const NEWLINE = 10
 
 /**
- * Its lines, each as soon as it is there; empty ones are left out. What comes last without an end of its line was cut off, and is
- * given too. Throws `TooLargeError`, and what the source throws.
+ * Yields each line as soon as it is complete, without empty lines. Yields also a last line that was cut off before its newline. Throws
+ * `TooLargeError`, and what the source throws.
  */
 export async function* linesOf(source: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<string> {
   let begun: Buffer[] = []

@@ -1,4 +1,4 @@
-/** Requests as they go to the API server: over connections that are kept, each with the credentials that are in force when it goes. */
+/** The connections to the API server. Keeps them alive, and sends each request with the credentials that are valid at that moment. */
 import { once } from 'node:events'
 import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
@@ -8,22 +8,25 @@ import { ClusterError } from '../error.ts'
 
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** It goes over a connection of its own, and does not count among the requests at once. */
+  /** The request uses a connection of its own and does not count toward `CLUSTER_REQUESTS_MAX`. */
   readonly isLong: boolean
 }
 
 export interface Transport extends Disposable {
-  /** The beginning of an answer. Throws `ClusterError` when there is none, or the signal's reason, which ends the answer as well. */
+  /**
+   * Resolves when the headers of the answer have arrived. Throws `ClusterError` when no answer comes, or the signal's reason. The signal
+   * also ends the answer.
+   */
   send(outgoing: OutgoingRequest, signal: AbortSignal): Promise<IncomingMessage>
-  /** Connections nobody uses just now are closed: the other side may have gone without a word. */
+  /** Closes the idle connections: the other side may have vanished without closing them. */
   closeIdle(): void
 }
 
-/** What errors call a request: no query, which may be a token to go on by. */
+/** Names a request in errors. Leaves out the query, which may contain a continue token. */
 export function labelOf({ method, path }: { readonly method: string; readonly path: string }): string {
   return `${method} ${path.split('?', 1)[0]}`
 }
@@ -43,7 +46,7 @@ export function openTransport(access: Access): Transport {
         agent: isLong ? unpooled : pooled,
         ...authorized,
         method,
-        // Node frames the body of a DELETE by nothing else.
+        // Without a length, Node sends the body of a DELETE unframed.
         headers: {
           ...authorized.headers,
           ...headers,
@@ -53,7 +56,7 @@ export function openTransport(access: Access): Transport {
       }
       signal.throwIfAborted()
       const outgoing = (isSecure ? request : requestPlainly)(`${access.server}${path}`, options)
-      // Once the answer has begun, whoever reads it learns what goes wrong.
+      // After the answer has started, its reader receives the error.
       outgoing.on('error', () => undefined)
       outgoing.end(body)
       try {
@@ -75,7 +78,7 @@ export function openTransport(access: Access): Transport {
   }
 }
 
-/** Node's word for what went wrong with a connection. */
+/** Returns Node's code for a connection error. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'ConnectionFailed'
 }

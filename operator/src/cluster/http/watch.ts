@@ -1,4 +1,4 @@
-/** One watch: an answer that does not end by itself, an event a line. */
+/** One watch: a long answer with one event per line. */
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { CLUSTER_ANSWER_BYTES_MAX, CLUSTER_REQUEST_MS_MAX, WATCH_EVENT_BYTES_MAX } from '../../limit.ts'
@@ -9,27 +9,30 @@ import { linesOf, readWhole } from './stream.ts'
 import { labelOf } from './transport.ts'
 
 export interface WatchOptions {
-  /** What came after this is told. */
+  /** The watch reports what happened after this version. */
   readonly resourceVersion: string
   /** When the API server ends the watch. */
   readonly timeoutSeconds: number
-  /** After how much silence it ends as well. */
+  /** How long the watch may be silent before it ends. */
   readonly idleMs: number
   readonly metadataOnly?: boolean
 }
 
 export type WatchEvent =
-  /** The API server has taken the watch on; comes first, and once. */
+  /** The API server has accepted the watch. This event comes first, and once. */
   | { readonly type: 'OPENED' }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
-  /** Nothing has happened up to here. */
+  /** The watch is complete up to this version. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
 
 interface WatchRequest extends WatchOptions {
   readonly path: string
 }
 
-/** Its events, until it ends. Throws `ClusterError`, for what the API server says within the watch too, or the signal's reason. */
+/**
+ * Yields the events until the watch ends. Throws `ClusterError`, also for an error that the API server reports within the watch, or the
+ * signal's reason.
+ */
 export async function* openWatch(
   connection: Connection,
   request: WatchRequest,
@@ -52,7 +55,7 @@ export async function* openWatch(
   } catch (error) {
     signal.throwIfAborted()
     if (silent.signal.aborted) connection.transport.closeIdle()
-    // This is how a connection ends that the other side has lost.
+    // A connection that the other side has lost ends like this.
     if (silent.signal.aborted && isOpen) return
     throw transportError(error, label, silent.signal)
   }
@@ -89,7 +92,7 @@ function eventOf(label: string, line: unknown): WatchEvent {
   const { type, object } = line
   if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubeObject(object)) return { type, object }
   if (type === 'ERROR' && isRecord(object)) {
-    // What HTTP has answered 200 to may have been lost long since.
+    // HTTP answers 200, but the requested version may have expired long ago.
     const status = typeof object['code'] === 'number' ? object['code'] : 500
     throw errorFromAnswer(label, { status, headers: {}, body: object })
   }
@@ -101,11 +104,11 @@ function eventOf(label: string, line: unknown): WatchEvent {
 }
 
 interface Watchdog extends Disposable {
-  /** There is life. */
+  /** Restarts the wait. */
   reset(): void
 }
 
-/** Barks once when it has heard nothing for so long; what is armed is one timer, however often it hears something. */
+/** Calls `onSilence` once after `silenceMs` without `reset`. Uses one timer at a time, however often it is reset. */
 function watchdog(clock: Clock, silenceMs: number, onSilence: () => void): Watchdog {
   const over = new AbortController()
   let resetAt = clock.monotonic()
