@@ -163,7 +163,7 @@ describe('HEAD', () => {
 })
 
 describe('an operator', () => {
-  /** The lines of a scrape that say something of a name. */
+  /** Returns the lines of a scrape for a metric, without zeros. */
   const told = async ({ metrics }: Api, name: string) =>
     (await metrics.text()).split('\n').filter((line) => line.startsWith(`platen_${name}`) && !line.endsWith(' 0'))
 

@@ -1,6 +1,6 @@
 /**
- * The HTTP API: first half of the data flow. Fastify routes and parses HTTP; what is answered, in every case down to a broken
- * header, is decided here and in the files beside. `buildApp` listens to nothing: the composition root does.
+ * The HTTP API, the first half of the data flow. Fastify routes and parses HTTP. This file and those beside it decide every answer, even
+ * to a broken header. `buildApp` does not listen: the composition root does.
  */
 import { ANSWER_STALLED_MS_MAX } from '@platen/contract/api-limit.ts'
 import { HTTP_ERRORS, ServiceError } from '@platen/contract/error.ts'
@@ -23,25 +23,25 @@ import { methodsByRoute, unrouted } from './route/unrouted.ts'
 import { answerEverything, type Connections, connections, discardingRest, requestIdOf } from './traffic/connection.ts'
 import { openThrottle, type Throttle, tooManyOfAddress } from './traffic/throttle.ts'
 
-/** What `buildApp` gives: a composition root may add routes of its own before it listens. */
+/** The result of `buildApp`. A composition root may add its own routes before it listens. */
 export type ApiApp = FastifyInstance
 export type { ApiPorts, ApiSettings, Readiness } from './ports.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The render this request makes or asks for, once it is known. */
+    /** The render that this request creates or reads, once it is known. */
     render: RenderId | null
   }
 }
 
 const API_PREFIX = '/api/v1'
-/** How often Node looks for requests that take too long; its own 30 s would let them take twice their time. */
+/** How often Node looks for requests that take too long. With its default of 30 s they could take twice their time. */
 const RECEIVE_CHECK_MS = 1000
 
-/** On every answer: none is for sharing, and none is anything but what it says it is. */
+/** Sent with every answer: no answer may be shared, and each is exactly of its declared type. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 
-/** The API over its ports, ready for `listen` or `inject`. Closing it refuses new work with 503 and lets what runs end. */
+/** Builds the API over its ports, ready for `listen` or `inject`. Closing it refuses new work with 503 and waits for running requests. */
 export function buildApp(given: ApiPorts): ApiApp {
   const ports = { ...given, limiter: countedLimiter(given) }
   const { ids, clock, settings } = ports
@@ -52,15 +52,15 @@ export function buildApp(given: ApiPorts): ApiApp {
     genReqId: (request) => requestIdOf(request.headers['x-request-id'], ids),
     requestTimeout: REQUEST_RECEIVE_MS_MAX,
     forceCloseConnections: 'idle',
-    // Its answer has a shape of its own; a hook gives ours.
+    // Fastify's 503 has another format. A hook sends ours.
     return503OnClosing: false,
-    // An id of any length is an id that was never issued.
+    // An overlong id gets the same answer as any id that was never issued.
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: REQUEST_RECEIVE_MS_MAX,
       connectionsCheckingInterval: RECEIVE_CHECK_MS,
-      // Node's own refusal has no body; a hook gives ours.
+      // Node's own refusal has no body. A hook sends ours.
       requireHostHeader: false,
     },
     clientErrorHandler: (error, socket) => connectionTracker.refuse(error, socket),
@@ -71,9 +71,9 @@ export function buildApp(given: ApiPorts): ApiApp {
   })
   app.decorateRequest('caller', null).decorateRequest('render', null)
   app.setValidatorCompiler(compileRequestSchema)
-  // Answers are made to fit by types and tests; Fastify's serializer would drop what a schema does not name.
+  // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
-  // The route reads its body itself, before this; no other route has one.
+  // The render route reads its body itself, before this. No other route has a body.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
   app.setErrorHandler((error, request, reply) =>
@@ -97,11 +97,11 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request has a Host header.')
     }
-    // Not in a not-found handler: before it, Fastify would look at the body of a request that leads nowhere.
+    // Not in a not-found handler: before that, Fastify would parse the body of a request that matches no route.
     if (request.is404) throw unrouted(request, methods)
   })
   app.addHook('onSend', async (request, reply, payload) => {
-    // Node sets it back when the answer has gone.
+    // Node resets the timeout after the answer.
     reply.raw.setTimeout(ANSWER_STALLED_MS_MAX, () => reply.raw.destroy())
     return discardingRest(request, reply, { payload, clock })
   })
@@ -132,7 +132,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
   app.addHook('preClose', async () => {
     isClosing = true
   })
-  // A connection kept alive beyond its last answer would hold up the drain until it idles out.
+  // A connection kept alive after its last answer would delay the drain until it idles out.
   app.addHook('onSend', async (_request, reply) => {
     if (isClosing) reply.header('connection', 'close')
   })
@@ -158,13 +158,15 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
   app.register(async (root) => healthRoutes(root, { ...ports, throttle, isClosing: () => isClosing }))
 }
 
-/** What is answered for an error: where it refuses a request that shows no good key and its address has had too many of those, no more than that. */
+/**
+ * Returns the error to answer. If a refused request has no valid key and its address had too many of those, that is only a rate limit.
+ */
 function orThrottled(error: unknown, { caller, ip }: FastifyRequest, throttle: Throttle): unknown {
   if (caller !== null || !isRefusal(error) || throttle.chargeAddress(ip)) return error
   return tooManyOfAddress()
 }
 
-/** Answers with the refusal an error stands for, and logs it where an operator has to know. */
+/** Answers an error with its refusal. Logs it when an operator must know. */
 function refuse(
   { log, meter }: ApiPorts,
   error: unknown,

@@ -1,4 +1,4 @@
-/** The environment → what an API process is to know, once, at start. */
+/** Reads the configuration of an API process from the environment, once, at start. */
 import {
   CONNECTION_SETTINGS,
   type ConnectionSettings,
@@ -20,7 +20,7 @@ import type { KeyRing } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
 
-/** The settings of an API process. docs/operations.md is made from it. */
+/** The settings of an API process. docs/operations.md is generated from it. */
 export const SETTINGS = {
   PLATEN_PORT: { default: '8080', description: 'Port to listen on; 0 takes any free one.' },
   PLATEN_ID_KEYS: {
@@ -51,9 +51,9 @@ export interface Config extends ProcessSettings, ConnectionSettings {
   readonly port: number
   readonly idKeys: KeyRing
   readonly brand: string
-  /** Those that this installation has renderers of. */
+  /** The engines that this installation has renderers of. */
   readonly engines: readonly Engine[]
-  /** The API processes there are; absent = Redis tells. */
+  /** The number of API processes. Absent: Redis knows it. */
   readonly replicas?: number | undefined
   readonly webhooks: WebhookPolicy
   readonly traffic: TrafficLimits
@@ -61,7 +61,7 @@ export interface Config extends ProcessSettings, ConnectionSettings {
 
 const PORT_DEFAULT = 8080
 
-/** Reads the settings. Throws `ConfigError` naming every one that is wrong. */
+/** Reads the settings. Throws `ConfigError`, which names every invalid setting. */
 export function readConfig(variables: Variables): Config {
   return readSettings(variables, configIn)
 }

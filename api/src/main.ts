@@ -1,4 +1,7 @@
-/** The composition root of an API process: HTTP in, renders to Kafka; rates, status and answers by Redis; inputs and PDFs in S3. */
+/**
+ * The composition root of an API process. It takes HTTP requests and sends renders to Kafka. Redis holds rates, status and replies. S3
+ * holds inputs and PDFs.
+ */
 import { randomUUID } from 'node:crypto'
 import { fallbackLimiter } from '@platen/adapters/fallback/limiter.ts'
 import { kafkaDeliveryReader } from '@platen/adapters/kafka/delivery/delivery-log.ts'
@@ -16,21 +19,21 @@ import { readConfig, SETTINGS } from './config.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
 
-/** Serves until `stop` aborts; then refuses new requests, and resolves when those under way are answered. */
+/** Serves until `stop` aborts. Then refuses new requests, and resolves when the running ones are answered. */
 async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()
   const known = { variables: process.env, known: SETTINGS }
   const base = await openProcess({ deployable: 'api', config, stack, reader: randomUUID(), ...known })
   const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
-  // Whole PDFs go through it: on the connection of the limiter, every request would wait behind them.
+  // Whole PDFs pass through it. On the limiter's connection, every request would wait behind them.
   const replyRedis = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const health = {
     isReady: () => ({
       ready: directory.state().isReady,
       detail: { directory: directory.state(), apis: directory.readers() },
     }),
-    // What is away is waited for, or worked without: a new process would find it away, too.
+    // Always alive: the process waits for unavailable services or works without them. A new process would not find them either.
     isAlive: () => true,
   }
   const meter = apiMeter(metrics, { directory: () => directory.state() })

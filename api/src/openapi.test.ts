@@ -96,7 +96,7 @@ describe('the OpenAPI document', () => {
       const isDescribed = operations().some(([, { responses }]) =>
         responses[status]?.description.includes(`\`${code}\``),
       )
-      // Those two are of requests that reach no operation.
+      // Only requests that reach no operation get these two.
       expect(isDescribed, code).toBe(!['NOT_FOUND', 'METHOD_NOT_ALLOWED'].includes(code))
     }
   })

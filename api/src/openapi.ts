@@ -1,13 +1,13 @@
 /**
- * The OpenAPI document, made from the schemas that validate. Routes describe themselves in their `schema`; this file holds what
- * they share: headers, refusals, security, and the frame of the document.
+ * Builds the OpenAPI document from the schemas that validate requests. Routes describe themselves in their `schema`. This file has the
+ * common parts: headers, refusals, security, and the frame of the document.
  */
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { HTTP_ERRORS, type HttpErrorCode } from '@platen/contract/error.ts'
 import { errorBodySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 
-/** The name under which refusals are described; generated clients get one type for them. */
+/** The schema name of refusals. Generated clients get one type for them. */
 const ERROR_SCHEMA = 'Error'
 
 /** Describes every route registered after it. */
@@ -15,7 +15,7 @@ export function describe(app: FastifyInstance, brand: string): void {
   app.addSchema({ $id: ERROR_SCHEMA, ...errorBodySchema })
   app.register(swagger, {
     openapi: documentFrame(brand),
-    // The prefix of the paths is part of them: the interface names them so.
+    // The paths in the interface include the prefix.
     stripBasePath: false,
     convertConstToEnum: false,
     refResolver: { buildLocalReference: ({ $id }) => (typeof $id === 'string' ? $id : ERROR_SCHEMA) },
@@ -50,7 +50,7 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
   }
 }
 
-/** A response header as a route's schema describes it. */
+/** A response header in the schema of a route. */
 export interface HeaderSchema {
   readonly type: 'string' | 'integer'
   readonly description: string
@@ -58,10 +58,10 @@ export interface HeaderSchema {
 
 export type HeaderSchemas = Readonly<Record<string, HeaderSchema>>
 
-/** What is needed of a key: any that is good. */
+/** Any valid key is accepted. */
 export const KEY_REQUIRED = [{ apiKey: [] }]
 
-/** On every answer whatever. */
+/** Headers of every answer. */
 export const COMMON_HEADERS: HeaderSchemas = {
   'X-Request-Id': { type: 'string', description: 'The one sent, where usable, else one made for this request.' },
 }
@@ -76,7 +76,10 @@ const HEADERS_OF: Partial<Record<HttpErrorCode, HeaderSchemas>> = {
   RENDER_UNAVAILABLE: { 'Retry-After': RETRY_AFTER },
 }
 
-/** The refusals of a route as response schemas: one for each status, naming the codes that come with it. `headers` are those that a code brings on this route alone. */
+/**
+ * Returns the response schemas for the refusals of a route: one per status, with the codes of that status. `headers` are the headers that
+ * a code has on this route only.
+ */
 export function refusals(
   codes: readonly HttpErrorCode[],
   headers: Partial<Record<HttpErrorCode, HeaderSchemas>> = {},

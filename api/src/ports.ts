@@ -1,4 +1,4 @@
-/** What the API needs of the world. It listens to nothing and opens nothing itself. */
+/** The ports that the API needs. It does not listen or open anything itself. */
 import type { TrafficLimits } from '@platen/contract/api-limit.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -24,7 +24,7 @@ export interface ApiPorts {
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel
   readonly deliveries: Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'>
-  /** Where bodies are parsed, and data is held against the schemas of templates. */
+  /** Parses bodies, and validates data against the schemas of templates. */
   readonly checks: Pick<BodyChecks, 'parse' | 'faultsOf'>
   readonly clock: Clock
   readonly ids: Ids
@@ -32,11 +32,11 @@ export interface ApiPorts {
   readonly keys: KeyRing
   readonly log: Log
   readonly meter: ApiMeter
-  /** Does this installation render with that engine? */
+  /** Tells whether this installation renders with the engine. */
   isEngineAvailable(engine: Engine): boolean
-  /** May requests be sent here? `detail` is shown to whoever asks, so it holds no secret. */
+  /** Tells whether requests may be sent here. `detail` is shown to anybody who asks, so it contains no secret. */
   isReady(): Readiness
-  /** Is this process worth keeping? Looks at nothing outside it. */
+  /** Tells whether this process should be kept. Looks at nothing outside the process. */
   isAlive(): boolean
   readonly settings: ApiSettings
 }
@@ -49,9 +49,9 @@ export interface Readiness {
 export interface ApiSettings {
   /** One lower-case word: `service` gives `X-Service-…` headers and `service_live_…` keys. */
   readonly brand: string
-  /** Where manifests stand. */
+  /** The bucket of the manifests. */
   readonly serviceBucket: string
-  /** Where webhooks may go, of any tenant. */
+  /** Where webhooks of any tenant may go. */
   readonly webhooks: WebhookPolicy
   readonly traffic: TrafficLimits
 }

@@ -1,6 +1,6 @@
 /**
- * Every refusal in one shape: `{error: {code, message, request_id, details?}}`. What is thrown on purpose carries a catalogued
- * code; a port that cannot be reached is `RENDER_UNAVAILABLE`; anything else is a defect of ours, whose message stays inside.
+ * Every refusal has one format: `{error: {code, message, request_id, details?}}`. An expected error has a catalogued code. A port that is
+ * unavailable is `RENDER_UNAVAILABLE`. Anything else is a defect of ours, and its message is not shown.
  */
 import {
   type ErrorDetail,
@@ -22,11 +22,11 @@ export interface Problem {
   readonly message: string
   readonly details: readonly ErrorDetail[]
   readonly headers: Readonly<Record<string, string>>
-  /** What an operator must see of it: the error itself of a defect, the cause where a port failed us. */
+  /** What an operator must see: the error itself for a defect, the cause for a failed port. */
   readonly incident?: unknown
 }
 
-/** The refusal that an error thrown by a route or a hook stands for. */
+/** Converts an error thrown by a route or a hook to a refusal. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ServiceError && isHttpErrorCode(error.code)) {
     const { code, fault, message, details, headers, cause } = error
@@ -38,18 +38,18 @@ export function problemOf(error: unknown): Problem {
   )
 }
 
-/** Is it for the caller to mend? */
+/** Tells whether the caller can correct it. */
 export function isRefusal(error: unknown): boolean {
   return problemOf(error).status < HTTP_ERRORS.INTERNAL_ERROR.status
 }
 
-/** The body of an answer that refuses. */
+/** Returns the body of a refusal. */
 export function problemBody({ code, message, details }: Problem, requestId: string): ErrorBody {
   const error = { code, message, request_id: requestId }
   return { error: details.length === 0 ? error : { ...error, details: [...details] } }
 }
 
-/** The refusal of whoever could not reach a port. */
+/** Returns the refusal for an unavailable port. */
 export function unavailable(cause?: unknown): ServiceError {
   return new ServiceError('RENDER_UNAVAILABLE', 'The service cannot take this request just now; try again shortly.', {
     headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },
@@ -57,18 +57,21 @@ export function unavailable(cause?: unknown): ServiceError {
   })
 }
 
-/** The refusal of a request that is not as its schema says: its message names the first fault, and its details name all. */
+/** Returns the refusal of a request that does not match its schema. The message names the first fault, and the details name all. */
 export function malformed(details: readonly ErrorDetail[]): ServiceError {
   const [{ path, message } = { path: '', message: 'is not acceptable' }] = details
   return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${path || 'the body'} ${message}.`, { details })
 }
 
-/** Did a port not answer, or not in the time it was given? */
+/** Tells whether a port failed to answer, or not in time. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof Unavailable || (error instanceof DOMException && error.name === 'TimeoutError')
 }
 
-/** Logs that something was missed which nobody has to have. A store that is away is told of once, by who watches it, and not with each request. */
+/**
+ * Logs a failure that does not affect the answer. For an unavailable store, its watcher logs once, so each request logs only at debug
+ * level.
+ */
 export function logTolerated(
   log: Log,
   fields: { readonly err: unknown; readonly [name: string]: unknown },

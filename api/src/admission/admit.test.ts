@@ -38,7 +38,7 @@ describe('admission refuses', () => {
       'must be an https URL',
     ],
     ['a webhook of 3 KB', { ...SYNC, webhook_url: `https://a.example/${'a'.repeat(3000)}` }, '/webhook_url', '2048'],
-    // A URI is ASCII; its author writes the name in Punycode.
+    // A URI is ASCII. Its author writes the name in Punycode.
     [
       'a webhook of a name in Unicode',
       { ...SYNC, webhook_url: 'https://bücher.example/' },

@@ -1,7 +1,7 @@
 /**
- * The stations of admission that ask nobody, in their order: a request that is refused at one costs nothing of the next, and
- * whoever must mend several things is told of the first. What comes out is the record that the queue, and only the queue, makes
- * a render. Whether it goes there is asked next, of the claims of its `Idempotency-Key` and of the limiter.
+ * The steps of admission that call no store, in their order. A request that one step refuses costs nothing in the next, and a request
+ * with several faults reports the first. The result is the record of a render. Only the queue makes it a render. The next steps are the
+ * claim of the `Idempotency-Key` and the limiter.
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -26,13 +26,13 @@ export interface AdmissionRequest {
 }
 
 export interface Admission {
-  /** Its lane is the limiter's to decide. */
+  /** The limiter decides its lane later. */
   readonly record: RenderRecord
-  /** Data too large for the record: it belongs at `record.data.stored` before the record is queued. */
+  /** Data too large for the record. Store it at `record.data.stored` before the record is queued. */
   readonly input?: Uint8Array
 }
 
-/** Decides on a request and mints the id of the render. Touches no store. Throws the catalogued codes of the station that refused. */
+/** Decides about a request and creates the id of the render. Calls no store. Throws the catalogued code of the step that refused. */
 export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise<Admission> {
   const { caller, body, signal } = request
   const { tenant } = caller
@@ -91,7 +91,7 @@ function recordOf({ caller, body, requestId }: AdmissionRequest, ports: ApiPorts
   return isInline ? { record } : { record, input }
 }
 
-/** What a render costs of the monthly quota: the sandbox is free. */
+/** Returns what a render costs of the monthly quota. The sandbox is free. */
 function unitsOf(engine: Engine, { tenant, key }: Caller): number {
   if (key.environment === 'test') return 0
   return engine === 'html' ? tenant.limits.htmlEngineRenderMultiplier : 1

@@ -13,7 +13,7 @@ const PATH = '/api/v1/templates'
 test('while there are no settings at all, nobody is told that a key is wrong', () => {
   const directory = memoryDirectory()
   const judge = authenticator('service', { directory, clock: manualClock(NOON) })
-  // Of a request, only its headers are looked at.
+  // Authentication reads only the headers of a request.
   const request = { rawHeaders: ['Authorization', `Bearer ${LIVE_KEY}`] } as IncomingMessage
   expect(() => judge(request)).toThrow(expect.objectContaining({ code: 'RENDER_UNAVAILABLE' }))
 })
@@ -40,7 +40,7 @@ test('whatever is sent is looked up once, by its SHA-256, and compared with no k
   const judge = authenticator('service', { directory, clock: manualClock(NOON) })
   const sent = [LIVE_KEY, LIVE_KEY.slice(0, -1), 'service_live_', 'x', '']
   for (const text of sent) {
-    // Of a request, only its headers are looked at.
+    // Authentication reads only the headers of a request.
     const request = { rawHeaders: ['Authorization', `Bearer ${text}`] } as IncomingMessage
     expect(() => judge(request)).toThrow(expect.objectContaining({ code: 'UNAUTHORIZED' }))
   }
@@ -90,7 +90,7 @@ describe('a key', () => {
         request_id: 'r',
       },
     })
-    // To the byte, headers and their order included, what whoever sends no key at all is told.
+    // Byte for byte the answer to a request without a key, including headers and their order.
     const plain = await refusal(anApi(), {})
     expect(JSON.stringify(answer)).toBe(JSON.stringify(plain))
   })

@@ -1,4 +1,4 @@
-/** First station of a request: whose is it? Decided from the headers alone, before a byte of the body is read. */
+/** Step 1 of admission: finds the caller, from the headers alone, before a byte of the body is read. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { environmentReader, hashOfKey } from '@platen/contract/api-key.ts'
@@ -10,30 +10,30 @@ import type { ApiKey, Tenant } from '@platen/contract/tenant.ts'
 import type { FastifyRequest } from 'fastify'
 import { unavailable } from '../problem.ts'
 
-/** Whoever holds a key that is good now. */
+/** The holder of a valid key. */
 export interface Caller {
   readonly tenant: Tenant
   readonly key: ApiKey
-  /** Of the settings these two are from. */
+  /** The revision of the settings that `tenant` and `key` come from. */
   readonly revision: number
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null on routes that ask for no key, and until one was found good. */
+    /** Null on routes that need no key, and until the key was found valid. */
     caller: Caller | null
   }
 }
 
-/** The name of a scheme is written in any case (RFC 9110 §11.1); the key is not. */
+/** The scheme name is case-insensitive (RFC 9110 §11.1). The key is not. */
 const BEARER = /^Bearer +(\S+)$/i
 const AUTHORIZATION_CHARS_MAX = 256
 
 /**
- * Makes the check of one installation. It returns whose key the request carries, and throws the same `UNAUTHORIZED` whatever is
- * wrong: no key, two keys, another brand's, one unknown, expired or suspended, or one whose prefix names another environment than
- * it was published for. Keys are found by their SHA-256, so the time a look-up takes says nothing about any other key. While there are
- * no settings at all, it throws `RENDER_UNAVAILABLE`.
+ * Creates the check of one installation. It returns the caller of a request. It throws the same `UNAUTHORIZED` for every fault: no key,
+ * two keys, or a key of another brand; an unknown, expired or suspended key; a prefix of another environment than the key was published
+ * for. Keys are found by their SHA-256, so the duration of a lookup reveals nothing about other keys. While there are no settings at all,
+ * it throws `RENDER_UNAVAILABLE`.
  */
 export function authenticator(
   brand: string,
@@ -44,11 +44,11 @@ export function authenticator(
     const text = BEARER.exec(authorizationOf(request))?.[1] ?? ''
     const environment = environmentOf(text)
     const { keys, tenants, revision } = directory.current()
-    // Hashed and looked up whatever was sent, so that the time taken says nothing of what was wrong.
+    // Always hashes and looks up, so that the duration does not reveal what was wrong.
     const key = keys.get(hashOfKey(text))
     const tenant = key && tenants.get(key.tenant)
     const isLive = key !== undefined && !key.suspended && (key.expiresAt ?? Number.POSITIVE_INFINITY) > clock.now()
-    // A process that has no settings yet can tell no key from another.
+    // Without settings, a process cannot tell a valid key from an invalid one.
     if (revision === 0) throw unavailable()
     if (!isLive || key.environment !== environment || tenant === undefined) throw unauthorized()
     return { tenant, key, revision }
@@ -61,12 +61,14 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller
 }
 
-/** To whom render ids are issued for this caller. */
+/** Returns the scope in which render ids are issued for this caller. */
 export function scopeOf({ tenant, key }: Caller): IdScope {
   return { incarnation: tenant.incarnation, environment: key.environment }
 }
 
-/** The one Authorization header, or nothing: of several, Node's `headers` would keep the first and drop the others silently. */
+/**
+ * Returns the one Authorization header, or nothing. Given several, Node's `headers` would keep the first and silently drop the others.
+ */
 function authorizationOf({ rawHeaders }: IncomingMessage): string {
   const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization')
   const [value = ''] = values

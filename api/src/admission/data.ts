@@ -1,9 +1,9 @@
-/** Fourth station: does `data` fit the template's `variables_schema`? */
+/** Step 4 of admission: checks `data` against the template's `variables_schema`. */
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Template } from '@platen/contract/tenant.ts'
 import type { BodyChecks } from '../body/check/body-checks.ts'
 
-/** Lets data pass that fits. Throws `VALIDATION_FAILED`, whose details name places in the request body and never a value. */
+/** Accepts data that fits. Throws `VALIDATION_FAILED`, whose details name places in the request body and never a value. */
 export async function requireFit(
   template: Template,
   data: Uint8Array,

@@ -20,12 +20,12 @@ const SPENT = { bucket: 'platen', key: `${FOLDER}1` }
 const MIDNIGHT = Date.UTC(2026, 10, 22)
 
 /**
- * What several processes do at one key whose last claim is spent and being swept, with every call of the store held up for as long
- * as the schedule likes. A holder may give up, as it does when the queue fails: then the key is free for the next.
+ * Several processes race for one key whose last claim has expired and is being removed. The schedule delays every store call for as long
+ * as it likes. A holder may give up, as it does when the queue fails: then the next process can claim the key.
  */
 describe('of any number of requests that find a key free', () => {
   test('one at a time holds it, however their calls interleave', async () => {
-    // Each process tries again until a try does not give up; the clocks of some say that the day is over.
+    // Each process tries again until a try does not give up. For some, the clock says that the day is over.
     const process = fc.record({
       tries: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
       now: fc.constantFrom(MIDNIGHT - 1, MIDNIGHT),
@@ -67,7 +67,7 @@ describe('of any number of requests that find a key free', () => {
   test('neither the one who saw a spent claim nor the one who came after its removal holds it beside the other', async () => {
     const { ports } = anApi()
     const caller = callerIn(ports)
-    // Two processes, as one would know of both.
+    // One check per process. A single check would know both requests.
     const [early, late] = [duplicateCheck(ports), duplicateCheck(ports)].map((check) => {
       const record = aRecord()
       return { record, keyed: check({ key: KEY, caller, fingerprint: FINGERPRINT, admission: { record } }) }
@@ -82,14 +82,14 @@ describe('of any number of requests that find a key free', () => {
   })
 })
 
-/** Leaves a claim of two days ago. */
+/** Leaves a claim that is two days old. */
 async function leaveSpent(artifacts: ArtifactStore): Promise<void> {
   const { data: _data, ...record } = aRecord()
   const claim = { fingerprint: FINGERPRINT, claimedAt: MIDNIGHT - 2 * IDEMPOTENCY_MS, record }
   await artifacts.create(SPENT, encodeClaim(claim), NEVER)
 }
 
-/** A store whose calls come about when the schedule lets them. */
+/** A store whose calls finish when the schedule lets them. */
 function heldUp(store: ArtifactStore, scheduler: fc.Scheduler): ArtifactStore {
   return {
     ...store,

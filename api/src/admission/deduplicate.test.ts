@@ -27,7 +27,7 @@ const KEYED = { 'idempotency-key': KEY }
 const PDF = Buffer.from('%PDF-1.7 …')
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
 const FOLDER = idempotencyFolder(SCOPE, KEY)
-/** Longer than any request of the fixture's tenant can be under way. */
+/** Longer than any request of the fixture's tenant can be in progress. */
 const LAPSED_MS = SYNC_START_MS_MAX + 28_000 + IDEMPOTENCY_UNDER_WAY_MS
 
 const inBucket = (key: string) => ({ bucket: 'platen', key })
@@ -37,7 +37,7 @@ function keysUnder({ ports }: Api, prefix: string): Promise<string[]> {
   return Array.fromAsync(ports.artifacts.list('platen', prefix, NEVER), ({ key }) => key)
 }
 
-/** Takes all records that wait, for good. */
+/** Takes all waiting records from the queue. */
 async function drain({ ports }: Api): Promise<readonly RenderRecord[]> {
   await using consumer = await ports.queue.consume('react_pdf', NEVER)
   const records = []
@@ -50,7 +50,7 @@ async function drain({ ports }: Api): Promise<readonly RenderRecord[]> {
   return records
 }
 
-/** Writes what a renderer does at the end of a render. */
+/** Writes what a renderer writes at the end of a render. */
 async function end({ ports }: Api, record: RenderRecord, outcome: 'succeeded' | Outcome): Promise<void> {
   const digest = createHash('sha256').update(PDF).digest('hex')
   const address = inBucket(pdfKey(record, digest))
@@ -63,7 +63,7 @@ async function end({ ports }: Api, record: RenderRecord, outcome: 'succeeded' | 
   await ports.limiter.complete(manifest, NEVER)
 }
 
-/** Sends a sync request whose render a renderer ends, and waits for the answer. */
+/** Sends a sync request, ends its render as a renderer would, and waits for the answer. */
 async function rendered(api: Api, outcome: 'succeeded' | Extract<Outcome, { status: 'failed' }> = 'succeeded') {
   const answer = api.post(SYNC, KEYED)
   const record = await queued(api, 'sync')
@@ -77,7 +77,7 @@ async function rendered(api: Api, outcome: 'succeeded' | Extract<Outcome, { stat
   return { record, answer: await answer }
 }
 
-/** A claim of this key as a process left it that died at noon. */
+/** The claim of this key that a process left when it died at noon. */
 async function claimed(api: Api, body: object, fields: Partial<RenderRecord> = {}): Promise<RenderRecord> {
   const id = mintRenderId(SCOPE, api.ports.keys, { now: NOON, random: Buffer.from('died!') })
   const mode = 'mode' in body ? 'async' : 'sync'

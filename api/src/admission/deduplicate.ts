@@ -1,16 +1,17 @@
 /**
- * Sixth station: has this request been made before? Whoever heard no answer sends it again with the same `Idempotency-Key`, and
- * gets the answer of the first instead of a second render.
+ * Step 6 of admission: finds out whether this request was made before. A client that received no answer sends the request again with the
+ * same `Idempotency-Key`. It gets the answer of the first request instead of a second render.
  *
- * The truth is a claim in the artifact store (`contract/idempotency.ts`) that ties the key to a render id before that render is
- * queued; what became of the render is read where it always is, from its manifest and the ledger. So no crash leaves anything
- * to repair here. A claim whose render was given up (answered 503, or its caller left) has a manifest that says so, and the
- * next request takes the key over with a claim of the next number; of any number of takers one can create that. An async
- * render that may or may not have reached the queue is queued again under its own id, which everything behind the queue takes
- * for the same render. A sync render that nobody waits for any more is abandoned first, so that it costs nothing.
+ * The source of truth is a claim in the artifact store (`contract/idempotency.ts`). It ties the key to a render id before that render is
+ * queued. The result of the render is read from its manifest and the ledger, as always. So no crash leaves anything to repair here.
  *
- * Whether a key is taken is looked up before the limiter, and the claim is written after it: a replay consumes nothing, and what
- * the limiter refuses writes nothing.
+ * A render was given up if it was answered 503 or its caller left. Then its manifest says so, and the next request takes over the key
+ * with a claim of the next number. Of any number of such requests, only one can create that claim. An async render that may or may not
+ * have reached the queue is queued again under its own id. Everything behind the queue treats both as one render. A sync render that
+ * nobody waits for any more is abandoned first, so that it costs nothing.
+ *
+ * The key is looked up before the limiter, and the claim is written after it. So a replay consumes nothing, and a request that the
+ * limiter refuses writes nothing.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import {
@@ -40,38 +41,38 @@ import { abandon, releaseReservation } from './submit.ts'
 export interface KeyedRequest {
   readonly key: string
   readonly caller: Caller
-  /** What the request would make if it is the first. */
+  /** The render that the request makes if it is the first. */
   readonly admission: Admission
-  /** Of its body. */
+  /** The fingerprint of its body. */
   readonly fingerprint: string
 }
 
-/** The first request of a key, as far as it came. */
+/** The first request of a key, and how far it came. */
 export type EarlierRequest =
   /** Answered 202. */
   | { readonly kind: 'accepted'; readonly record: Pick<RenderRecord, 'id' | 'template' | 'options'> }
-  /** Sync, and this is its outcome. */
+  /** Sync, with this outcome. */
   | { readonly kind: 'ended'; readonly record: Manifest['render']; readonly manifest: Manifest }
-  /** Async, and its process died before its answer: it may be in the queue. */
+  /** Async. Its process died before the answer, so it may or may not be in the queue. */
   | { readonly kind: 'interrupted'; readonly record: RenderRecord }
 
-/** One request with a key; from its making to its disposal, other requests of this process with the same key are refused. */
+/** One request with a key. Until it is disposed, this process refuses other requests with the same key. */
 export interface KeyedAttempt extends Disposable {
   /**
-   * What the key stands for already; undefined when it is free. Throws `IDEMPOTENCY_MISMATCH` when that is another request, and
-   * `IDEMPOTENCY_IN_PROGRESS` when it has no answer yet.
+   * Returns the earlier request of the key, or undefined when the key is free. Throws `IDEMPOTENCY_MISMATCH` when that request had
+   * another body, and `IDEMPOTENCY_IN_PROGRESS` when it has no answer yet.
    */
   find(): Promise<EarlierRequest | undefined>
   /**
-   * Takes a key that `find` found free for a render that the limiter has admitted. Throws `IDEMPOTENCY_IN_PROGRESS` when another
-   * request was quicker, having given the reservation back.
+   * Claims a key that `find` found free, for a render that the limiter has admitted. When another request was faster, releases the
+   * reservation and throws `IDEMPOTENCY_IN_PROGRESS`.
    */
   claim(record: RenderRecord): Promise<void>
 }
 
-/** Makes the check of one process. It throws as `find` does where this process is at work on the key. */
+/** Creates the check of one process. It throws as `find` does while this process handles the same key. */
 export function duplicateCheck(ports: ApiPorts): (request: KeyedRequest) => KeyedAttempt {
-  // What each key under way was sent with: most duplicates need not look further.
+  // The fingerprint of each key in progress. It answers most duplicates without a store.
   const underWay = new Map<string, string>()
 
   return ({ key, caller, admission, fingerprint }) => {
@@ -99,11 +100,11 @@ interface KeyLookup {
   readonly admission: Admission
 }
 
-/** What the highest claim of a key stands for; undefined when it binds nobody any more. */
+/** Returns the request behind the highest claim of a key. Undefined when that claim no longer counts. */
 async function earlierRequest(look: KeyLookup, generation: number): Promise<EarlierRequest | undefined> {
   const { ports, fingerprint } = look
   const stored = await readClaim(look, generation)
-  // Removed since it was listed: somebody else has taken the key over.
+  // Removed since it was listed: another request has taken over the key.
   if (stored === undefined) throw inProgress()
   if (isExpired(stored, ports.clock.now())) return undefined
   const manifest = await readManifest(stored.record.id, ports)
@@ -125,7 +126,7 @@ async function earlierAsync(
   return { kind: 'interrupted', record: withData(made.record, look.admission) }
 }
 
-/** A ledger that cannot be asked knows nothing, as one that was emptied: a render that was queued is then queued once more, and is one all the same. */
+/** An unavailable ledger counts as empty. A render that was queued is then queued again, and is still one render. */
 async function isInLedger(id: RenderId, { ledger, clock }: ApiPorts): Promise<boolean> {
   try {
     return (await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))) !== undefined
@@ -141,12 +142,12 @@ async function earlierSync(
   manifest: Manifest | undefined,
 ): Promise<EarlierRequest | undefined> {
   if (manifest === undefined && mayBeUnderWay(made, ports.clock.now())) throw inProgress()
-  // Its manifest may be written at this very moment: whichever is first stands.
+  // A renderer may write the manifest at this moment. The first write wins.
   const outcome = manifest ?? (await abandon(withData(made.record, admission), ports))
   return outcome && { kind: 'ended', record: outcome.render, manifest: outcome }
 }
 
-/** Was the caller told, or did it go before it could be told, that nothing came of it? */
+/** Tells whether the render was given up: the caller received an error, or left before the answer. */
 function isGivenUp({ outcome }: Manifest): boolean {
   return outcome.status === 'failed' && outcome.error.code === 'canceled'
 }
@@ -156,21 +157,21 @@ function mayBeUnderWay({ claimedAt, record }: IdempotencyClaim, now: number): bo
   return now < claimedAt + waitMs + IDEMPOTENCY_UNDER_WAY_MS
 }
 
-/** A claimed render with the data it was claimed with: the bodies are the same. */
+/** Adds the data to a claimed render. Both requests have the same body, so the data is the same. */
 function withData(record: IdempotencyClaim['record'], { record: { data } }: Admission): RenderRecord {
   const { bucket, prefix } = record.storage
   return { ...record, data: 'inline' in data ? data : { stored: { bucket, key: inputKey(prefix, record.id) } } }
 }
 
 /**
- * Each day's generations begin above all of the day before, so that a spent claim, seen by one request and swept before the next
- * looked, lends its number to nobody: both reach for the same one, and one gets it.
+ * The generations of one day start above all generations of the day before. One request may see an expired claim that is removed before
+ * another request looks. Both then choose the same next number, and only one can create it.
  */
 const GENERATIONS_A_DAY = 1_000_000
 
 /**
- * Claims the generation after those known. That counts only when nobody else came in between, which the second listing shows: a
- * request that was slow may create a number that has been taken and removed since, or that of a day that is over.
+ * Claims the next generation. The claim counts only if no other request claimed meanwhile, which the second listing shows: a slow request
+ * may create a number that was taken and removed since, or a number of a past day.
  */
 async function claim(look: KeyLookup, known: readonly number[], record: RenderRecord): Promise<void> {
   const { ports, fingerprint } = look
@@ -184,7 +185,7 @@ async function claim(look: KeyLookup, known: readonly number[], record: RenderRe
   }
   const bytes = encodeClaim({ fingerprint, claimedAt: clock.now(), record: claimed })
   const isNew = await artifacts.create(addressOf(look, mine), bytes, clock.timeout(PORT_CALL_MS_MAX))
-  // A store that repeats a write whose answer was lost finds what it wrote itself.
+  // When the answer to a write is lost, the store repeats the write and finds its own object. So an existing object may be ours.
   const isMine = isNew || (await readClaim(look, mine))?.record.id === record.id
   if (!isMine) return await refuse()
   const others = (await generationsIn(look)).filter((generation) => generation !== mine)
@@ -193,7 +194,7 @@ async function claim(look: KeyLookup, known: readonly number[], record: RenderRe
   if (!isAlone) await refuse()
 }
 
-/** Removes claims that count no longer. What stays is swept when it is spent. */
+/** Removes claims that no longer count. Retention removes the others when they expire. */
 async function removeClaims(look: KeyLookup, generations: readonly number[]): Promise<void> {
   const { artifacts, clock, log } = look.ports
   try {

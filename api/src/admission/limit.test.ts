@@ -14,7 +14,7 @@ const HTML = { ...ASYNC, engine: 'html' }
 const PDF = Buffer.from('%PDF-1.7 …')
 const TEST = { authorization: `Bearer ${TEST_KEY}` }
 
-/** An API whose tenant has html, and these limits. */
+/** An API whose tenant has html and these limits. */
 function limited(limits: Partial<Limits>, ports: Parameters<typeof anApi>[0] = {}): Api {
   return anApi({ ...ports, ...withLimits(limits) })
 }

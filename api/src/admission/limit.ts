@@ -1,4 +1,4 @@
-/** Seventh station: is there room for one more in the rates, the quota, and the tenant's share of the async lane? One call decides. */
+/** Step 7 of admission: checks the rates, the quota, and the tenant's share of the async lane. One call decides. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Decision, Limiter, RateState } from '@platen/contract/port/limiter.ts'
@@ -6,7 +6,7 @@ import type { Lane, RenderRecord } from '@platen/contract/render.ts'
 import type { ApiPorts } from '../ports.ts'
 import type { Caller } from './authenticate.ts'
 
-/** The limiter, with each of its calls counted that fails. */
+/** Wraps the limiter to count its failed calls. */
 export function countedLimiter({ limiter, meter }: Pick<ApiPorts, 'limiter' | 'meter'>): Limiter {
   const counted = async <T>(call: Promise<T>): Promise<T> => {
     try {
@@ -24,7 +24,7 @@ export function countedLimiter({ limiter, meter }: Pick<ApiPorts, 'limiter' | 'm
   }
 }
 
-/** Reserves what a render needs. A refusal has changed nothing, and an admission lapses by itself unless it is confirmed. Throws `Unavailable`. */
+/** Reserves what a render needs. A refusal changes nothing, and an admission lapses unless it is confirmed. Throws `Unavailable`. */
 export async function reserve(record: RenderRecord, caller: Caller, ports: ApiPorts): Promise<Decision> {
   const { id, account, environment, mode, engine, units, period } = record
   const render = { id, account, environment, mode, engine, units, period }
@@ -33,7 +33,7 @@ export async function reserve(record: RenderRecord, caller: Caller, ports: ApiPo
   return await ports.limiter.reserve(request, ports.clock.timeout(PORT_CALL_MS_MAX))
 }
 
-/** The lane a render was given. Throws `RATE_LIMITED`, `HTML_RATE_LIMIT_EXCEEDED` or `PAYMENT_REQUIRED` where it was refused. */
+/** Returns the lane of an admitted render. Throws `RATE_LIMITED`, `HTML_RATE_LIMIT_EXCEEDED` or `PAYMENT_REQUIRED` for a refused one. */
 export function requireAdmitted(decision: Decision): Lane {
   if (decision.kind === 'admitted') return decision.lane
   switch (decision.reason) {
@@ -62,7 +62,7 @@ function rateLimited(
   })
 }
 
-/** The tightest bucket as every answer shows it that comes after the limiter. */
+/** Returns the headers for the tightest bucket. Every answer after the limiter has them. */
 export function rateHeaders({ limit, remaining, resetAt }: RateState): Readonly<Record<string, string>> {
   return {
     'x-ratelimit-limit': `${limit}`,

@@ -1,4 +1,4 @@
-/** Sync renders whose way back is broken, or was for a while. */
+/** Sync renders whose reply channel is broken, or was for a while. */
 import { createHash } from 'node:crypto'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
@@ -26,7 +26,7 @@ const SYNC = { template: 'invoice', data: {} }
 const PDF = Buffer.from('%PDF-1.7 …')
 const WAIT_MS_MAX = SYNC_START_MS_MAX + 25_000 + SYNC_REPLY_MARGIN_MS
 
-/** A channel that a test breaks. */
+/** A channel that a test can break. */
 function breakable(): ReplyChannel & { break(): void } {
   const broken = Promise.withResolvers<void>()
   const channel = memoryReplyChannel()
@@ -37,7 +37,7 @@ function breakable(): ReplyChannel & { break(): void } {
   }
 }
 
-/** A sync render in the queue, and the ways it may go on. */
+/** A sync render in the queue, and the ways it may continue. */
 async function aWait(options: ApiOptions['ports'] = {}) {
   const replies = breakable()
   const store = memoryArtifactStore()
@@ -61,7 +61,7 @@ async function write(outcome: Outcome, record: RenderRecord, { ports }: Api): Pr
   await ports.artifacts.create({ bucket: 'platen', key: manifestKey(record.id) }, bytes, NEVER)
 }
 
-/** What a renderer does at the end whose reply cannot be handed over. */
+/** Does what a renderer does at the end if its reply cannot be delivered. */
 async function succeed(record: RenderRecord, api: Api, stored: Uint8Array = PDF): Promise<void> {
   const sha256 = createHash('sha256').update(PDF).digest('hex')
   const address = { bucket: 'platen', key: pdfKey(record, sha256) }
@@ -78,7 +78,7 @@ async function manifestIn({ ports }: Api, record: RenderRecord): Promise<Manifes
   return bytes && decodeManifest(bytes)
 }
 
-/** One whose caller is about to go. */
+/** A sync render whose caller can leave. */
 async function leaving() {
   const replies = breakable()
   const api = anApi({ ports: { replies } })
@@ -87,7 +87,7 @@ async function leaving() {
   const answer = renderSync(admission, api.ports, departure.signal)
   const record = await queued(api, 'sync')
   const leave = async () => {
-    // Whatever the renderer has said, or the channel, is heard before.
+    // Lets everything that the renderer or the channel has said arrive first.
     await api.clock.advance(0)
     departure.abort(new DOMException('the caller has gone', 'AbortError'))
     await expect(answer).rejects.toMatchObject({ code: 'RENDER_UNAVAILABLE' })

@@ -13,15 +13,15 @@ import { readManifest } from './manifest.ts'
 import { abandon, submit } from './submit.ts'
 
 /**
- * Queues a sync render and waits for what comes of it. `departure` aborts when the caller has gone; the renderer is told, and a
- * render that none had taken is abandoned, so that its quota is free before its turn in the queue comes. Throws
- * `RENDER_UNAVAILABLE` when no renderer began within `SYNC_TAKE_MS_MAX`, or none answered in time and no outcome is known either:
- * the render is abandoned then, and costs nothing.
+ * Queues a sync render and waits for its outcome. `callerGone` aborts when the caller has left. Then a renderer that has the render is
+ * asked to end it. A render that no renderer has taken is abandoned, so that its quota is free before its turn in the queue comes. Throws
+ * `RENDER_UNAVAILABLE` when no renderer started within `SYNC_START_MS_MAX`, or when no reply came in time and no outcome is known. In
+ * both cases the render is abandoned and costs nothing.
  *
- * Where the way back is broken, the manifest is looked for beside waiting for the reply. Whether a renderer has begun is not known
- * then, so such a wait ends when the slowest of renders would have: after `SYNC_TAKE_MS_MAX`, the deadline and the margin together,
- * which is as long as a claim of an `Idempotency-Key` takes it to be under way. Nor can a renderer be told that the caller has gone:
- * the render is abandoned, whether or not one has it in hand.
+ * If the reply channel is broken, the manifest is polled while waiting for the reply. It is then unknown whether a renderer has started,
+ * so this wait lasts as long as the slowest render: `SYNC_START_MS_MAX`, the deadline and the margin together. A claim of an
+ * `Idempotency-Key` counts the render as in progress for the same time. A broken channel also cannot reach the renderer after the caller
+ * has left: the render is abandoned, whether or not a renderer has it.
  */
 export async function renderSync(admission: Admission, ports: ApiPorts, callerGone: AbortSignal): Promise<Reply> {
   const { record } = admission
@@ -35,17 +35,17 @@ export async function renderSync(admission: Admission, ports: ApiPorts, callerGo
     if ('kind' in answer) return answer
     manifest = answer
   } catch (cause) {
-    // Leaving `pending` tells the renderer, which ends the render; nobody reads what is answered here.
+    // Disposing of `pending` tells the renderer to end the render. Nobody reads this answer.
     if (callerGone.aborted && wait.isStarted && !wait.isBroken) throw unavailable()
     manifest = await abandon(record, ports)
     if (callerGone.aborted) throw unavailable()
     if (manifest === undefined) throw unavailable(cause)
   }
-  // The reply was lost and the outcome was not: the render is paid for, so its caller gets it.
+  // The reply was lost but the outcome was not. The caller is charged for this render, so it gets the result.
   return await replyOf(manifest, ports)
 }
 
-/** What is waited for, and what is known of it by now. */
+/** A wait for an outcome, and what is known so far. */
 interface Wait {
   readonly pending: PendingReply
   readonly record: RenderRecord
@@ -55,12 +55,12 @@ interface Wait {
   isBroken: boolean
 }
 
-/** The reply, or the manifest where that is found first. Rejects when neither may come any more. */
+/** Returns the reply, or the manifest if that is found first. Rejects when neither can come any more. */
 async function firstOutcome(wait: Wait): Promise<Reply | Manifest> {
   const over = new AbortController()
   const signal = AbortSignal.any([wait.callerGone, over.signal])
   const replied = awaitReply(wait, signal).catch((error: unknown) => {
-    // As long as the way back is whole there is nothing to be found that was not said.
+    // While the channel works, the manifest contains nothing that a reply did not say.
     if (!wait.isBroken) over.abort(error)
     throw error
   })
@@ -68,7 +68,7 @@ async function firstOutcome(wait: Wait): Promise<Reply | Manifest> {
   try {
     return await Promise.any([replied, found])
   } catch {
-    // Both have failed; why the first did is what an operator wants to know.
+    // Both failed. Operators need the reason of the first.
     return await replied
   } finally {
     over.abort()
@@ -93,7 +93,7 @@ async function awaitManifest(wait: Wait, signal: AbortSignal): Promise<Manifest>
   return await pollManifest(record.id, ports, AbortSignal.any([signal, clock.timeout(overAt - clock.monotonic())]))
 }
 
-/** Looks for the manifest again and again. */
+/** Polls until the manifest exists. */
 async function pollManifest(id: RenderId, ports: ApiPorts, signal: AbortSignal): Promise<Manifest> {
   const { clock } = ports
   const begunAt = clock.monotonic()
@@ -108,7 +108,10 @@ async function pollManifest(id: RenderId, ports: ApiPorts, signal: AbortSignal):
   }
 }
 
-/** The answer that an outcome gives, as the renderer gave it or would have. Throws `Unavailable`, and `INTERNAL_ERROR` where what is stored is not what was rendered. */
+/**
+ * Returns the reply for an outcome, as the renderer sent it or would have sent it. Throws `Unavailable`. Throws `INTERNAL_ERROR` when the
+ * stored PDF is missing or is not the rendered one.
+ */
 export async function replyOf({ outcome }: Manifest, { artifacts, clock }: ApiPorts): Promise<Reply> {
   const { durationMs } = outcome
   if (outcome.status === 'failed') return { kind: 'failed', error: outcome.error, durationMs }

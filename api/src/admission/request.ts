@@ -1,4 +1,4 @@
-/** Second station: the shape of a request, as its schema says and beyond what a schema can say. */
+/** Step 2 of admission: checks the form of a request, by its schema and by rules that a schema cannot express. */
 import { cidrsOf } from '@platen/contract/address.ts'
 import type { Mode } from '@platen/contract/render.ts'
 import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
@@ -9,11 +9,11 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { malformed } from '../problem.ts'
 
 /**
- * The schemas of routes as Fastify runs them: nothing is coerced, except that in a query, where everything is text, what looks
- * like a whole number is taken for one. A fault is `INVALID_PAYLOAD`.
+ * Compiles the schemas of routes for Fastify. Values are not coerced, with one exception: in a query, where every value is text, digits
+ * become a number. A fault is `INVALID_PAYLOAD`.
  */
 export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
-  // A body was held against its schema when it was parsed.
+  // The body was validated when it was parsed.
   if (httpPart === 'body') return () => true
   const validate = compileValidator(schema)
   return (raw: unknown) => {
@@ -31,7 +31,7 @@ function withNumbers(query: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
-/** The mode asked for; sync where nothing is said. Throws `INVALID_PAYLOAD` where `mode` and `async` contradict each other. */
+/** Returns the requested mode; sync by default. Throws `INVALID_PAYLOAD` if `mode` and `async` contradict each other. */
 export function modeOf({ mode, async }: Omit<RenderRequest, 'data'>): Mode {
   const meant = async === undefined ? undefined : async ? 'async' : 'sync'
   if (mode !== undefined && meant !== undefined && mode !== meant) {
@@ -40,13 +40,15 @@ export function modeOf({ mode, async }: Omit<RenderRequest, 'data'>): Mode {
   return mode ?? meant ?? 'sync'
 }
 
-/** Whom a webhook is for, and what the installation says of all. */
+/** The tenant of a webhook and the policy of the installation. */
 interface WebhookTerms {
   readonly tenant: Tenant
   readonly policy: WebhookPolicy
 }
 
-/** The webhook target, where one is named. Throws `INVALID_PAYLOAD`. Where the name leads is looked at when it is called. */
+/**
+ * Returns the webhook target, if there is one. Throws `INVALID_PAYLOAD`. The address behind the host name is checked when it is called.
+ */
 export function webhookUrlOf(
   { webhook_url }: Omit<RenderRequest, 'data'>,
   { tenant, policy }: WebhookTerms,

@@ -1,4 +1,4 @@
-/** Last station: into the queue, or into nothing. From here on a render exists, and every way out says what became of it. */
+/** The last step of admission: queues a render or abandons it. From here on a render exists, and every way out records its outcome. */
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
 import { PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { encodeManifest, expiryOf, type Manifest, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
@@ -8,8 +8,8 @@ import type { Admission } from './admit.ts'
 import { manifestAddress, readManifest } from './manifest.ts'
 
 /**
- * Queues an admitted render; resolves when it is durable. Throws `RENDER_UNAVAILABLE` when that failed or cannot be known, having
- * abandoned the render, so that the caller may try again without paying twice.
+ * Queues an admitted render. Resolves when it is durable. When that fails or cannot be known, abandons the render and throws
+ * `RENDER_UNAVAILABLE`, so that the caller may try again without paying twice.
  */
 export async function submit(admission: Admission, ports: ApiPorts): Promise<void> {
   try {
@@ -20,7 +20,7 @@ export async function submit(admission: Admission, ports: ApiPorts): Promise<voi
   }
 }
 
-/** Queues a render that may be queued already: behind the queue one id is one render. Throws `Unavailable`, and abandons nothing. */
+/** Queues a render that may already be queued: behind the queue, one id is one render. Throws `Unavailable`, and abandons nothing. */
 export async function enqueue({ record, input }: Admission, ports: ApiPorts): Promise<void> {
   const { queue, artifacts, clock, log, meter } = ports
   if (input !== undefined && 'stored' in record.data) {
@@ -29,7 +29,7 @@ export async function enqueue({ record, input }: Admission, ports: ApiPorts): Pr
   await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))
   meter.accepted(record)
   log.debug(logFieldsOf(record), 'render queued')
-  // Nobody waits for it: whoever claims the render confirms it again, and until then the reservation stands by itself.
+  // Not awaited: the renderer that claims the render confirms again, and the reservation lasts until then.
   void confirm(record, ports)
 }
 
@@ -42,9 +42,9 @@ async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts):
 }
 
 /**
- * Ends a render whose caller gets a refusal, by writing the outcome `failed/canceled` unless another stands: should the record
- * be in the queue after all, the renderer's manifest loses, and no charge, event or webhook comes of it. Returns the outcome
- * that stands instead, if there is one and it can be read. Never throws: the caller has its refusal either way.
+ * Ends a render whose caller gets a refusal: writes the outcome `failed/canceled` unless it has an outcome. If the record is in the queue
+ * after all, the manifest of the renderer loses, and no charge, event or webhook follows. Returns the other outcome if there is one and
+ * it can be read. Never throws: the caller gets the refusal in any case.
  */
 export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Manifest | undefined> {
   const { artifacts, ledger, limiter, clock, log, settings } = ports
@@ -61,7 +61,7 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
   const signal = clock.timeout(PORT_CALL_MS_MAX)
   const results = await Promise.allSettled([ledger.complete(manifest, signal), limiter.complete(manifest, signal)])
   for (const each of results) {
-    // The manifest is there, which is what counts: whoever finds it settles it again.
+    // The manifest is written, and only that is essential. The next process that finds it completes the render again.
     if (each.status === 'rejected')
       logTolerated(log, { ...logFieldsOf(record), err: each.reason }, 'abandoned render not completed')
   }
@@ -69,8 +69,8 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
 }
 
 /**
- * Writes down when what is stored of a render is to be removed: nothing else tells, as no event comes of it. Should a renderer end it
- * after all, it is kept no shorter for that. Never throws: what is not removed is small.
+ * Records when the stored objects of a render must be removed. Nothing else records it, because no event follows. If a renderer ends the
+ * render after all, this does not shorten how long it is kept. Never throws: an object that is not removed is small.
  */
 async function recordExpiry(record: RenderRecord, { artifacts, clock, log, settings }: ApiPorts): Promise<void> {
   const day = dayOf(expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
@@ -82,7 +82,7 @@ async function recordExpiry(record: RenderRecord, { artifacts, clock, log, setti
   }
 }
 
-/** Gives back the reservation of a render that never went to the queue. Never throws: what is not given back lapses. */
+/** Releases the reservation of a render that never went to the queue. Never throws: a reservation that is not released lapses. */
 export async function releaseReservation(record: RenderRecord, ports: ApiPorts): Promise<void> {
   const { limiter, clock, log } = ports
   try {

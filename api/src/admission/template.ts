@@ -1,13 +1,13 @@
-/** Third station: which template, and which engine renders it. */
+/** Step 3 of admission: chooses the template and the engine. */
 import { ServiceError } from '@platen/contract/error.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Limits, Template, TemplateCode, Tenant } from '@platen/contract/tenant.ts'
 import { unavailable } from '../problem.ts'
 
-/** The tenant's published template of that code. Throws `TEMPLATE_NOT_FOUND`. */
+/** Returns the tenant's published template with this code. Throws `TEMPLATE_NOT_FOUND`. */
 export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, code: string): Template {
-  // A text that is no code is in no map.
+  // A text that is not a valid code is in no map.
   const template = templates.get(tenant.id)?.get(code as TemplateCode)
   if (template === undefined) {
     throw new ServiceError(
@@ -18,13 +18,16 @@ export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, c
   return template
 }
 
-/** The engine of a render: the request's choice, else the template's, else `react_pdf`, unless `html` is all there is. */
+/**
+ * Returns the engine of a render: that of the request, else that of the template, else `react_pdf`, or `html` if the template has nothing
+ * else.
+ */
 export function engineOf(asked: Engine | undefined, { engine, engines }: Template): Engine {
   const isHtmlAlone = engines.includes('html') && !engines.includes('react_pdf')
   return asked ?? engine ?? (isHtmlAlone ? 'html' : 'react_pdf')
 }
 
-/** Lets an engine pass that the plan, the template and this installation have; in this order, so that one who must pay is told so first. */
+/** Checks the plan, then the template, then the installation. In this order, a caller who must pay learns it first. */
 export function requireEngine(
   engine: Engine,
   { limits, template, isAvailable }: { limits: Limits; template: Template; isAvailable: boolean },

@@ -1,6 +1,6 @@
 /**
- * Room for the PDFs of sync answers that are on their way. Each is held until its caller has taken the last byte, who may take his time;
- * so whoever lets many wait gets no more of them until he has read those.
+ * Limits the bytes of PDFs in sync answers that are being sent. Each PDF is in memory until its caller has read the last byte, and a
+ * caller may read slowly. A tenant with too many unread answers gets no new ones until it has read them.
  */
 import { ANSWERS_OF_ONE_TENANT_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -8,9 +8,9 @@ import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 
 export interface AnswerRoom {
-  /** Throws `RATE_LIMITED` where answers to the tenant that are under way fill its room. */
+  /** Throws `RATE_LIMITED` when the unread answers of the tenant fill its room. */
   readonly require: (tenant: TenantId) => void
-  /** Counts an answer of so many bytes; disposing of it gives that back. */
+  /** Counts an answer of `bytes` bytes. Disposing gives the room back. */
   readonly hold: (tenant: TenantId, bytes: number) => Disposable
 }
 

@@ -1,6 +1,6 @@
 /**
- * Room for the bodies of requests that are not answered yet: so much for each API key, and so much for the process. It is taken before
- * a byte is read, for as much as a request says it will send, so that requests which never end cost what they announced and no more.
+ * Limits the bytes of request bodies that are not answered yet, per API key and per process. A request takes its room before a byte is
+ * read, for its announced length. So requests that never end cost no more than they announced.
  */
 import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -8,12 +8,15 @@ import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
 
 export interface BodyBudget {
-  /** The share of one request of a key; disposing of it gives back what it has taken. */
+  /** Opens the reservation of one request of a key. Disposing gives its room back. */
   readonly open: (key: string) => BodyReservation
 }
 
 export interface BodyReservation extends Disposable, BodyAccount {
-  /** Takes room for so many bytes in all. Throws `RATE_LIMITED` where the key has too much under way, and `RENDER_UNAVAILABLE` where the process has. */
+  /**
+   * Raises the reservation to `bytes` in total. Throws `RATE_LIMITED` when the key has too much, and `RENDER_UNAVAILABLE` when the
+   * process has.
+   */
   readonly charge: (bytes: number) => void
 }
 

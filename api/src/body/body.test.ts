@@ -112,7 +112,7 @@ describe('parseBody', () => {
 
 describe('readBody', () => {
   async function read(chunks: readonly (string | Buffer)[], headers: Record<string, string>): Promise<string> {
-    // readBody sees of a request what is here: its stream and its headers.
+    // readBody uses only the stream and the headers of a request.
     const bytes = await readBody(
       Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
         headers,

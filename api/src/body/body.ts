@@ -1,6 +1,6 @@
 /**
- * Reads the body of a request. Fastify's own reader is not used: it answers in its own words, forgets the client that is still
- * sending, and hands `__proto__` and numbers like 1e999 on to whoever comes next.
+ * Reads the body of a request. Fastify's own reader is not used: its answers have another format, it does not handle a client that is
+ * still sending, and it passes on `__proto__` and numbers like 1e999.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
@@ -9,8 +9,8 @@ import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
 
 /**
- * The bytes of a request's body, each account told of them before they are kept. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
- * `UNSUPPORTED_MEDIA_TYPE`, and as the accounts do.
+ * Returns the bytes of a body. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
+ * `UNSUPPORTED_MEDIA_TYPE`, and what the accounts throw.
  */
 export async function readBody(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
   const bytes = await readBytes(request, accounts)
@@ -19,7 +19,9 @@ export async function readBody(request: IncomingMessage, accounts: readonly Body
   return bytes
 }
 
-/** The JSON value that bytes spell. Throws `INVALID_PAYLOAD` for what is no UTF-8, no JSON, nested too deep, or full of traps. */
+/**
+ * Parses JSON. Throws `INVALID_PAYLOAD` for bytes that are not UTF-8 or not JSON, that nest too deeply, or that contain an unsafe value.
+ */
 export function parseBody(bytes: Uint8Array): Json {
   const isTooDeep = depthUpTo(bytes, JSON_DEPTH_MAX + 1) > JSON_DEPTH_MAX
   if (isTooDeep) {
@@ -72,7 +74,7 @@ async function readBytes(request: IncomingMessage, accounts: readonly BodyAccoun
 
 const GROWN_BYTES_MIN = 16 * 1024
 
-/** Bytes that come in pieces, in one array: pieces of one byte each would take a hundred times the room if they were kept. */
+/** Collects pieces in one array. Kept as they are, pieces of one byte would need a hundred times the memory. */
 function growingBytes(expected: number) {
   let bytes = new Uint8Array(expected)
   let length = 0
@@ -115,8 +117,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
- * How deep arrays and objects nest, counted no further than `max`. Before parsing, because `JSON.parse` takes seconds and half a
- * gigabyte for ten million brackets, and nothing else on the thread moves meanwhile.
+ * Returns how deep arrays and objects nest, but counts no further than `max`. Runs before parsing: `JSON.parse` takes seconds and half a
+ * gigabyte for ten million brackets, and blocks the thread meanwhile.
  */
 function depthUpTo(bytes: Uint8Array, max: number): number {
   let depth = 0
@@ -143,10 +145,10 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function parseJson(text: string): Json {
   try {
-    // JSON.parse gives what Json describes, by definition.
+    // By definition, `Json` is what JSON.parse returns.
     return JSON.parse(text) as Json
   } catch (error) {
-    // Of the parser's message only the place is told: the rest may quote the body.
+    // Uses only the position from the parser's message: the rest may quote the body.
     const place =
       / at position \d+ \(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '')?.[0] ?? ''
     throw new ServiceError('INVALID_PAYLOAD', `The body is not JSON${place && `: it breaks${place}`}.`)
@@ -165,8 +167,8 @@ interface NodePath {
 }
 
 /**
- * A value that parses and must not be handed on: a key that would change a prototype where it is copied, or a number that JSON
- * cannot spell again. Only arrays and objects are put aside, so that ten million digits cost no ten million places.
+ * Finds a value that parses but must not be passed on: a key that would change a prototype when it is copied, or a number that JSON
+ * cannot write. Only arrays and objects go on the stack, so that ten million digits do not need ten million entries.
  */
 function findUnsafeValue(root: Json): UnsafeValue | undefined {
   const rest: NodePath[] = []
@@ -199,7 +201,7 @@ function isArray(node: readonly Json[] | JsonObject): node is readonly Json[] {
   return Array.isArray(node)
 }
 
-/** The JSON pointer (RFC 6901) of a value in a node; long names are cut. */
+/** Returns the JSON pointer (RFC 6901) of a value in a node. Cuts long names. */
 function pointer(parent: NodePath, last: string | number): string {
   const names = [last]
   for (let path = parent; path.parent !== undefined; path = path.parent) names.push(path.name)

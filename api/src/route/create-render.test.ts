@@ -134,7 +134,7 @@ describe('POST /render in async mode', () => {
     }
     const api = anApi({ ports: { ledger } })
     expect((await api.post(ASYNC)).statusCode).toBe(202)
-    // Whoever watches the store tells of it once; a line for each request would tell nothing more.
+    // The watcher of the store logs once. A line for each request would add nothing.
     expect(api.lines).toContainEqual(
       expect.objectContaining({ level: 'debug', message: 'render not marked as queued' }),
     )
@@ -161,7 +161,7 @@ describe('POST /render in async mode', () => {
     })
     const claim = await api.ports.ledger.claim(record, { owner: 'renderer', leaseMs: 1 }, NEVER)
     expect(claim).toEqual({ kind: 'settled' })
-    // No event comes of it, so this alone says that it is to be removed: when its days are over, had it waited for the longest.
+    // No event follows, so only this record says when to remove it: as if it had waited in the queue for the longest time.
     const [entry] = await Array.fromAsync(api.ports.artifacts.list('platen', 'expiry/2026-12-22/', NEVER))
     expect(decodeExpiry((entry && (await api.ports.artifacts.get(entry, NEVER))) ?? Buffer.from('[]'))).toEqual([
       { id: record.id, storage: record.storage },
@@ -268,7 +268,7 @@ describe('POST /render in sync mode', () => {
     expect((await answer).statusCode).toBe(200)
   })
 
-  /** A render that a renderer has begun and, to the caller, never answers. */
+  /** A render that a renderer starts and, for the caller, never answers. */
   async function lost(settle: (record: RenderRecord, api: Api) => Promise<void>) {
     const api = anApi()
     const answer = api.post(SYNC)

@@ -1,4 +1,4 @@
-/** POST /render: admission, then the queue, then either the promise of a PDF or the PDF. */
+/** POST /render: admission, then the queue, then the PDF (sync) or the id to poll with (async). */
 import { createHash } from 'node:crypto'
 import { FAILURES, ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
@@ -24,7 +24,7 @@ import type { ApiPorts } from '../ports.ts'
 import { isRefusal, logTolerated, unavailable } from '../problem.ts'
 import { type Throttle, Throttled } from '../traffic/throttle.ts'
 
-/** What is needed to answer a request whatever comes of it. */
+/** Everything needed to answer a request, whatever its outcome. */
 interface Exchange {
   readonly ports: ApiPorts
   readonly headers: HeaderNames
@@ -50,7 +50,7 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
         const { key, tenant } = callerOf(request)
         const account = throttle.render(key.hash)
         const reservation = budget.open(key.hash)
-        // Answered or left: what was sent is held until then.
+        // The body is in memory until the request is answered or the connection closes.
         for (const end of ['finish', 'close']) reply.raw.once(end, () => reservation[Symbol.dispose]())
         const bytes = await readBody(request.raw, [account, reservation])
         const hasFingerprint = request.headers['idempotency-key'] !== undefined
@@ -80,18 +80,18 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
   )
 }
 
-/** The rest of admission for a request that is nobody's duplicate: limiter, claim, queue. */
+/** The rest of admission for a request that is not a duplicate: limiter, claim, queue. */
 async function reserveAndRun(admission: Admission, exchange: Exchange, keyed?: KeyedAttempt): Promise<FastifyReply> {
   const { ports, caller, reply } = exchange
   const decision = await reserve(admission.record, caller, ports)
-  // On every answer from here on, whatever it is.
+  // Every answer from here on has these headers.
   reply.headers(rateHeaders(decision.rate))
   const record = { ...admission.record, lane: requireAdmitted(decision) }
   await keyed?.claim(record)
   return await submitAndAnswer({ ...admission, record }, exchange)
 }
 
-/** Queues an admitted render and answers it as its mode wants. */
+/** Queues an admitted render and answers according to its mode. */
 async function submitAndAnswer(admission: Admission, exchange: Exchange): Promise<FastifyReply> {
   const { ports, request, callerGone } = exchange
   const { record } = admission
@@ -122,7 +122,7 @@ function sendAccepted({ id }: Pick<RenderRecord, 'id'>, { reply }: Exchange): Fa
   return reply.code(202).header('location', path).header('retry-after', POLL_RETRY_AFTER_S).send(body)
 }
 
-/** The queue has it, so it is accepted; that it can be seen at once is a courtesy. */
+/** Makes the render visible at once. A failure changes nothing: the queue has the render, so it is accepted. */
 async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts): Promise<void> {
   try {
     await ledger.markQueued(record, clock.timeout(PORT_CALL_MS_MAX))
@@ -171,7 +171,7 @@ function sendReply(
 function callerGoneSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
   const onClose = () => {
-    // Nobody reads what is answered.
+    // Nobody reads this answer.
     if (!reply.raw.writableFinished) controller.abort(unavailable())
   }
   if (reply.raw.destroyed) onClose()

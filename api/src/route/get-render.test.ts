@@ -218,7 +218,7 @@ describe('GET /render/:id', () => {
 })
 
 describe('an id that was not issued to the caller', () => {
-  /** Counts every call of the stores a GET could ask. */
+  /** Counts every call to the stores that a GET could make. */
   function watched() {
     const calls: string[] = []
     const watch = <Port extends object>(port: Port): Port =>

@@ -1,8 +1,9 @@
 /**
- * GET /render/:id: what became of a render. The id itself says whether it was issued to this caller, so a made-up or foreign one
- * touches no store. The ledger tells how far a render has come, the manifest how it ended. A render is told of for as long as its
- * plan said when it was accepted, whatever it says now, and not a moment longer: removing it may come up to a day later. Where
- * nothing is there it waits still, or after the day in which every render ends it is kept no longer.
+ * GET /render/:id: the status of a render. The id itself proves whether it was issued to this caller, so an invented or foreign id calls
+ * no store. The ledger says how far a render has come, the manifest how it ended.
+ *
+ * A render is shown for as long as its plan said when it was accepted, whatever the plan says now, and no longer. Its removal may come up
+ * to a day later. If nothing is found, the render still waits. After the day in which every render ends, it is no longer kept.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
@@ -23,7 +24,7 @@ export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
   })
 }
 
-/** The render a path names. Throws `RENDER_NOT_FOUND` where the id was not issued to the caller. */
+/** Returns the render id in a path. Throws `RENDER_NOT_FOUND` when it was not issued to the caller. */
 export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<ApiPorts, 'keys'>): RenderId {
   const id = verifyRenderId(text, scopeOf(callerOf(request)), keys)
   if (id === undefined) throw new ServiceError('RENDER_NOT_FOUND', 'No render of this id was issued to this key.')
@@ -34,8 +35,8 @@ export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<A
 async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   const mayWait = ports.clock.now() - issuedAt(id) < QUEUE_AGE_MS_MAX
   const view = await viewInLedger(id, ports)
-  // A ledger may have missed the end of a render, and knows not how long it is kept: past the day in which every render ends, and
-  // for which each is kept at least, only the manifest counts.
+  // The ledger may have missed the end of a render, and does not know how long it is kept. Every render ends within a day and is kept for
+  // at least that day. After it, only the manifest counts.
   const isEnough = view !== undefined && view.state.status !== 'succeeded' && view.mayHaveEnded !== true
   if (isEnough && mayWait) return recordOf(view)
   const manifest = await readManifest(id, ports)
@@ -45,7 +46,7 @@ async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   throw new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
 }
 
-/** The ledger is a view: without it the answer is found all the same. */
+/** The ledger is only a view. Without it, the manifest still has the answer. */
 async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Promise<RenderView | undefined> {
   try {
     return await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))
@@ -56,7 +57,7 @@ async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Pro
   }
 }
 
-/** Are the days over that it was to be kept? */
+/** Tells whether the retention of the render is over. */
 function isExpired({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
   return expiryOf(render, outcome.finishedAt) <= clock.now()
 }
@@ -71,7 +72,7 @@ async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPor
   return { ...record, pdf_url: url }
 }
 
-/** The view as it is on the wire, but for the URL. */
+/** Converts the view to its wire form, without the URL. */
 function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord {
   const record = { render_id: id, template, status: state.status, created_at: timeOf(acceptedAt) }
   switch (state.status) {

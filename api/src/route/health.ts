@@ -1,4 +1,6 @@
-/** What load balancers and orchestrators ask, and the description of the API: no key, no store, nothing logged at info. */
+/**
+ * Routes for load balancers and orchestrators, and the description of the API. They need no key, call no store, and log nothing at info.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { COMMON_HEADERS, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
@@ -20,11 +22,11 @@ const readinessSchema = {
 
 interface HealthPorts extends Pick<ApiPorts, 'isAlive' | 'isReady'> {
   readonly throttle: Throttle
-  /** Turns true when the service drains: it is then alive and not ready. */
+  /** Returns true while the service drains: it is then alive but not ready. */
   readonly isClosing: () => boolean
 }
 
-/** The detail of readiness is for the port of probes: here anybody may ask. */
+/** Hides the detail of readiness: anybody may ask here. The port for probes shows it. */
 export function healthRoutes(app: FastifyInstance, ports: HealthPorts): void {
   const { throttle, isClosing } = ports
   app.get('/livez', { schema: liveness() }, async (_request, reply) => {

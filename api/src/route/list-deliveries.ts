@@ -1,4 +1,4 @@
-/** GET /render/:id/deliveries: what became of the event of a render, attempt by attempt. */
+/** GET /render/:id/deliveries: the webhook deliveries of a render, with each attempt. */
 import type { Attempt, DeliveryRecord } from '@platen/contract/delivery.ts'
 import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/response.ts'

@@ -1,6 +1,6 @@
 /**
- * POST /deliveries/:id/redeliver: one more attempt, at once, whatever became of those before. Which tenant a delivery is of stands in
- * the log: an id that is known and another's is answered like one that is not.
+ * POST /deliveries/:id/redeliver: one more attempt, at once, whatever the earlier results. The log knows the tenant of a delivery. An id
+ * of another tenant gets the same answer as an unknown id.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PORT_CALL_MS_MAX, UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'

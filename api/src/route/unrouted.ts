@@ -1,4 +1,4 @@
-/** What is said of a request that matches no route: the path is unknown, or it is known and the method is not its own. */
+/** Answers a request that matches no route: its path is unknown, or its method is not allowed on the path. */
 import { ServiceError } from '@platen/contract/error.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
@@ -11,7 +11,7 @@ export function methodsByRoute(app: FastifyInstance): ReadonlyMap<string, Readon
   return methods
 }
 
-/** `METHOD_NOT_ALLOWED` with `Allow` where the path has other methods, else `NOT_FOUND`. */
+/** Returns `METHOD_NOT_ALLOWED` with `Allow` if the path has other methods, else `NOT_FOUND`. */
 export function unrouted(request: FastifyRequest, methods: ReadonlyMap<string, ReadonlySet<string>>): ServiceError {
   const [path = ''] = request.url.split('?')
   const allowed = [...methods].find(([pattern]) => matches(pattern, path))?.[1]

@@ -1,7 +1,6 @@
 /**
- * What happens below a request: bytes that are no HTTP, requests that never end, clients that are still sending when they have
- * been refused. Node and Fastify answer these in their own words or by cutting the line; here each gets a catalogued error, and
- * gets it across.
+ * Handles faults below a request: bytes that are not HTTP, requests that never end, clients that still send after a refusal. Node and
+ * Fastify answer these in their own format or cut the connection. Here each gets a catalogued error, and the error reaches the client.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -24,7 +23,7 @@ import type { Throttle } from './throttle.ts'
 const REQUEST_ID = new RegExp(`^[\\x20-\\x7e]{1,${REQUEST_ID_CHARS_MAX}}$`)
 const REQUEST_ID_BYTES = 16
 
-/** The caller's own request id where it sent a usable one, else a new one. */
+/** Returns the caller's own request id if it is usable, else a new one. */
 export function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
   return typeof header === 'string' && REQUEST_ID.test(header)
     ? header
@@ -35,15 +34,15 @@ interface ConnectionError extends Error {
   readonly code?: string
 }
 
-/** Where the exchanges of a connection stand: needed when it breaks below any request. */
+/** The last exchange of each connection. It is needed when a connection fails below any request. */
 export interface Connections {
   /** Remembers the newest exchange of its connection. */
   track(request: FastifyRequest, reply: FastifyReply): void
-  /** Answers what is no request any more; Node's `clientError`. */
+  /** Handles Node's `clientError`: answers input that is no longer a request. */
   refuse(error: ConnectionError, socket: Socket): void
 }
 
-/** What is needed below a request. */
+/** The ports needed below a request. */
 interface ConnectionPorts {
   readonly clock: Clock
   readonly ids: Ids
@@ -57,16 +56,16 @@ export function connections({ clock, ids, meter }: ConnectionPorts, throttle: Th
     refuse(error, socket) {
       const exchange = newest.get(socket)
       const isOpen = exchange !== undefined && !exchange.reply.raw.writableFinished
-      // Bytes written now would be taken for the answer to a request that has been received and is being worked on.
+      // A request is complete and in progress. Bytes written now would look like its answer.
       const isTaken = isOpen && (exchange.request.raw.complete || exchange.reply.raw.headersSent)
       if (error.code === 'ECONNRESET' || isTaken) return void socket.destroy()
-      // Every further piece of what could not be parsed raises the same error again.
+      // Each further piece of unparsable input raises the same error again.
       if (!socket.writable) return
       if (!throttle.chargeAddress(socket.remoteAddress ?? '')) return void socket.destroy()
       const problem = problemOf(refusalOf(error))
       meter.refused(problem)
       socket.end(rawAnswer(problem, isOpen ? exchange.request.id : requestIdOf(undefined, ids)))
-      // Closing at once would make the system reset the connection under the answer while the client is still sending.
+      // If we closed at once while the client still sends, the system would reset the connection and the answer would be lost.
       clock.timeout(BODY_DISCARD_MS_MAX).addEventListener('abort', () => socket.destroy(), { once: true })
     },
   }
@@ -77,7 +76,7 @@ function refusalOf({ code = '' }: ConnectionError): ServiceError {
   return new ServiceError(kind, message)
 }
 
-/** By the codes of Node's parser and server. */
+/** By the error codes of Node's parser and server. */
 const REFUSALS: ReadonlyMap<string, readonly [HttpErrorCode, string]> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', `A request is received within ${REQUEST_RECEIVE_MS_MAX} ms.`]],
   ['HPE_HEADER_OVERFLOW', ['HEADERS_TOO_LARGE', `All headers together may be ${HEADER_BYTES_MAX} bytes long.`]],
@@ -98,8 +97,8 @@ function rawAnswer(problem: Problem, requestId: string): string {
 }
 
 /**
- * Leaves to Node no answer of its own: a request without `Host` is refused by a hook of ours, an `Expect` nobody knows is
- * ignored as RFC 9110 §10.1.1 allows, and CONNECT, which Node would meet with silence, is no method of ours.
+ * Makes sure that Node never sends an answer of its own. A hook refuses a request without `Host`. An unknown `Expect` is ignored, as RFC
+ * 9110 §10.1.1 allows. CONNECT, which Node would not answer, is refused as a method that is not ours.
  */
 export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<ConnectionPorts, 'clock'>): void {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
@@ -112,9 +111,9 @@ export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<Conn
 }
 
 /**
- * The payload of an answer that goes out before its request has come in: a stream that gives the payload at once and ends when
- * the rest of the body has been read and thrown away. To the client the answer is complete by its Content-Length; for us the
- * connection lives until then, so that the answer is not lost to a reset. Any other payload is given back as it is.
+ * Returns the payload for an answer that is sent before its request is complete: a stream that sends the payload at once, and ends when
+ * the rest of the body has been read and discarded. By its Content-Length, the answer is complete for the client. For us, the connection
+ * lives until the end, so that a reset does not lose the answer. Other payloads are returned unchanged.
  */
 export function discardingRest(
   request: FastifyRequest,

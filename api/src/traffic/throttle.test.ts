@@ -1,4 +1,4 @@
-/** What callers may do before a limit of their plan looks at it, over the whole API in memory. */
+/** The limits for callers before a limit of their plan applies, on the whole API in memory. */
 import { BODY_PIECE_BYTES_MIN, DEFAULT_TRAFFIC_LIMITS, type TrafficLimits } from '@platen/contract/api-limit.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ function limited(traffic: Partial<TrafficLimits>): Api {
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
-/** The statuses of the same request, so many times. */
+/** Sends the same request `count` times and returns the statuses. */
 async function statuses(count: number, ask: () => Promise<{ statusCode: number }>): Promise<readonly number[]> {
   return await Array.fromAsync({ length: count }, async () => (await ask()).statusCode)
 }
@@ -138,7 +138,7 @@ describe('token buckets', () => {
     let now = 0
     const buckets = openTokenBuckets({ perMinute: 60, namesMax: 10, clock: { monotonic: () => now } })
     expect(buckets.waitMs('a', 60)).toBe(0)
-    // More than a bucket can hold is had when it is full.
+    // A charge above the size of a bucket is accepted when the bucket is full.
     expect(buckets.waitMs('a', 61)).toBe(0)
     buckets.take('a', 1000)
     expect(buckets.waitMs('a', 1)).toBe(61 * SECOND_MS)

@@ -1,7 +1,7 @@
 /**
- * What a request may cost before a limit of its tenant's plan has looked at it, charged to its API key, or to its address where it shows
- * no good key. Renders are admitted by the plan; what is refused, replayed, read or merely sent is counted here, in each API process for
- * itself, and taken from a bucket before it is done.
+ * Limits what a request may cost before a limit of its plan applies. Charges the API key, or the address if there is no valid key. The
+ * plan limits admitted renders. This throttle counts refused, replayed, read and merely sent requests, separately in each API process. It
+ * charges a bucket before the work is done.
  */
 import { networkOf } from '@platen/contract/address.ts'
 import {
@@ -15,7 +15,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { openTokenBuckets, type TokenBuckets } from './token-buckets.ts'
 
-/** A refusal of the throttle itself, which is charged to nobody: whoever asks on would never come out of it. */
+/** A refusal by the throttle itself. Nobody is charged for it: otherwise a caller that keeps trying would never be admitted again. */
 export class Throttled extends ServiceError {
   constructor(message: string, { waitMs, closes = false }: { waitMs: number; closes?: boolean }) {
     const seconds = Math.max(1, Math.ceil(waitMs / 1000))
@@ -24,28 +24,31 @@ export class Throttled extends ServiceError {
   }
 }
 
-/** When an address that had too many requests may ask again. */
+/** When an address with too many requests may try again. */
 const ADDRESS_WAIT_MS = 10_000
 
-/** What is answered to an address that has had too many requests without a good key. */
+/** Returns the refusal for an address with too many requests without a valid key. */
 export function tooManyOfAddress(): Throttled {
   return new Throttled('Too many requests of this address show no good key', { waitMs: ADDRESS_WAIT_MS, closes: true })
 }
 
 export interface Throttle {
-  /** Lets a request in that is for no render. Throws `RATE_LIMITED`. */
+  /** Admits a request that is not for a render. Throws `RATE_LIMITED`. */
   readonly request: (key: KeyHash) => void
-  /** Lets a request for a render in, and charges its body as it is told of it. Throws `RATE_LIMITED`, and so does what it gives. */
+  /** Admits a request for a render, and returns an account that charges its body. Throws `RATE_LIMITED`, and so does the account. */
   readonly render: (key: KeyHash) => BodyAccount
-  /** Charges a request for a render that was refused, or answered as an earlier one: no limit of the plan counts it. */
+  /** Charges a request for a render that was refused or replayed: no limit of the plan counts it. */
   readonly chargeRefusal: (key: KeyHash) => void
-  /** Charges a request without a good key to its address: one that is refused, or asks for what is not small. False where that has had too many. */
+  /**
+   * Charges a request without a valid key to its address, if it is refused or its answer is large. Returns false when the address has had
+   * too many.
+   */
   readonly chargeAddress: (address: string) => boolean
 }
 
-/** What is told how much of a body there is. */
+/** An account that is charged for a body. */
 export interface BodyAccount {
-  /** There are so many bytes in all, or will be, in so many pieces. Throws the refusal where that is too much. */
+  /** Charges for `bytes` bytes in total, received or announced, in `pieces` pieces. Throws the refusal when that is too much. */
   readonly charge: (bytes: number, pieces: number) => void
 }
 

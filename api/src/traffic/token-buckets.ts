@@ -1,16 +1,18 @@
-/** Token buckets in the memory of one process: one for each name, each filled evenly, so many tokens a minute and never more than a minute's. */
+/** Token buckets in the memory of one process, one per name. Each refills evenly at `perMinute`, and holds at most a minute's tokens. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 
 export interface TokenBuckets {
-  /** How many milliseconds it takes until there are so many tokens in the bucket of a name, or as many as it can hold; 0 where there are. */
+  /**
+   * Returns the milliseconds until the bucket of a name has `tokens` tokens, or is full if it cannot hold so many. 0 if it has them now.
+   */
   readonly waitMs: (name: string, tokens: number) => number
-  /** Takes tokens; one that has fewer owes the rest, up to a minute's. */
+  /** Takes tokens. A bucket with fewer goes negative, by at most a minute's tokens. */
   readonly take: (name: string, tokens: number) => void
 }
 
 export interface BucketOptions {
   readonly perMinute: number
-  /** Of more names, those that were used least recently are taken for full again. */
+  /** Most names kept. Beyond it, the least recently used are forgotten and count as full. */
   readonly namesMax: number
   readonly clock: Pick<Clock, 'monotonic'>
 }
@@ -18,7 +20,7 @@ export interface BucketOptions {
 const MINUTE_MS = 60_000
 
 export function openTokenBuckets({ perMinute, namesMax, clock }: BucketOptions): TokenBuckets {
-  /** Tokens, and when there were that many; the one used last at the end. Who is absent has all. */
+  /** Tokens, and when the bucket had them. The last used entry is at the end. A bucket that is absent is full. */
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>()
   const tokensOf = (name: string): number => {
     const bucket = buckets.get(name)

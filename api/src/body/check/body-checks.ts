@@ -1,7 +1,6 @@
 /**
- * What is done with the bodies of requests, in threads of their own. Parsing a large one takes seconds where a caller means it to, and so
- * does holding its data against a schema: on the thread that answers everybody, all others would wait for that. Each tenant has one thread
- * at a time, so that it makes none wait but its own.
+ * Parses and validates request bodies in worker threads. A caller can make a body that takes seconds to parse or to validate. On the main
+ * thread, all other callers would wait for that. Each tenant uses one thread at a time, so that it delays only itself.
  */
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
@@ -23,21 +22,22 @@ import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } f
 
 export interface BodyChecks extends AsyncDisposable {
   /**
-   * The request that a body of this tenant spells, its fingerprint too where that is asked for. Throws `INVALID_PAYLOAD`, whose message
-   * quotes nothing, and as `faultsOf` does.
+   * Parses the body of a tenant, and computes its fingerprint if requested. Throws `INVALID_PAYLOAD`, whose message quotes nothing, and
+   * as `faultsOf` does.
    */
   readonly parse: (tenant: TenantId, task: ParseTask, signal: AbortSignal) => Promise<ParsedRequest>
   /**
-   * How data, a JSON object in UTF-8, fails the schema of a template; empty where it fits. The paths are those in the data, and no
-   * message names a value. Throws `Unavailable` where that takes longer than a request may wait for it, and the reason of the signal.
+   * Validates data, a JSON object in UTF-8, against the schema of a template. Returns the faults; none when it fits. Paths are those in
+   * the data, and no message contains a value. Throws `Unavailable` when that takes longer than a request may wait, and the reason of the
+   * signal.
    */
   readonly faultsOf: (template: Template, data: Uint8Array, signal: AbortSignal) => Promise<readonly ErrorDetail[]>
 }
 
-/** Of a thread: a body of ten MiB of the smallest values takes a third of it. */
+/** Heap of one thread. A body of 10 MiB of the smallest values needs a third of it. */
 const HEAP_MIB_MAX = 1024
 
-/** Starts the first thread, and others when they are needed. Closing it ends them, whatever they do. */
+/** Starts the first thread now, and others when needed. Closing ends them, whatever they do. */
 export function openBodyChecks(clock: Clock): BodyChecks {
   const run = openThreads(clock)
   const spelt = new WeakMap<JsonObject, string>()
@@ -71,7 +71,7 @@ interface ThreadTask {
   /** An export of `check-thread.ts`. */
   readonly name: 'parse' | 'fit'
   readonly task: unknown
-  /** The bytes in it, which change hands. */
+  /** The bytes of the task. They are transferred to the thread. */
   readonly transfer: ArrayBuffer
 }
 
@@ -87,10 +87,10 @@ function openThreads(clock: Clock): Threads {
     maxThreads: BODY_CHECK_THREADS,
     idleTimeout: BODY_CHECK_THREADS_IDLE_MS,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
-    // Of the service's own environment nothing is of use there but where what it compiles is kept; Node's folder is one of this version below it.
+    // Threads need nothing of the service's environment but the folder of the compile cache. Node adds a folder for its version below it.
     env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
   })
-  // Of a thread that dies while it has nothing to do: it is replaced. One that has fails its task.
+  // A thread that dies while idle is replaced. If it dies during a task, the task fails.
   pool.on('error', () => undefined)
   const semaphore = openFairSemaphore({ permits: BODY_CHECK_THREADS, permitsPerTenant: 1 })
 
@@ -109,7 +109,7 @@ function openThreads(clock: Clock): Threads {
   return Object.assign(run, { [Symbol.asyncDispose]: () => pool.destroy() })
 }
 
-/** Is it a schema that has nothing to say of an object? */
+/** Tells whether the schema accepts every object. */
 function takesEverything(schema: JsonObject): boolean {
   return Object.keys(schema).every((keyword) => keyword === 'type') && schema['type'] === 'object'
 }

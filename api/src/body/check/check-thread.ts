@@ -1,4 +1,4 @@
-/** What runs in a thread of checks: one task after the other. */
+/** The code of a check thread. It runs one task after the other. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { openFitCheck } from './fit.ts'
 import { type ParsedAnswer, type ParseTask, parseRequest } from './parse-request.ts'

@@ -1,4 +1,4 @@
-/** How data fits the `variables_schema` of a template. What runs in the threads of `body-checks.ts`. */
+/** Validates data against the `variables_schema` of a template. Runs in the threads of `body-checks.ts`. */
 
 import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '@platen/contract/api-limit.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
@@ -18,11 +18,12 @@ export interface FitTask {
 export type CheckFit = (task: FitTask) => readonly ErrorDetail[]
 
 /**
- * A check that compiles each schema once and keeps those used last: so many of each tenant, so that none crowds out the others, and so
- * many in all. It names places in the data and never a value. Throws an `Error` for what is no schema, which is not published.
+ * Opens a check that compiles each schema once and caches those used last. Each tenant has its own share of the cache, so that none
+ * displaces the others, and there is a limit for all. Faults name places in the data and never a value. Throws an `Error` for an invalid
+ * schema, which is never published.
  */
 export function openFitCheck(): CheckFit {
-  /** By the schema, the one used last at the end; the tenant that was here last at the end, too. */
+  /** Schemas by tenant. In both maps, the last used entry is at the end. */
   const tenants = new Map<TenantId, Map<string, Validator>>()
   let count = 0
 
@@ -37,7 +38,7 @@ export function openFitCheck(): CheckFit {
   const validatorOf = (tenant: TenantId, schema: string): Validator => {
     const kept = tenants.get(tenant) ?? new Map<string, Validator>()
     const known = kept.get(schema)
-    // It is JSON of an object, as it was published.
+    // The published schema is a JSON object.
     const validate = known ?? compileVariablesSchema(JSON.parse(schema) as JsonObject)
     if (known === undefined) count += 1
     kept.delete(schema)

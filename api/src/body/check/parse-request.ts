@@ -1,4 +1,4 @@
-/** A body → the request it spells, as far as that can be told from the body alone. What runs in the threads of `body-checks.ts` where the body is large. */
+/** Converts a body to a request, as far as the body alone allows. For large bodies it runs in the threads of `body-checks.ts`. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
@@ -7,11 +7,11 @@ import { compileValidator } from '@platen/contract/schema/validator.ts'
 import { malformed } from '../../problem.ts'
 import { parseBody } from '../body.ts'
 
-/** Conforms to `renderRequestSchema`. All of it but `data` is small, as its schema bounds it. */
+/** Conforms to `renderRequestSchema`. Everything but `data` is small, because the schema limits it. */
 export interface ParsedRequest extends Omit<RenderRequest, 'data'> {
   /** A JSON object, in UTF-8. */
   readonly data: Uint8Array
-  /** The same for bodies that say the same, whatever the order of their names; absent where nobody asked for it. */
+  /** Equal for bodies with the same content, whatever the order of their names. Absent unless requested. */
   readonly fingerprint?: string
 }
 
@@ -20,7 +20,7 @@ export interface ParseTask {
   readonly hasFingerprint: boolean
 }
 
-/** As it comes from a thread: an error would arrive without its class and its code. */
+/** The answer of a thread. An error would arrive without its class and its code. */
 export type ParsedAnswer =
   | { readonly request: ParsedRequest }
   | { readonly refusal: Pick<ServiceError, 'code' | 'message' | 'details'> }
@@ -32,7 +32,7 @@ export function parseRequest({ bytes, hasFingerprint }: ParseTask): ParsedReques
   const body = parseBody(bytes)
   const faults = faultsOf(body)
   if (faults.length > 0) throw malformed(faults)
-  // It is one by its schema.
+  // The schema guarantees this type.
   const request = body as JsonObject & RenderRequest
   const data = Buffer.from(JSON.stringify(request.data))
   return { ...request, data, ...(hasFingerprint && { fingerprint: sha256(canonicalJson(request)) }) }
