@@ -1,4 +1,4 @@
-/** The environment → what an events process is to know, once, at start. */
+/** Reads the configuration of an events process from the environment, once, at start. */
 import {
   CONNECTION_SETTINGS,
   type ConnectionSettings,
@@ -16,7 +16,7 @@ import {
 import { readWebhookSettings, WEBHOOK_SETTINGS, type WebhookSettings } from '@platen/adapters/setting/webhook.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 
-/** The settings of an events process. docs/operations.md is made from it. */
+/** The settings of an events process. docs/operations.md is generated from it. */
 export const SETTINGS = {
   PLATEN_BRAND: { default: 'service', description: 'The word in header names (`X-Service-Signature`).' },
   ...WEBHOOK_SETTINGS,
@@ -31,7 +31,7 @@ export interface Config extends ProcessSettings, ConnectionSettings {
   readonly sealKey: SealKey
 }
 
-/** Reads the settings. Throws `ConfigError` naming every one that is wrong. */
+/** Reads the settings. Throws `ConfigError`, which names every invalid setting. */
 export function readConfig(variables: Variables): Config {
   return readSettings(variables, configIn)
 }

@@ -1,4 +1,7 @@
-/** The composition root of an events process: events from Kafka, calls to receivers, what is past its time out of the stores, and views into Redis. */
+/**
+ * The composition root of an events process. It reads events from Kafka, calls receivers, removes expired data from the stores, and
+ * writes views to Redis.
+ */
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
@@ -18,7 +21,7 @@ import { openProjection, openRetention, openWebhooks } from './service.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
 
-/** Delivers until `stop` aborts; resolves when the calls in hand have ended and are recorded. */
+/** Delivers until `stop` aborts. Resolves when the running calls have ended and are recorded. */
 async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()
@@ -48,7 +51,7 @@ async function serve(stop: AbortSignal): Promise<void> {
       sealKey: config.sealKey,
     }),
   )
-  // After a stop there is nothing to begin any more.
+  // After a stop, nothing may begin.
   void waitForSettings(base, stop).then(() => stop.aborted || webhooks.begin())
   const retention = stack.use(openRetention({ ...base, events, deliveries }))
   const lag = () => events.lag(PROJECTION_READER).reduce((sum, { records }) => sum + records, 0)

@@ -1,4 +1,4 @@
-/** What a process does with the events of renders, from when it is told to begin until it is closed: a dispatcher, retention, and a projection. */
+/** The parts of an events process: a dispatcher, retention and a projection. Each runs from its start until it is closed. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
@@ -11,13 +11,13 @@ import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './
 export interface WebhooksOptions {
   readonly ports: DispatcherPorts
   readonly settings: Omit<DispatcherSettings, 'signingSecretsOf'>
-  /** Opens the tenants' webhook secrets. */
+  /** Opens the webhook secrets of tenants. */
   readonly sealKey: SealKey
 }
 
-/** Closing it lets the calls in hand end. */
+/** Closing waits for the running calls. */
 export interface Webhooks extends Running {
-  /** Delivers from now on. Called when the settings that deliveries are signed by have been read. */
+  /** Starts to deliver. Call it after the settings with the signing secrets have been read. */
   begin(): void
 }
 
@@ -34,19 +34,19 @@ export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Web
   }
 }
 
-/** Removes what is past its time in a cluster, from now on. Closing it lets the step in hand end. */
+/** Starts to remove expired data in a cluster. Closing waits for the running step. */
 export function openRetention(ports: RetentionPorts): Running {
   return inBackground((signal) => runRetention(ports, signal), ports.log, 'retention failed')
 }
 
-/** Makes the views in Redis from the event log, from now on. Closing it leaves the rest to the next. */
+/** Starts to build the views in Redis from the event log. After it is closed, another process continues. */
 export function openProjection(ports: ProjectionPorts): Running {
   return inBackground((signal) => runProjection(ports, signal), ports.log, 'projection failed')
 }
 
-/** What runs until it is closed. */
+/** A task that runs until it is closed. */
 export interface Running extends AsyncDisposable {
-  /** False when it has ended by a defect. */
+  /** False when a defect has ended it. */
   isAlive(): boolean
 }
 
@@ -66,7 +66,10 @@ function inBackground(run: (signal: AbortSignal) => Promise<void>, log: Log, end
   }
 }
 
-/** What signs a tenant's webhooks. It is opened once until the next overlap ends: that costs more than signing does. */
+/**
+ * Returns the signing secrets of a tenant. Opens them once and keeps them until the next overlap ends, because opening costs more than
+ * signing.
+ */
 function cachedSecrets(sealKey: SealKey): DispatcherSettings['signingSecretsOf'] {
   const opened = new WeakMap<Tenant, { readonly secrets: SigningSecrets | undefined; readonly until: Instant }>()
   return (tenant, now) => {

@@ -1,11 +1,12 @@
 /**
- * Makes the views in Redis from the event log: what accounts are charged, and which renders have ended. Who ends a render tells both as
- * well, and sooner; this is why nobody has to wait for it, and how they come back when Redis has lost them.
+ * Builds the views in Redis from the event log: the charges of each account, and the renders that have ended. The process that ends a
+ * render updates both views itself, and sooner. This projection covers the updates that failed, so that nobody must wait for them, and
+ * rebuilds the views when Redis has lost them.
  *
- * How far it is stands in Redis beside the views, written after what it stands for: emptied, it begins with the first event there is;
- * come back as it was an hour ago, it goes on from there. To apply an event again changes nothing, so at every doubt it is done again.
- * Less than all can be lost as well, by eviction or by hand: so what accounts were charged is looked at from time to time, and where it
- * has become less, or is counted anew, all begins anew.
+ * Redis holds the checkpoint of the projection beside the views. It is written after the events before it are applied. If Redis was
+ * emptied, the projection starts with the first event. If Redis was restored to an hour ago, it continues from there. Applying an event
+ * again changes nothing, so it is applied again in every doubt. Redis can also lose a part of the views, by eviction or by hand. So an
+ * audit reads the charges of the accounts from time to time. If a charge has shrunk, or belongs to a new count, everything is rebuilt.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
@@ -35,14 +36,17 @@ export interface ProjectionPorts {
   readonly log: Log
 }
 
-/** The name under which the event log is read. */
+/** The reader name in the event log. */
 export const PROJECTION_READER = 'projection'
 
-/** Keeps the views as the event log has it until `signal` aborts. Any number of processes may, and share the log. Rejects by a defect alone. */
+/**
+ * Keeps the views equal to the event log until `signal` aborts. Any number of processes may run it; they share the log. Rejects only
+ * because of a defect.
+ */
 export async function runProjection(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
   const ended = new AbortController()
   const stopping = AbortSignal.any([signal, ended.signal])
-  // Neither is left behind by the other, and what ends one by a defect is the reason for both.
+  // When one of the two ends, the other ends too. A defect that ends one is the reason for both.
   const endingBoth = (step: Promise<void>) =>
     step.then(
       () => ended.abort(),
@@ -90,7 +94,10 @@ interface BatchContext {
   readonly signal: AbortSignal
 }
 
-/** Applies what was read, and then says so. Undefined for a partition that is to begin again. May be run twice. */
+/**
+ * Applies the events, and then advances the checkpoints. Returns undefined for a partition that must start again. Running it twice is
+ * safe.
+ */
 async function applyAll(
   ports: ProjectionPorts,
   { batches, checkpoints: held, signal }: BatchContext,
@@ -132,7 +139,9 @@ interface EventContext {
   readonly signal: AbortSignal
 }
 
-/** Puts an event into the views that can still have use for it: nothing is asked of a month that is over, nor of a render that is long forgotten. */
+/**
+ * Applies an event to the views that can still use it. Skips renders older than `VIEW_KEPT_MS`, except for charges of the current month.
+ */
 async function apply({ limiter, ledger }: ProjectionPorts, { event, now, signal }: EventContext): Promise<void> {
   const { manifest } = event
   const isRecent = manifest.outcome.finishedAt > now - VIEW_KEPT_MS
@@ -144,13 +153,13 @@ function isCharged({ manifest: { render, outcome } }: RenderEvent, period: strin
   return outcome.status === 'succeeded' && render.units > 0 && render.period === period
 }
 
-/** Looks from time to time whether accounts are charged less than they were. */
+/** Audits from time to time whether the charges of accounts have shrunk. */
 async function auditRegularly(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
   const { clock, log } = ports
   for (;;) {
     await clock.sleep(CHARGES_AUDITED_EVERY_MS, signal).catch(() => undefined)
     if (signal.aborted) return
-    // The next time will do.
+    // The next audit tries again.
     await audit(ports, signal).catch((err: unknown) => {
       if (!(err instanceof Unavailable)) throw err
       log.debug({ err }, 'charge audit skipped')
@@ -172,14 +181,14 @@ async function audit({ checkpoints, limiter, clock, log }: ProjectionPorts, sign
   await checkpoints.forget(known, signal)
 }
 
-/** What is written down of an account stands under its count as well: one that was lost and outgrown would look as if nothing was. */
+/** Names a total by its account and its count. By the account alone, a lost total would look complete once new charges exceed it. */
 function chargeName(account: string, { count = '' }: ChargeTotal): string {
   return `${account} ${count}`
 }
 
-/** Does something with many, some at a time. Rejects when all of those have ended that were begun. */
+/** Runs a step for each item, some at a time. Rejects after all started steps have ended. */
 async function forEachConcurrently<T>(items: readonly T[], step: (item: T) => Promise<void>): Promise<void> {
-  // All workers draw from the one iterator, so each item is taken once.
+  // All workers share one iterator, so each item is taken once.
   const waiting = items.values()
   const work = async () => {
     for (const item of waiting) await step(item)
@@ -188,7 +197,7 @@ async function forEachConcurrently<T>(items: readonly T[], step: (item: T) => Pr
   for (const ending of endings) if (ending.status === 'rejected') throw ending.reason
 }
 
-/** Repeats a step for as long as Redis is away. */
+/** Repeats a step while Redis is unavailable. */
 async function retryWhileUnavailable<T>(
   { clock, log }: Pick<ProjectionPorts, 'clock' | 'log'>,
   step: () => Promise<T>,

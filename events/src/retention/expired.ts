@@ -1,9 +1,9 @@
 /**
- * Removes the renders that the expiry index says are past their time. An object of the index goes when all its renders are gone;
- * those that could not be removed are written into the index anew, under the day it is, and so are tried again when that is over:
- * a store that refuses for weeks costs no more than a try a day.
+ * Removes the renders that have expired according to the expiry index. An object of the index is deleted when all its renders are
+ * removed. Renders that could not be removed are written to the index again under the current day, and so are tried again when it is
+ * over. A store that refuses for weeks costs one try per day.
  *
- * Any number of processes may do so at once: each passes over what another has ended, and to remove a render twice is fine.
+ * Any number of processes may do this at once: each skips what another has removed, and removing a render twice is safe.
  */
 import {
   type Day,
@@ -25,7 +25,7 @@ export async function removeExpired(ports: RemovalPorts, signal: AbortSignal): P
   const objects = openRemovalCounter('part of the expiry index', log)
   const now = clock.now()
   const pass = { ports, renders, day: dayOf(now) }
-  // The whole index is listed, in pages of a thousand objects, each of which stands for hundreds of renders.
+  // Lists the whole index, in pages of a thousand objects. Each object contains hundreds of renders.
   for await (const address of artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)) {
     if (isDayOver(address.key, now)) await objects.count(() => removeObject(address, pass, signal), signal)
   }
@@ -36,11 +36,11 @@ export async function removeExpired(ports: RemovalPorts, signal: AbortSignal): P
 interface Pass {
   readonly ports: RemovalPorts
   readonly renders: RemovalCounter
-  /** On which it began. */
+  /** The day on which the pass began. */
   readonly day: Day
 }
 
-/** False when another process has removed it meanwhile. */
+/** Returns false when another process has removed the object meanwhile. */
 async function removeObject(address: ArtifactAddress, pass: Pass, signal: AbortSignal): Promise<boolean> {
   const { artifacts, serviceBucket } = pass.ports
   const bytes = await artifacts.get(address, signal)
@@ -54,14 +54,14 @@ async function removeObject(address: ArtifactAddress, pass: Pass, signal: AbortS
   return true
 }
 
-/** Removes renders, a few at a time. Gives those that could not be removed. */
+/** Removes renders, a few at a time. Returns those that could not be removed. */
 async function removeAll(
   renders: readonly StoredRender[],
   { ports, renders: counter }: Pass,
   signal: AbortSignal,
 ): Promise<StoredRender[]> {
   const left: StoredRender[] = []
-  // All draw from the one iterator, so each render is removed once.
+  // All workers share one iterator, so each render is removed once.
   const waiting = renders.values()
   const draw = async () => {
     for (const render of waiting) {
@@ -72,7 +72,7 @@ async function removeAll(
       if ((await counter.count(remove, signal)) === 'failed') left.push(render)
     }
   }
-  // All their steps have ended when this ends, also where one was told to stop.
+  // Waits until every worker has ended, also when the signal has aborted one of them.
   await Promise.allSettled(Array.from({ length: RENDERS_REMOVED_AT_ONCE }, draw))
   signal.throwIfAborted()
   return left

@@ -1,7 +1,7 @@
 /**
- * Keeps the expiry index: reads the event log and writes down of every render that has ended when it is to be removed. Renders are
- * gathered, and written when they are many or have waited for long; only then is the log told that they are read. A process that is
- * killed leaves them to be read again, and then they stand in the index twice at worst.
+ * Maintains the expiry index: reads the event log and records when each ended render must be removed. Renders are buffered, and written
+ * when there are many or when they have waited for long. Only then are their events committed. A killed process leaves its events to be
+ * read again. Then its renders are in the index twice at worst.
  */
 import { type Day, dayOf, expiryObjectOf, type StoredRender } from '@platen/contract/expiry.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -23,8 +23,8 @@ export interface ExpiryIndex {
 const READER = 'retention'
 
 /**
- * Keeps the index until `signal` aborts; resolves when what was read by then is written, or the store cannot be reached. Throws
- * `Unavailable` when the log cannot be, and may then be called again.
+ * Maintains the index until `signal` aborts. Resolves when everything read by then is written, or when the store is unavailable. Throws
+ * `Unavailable` when the log is; the caller may then call it again.
  */
 export async function maintainExpiryIndex(index: ExpiryIndex, signal: AbortSignal): Promise<void> {
   const ended = new AbortController()
@@ -41,15 +41,18 @@ export async function maintainExpiryIndex(index: ExpiryIndex, signal: AbortSigna
       await buffer.write()
     }
   }
-  // Neither is left behind by the other: what fails here is begun again, and then there must be one of each.
+  // When one of the two ends, the other ends too. After a failure both start again, and there must be only one of each.
   const endings = await Promise.allSettled([read, writeOften].map((step) => step().finally(() => ended.abort())))
   for (const ending of endings) if (ending.status === 'rejected' && !signal.aborted) throw ending.reason
 }
 
 interface ExpiryBuffer {
-  /** Takes a render in; when they are many, resolves when all are written. */
+  /** Adds a render. When the buffer is full, resolves after all its renders are written. */
   add(given: ReceivedEvent): Promise<void>
-  /** Writes what was gathered, and tells the log. Rejects, then and ever after, when `signal` has aborted and the store cannot be reached. */
+  /**
+   * Writes the buffer and commits the events. When `signal` has aborted and the store is unavailable, rejects now and at every later
+   * call.
+   */
   write(): Promise<void>
 }
 
@@ -72,7 +75,7 @@ function openExpiryBuffer({ artifacts, serviceBucket, clock, log }: ExpiryIndex,
     await retry(async () => read?.done())
   }
   const write = () => {
-    // One after the other: that a later event is read must not be said before an earlier one is written.
+    // Writes one after the other: a later event must not be committed before an earlier one is written.
     writing = writing.then(writeGathered)
     return writing
   }
@@ -92,5 +95,5 @@ function openExpiryBuffer({ artifacts, serviceBucket, clock, log }: ExpiryIndex,
   }
 }
 
-/** What is being written is not cut short by a shutdown: a drain waits for it, and the store bounds it. */
+/** A shutdown does not interrupt a write: the drain waits for it, and the store limits its time. */
 const NEVER = new AbortController().signal

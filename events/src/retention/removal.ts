@@ -1,10 +1,10 @@
 /**
- * Removing what is past its time, in any topology: how often it is done, how a render goes, and what is told of it. How renders are
- * found due is for others to know.
+ * Removes expired data in any topology: the schedule, the order of steps for one render, and the logs. Other modules find which renders
+ * have expired.
  *
- * A render goes in an order that a kill may cut anywhere. Its manifest goes first: from then on a GET answers that it is no longer
- * kept, and never gives a link that leads nowhere. Then goes what is stored of it, and its deliveries. Whoever found it due forgets
- * that last, so that it is found again until all else is gone; to remove it once more is fine.
+ * A kill may interrupt the removal of a render after any step. The manifest is deleted first: from then on a GET answers that the render
+ * is no longer kept, and never returns a link that leads nowhere. Then the stored objects and the deliveries are deleted. The caller
+ * deletes its own record last, so that it finds the render again until all else is gone. Removing a render again is safe.
  */
 import { decodeClaim, IDEMPOTENCY_PREFIX, isExpired } from '@platen/contract/idempotency.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -17,24 +17,27 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 export interface RemovalPorts {
   readonly artifacts: ArtifactStore
   readonly deliveries: Pick<DeliveryLog, 'forget'>
-  /** Where manifests stand. */
+  /** The bucket of the manifests. */
   readonly serviceBucket: string
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Removes what is past its time of one kind. */
+/** Removes the expired data of one kind. */
 export type Removal = (signal: AbortSignal) => Promise<void>
 
 export interface RemovalSchedule {
   readonly everyMs: number
-  /** Before the first time; absent = at once. */
+  /** Wait before the first round. Without it, the first round starts at once. */
   readonly firstAfterMs?: number
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Runs the removals one after the other, again and again until `signal` aborts. What fails is logged and tried again with the next. Never rejects. */
+/**
+ * Runs the removals one after the other, round after round, until `signal` aborts. Logs a failure and tries again in the next round.
+ * Never rejects.
+ */
 export async function removeRegularly(
   removals: readonly Removal[],
   { everyMs, firstAfterMs = 0, clock, log }: RemovalSchedule,
@@ -54,7 +57,10 @@ export async function removeRegularly(
   }
 }
 
-/** Removes all there is of a render, in the order that may be cut anywhere. Without `storage` nothing is known to be stored but the manifest. */
+/**
+ * Removes everything about a render, in an order that may be interrupted anywhere. Without `storage`, only the manifest is known to be
+ * stored.
+ */
 export async function removeRender(
   { id, storage }: { readonly id: RenderId; readonly storage?: RenderRecord['storage'] },
   { artifacts, deliveries, serviceBucket }: RemovalPorts,
@@ -62,14 +68,15 @@ export async function removeRender(
 ): Promise<void> {
   await artifacts.delete({ bucket: serviceBucket, key: manifestKey(id) }, signal)
   if (storage !== undefined) {
-    // The PDFs of attempts that came too late lie there too, and an input whose render was killed before it was swept.
+    // The folder also contains PDFs of attempts that came too late, and the input of a render that was killed before the input was
+    // removed.
     const stored = await Array.fromAsync(artifacts.list(storage.bucket, renderPrefix(storage.prefix, id), signal))
     for (const address of stored) await artifacts.delete(address, signal)
   }
   await deliveries.forget(id, signal)
 }
 
-/** Removes the claims of `Idempotency-Key`s that have done their duty. */
+/** Removes the expired claims of `Idempotency-Key`s. */
 export async function removeClaims(ports: RemovalPorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, clock, log } = ports
   const remove = async (address: ArtifactAddress) => {
@@ -84,15 +91,18 @@ export async function removeClaims(ports: RemovalPorts, signal: AbortSignal): Pr
   counter.log()
 }
 
-/** What came of removing things of one kind: one that cannot be removed holds up no other. */
+/** Counts the removals of one kind. A failure does not stop the other removals. */
 export interface RemovalCounter {
-  /** Removes one thing; `remove` gives false when it was not yet time. Resolves to whether it failed; throws only when `signal` has aborted. */
+  /**
+   * Removes one thing. `remove` returns false when it was not yet time. Resolves to whether it failed. Throws only when `signal` has
+   * aborted.
+   */
   count(remove: () => Promise<boolean>, signal: AbortSignal): Promise<'failed' | 'done'>
-  /** Tells the log. Thousands may fail for one and the same reason, so it is told once. */
+  /** Logs the result once. Thousands may fail for the same reason. */
   log(): void
 }
 
-/** A tally of nothing so far. `kind` is for people. */
+/** Opens an empty counter. `kind` is for people. */
 export function openRemovalCounter(kind: string, log: Log): RemovalCounter {
   let removed = 0
   let failed = 0

@@ -1,6 +1,6 @@
 /**
- * Retention in a cluster, where no database knows which renders are past their time: a second reader of the event log keeps the expiry
- * index, and what that says is removed once an hour. Any number of processes may do so at once.
+ * Retention in a cluster. No database knows there which renders have expired. So a second reader of the event log maintains an expiry
+ * index, and the renders it lists are removed once an hour. Any number of processes may run this at once.
  */
 import { randomFraction } from '@platen/contract/back-off.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
@@ -16,7 +16,10 @@ export interface RetentionPorts extends RemovalPorts {
   readonly ids: Ids
 }
 
-/** Keeps the index and removes what is past its time until `signal` aborts. Resolves when the step then in hand has ended. Rejects by a defect alone. */
+/**
+ * Maintains the index and removes expired data until `signal` aborts. Resolves when the running step has ended. Rejects only because of a
+ * defect.
+ */
 export async function runRetention(ports: RetentionPorts, signal: AbortSignal): Promise<void> {
   const keepIndex = async () => {
     await retryWhileUnavailable(() => maintainExpiryIndex(ports, signal), { ...ports, signal }).catch(
@@ -25,7 +28,7 @@ export async function runRetention(ports: RetentionPorts, signal: AbortSignal): 
       },
     )
   }
-  // Processes that were started together do not remove together.
+  // Processes that started together must not remove at the same time.
   const rhythm = (everyMs: number) => ({ ...ports, everyMs, firstAfterMs: everyMs * randomFraction(ports.ids) })
   await Promise.all([
     keepIndex(),

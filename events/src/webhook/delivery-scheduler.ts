@@ -1,4 +1,4 @@
-/** Events in, deliveries out: each event of a render that named a receiver is scheduled, once, however often it is read. */
+/** Turns events into deliveries. Each event of a render that named a receiver is scheduled once, however often it is read. */
 import type { Delivery } from '@platen/contract/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -21,15 +21,15 @@ export interface SchedulerOptions {
 const READER = 'webhooks'
 
 /**
- * Schedules what the events ask for until `signal` aborts, with whose reason it may then reject. Where it is in the log is written down only now and then: what is read again
- * after a crash is known already.
+ * Schedules deliveries until `signal` aborts, and may then reject with its reason. Commits its position in the log only now and then:
+ * events that are read again after a crash are already known.
  */
 export async function scheduleDeliveries(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
   const { events, deliveries } = options
   const retry = { ...options, signal }
   let last: ReceivedEvent | undefined
   let read = 0
-  /** Those to be scheduled with the next command: while one is under way, the others gather. */
+  /** Deliveries for the next command. They gather while a command is running. */
   let gathered: Delivery[] = []
   let scheduling: Promise<void> | undefined
   const schedule = async () => {
@@ -50,7 +50,7 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
     if (delivery !== undefined) {
       gathered.push(delivery)
       scheduling ??= schedule()
-      // It is looked at in `commit`; alone it must not end the process.
+      // `commit` handles the rejection. Until then it must not end the process.
       scheduling.catch(() => undefined)
     }
     read += 1
@@ -59,7 +59,7 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
   await commit()
 }
 
-/** What an event asks to be sent; undefined where its render named no receiver, or is kept no longer. */
+/** Returns the delivery for an event. Returns undefined if the render named no receiver or has expired. */
 export function deliveryOf(
   event: RenderEvent,
   { retriesMax, clock }: Pick<SchedulerOptions, 'retriesMax' | 'clock'>,
@@ -75,7 +75,7 @@ export function deliveryOf(
     environment: render.environment,
     url: render.webhookUrl,
     body: webhookBodyOf(event),
-    // The caller of a sync render has the outcome: it is told once, for its records.
+    // The caller of a sync render already has the outcome. The webhook is for its records and is tried once.
     retriesMax: render.mode === 'sync' ? 0 : retriesMax,
     createdAt: outcome.finishedAt,
   }

@@ -1,7 +1,7 @@
 /**
- * Deliveries as they fall due: sign, call, record, schedule again. What is due and waits for its turn is known in memory only, and held
- * by the log until it is recorded: a process that dies loses no delivery, and repeats a call only where it died between a receiver's
- * answer and the record of it.
+ * Sends due deliveries: signs, calls the receiver, records the attempt, schedules the next. Due deliveries that wait here are only in
+ * memory, but the log holds them until they are recorded. So a process that dies loses no delivery. A call is repeated only if the
+ * process died after the receiver answered and before the attempt was recorded.
  */
 import { cidrsOf } from '@platen/contract/address.ts'
 import { randomFraction } from '@platen/contract/back-off.ts'
@@ -39,19 +39,19 @@ export interface DispatcherSettings {
   readonly brand: string
   /** How many attempts may follow the first, after an async render. */
   readonly retriesMax: number
-  /** The secrets a tenant's deliveries are signed with now; undefined while they cannot be had. */
+  /** Returns the secrets that now sign the deliveries of a tenant. Undefined while they are not available. */
   signingSecretsOf(tenant: Tenant, now: Instant): SigningSecrets | undefined
 }
 
-/** Delivers until `signal` aborts. Resolves when the calls then made have ended and are recorded. */
+/** Delivers until `signal` aborts. Resolves when the running calls have ended and are recorded. */
 export async function runDispatcher(
   ports: DispatcherPorts,
   settings: DispatcherSettings,
   signal: AbortSignal,
 ): Promise<void> {
   const retry = { ...ports, signal }
-  // Each begins again where its log could not be reached, such as on a full disk: what it had in hand it still has. Being told to stop
-  // is how each ends by itself, so that one that has nothing more to do cuts nothing short for the other.
+  // Each step starts again when its log is unavailable, for example on a full disk, and keeps its work. On a stop each step ends by
+  // itself, so that a step without work does not interrupt the other.
   const untilStopped = async (step: () => Promise<void>) => {
     await retryWhileUnavailable(step, retry).catch((error: unknown) => {
       if (!signal.aborted) throw error
@@ -68,7 +68,7 @@ interface Dispatch extends DispatcherPorts {
   readonly signal: AbortSignal
 }
 
-/** A due delivery with its place in the queue. */
+/** A due delivery with its keys in the queue. */
 interface QueuedDelivery {
   readonly tenant: string
   readonly origin: string
@@ -93,7 +93,7 @@ async function dispatch(context: Dispatch): Promise<void> {
   const processDelivery = async (turn: QueuedDelivery) => {
     const begunAt = clock.monotonic()
     const conclusion = attempt(context, turn.due)
-    // Whatever becomes of it: the next call need not wait for the record of this one.
+    // After success or failure, the next call does not wait for the record of this one.
     await conclusion.catch(() => undefined)
     queue.ended(turn, clock.monotonic() - begunAt)
     pump()
@@ -113,28 +113,28 @@ async function dispatch(context: Dispatch): Promise<void> {
   }
 }
 
-/** Whoever wrote it has seen that it is a URL; should a later version think otherwise, the sender says so. */
+/** The API has checked that this is a URL. If a later version disagrees, the sender reports it. */
 function originOf({ url }: Delivery): string {
   return URL.parse(url)?.origin ?? url
 }
 
-/** What is to be written down of a delivery that was taken up. */
+/** What must be recorded for a delivery that was handled. */
 type DeliveryResult = { readonly deferMs: number; readonly reason?: string } | AttemptedDelivery
 
 interface AttemptedDelivery {
   readonly attemptDelivery: Attempt
   readonly next: NextStatus | undefined
-  /** Of `monotonic`. */
+  /** Monotonic time. */
   readonly endedAt: number
 }
 
-/** Calls the receiver, unless there is nothing to sign with. */
+/** Calls the receiver. Defers the delivery if there is no secret to sign with. */
 async function attempt(context: Dispatch, due: DueDelivery): Promise<DeliveryResult> {
   const { directory, clock, settings, meter } = context
   const { delivery, dueAt } = due
   const startedAt = clock.now()
   const known = directory.current().tenants.get(delivery.tenant)
-  // One made anew under the old name is another tenant.
+  // A tenant created again under the same name is another tenant.
   const tenant = known?.incarnation === delivery.account ? known : undefined
   const secrets = tenant && settings.signingSecretsOf(tenant, startedAt)
   if (tenant !== undefined && secrets === undefined) {
@@ -152,7 +152,7 @@ async function attempt(context: Dispatch, due: DueDelivery): Promise<DeliveryRes
   return { attemptDelivery: { startedAt, durationMs, ...told }, next: nextStatusOf(context, due, answer), endedAt }
 }
 
-/** Writes it down. Never rejects: a delivery of which nothing could be written is given out again after a restart. */
+/** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
 async function completeDelivery(
   context: Dispatch,
   due: DueDelivery,
@@ -177,7 +177,7 @@ async function completeDelivery(
   }
 }
 
-/** What is left of a wait of which so much is over. */
+/** Subtracts elapsed time from a wait. */
 function reducedBy(next: NextStatus, overMs: number): NextStatus {
   return next.status === 'scheduled' ? { ...next, waitMs: Math.max(Math.ceil(next.waitMs - overMs), 0) } : next
 }
@@ -196,15 +196,15 @@ function call(
     ...signatureHeaders({ ...delivery, timestampS, secrets, brand: settings.brand }),
   }
   const allowCidrs = cidrsOf(tenant.webhookAllowCidrs ?? [])
-  // A call that has begun is waited for, also by a drain: what the receiver answered must be written down. The sender bounds it. And a
-  // signal of its own, as listeners on a shared one are searched at each call.
+  // A running call is not interrupted, even by a drain: the answer of the receiver must be recorded. The sender limits its time. Each
+  // call has its own signal, because adding a listener to a shared signal searches all its listeners.
   const { signal } = new AbortController()
   return sender.post({ url: delivery.url, headers, body: delivery.body, allowCidrs }, signal)
 }
 
 const GONE = 410
 
-/** What follows from an answer; undefined where the delivery goes on as it was. */
+/** Returns the next status of the delivery after an answer. Undefined when the status stays as it is. */
 function nextStatusOf({ clock, ids }: Dispatch, due: DueDelivery, answer: WebhookResponse): NextStatus | undefined {
   const { result, statusCode, message, retryAfter } = answer
   if (result === 'ok') return { status: 'delivered' }

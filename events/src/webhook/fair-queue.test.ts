@@ -30,7 +30,7 @@ function add(count: number, origin = 'https://a', tenant = 'acme'): boolean[] {
   })
 }
 
-/** Begins every call that may begin. */
+/** Starts every call that may start. */
 function begin(): Item[] {
   const begun: Item[] = []
   for (let item = queue.next(); item !== undefined; item = queue.next()) begun.push(item)

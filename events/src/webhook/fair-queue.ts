@@ -1,7 +1,7 @@
 /**
- * Whose call is next. A receiver that hangs holds up its own deliveries, and nobody else's: each host of each tenant has a window of
- * calls at once, which widens while it answers quickly and narrows to one call when it does not. Tenants take turns, and within a
- * tenant its hosts. Nothing here waits or knows the time of day.
+ * Decides which call is next. A receiver that hangs delays only its own deliveries. Each host of each tenant has a window of concurrent
+ * calls. The window grows while the host answers quickly, and shrinks to one call when it does not. Tenants take turns, and so do the
+ * hosts of a tenant. Nothing here waits or knows the time of day.
  */
 import assert from 'node:assert/strict'
 import {
@@ -17,7 +17,7 @@ import {
   WEBHOOK_WAITING_PER_HOST_MAX,
 } from '@platen/contract/webhook-limit.ts'
 
-/** Where an item belongs. */
+/** The keys by which an item is queued. */
 export interface QueueKey {
   readonly tenant: string
   /** Scheme, name and port. */
@@ -27,32 +27,32 @@ export interface QueueKey {
 interface TenantQueue<Item> {
   calls: number
   readonly hosts: Map<string, HostQueue<Item>>
-  /** Hosts that may begin a call, in the order of their turns. */
+  /** Hosts that may start a call, in the order of their turns. */
   readonly ready: Set<HostQueue<Item>>
 }
 
 interface HostQueue<Item> {
   readonly tenant: TenantQueue<Item>
   calls: number
-  /** Calls at once. */
+  /** Concurrent calls. */
   window: number
-  /** How long its last call took. */
+  /** The duration of its last call. */
   tookMs: number
   readonly waiting: Item[]
-  /** Items put off since there was last room. */
+  /** Items deferred since there was last room. */
   deferred: number
 }
 
-/** Items that wait for their calls, and the calls that have begun. */
+/** Items that wait for their calls, and the calls that have started. */
 export class FairQueue<Item extends QueueKey> {
   readonly #tenants = new Map<string, TenantQueue<Item>>()
-  /** Tenants that may begin a call, in the order of their turns. */
+  /** Tenants that may start a call, in the order of their turns. */
   readonly #ready = new Set<TenantQueue<Item>>()
   #calls = 0
   #waiting = 0
   #hosts = 0
 
-  /** Takes an item in, to wait for its turn. False where there is no room for it. */
+  /** Adds an item. Returns false if there is no room for it. */
   add(item: Item): boolean {
     const host = this.#hostOf(item)
     if (this.#waiting >= WEBHOOK_WAITING_MAX || host.waiting.length >= WEBHOOK_WAITING_PER_HOST_MAX) return false
@@ -63,7 +63,7 @@ export class FairQueue<Item extends QueueKey> {
     return true
   }
 
-  /** The item whose call may begin now, which counts as begun; undefined while none may. */
+  /** Returns the item whose call may start now, and counts the call as started. Undefined if no call may start. */
   next(): Item | undefined {
     const [tenant] = this.#ready
     const [host] = tenant?.ready ?? []
@@ -74,14 +74,14 @@ export class FairQueue<Item extends QueueKey> {
     this.#calls += 1
     tenant.calls += 1
     host.calls += 1
-    // To the end of both lines.
+    // Removes both here. `#updateReady` adds them again at the end.
     tenant.ready.delete(host)
     this.#ready.delete(tenant)
     this.#updateReady(host)
     return item
   }
 
-  /** The call of an item has ended, after so many milliseconds. */
+  /** Records the end of a call that took `tookMs` milliseconds. */
   ended(item: Item, tookMs: number): void {
     const host = this.#hostOf(item)
     this.#calls -= 1
@@ -92,7 +92,10 @@ export class FairQueue<Item extends QueueKey> {
     this.#updateReady(host)
   }
 
-  /** How many milliseconds an item that found no room is best put off: as long as those put off before it will take. Asked once an item. */
+  /**
+   * Returns for how many milliseconds to defer an item that found no room: as long as the items deferred before it will take. Call it
+   * once per item.
+   */
   deferMs(item: Item): number {
     const host = this.#hostOf(item)
     host.deferred += 1
@@ -112,7 +115,7 @@ export class FairQueue<Item extends QueueKey> {
     return host
   }
 
-  /** What is learned of a host is kept while there is room: one that hangs shall not be new again after every call. */
+  /** Forgets idle hosts only when there is no more room. Otherwise a host that hangs would be new again after every call. */
   #forgetIdle(): void {
     for (const [name, tenant] of this.#tenants) {
       for (const [origin, host] of tenant.hosts) {
@@ -122,7 +125,7 @@ export class FairQueue<Item extends QueueKey> {
     }
   }
 
-  /** Sees to it that a host and its tenant stand in the lines they belong in. */
+  /** Adds a host and its tenant to the ready sets, or removes them. */
   #updateReady(host: HostQueue<Item>): void {
     const { tenant } = host
     setMember(tenant.ready, host, host.waiting.length > 0 && host.calls < host.window)
@@ -134,7 +137,7 @@ function isIdle({ calls, waiting }: HostQueue<unknown>): boolean {
   return calls === 0 && waiting.length === 0
 }
 
-/** Keeps the order of a line: who is in it already stays where it is. */
+/** Keeps the order of the set: a member keeps its position. */
 function setMember<T>(line: Set<T>, member: T, isIn: boolean): void {
   if (isIn) line.add(member)
   else line.delete(member)

@@ -4,7 +4,7 @@ import { type FailedAttempt, retryDelayMs } from './retry-delay.ts'
 const NOON = Date.UTC(2026, 10, 21, 12)
 const SECOND_MS = 1000
 
-/** How long after the end of this attempt the next is due, in milliseconds. */
+/** Returns the milliseconds from the end of this attempt to the next one. */
 function wait(failed: Partial<FailedAttempt>): number | undefined {
   return retryDelayMs({ attempts: 1, retriesMax: 5, endedAt: NOON, random: 0, ...failed })
 }

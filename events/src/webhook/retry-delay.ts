@@ -1,23 +1,24 @@
-/** How long a delivery that failed waits for its next attempt. Pure. */
+/** Computes how long a failed delivery waits for its next attempt. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { WEBHOOK_JITTER_MAX, WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 
 export interface FailedAttempt {
-  /** Scheduled attempts made, this one among them. */
+  /** Scheduled attempts made, including this one. */
   readonly attempts: number
   /** How many attempts may follow the first. */
   readonly retriesMax: number
-  /** When it ended, for a receiver that names a moment. */
+  /** When the attempt ended. Needed for a `Retry-After` with a date. */
   readonly endedAt: Instant
   /** `Retry-After` as the receiver sent it. */
   readonly retryAfter?: string
-  /** Anywhere from 0 to 1. */
+  /** Between 0 and 1. */
   readonly random: number
 }
 
 /**
- * Milliseconds to the next attempt; undefined after the last. The waits are the steps of `WEBHOOK_RETRY_MS`, never shorter, and at most a
- * tenth longer. A receiver that asks for more time gets the first step that is as long, or the longest there is.
+ * Returns the milliseconds until the next attempt. Undefined after the last. The waits are the steps of `WEBHOOK_RETRY_MS`, never
+ * shorter, and at most a tenth longer. If a receiver asks for more time, the wait is the first step that is long enough, or the longest
+ * step.
  */
 export function retryDelayMs(failed: FailedAttempt): number | undefined {
   const { attempts, retriesMax, endedAt, retryAfter, random } = failed
@@ -28,11 +29,11 @@ export function retryDelayMs(failed: FailedAttempt): number | undefined {
   return Math.ceil(wait * (1 + random * WEBHOOK_JITTER_MAX))
 }
 
-/** RFC 9110, section 10.2.3: seconds or a date. 0 for anything else. */
+/** RFC 9110, section 10.2.3: seconds or a date. Returns 0 for anything else. */
 function waitAskedFor(retryAfter: string | undefined, now: Instant): number {
   const text = retryAfter?.trim() ?? ''
   if (/^\d{1,10}$/.test(text)) return Number(text) * 1000
-  // A date begins with its day; `Date.parse` alone takes much else for one.
+  // A date starts with the weekday. `Date.parse` alone also accepts many texts that are not dates.
   const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? 0 : date - now
 }

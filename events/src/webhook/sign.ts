@@ -1,4 +1,4 @@
-/** The headers that say what a delivery is, and prove whose it is. Pure. */
+/** Creates the headers that describe and sign a delivery. Pure. */
 import { createHmac } from 'node:crypto'
 import type { Delivery } from '@platen/contract/delivery.ts'
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
@@ -12,9 +12,9 @@ export interface Signing extends Pick<Delivery, 'id' | 'type' | 'body'> {
 }
 
 /**
- * The headers of one attempt. Keys are the UTF-8 bytes of the secrets as they were handed out. While a rotation overlaps, the
- * service's own signature, of which there is room for one, is by the secret that receivers have known for the longest time; the one of
- * Standard Webhooks carries all.
+ * Returns the headers of one attempt. Keys are the UTF-8 bytes of the secrets as they were handed out. The service's own signature header
+ * has room for one signature: while a rotation overlaps, it uses the secret that receivers have known the longest. The header of Standard
+ * Webhooks has one signature for each secret.
  */
 export function signatureHeaders({ id, type, body, timestampS, secrets, brand }: Signing): Record<string, string> {
   const prefix = `X-${brand.charAt(0).toUpperCase()}${brand.slice(1)}`
