@@ -1,4 +1,4 @@
-/** The environment → what a renderer process is to know, once, at start. */
+/** Reads the settings of a renderer process from the environment, once, at start. */
 import { availableParallelism } from 'node:os'
 import {
   CONNECTION_SETTINGS,
@@ -24,7 +24,7 @@ import type { EventKey } from '@platen/contract/event.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 
-/** The settings of a renderer process. docs/operations.md is made from it. */
+/** The settings of a renderer process. docs/operations.md is generated from this table. */
 export const SETTINGS = {
   PLATEN_ENGINES: { default: 'react_pdf,html', description: 'Engines that it renders with.' },
   PLATEN_LANES: { default: 'sync,async,bulk', description: 'Lanes that it takes renders from.' },
@@ -49,7 +49,7 @@ export const SETTINGS = {
 export interface Config extends ProcessSettings, EngineSettings, ConnectionSettings {
   readonly engines: readonly Engine[]
   readonly lanes: readonly Lane[]
-  /** Renders at once, per engine. */
+  /** Renders at the same time, per engine. */
   readonly concurrency: number
   readonly eventKey: EventKey
   readonly countsTenants: boolean

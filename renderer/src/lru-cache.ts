@@ -1,14 +1,14 @@
 import type { TenantId } from '@platen/contract/tenant.ts'
 
-/** What is kept at hand because it will be needed again soon, up to a size. */
+/** Keeps recently used values in memory, up to a size. */
 export interface LruCache<Value> {
-  /** Using a value keeps it. */
+  /** Marks the value as used last. */
   get(key: string): Value | undefined
-  /** Past the size the values used longest ago are given up, be it this one. Gives the value back. */
+  /** Adds a value and returns it. Above the size, removes the values used longest ago, this one too if needed. */
   set(key: string, value: Value): Value
 }
 
-/** Opens an empty one; `sizeOf` says what a value counts. */
+/** Opens an empty cache. `sizeOf` returns the size of one value. */
 export function openLruCache<Value>(sizeMax: number, sizeOf: (value: Value) => number): LruCache<Value> {
   const kept = new Map<string, Value>()
   let size = 0
@@ -19,7 +19,7 @@ export function openLruCache<Value>(sizeMax: number, sizeOf: (value: Value) => n
   }
   const set = (key: string, value: Value) => {
     drop(key)
-    // Set anew, so that the first key is the one used longest ago.
+    // Insert again, so that the first key is the one used longest ago.
     kept.set(key, value)
     size += sizeOf(value)
     for (const oldest of kept.keys()) {
@@ -37,7 +37,7 @@ export function openLruCache<Value>(sizeMax: number, sizeOf: (value: Value) => n
   }
 }
 
-/** The part of `kept` that is one tenant's: it finds nothing there that others have kept, under whatever key. */
+/** The part of `kept` that belongs to one tenant. It never finds what other tenants put there, whatever the key. */
 export function tenantPart<Value>(kept: LruCache<Value>, tenant: TenantId): LruCache<Value> {
   const own = (key: string) => `${tenant}/${key}`
   return { get: (key) => kept.get(own(key)), set: (key, value) => kept.set(own(key), value) }

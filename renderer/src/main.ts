@@ -1,4 +1,4 @@
-/** The composition root of a renderer process: renders from Kafka, PDFs to S3, answers by Redis, outcomes to Kafka. */
+/** The composition root of a renderer process: renders from Kafka, PDFs to S3, replies through Redis, outcomes to Kafka. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,10 @@ import { syncSlotsOf } from './worker/slots.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
 
-/** Renders until `stop` aborts; resolves when the renders in hand have ended, or their time is over, and the rest is given back to the queue. */
+/**
+ * Renders until `stop` aborts. Resolves when the running renders have ended, or when the drain time is over. The queue then gives the rest
+ * to others.
+ */
 async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()
@@ -73,7 +76,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   log.info({}, 'renderer drain started')
 }
 
-/** What is told to engines. Profiles of browsers lie in a folder that no other process has, as it is emptied at the start. */
+/** The settings of the engines. Browser profiles go to a folder of this process alone, because that folder is emptied at start. */
 async function engineSettings(
   { concurrency, lanes, chromium, egressAllowCidrs }: Config,
   clock: Clock,

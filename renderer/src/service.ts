@@ -1,4 +1,4 @@
-/** The renderer of one process: the threads and the browser its engines share, and a worker for each engine. */
+/** The renderer of one process: one worker per engine, over the threads and the browser that the engines share. */
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Engines } from './engine/open-engines.ts'
 import type { AvailabilityState } from './port/availability.ts'
@@ -8,25 +8,28 @@ import { runWorker, type WorkerPorts, type WorkerSettings } from './worker.ts'
 export interface RendererOptions {
   readonly ports: WorkerPorts
   readonly worker: WorkerSettings
-  /** They stay their opener's to close. */
+  /** The caller opened them and closes them. */
   readonly engines: Engines
-  /** Aborts when the renders in hand are to be left to others; absent = never. */
+  /** Aborts when running renders must be left to others. Absent means never. */
   readonly forceStop?: AbortSignal
-  /** Those whose queues it serves; absent = all. */
+  /** The engines whose queues it serves. Absent means all. */
   readonly servedEngines?: readonly Engine[]
 }
 
-/** `missing`: there is no browser, or the engine is not served here. `broken`: it cannot be opened, or its browser or its threads do not start. `dead`: its worker has ended by a defect. */
+/**
+ * `missing`: there is no browser, or this process does not serve the engine. `broken`: the engine cannot be opened, or its browser or
+ * threads do not start. `dead`: a defect ended its worker.
+ */
 export type EngineState = AvailabilityState | 'missing' | 'dead'
 
-/** Closing it lets the renders in hand end, or leaves them once `forceStop` has aborted, then closes the browser. */
+/** On close, waits for the running renders, or leaves them once `forceStop` has aborted. Then closes the browser. */
 export interface Renderer extends AsyncDisposable {
-  /** Takes renders from the queue from now on. Called when the settings they are judged by have been read. */
+  /** Begins to take renders from the queue. Call it after the settings that decide on renders have been read. */
   start(): void
   states(): Readonly<Record<Engine, EngineState>>
 }
 
-/** Starts the browser without waiting for it. Renders wait in their queue until `start`, and for their engine. */
+/** Starts the browser without waiting for it. Renders wait in their queue until `start` and until their engine is ready. */
 export function openRenderer(options: RendererOptions): Renderer {
   const { engines, servedEngines = ENGINES } = options
   const { promise: started, resolve: start } = Promise.withResolvers<void>()
@@ -52,7 +55,7 @@ interface EngineService {
 
 const MISSING: EngineService = { state: () => 'missing', stop: async () => undefined }
 
-/** Runs the worker of one engine from when the engine is open and `started` resolved until `stop`. */
+/** Runs the worker of one engine. Begins when the engine is open and `started` has resolved, ends at `stop`. */
 function serveEngine(
   options: RendererOptions,
   started: Promise<void>,

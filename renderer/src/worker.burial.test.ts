@@ -1,4 +1,4 @@
-/** Renders that are put aside as dead letters: those whose manifest was damaged in the store, and those that bring their renderer down. */
+/** Renders that become dead letters: those whose manifest was damaged in the store, and those that crash their renderer. */
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -10,10 +10,10 @@ import { runWorker } from './worker.ts'
 
 const REASON = /^the manifest cannot be read: 100 bytes/
 
-/** What stands in the store: the first half of a manifest. */
+/** The damaged manifest in the store: the first half of one. */
 const halfOf = (record: RenderRecord) => encodeManifest(aManifest({ record })).subarray(0, 100)
 
-/** A worker of one slot with one render in its queue; its manifest is damaged at some time, or it crashes with that error. */
+/** A worker of one slot with one render in its queue. Either the manifest of the render gets damaged, or its engine throws `crash`. */
 async function aWorker(record: RenderRecord, crash?: Error) {
   const lines: { level: string; message: string; fields: object }[] = []
   const into = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
@@ -24,7 +24,7 @@ async function aWorker(record: RenderRecord, crash?: Error) {
   const buried: string[] = []
   const engine = anEngine(async ({ render }) => {
     if (render === record.id && crash !== undefined) throw crash
-    // While it is rendered, somebody else has ended it.
+    // Another renderer has ended it during the render.
     if (render === record.id) await damage()
     return Buffer.from('%PDF-')
   })
@@ -37,7 +37,7 @@ async function aWorker(record: RenderRecord, crash?: Error) {
     lines,
     buried,
     damage,
-    /** Runs until the render after it has ended, so that its slot must be free again. Gives the renders of which it was told. */
+    /** Runs until the next render has ended, which shows that the slot is free again. Returns the renders that got an event. */
     async run(own: { limiter?: Limiter } = {}) {
       const next = aRecord()
       await ports.queue.enqueue(next, NEVER)
@@ -71,7 +71,7 @@ test('one that was settled is put aside, and shows the outcome it had', async ()
   const manifest = aManifest({ record })
   await worker.ledger.complete(manifest, NEVER)
   await worker.damage()
-  // No event is told of a render of which nobody knows how it ended.
+  // No event, because nobody knows how this render ended.
   expect(await worker.run()).toEqual([])
   expect(worker.queue.dead).toStrictEqual([{ record, reason: expect.stringMatching(REASON) }])
   expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([logged(record)])
@@ -122,7 +122,7 @@ test('is put aside only when its reservation is given back, however long the lim
   const complete: Limiter['complete'] = async (manifest, signal) => {
     if (manifest.render.id === record.id && away-- > 0) {
       expect(worker.queue.dead).toEqual([])
-      // When the worker has begun to wait.
+      // Runs after the worker has begun to wait.
       setImmediate(() => void worker.clock.advance(60_000))
       throw new Unavailable('connection refused')
     }

@@ -1,4 +1,4 @@
-/** A worker that has to go, and renders that others have. */
+/** A worker that drains, and renders that other workers hold. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -15,7 +15,7 @@ const OTHER = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
 
 type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
 
-/** A worker of one slot, unless told, that can be told to stop and to leave; `begun` resolves when its engine has a render. */
+/** A worker that can be drained and force-stopped, with one slot by default. `begun` resolves when its engine has a render. */
 async function aWorker(records: readonly RenderRecord[], script: Script, slots = 1) {
   const ports = workerPorts()
   const lines: string[] = []
@@ -45,7 +45,7 @@ async function aWorker(records: readonly RenderRecord[], script: Script, slots =
   }
 }
 
-/** Renders until it is told to end. */
+/** Renders until its signal aborts. */
 const endless: Script = (_work, signal) =>
   new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason))
@@ -69,7 +69,7 @@ describe('a worker that stops', () => {
     worker.stop()
     await turns()
     await using others = await worker.queue.consume('react_pdf', NEVER)
-    // The one in hand too, which is held by its claim.
+    // This includes the running render, which its claim protects.
     const given = [others.poll('async'), others.poll('async')].map((delivery) => delivery?.record.id)
     expect(given).toEqual([first.id, second.id])
     expect(await worker.ledger.claim(first, OTHER, NEVER)).toMatchObject({ kind: 'held' })

@@ -5,7 +5,7 @@ import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixt
 import type { RenderWork } from './port/engine.ts'
 import { runWorker } from './worker.ts'
 
-/** Which renders are under way at once in an engine of three slots, with three waiting in each lane, while none of them ends. */
+/** Counts the running renders per lane: an engine of three slots, three renders waiting in each lane, and none of them ends. */
 async function underWay(lanes: readonly Lane[] | undefined): Promise<Record<Lane, number>> {
   const records = LANES.flatMap((lane) => [1, 2, 3].map(() => aRecord({ lane })))
   const count = { sync: 0, async: 0, bulk: 0 }
@@ -17,12 +17,12 @@ async function underWay(lanes: readonly Lane[] | undefined): Promise<Record<Lane
   const engine = anEngine(render, { slots: 3 })
   const ports = workerPorts()
   for (const record of records) await queueUp(ports, record)
-  // Those who called wait for all of them.
+  // The callers wait for all of the sync renders.
   const callers = records.filter(({ lane }) => lane === 'sync').map(({ id }) => ports.replies.expect(id))
   const stopping = new AbortController()
   const settings = { ...WORKER_SETTINGS, ...(lanes && { lanes }) }
   const running = runWorker(ports, engine, { settings, signal: stopping.signal })
-  // The event loop turns with each: everything here is in memory, and whatever may begin has begun by then.
+  // Each step turns the event loop once. Everything is in memory, so whatever may begin has begun after 50 turns.
   for (let turn = 0; turn < 50; turn++) await ports.clock.advance(0)
   const seen = { ...count }
   stopping.abort()

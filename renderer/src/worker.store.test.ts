@@ -1,4 +1,4 @@
-/** A worker whose storage cannot be reached. */
+/** A worker whose artifact store is unavailable. */
 import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
@@ -10,7 +10,7 @@ import { runWorker } from './worker.ts'
 const PDF = Buffer.from('%PDF-1.7 a document')
 const DEADLINE_MS = 25_000
 
-/** A worker with one render, one of whose calls of the artifact store is refused until the test lets it. */
+/** A worker with one render. One call of the artifact store is refused until the test allows it. */
 async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync' = 'async') {
   const ports = workerPorts()
   const record = aRecord({ lane, deadlineMs: DEADLINE_MS, units: 5 })
@@ -21,7 +21,7 @@ async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync'
   const worked: string[] = []
   for (const name of ['get', 'put', 'create'] as const) {
     const call = ports.artifacts[name].bind(ports.artifacts)
-    // Each has the values it had.
+    // Each call passes its arguments on unchanged.
     ports.artifacts[name] = async (...values: never[]) => {
       calls[name] += 1
       if (refused[name]) throw new Unavailable('no answer')
@@ -41,12 +41,12 @@ async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync'
     calls,
     worked,
     caller,
-    /** Lets time pass in steps in which everything tries again. */
+    /** Advances the clock in small steps, so that every retry happens. */
     async pass(ms: number) {
-      // The first of them is over before the worker has begun.
+      // The first step is over before the worker has begun.
       for (let passed = 0; passed <= ms; passed += 500) await ports.clock.advance(500)
     },
-    /** The outcome that is told, and nothing more. */
+    /** The outcome in the event, and no other event. */
     async outcome() {
       for await (const { event } of ports.events.follow('test', NEVER)) {
         stopping.abort()
@@ -93,7 +93,7 @@ test('an outcome is written however long that takes, soon after it can be, by wh
   await worker.pass(4 * CLAIM_LEASE_MS)
   const other = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
   expect(await worker.ledger.claim(worker.record, other, NEVER)).toMatchObject({ kind: 'held' })
-  // Once before and once after each of the longest waits, the first being shorter.
+  // One attempt before and one after each of the longest waits. The first wait is shorter.
   expect(worker.calls.create).toBeGreaterThan((4 * CLAIM_LEASE_MS) / STORE_RETRY_MS_MAX)
   worker.refused.create = false
   await worker.pass(STORE_RETRY_MS_MAX)

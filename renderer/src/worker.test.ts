@@ -21,7 +21,7 @@ const PDF = Buffer.from('%PDF-1.7 a document')
 
 type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
 
-/** A worker over memory adapters whose engine does what the test says; `records` stand in its queue. */
+/** A worker over memory adapters, with `records` in its queue. `script` is what its engine does. */
 async function start(script: Script, records: readonly RenderRecord[], own: Partial<RenderEngine> = {}) {
   const ports = workerPorts()
   const worked: RenderWork[] = []
@@ -42,7 +42,7 @@ function inBucket(key: string): ArtifactAddress {
 
 type Worker = Awaited<ReturnType<typeof start>>
 
-/** Publishes a directory of one tenant, who is suspended. */
+/** Publishes a directory with one suspended tenant. */
 async function suspend({ directory }: Worker, fields: Parameters<typeof aTenant>[0] & { id: TenantId }): Promise<void> {
   const tenants = new Map([[fields.id, aTenant({ ...fields, suspended: true })]])
   await directory.publish({ ...directory.current(), revision: 1, tenants }, NEVER)
@@ -52,7 +52,7 @@ function usageOf({ limiter }: Worker, { account, period }: RenderRecord): Promis
   return limiter.usage(account, period, NEVER)
 }
 
-/** Runs the worker until as many events as asked for are in the log, then stops it. */
+/** Runs the worker until `count` events are in the log, then stops it. */
 async function eventsOf(worker: Worker, count: number): Promise<RenderEvent[]> {
   const running = worker.run()
   const events: RenderEvent[] = []
@@ -365,7 +365,7 @@ test('a stopping worker ends the render it has begun and leaves the next to othe
   expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')?.record.id).toBe(second.id)
 })
 
-/** Rejects with the reason of a signal, as an engine does. */
+/** Rejects with the signal's reason when it aborts, as an engine does. */
 function once(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason)

@@ -1,11 +1,15 @@
 /**
- * The second half of the data flow for one engine: take a render from the queue, make its PDF, store it, write the manifest,
- * announce the event, acknowledge.
+ * The second half of the data flow, for one engine: takes a render from the queue, makes and stores its PDF, writes the manifest, publishes
+ * the event and acknowledges the record.
  *
- * Delivery is at least once, and every step here may be run twice: the PDF's key is its content, the manifest is created only
- * where none is, the event's id follows from the manifest, the ledger keeps the first outcome, and the limiter charges an id once.
- * So a process that dies between any two steps leaves a render that the next one finishes, once. A claim counts the attempt before
- * the work, so a render that kills its renderer ends as `render_crashed` instead of circling.
+ * Delivery is at least once, and every step may run twice:
+ * - The PDF's key is the hash of its content.
+ * - The manifest is created only if there is none.
+ * - The event's id follows from the manifest.
+ * - The ledger keeps the first outcome.
+ * - The limiter charges an id once.
+ * So if a process dies between two steps, the next one finishes the render, once. A claim counts the attempt before the work begins. So a
+ * render that kills its renderer ends as `render_crashed` and is not tried for ever.
  */
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
@@ -42,17 +46,17 @@ export type { WorkerPorts, WorkerSettings } from './worker/port.ts'
 
 export interface WorkerOptions {
   readonly settings: WorkerSettings
-  /** Aborts when no more renders are to be begun. */
+  /** Aborts when no more renders must begin. */
   readonly signal: AbortSignal
-  /** Aborts when those in hand are to be left to others; absent = never. */
+  /** Aborts when running renders must be left to others. Absent means never. */
   readonly forceStop?: AbortSignal
 }
 
 const NEVER = new AbortController().signal
 
 /**
- * Serves one engine's queue with as many slots as the engine has, some of them for sync renders alone, until `signal` aborts. Resolves
- * when the renders then running have ended and are acknowledged, or have been left.
+ * Serves one engine's queue until `signal` aborts. Uses as many slots as the engine has; some are reserved for sync renders. Resolves when
+ * the running renders have ended and are acknowledged, or have been left to others.
  */
 export async function runWorker(ports: WorkerPorts, engine: RenderEngine, options: WorkerOptions): Promise<void> {
   const { settings, forceStop = NEVER } = options
@@ -78,18 +82,18 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, orderOf(slot))))
 }
 
-/** Where the slots of a worker get their renders from. */
+/** Where the slots of a worker get their renders. */
 interface RenderSources {
   readonly consumer: RenderConsumer
   readonly deferred: DeferredRenders
   readonly syncQueue: SyncQueue
   readonly syncSlots: number
   readonly load: SlotLoad
-  /** Rung when the slots are at less, or something put aside is due. */
+  /** Notified when a slot becomes free or a deferred render is due. */
   readonly capacityFreed: Notifier
 }
 
-/** What is not begun goes to others now, and does not wait for what is in hand: that is ended without the queue. */
+/** Closes the consumer at once, so that waiting renders go to other workers. Running renders end without the queue. */
 async function closeConsumer(consumer: RenderConsumer, { log }: WorkerPorts): Promise<void> {
   try {
     await consumer[Symbol.asyncDispose]()
@@ -144,7 +148,7 @@ function nextDelivery(
   return undefined
 }
 
-/** Brings one delivery to its end. One that could not be ended stays in the queue and is given out again, to others or after a restart. */
+/** Processes one delivery. If that fails, the delivery stays in the queue and is delivered again, to others or after a restart. */
 async function processDelivery(worker: Worker, sources: RenderSources, delivery: QueuedRender): Promise<void> {
   const { drain, forceStop, log } = worker
   const { id: render, tenant } = delivery.record
@@ -167,7 +171,7 @@ async function completeDelivery(worker: Worker, { deferred }: RenderSources, del
   await removeInput(worker, record)
 }
 
-/** What only this render needed goes; where it cannot be reached now, it goes with the render, when its time is over. */
+/** Deletes the data that only this render needed. If the store is unavailable, retention deletes it later together with the render. */
 async function removeInput({ source, log, forceStop }: Worker, record: RenderRecord): Promise<void> {
   try {
     await source.removeInput(record, forceStop)
@@ -187,8 +191,8 @@ async function bury(
 }
 
 /**
- * A render has ended and its manifest cannot be read: nothing can be told of it, and it must not stand in the way of others. Its caller
- * is shown a defect, unless an outcome is shown already, and nothing is charged that is not charged already. What was stored stays.
+ * Handles a render that has ended and whose manifest cannot be read. It must not block other renders, so it becomes a dead letter. The
+ * caller sees a defect, unless an outcome was shown before. Nothing is charged beyond what was charged already. Stored objects stay.
  */
 async function buryUnreadable(worker: Worker, delivery: QueuedRender, error: unknown): Promise<void> {
   if (!(error instanceof UnreadableManifest)) throw error
@@ -202,7 +206,7 @@ async function buryUnreadable(worker: Worker, delivery: QueuedRender, error: unk
   await bury(worker, delivery, { reason: error.message, counted: 'unreadable' })
 }
 
-/** Did it bring its renderers down, as often as it was started? Then somebody will want to see what it was. */
+/** Whether the render crashed its renderer in every allowed attempt. Then an engineer will want to see it. */
 function isPoison({ outcome }: Manifest): boolean {
   return outcome.status === 'failed' && outcome.error.code === 'render_crashed'
 }

@@ -10,7 +10,7 @@ import type { RunningBrowser } from './launch.ts'
 function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser {
   const gone = new AbortController()
   return {
-    // Nobody here looks into it.
+    // No test uses it.
     browser: {} as Browser,
     gone: gone.signal,
     kill: async () => gone.abort(new Error('killed')),
@@ -20,7 +20,7 @@ function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser
   }
 }
 
-/** A supply whose launches come out as `outcomes` says, the last one for ever; `launches` counts them. */
+/** A browser source whose launches end as `outcomes` says; the last outcome repeats for ever. `launches` counts them. */
 function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) {
   const clock = manualClock()
   const launched: RunningBrowser[] = []
@@ -192,7 +192,7 @@ test('does not take a pause of its own process for one of the browser', async ()
   const timeout: Clock['timeout'] = (ms) => {
     if (ms >= BROWSER_PING_MS_MAX) return manual.timeout(ms)
     steps += 1
-    // What fell due in the pause fires before the answer is read, which has long been there.
+    // After the pause, overdue timers fire before the answer is read, although the answer arrived long ago.
     if (steps === 1) return AbortSignal.abort(new DOMException('late', 'TimeoutError'))
     answer.resolve()
     return manual.timeout(ms)
@@ -229,5 +229,5 @@ test('is ready when a browser runs, however long that takes, and tells whoever d
   expect(supply.state()).toBe('running')
 })
 
-/** What four failed launches hold the fifth back. */
+/** The total back-off after four failed launches, before the fifth. */
 const BACKED_OFF_MS = 100 + 200 + 400 + 800

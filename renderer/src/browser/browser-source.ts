@@ -1,7 +1,6 @@
 /**
- * Keeps one browser at hand. A launch that fails is tried again with back-off for as long as the supply is open, so no failure
- * is final; a browser that dies is replaced at once, one that gives no sign of life is killed, and one that is to retire is
- * replaced only when the next is running.
+ * Keeps one browser running. A failed launch is tried again with back-off while the source is open, so no failure is final. A browser that
+ * dies is replaced at once. A browser that does not respond is killed. A browser that must retire is replaced only after the next one runs.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from '@platen/contract/limit.ts'
@@ -11,27 +10,33 @@ import { raceAbort } from '@platen/contract/race.ts'
 import { type Availability, trackAvailability } from '../port/availability.ts'
 import type { RunningBrowser } from './launch.ts'
 
-/** Its presence is that of a browser for new pages. */
+/** It is available when a browser can take new pages. */
 export interface BrowserSource extends AsyncDisposable, Availability {
   /**
-   * The browser for new pages, launched if need be. Rejects with the signal's reason, and with `render_crashed` when none has
-   * started for `BROWSER_WAIT_MS_MAX`: the render is tried again later, perhaps elsewhere.
+   * The browser for new pages, launched if needed. Rejects with the signal's reason. Rejects with `render_crashed` if none has started for
+   * `BROWSER_WAIT_MS_MAX`; the render is then tried again later, perhaps elsewhere.
    */
   current(signal: AbortSignal): Promise<RunningBrowser>
-  /** Launches a successor. Resolves when `current` gives it. */
+  /** Launches a successor. Resolves when `current` returns it. */
   replace(): Promise<void>
-  /** Launches one that `current` never gives, to be killed by whoever asked for it. Rejects as `current` does. */
+  /** Launches a browser that `current` never returns. The caller must kill it. Rejects as `current` does. */
   launchDedicated(signal: AbortSignal): Promise<RunningBrowser>
 }
 
-/** How long a render waits for a browser to start. Below a plan's deadline: a render is not to blame for it. */
+/**
+ * How long a render waits for a browser to start. It is below the deadline of every plan, because a late browser is not the fault of the
+ * render.
+ */
 const BROWSER_WAIT_MS_MAX = 10_000
 
-/** Waits between failed launches, doubling. A browser that lived for less than the longest has failed as well. */
+/** Waits between failed launches, doubling. A browser that lived less than the longest wait counts as failed too. */
 const BACKOFF_MS_MIN = 100
 const BACKOFF_MS_MAX = 5_000
 
-/** An answer is waited for in steps of this: a pause of our own process is then over before the next begins, and is no browser's fault. */
+/**
+ * We wait for an answer in steps of this length. So a pause of our own process costs one step at most, and the browser is not blamed for
+ * it.
+ */
 const ANSWER_STEP_MS = 1_000
 
 export interface BrowserSourcePorts {
@@ -41,7 +46,7 @@ export interface BrowserSourcePorts {
   readonly log: Log
 }
 
-/** Opens the supply and begins with the first launch, without waiting for it. */
+/** Opens the source and begins the first launch without waiting for it. */
 export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
   const { clock, log } = ports
   const closing = new AbortController()
@@ -58,7 +63,7 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
       .finally(() => {
         launching = undefined
       })
-    // Only closing makes it fail, and then nobody need be waiting.
+    // It fails only when the source closes, and then nobody may be waiting.
     launching.catch(() => undefined)
     return launching
   }
@@ -75,7 +80,7 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
     current = watch(next)
     availability.markAvailable()
     next.gone.addEventListener('abort', () => {
-      // One that retires is killed too, and is not the current one then.
+      // A retired browser is killed too, but it is no longer the current one.
       if (current !== next) return
       current = undefined
       availability.markUnavailable()
@@ -107,7 +112,7 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
   }
 }
 
-/** Waits for a launch as long as a render may. */
+/** Waits for a launch, at most as long as a render may wait. */
 async function waitForLaunch(
   launched: Promise<RunningBrowser>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
@@ -123,11 +128,11 @@ async function waitForLaunch(
 
 interface DedicatedLaunches {
   launch(signal: AbortSignal): Promise<RunningBrowser>
-  /** Resolves when none is under way. */
+  /** Resolves when no launch is running. */
   settled(): Promise<unknown>
 }
 
-/** Launches that somebody waits for alone: what comes too late for them is killed. */
+/** Launches for one caller each. A browser that starts too late for its caller is killed. */
 function openDedicatedLaunches(start: () => Promise<RunningBrowser>, clock: Clock): DedicatedLaunches {
   const underWay = new Set<Promise<RunningBrowser>>()
   return {
@@ -147,7 +152,7 @@ function openDedicatedLaunches(start: () => Promise<RunningBrowser>, clock: Cloc
   }
 }
 
-/** Asks a browser for signs of life until it has gone, and kills it when it gives none. Never rejects. */
+/** Pings a browser until it has exited, and kills it if it does not respond. Never rejects. */
 async function killWhenUnresponsive(running: RunningBrowser, { clock, log }: BrowserSourcePorts): Promise<void> {
   const { gone } = running
   while (!gone.aborted) {
@@ -173,9 +178,9 @@ async function isResponsive(running: RunningBrowser, clock: Clock): Promise<bool
 }
 
 interface Launcher {
-  /** A browser that runs, however many attempts it takes. Rejects only when the supply closes. */
+  /** Launches a browser, in as many attempts as needed. Rejects only when the source closes. */
   launch(): Promise<RunningBrowser>
-  /** Takes note that a browser ended by itself after `ageMs`. */
+  /** Records that a browser exited by itself after `ageMs`. */
   noteExit(ageMs: number): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * What puppeteer-cluster does to its jobs when browsers fail: each of these lost a slot, a job or a browser with the concurrency
- * classes it brings. The cluster is the real one, on a puppeteer that must never be asked for anything.
+ * What puppeteer-cluster does to its jobs when browsers fail. With its own concurrency classes, each of these cases lost a slot, a job or a
+ * browser. The cluster is real; the puppeteer under it fails the test if it is called.
  */
 import { EventEmitter, once } from 'node:events'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -17,7 +17,7 @@ import type { PagePool } from './pool.ts'
 
 const ACME = 'acme' as TenantId
 const SLOTS = 2
-// Nobody here looks into these.
+// No test uses these.
 const DOCUMENT = { html: '', options: {}, title: '', assets: [], isScripted: false, missing: '' } as PrintDocument
 const PRINTED = { pdf: new Uint8Array([1]) } as PrintedDocument
 
@@ -29,10 +29,10 @@ afterEach(() => {
   expect(rejections.splice(0)).toEqual([])
 })
 
-/** A page pool whose next prints do as they are told, and count what is lent. */
+/** A page pool whose next prints behave as the test says. It counts the pages in use. */
 class FakePool extends EventEmitter implements PagePool {
   lent = 0
-  /** Of each page that was taken: was it to be in a browser of its own? */
+  /** For each page that was taken: whether it had to be in a browser of its own. */
   readonly apart: boolean[] = []
   acquire: PagePool['acquire'] = async ({ hasOwnBrowser }) => {
     this.lent += 1
@@ -63,7 +63,7 @@ class FakePool extends EventEmitter implements PagePool {
   }
 }
 
-/** A cluster on the pool, and a print on one of its slots. `launches` counts what it asks of puppeteer. */
+/** A cluster on the pool, and a print on one of its slots. `launches` counts the calls to puppeteer. */
 async function aCluster(pool: FakePool, timeout = 2 ** 31 - 1) {
   let launches = 0
   const launch = async () => {
@@ -169,7 +169,7 @@ test('a browser that takes longer than five seconds for a context is waited for 
     return held.promise
   }
   const printing = print()
-  // Past the cluster's own patience, which is fixed.
+  // Longer than the cluster's own timeout, which is fixed.
   await vi.advanceTimersByTimeAsync(20_000)
   pool.lent += 1
   held.resolve(pool.page())
@@ -207,7 +207,7 @@ test('a cluster that is closed with jobs waiting starts no browser (it launched 
   const { cluster, print, launches } = await aCluster(pool)
   const controller = new AbortController()
   pool.print = async (_document, signal) => {
-    // The cluster may still begin a job that waited, if none of its own timers was under way when it was closed.
+    // The cluster may still begin a waiting job if none of its own timers was running when it was closed.
     if (!signal.aborted) await once(signal, 'abort')
     throw signal.reason
   }

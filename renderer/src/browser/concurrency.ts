@@ -1,7 +1,7 @@
 /**
- * How puppeteer-cluster gets its pages: our own concurrency class. The ones it brings lose a slot, or wedge the whole cluster,
- * when a browser does not start, a context takes over 5 s, or a relaunch fails. In this one there is nothing to fail: a slot is
- * at hand at once and never in need of repair, and what can go wrong goes wrong inside the job, whose caller is told.
+ * Our own concurrency class, from which puppeteer-cluster gets its pages. The classes of the library lose a slot or block the whole cluster
+ * in three cases: a browser does not start, a context takes more than 5 s, or a relaunch fails. This class cannot fail: a slot is available
+ * at once and never needs repair. Failures happen inside the job, and its caller sees them.
  */
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Page } from 'puppeteer'
@@ -11,18 +11,21 @@ import { BrowserLost } from './launch.ts'
 import type { PrintedDocument } from './page.ts'
 import type { PagePool, PageRequest } from './pool.ts'
 
-/** What a job of the cluster gets for a page: a slot, which knows pages of all tenants and says itself whose it takes. */
+/** What a job of the cluster gets as its page: a slot. The slot has access to the pages of all tenants and chooses the right one. */
 export interface PrintJob {
   /**
-   * Prints on a page only this tenant's documents have been on, and one with scripts on a page of its own; one document at a
-   * time. A document that loses its browser is begun again at once, and once, in a browser of its own: so what another does costs
-   * it time alone, and what it does itself is known for its own doing. As `PrintPage.print`, without `BrowserLost`, and resolves or
-   * rejects when the slot can print again.
+   * Prints on a page that only this tenant's documents have used. A document with scripts gets a page of its own. Prints one document at a
+   * time.
+   *
+   * If a document loses its browser, it begins again at once, but only once, in a browser of its own. So another document can cost it only
+   * time, and a second failure is known to be its own.
+   *
+   * Otherwise like `PrintPage.print`, but never throws `BrowserLost`. Resolves or rejects when the slot can print again.
    */
   print(tenant: TenantId, document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
 }
 
-/** The class to give to `Cluster.launch`. */
+/** The class to pass to `Cluster.launch`. */
 export function pooledConcurrency(pool: PagePool): ConcurrencyClass {
   class PooledConcurrency implements Concurrency {
     async init() {}
@@ -35,20 +38,20 @@ export function pooledConcurrency(pool: PagePool): ConcurrencyClass {
       }
     }
 
-    /** The browsers belong to the engine, which closes them. */
+    /** The engine owns the browsers and closes them. */
     async close() {}
   }
-  // The cluster's type asks for its own base class, which keeps two arguments that are of no use here, and does nothing.
+  // The cluster's type requires its own base class. That class stores two arguments we do not need, and does nothing else.
   return PooledConcurrency as unknown as ConcurrencyClass
 }
 
 type ConcurrencyClass = Exclude<ClusterOptions['concurrency'], number>
-/** What the cluster calls. */
+/** The methods that the cluster calls. */
 type Concurrency = Pick<InstanceType<ConcurrencyClass>, 'init' | 'workerInstance' | 'close'>
 
-/** The job behind the page a task of the cluster is given. */
+/** The job behind the page that the cluster gives to a task. */
 export function jobOf(page: Page): PrintJob {
-  // The cluster hands on what `openJob` gave it, untouched.
+  // The cluster passes on what `openJob` returned, unchanged.
   return page as unknown as PrintJob
 }
 
@@ -67,11 +70,11 @@ function openJob(pool: PagePool) {
         throw error instanceof BrowserLost ? error.failure : error
       }
     },
-    /** The cluster listens for a page's crash, and only takes note of it. `print` ends by it. */
+    /** The cluster listens for a page crash but only logs it. A crash also ends `print`. */
     on: () => {},
   }
   return {
-    // All the cluster does with a page is to call `on` and to hand it to the task.
+    // The cluster only calls `on` of a page and passes it to the task.
     resources: { page: job as unknown as Page },
     close: async () => {},
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { findChromium } from './executable.ts'
 
-/** A folder with two executable files, and one that is not. */
+/** A folder with two executable files and one that is not executable. */
 function aFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'platen-executable-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

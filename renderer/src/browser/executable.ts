@@ -1,11 +1,11 @@
-/** Where Chromium is on this machine. */
+/** Finds Chromium on this machine. */
 import { access, constants, readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * The binaries themselves, never the wrappers of /usr/bin: a shell script would stay as the parent and take the signals meant
- * for Chromium. Headless shell first: it starts faster and prints at a fraction of the cost of the full browser.
+ * The binaries themselves, never the wrappers in /usr/bin: a shell script would stay as the parent and receive the signals meant for
+ * Chromium. Headless shell comes first: it starts faster and prints at a fraction of the cost of the full browser.
  */
 const SHELLS = ['/usr/lib/chromium/chromium-headless-shell', '/headless-shell/headless-shell']
 const FULL_BROWSERS = [
@@ -15,19 +15,19 @@ const FULL_BROWSERS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Where puppeteer keeps what `npx puppeteer browsers install chrome-headless-shell` downloads. */
+/** Where puppeteer stores the download of `npx puppeteer browsers install chrome-headless-shell`. */
 const PUPPETEER_CACHE = join(homedir(), '.cache', 'puppeteer', 'chrome-headless-shell')
 
 export interface ChromiumSearch {
-  /** The path the operator has set; nothing else is looked at then. */
+  /** The path that the operator has set. If it is set, nothing else is tried. */
   readonly configured?: string | undefined
-  /** Folders to look into instead of the known ones, best first. */
+  /** Paths to try instead of the known ones, best first. */
   readonly candidates?: readonly string[]
 }
 
 /**
- * The path of Chromium: the configured one, else a headless shell, else a full browser, else undefined.
- * Throws where the configured path is no executable file: falling back would hide the mistake.
+ * The path of Chromium: the configured one, else a headless shell, else a full browser, else undefined. Throws if the configured path is
+ * not an executable file: a fallback would hide the mistake.
  */
 export async function findChromium({ configured, candidates }: ChromiumSearch): Promise<string | undefined> {
   if (configured !== undefined) {

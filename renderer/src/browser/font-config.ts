@@ -1,15 +1,15 @@
 /**
- * The fonts Chromium sees: those of one npm package, whatever the machine has, so that a document looks alike on every machine
- * and holds Latin, Greek, Cyrillic and symbols without anyone configuring anything. Through fontconfig rather than per page,
- * as a page would pay for loading them each time.
+ * The fonts that Chromium sees: those of one npm package, whatever the machine has. So a document looks the same on every machine, and has
+ * Latin, Greek, Cyrillic and symbols without configuration. They come through fontconfig, because a page would pay for loading them each
+ * time.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fontFolder } from '../template/asset/fonts.ts'
 
 /**
- * Which font stands in for which names. Chromium asks for its generic families by the names of Microsoft's fonts, and templates
- * name the usual ones; a name that is not here takes the next of its list, and the last resort is what Chromium takes for no font at all: serif.
+ * Which font replaces which names. Chromium requests its generic families by the names of Microsoft's fonts, and templates use the common
+ * names. A name that is not here uses the next one in its list. The last fallback is Chromium's default font: serif.
  */
 const FAMILIES = {
   'DejaVu Sans': ['sans-serif', 'system-ui', 'Arial', 'Helvetica', 'Verdana', 'Tahoma', 'Segoe UI', 'Roboto', 'Inter'],
@@ -39,7 +39,7 @@ ${aliases.join('\n')}
 `
 }
 
-/** `same` binding, as Chromium turns a weak substitute down. */
+/** `same` binding, because Chromium rejects a weak substitute. */
 function alias({ name, font }: { name: string; font: string }): string {
   return `<alias binding="same"><family>${name}</family><prefer><family>${font}</family></prefer></alias>`
 }

@@ -1,8 +1,8 @@
 /**
- * One Chromium process: how it is started, how it is known to be gone, and how nothing of it stays behind.
+ * One Chromium process: how it starts, how we know that it has exited, and how everything of it is removed.
  *
- * It is driven through a pipe, never a socket: nobody else on the machine can reach it, and when this process is killed with
- * no time to clean up, the pipe closes and Chromium exits by itself.
+ * We control it through a pipe, never a socket, so nobody else on the machine can reach it. If this process is killed without time to clean
+ * up, the pipe closes and Chromium exits by itself.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -14,10 +14,10 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
 
-/** A document has lost its browser, or must leave it, and what another did there may be the cause. */
+/** A document has lost its browser or must leave it. Another document in that browser may be the cause. */
 export class BrowserLost extends Error {
   override readonly name = 'BrowserLost'
-  /** How its render ends where no other document was in the browser. */
+  /** The failure of its render if no other document was in the browser. */
   readonly failure: ServiceError
 
   constructor(failure: ServiceError) {
@@ -28,21 +28,21 @@ export class BrowserLost extends Error {
 
 export interface RunningBrowser {
   readonly browser: Browser
-  /** Aborts when the process has gone or is being killed; the reason is a `BrowserLost` with `render_crashed`. */
+  /** Aborts when the process has exited or is being killed. The reason is a `BrowserLost` with `render_crashed`. */
   readonly gone: AbortSignal
-  /** Kills the whole process group. Resolves when it is dead and its profile folder removed; twice is fine. */
+  /** Kills the whole process group. Resolves when it is dead and its profile folder is removed. May be called twice. */
   kill(): Promise<void>
-  /** Resolves when the browser has given a sign of life. Rejects when it has gone; while it hangs it does neither. */
+  /** Resolves when the browser has responded. Rejects when it has exited. Stays pending while it hangs. */
   ping(): Promise<void>
-  /** Settles as `ping` does. */
+  /** Resolves and rejects as `ping` does. */
   processes(): Promise<readonly BrowserProcess[]>
-  /** Memory that is its own, all of its processes together; undefined where there is no /proc to tell. */
+  /** The private memory of all its processes together. Undefined without /proc. */
   memoryBytes(): Promise<number | undefined>
 }
 
 export interface BrowserProcess {
   readonly id: number
-  /** `renderer` for one of pages. */
+  /** `renderer` for the process of a page. */
   readonly type: string
 }
 
@@ -50,21 +50,21 @@ export interface LaunchSettings {
   readonly clock: Clock
   readonly puppeteer: Pick<PuppeteerNode, 'launch'>
   readonly executablePath: string
-  /** Folder under which each browser gets a profile folder of its own. */
+  /** The folder in which each browser gets its own profile folder. */
   readonly profileDir: string
   readonly fontConfigFile: string
-  /** False runs Chromium without its own sandbox, as root or without user namespaces must. */
+  /** False runs Chromium without its own sandbox. Needed as root or without user namespaces. */
   readonly isSandboxed: boolean
 }
 
-/** Above every deadline of a plan: our own signals end what takes too long, and this only what was forgotten. */
+/** Above every deadline of a plan. Our own signals end slow calls; this ends only forgotten ones. */
 const PROTOCOL_MS_MAX = 15 * 60_000
 
 const PROFILE_PREFIX = 'browser-'
 
 const FLAGS = [
-  // No name and no address resolves. Interception in the page fails each request before it comes to that; this is for what
-  // it does not see, such as preconnect, WebSockets, and TURN over TCP.
+  // No name and no address resolves. Interception in the page fails each request before that. This covers what interception does not see:
+  // preconnect, WebSockets, and TURN over TCP.
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--no-proxy-server',
   '--disable-quic',
@@ -72,16 +72,16 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-domain-reliability',
   '--no-pings',
-  // WebRTC sends to an address without resolving it. It may do so through a proxy only, and there is none.
+  // WebRTC sends to an address without resolving it. This flag allows that only through a proxy, and there is none.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
-  // A page that scripts open would be nobody's, without interception and beyond its opener's life.
+  // A page opened by a script would have no owner, no interception, and would outlive its opener.
   '--block-new-web-contents',
-  // V8's own limit follows from the memory of the machine, and could be far below that of a page: scripts would crash at it.
-  // Its highest, so that a page is seen to be above its own before.
+  // V8 derives its own limit from the machine's memory. That could be far below the limit of a page, and scripts would crash at it. So we
+  // set the highest value: then we see that a page exceeds its limit before V8 crashes it.
   '--js-flags=--max-old-space-size=4096',
   '--disable-gpu',
   '--disable-extensions',
-  // Hinting moves glyphs to the pixels of a screen nobody looks at.
+  // Hinting moves glyphs to the pixels of a screen that nobody sees.
   '--font-render-hinting=none',
   '--lang=en-US',
 ]
@@ -89,7 +89,7 @@ const FLAGS = [
 /** Tags and outline cost half the CPU of a long document, and 25 times the bytes. */
 const UNWANTED_FLAGS = ['--export-tagged-pdf', '--generate-pdf-document-outline']
 
-/** Starts a browser. Rejects with what Chromium or puppeteer said when it does not start, leaving nothing behind. */
+/** Starts a browser. If it does not start, rejects with the error of Chromium or puppeteer and leaves nothing behind. */
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
   const profile = await mkdtemp(join(settings.profileDir, PROFILE_PREFIX))
   const ended = AbortSignal.any([signal, settings.clock.timeout(BROWSER_LAUNCH_MS_MAX)])
@@ -97,13 +97,13 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
   try {
     const launching = settings.puppeteer.launch({
       executablePath: settings.executablePath,
-      // The flag both headless shell and the full browser understand.
+      // The flag that both headless shell and the full browser accept.
       headless: 'shell',
       pipe: true,
       userDataDir: profile,
       args: settings.isSandboxed ? FLAGS : [...FLAGS, '--no-sandbox'],
       ignoreDefaultArgs: UNWANTED_FLAGS,
-      // Nothing of our own environment: no secret in it is Chromium's business, and no zone or language may change a document.
+      // Nothing of our own environment. Chromium must not see its secrets, and no time zone or language may change a document.
       env: {
         FONTCONFIG_FILE: settings.fontConfigFile,
         HOME: profile,
@@ -115,13 +115,13 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
-      // Events nobody reads; a data: URL would travel in them once more.
+      // Nobody reads these events, and each would carry a data: URL once more.
       networkEnabled: false,
       issuesEnabled: false,
       defaultViewport: null,
       waitForInitialPage: false,
       protocolTimeout: PROTOCOL_MS_MAX,
-      // It would kill the process group at any later time as well, so it is not `ended`.
+      // Not `ended`, because this signal would also kill the process group at any later time.
       signal: failed.signal,
     })
     return watchBrowser(await raceAbort(launching, ended), profile)
@@ -132,7 +132,7 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
   }
 }
 
-/** Removes what browsers of an earlier process left in `profileDir`, making the folder where there is none. */
+/** Removes what browsers of an earlier process left in `profileDir`. Creates the folder if there is none. */
 export async function removeStaleProfiles(profileDir: string): Promise<void> {
   await mkdir(profileDir, { recursive: true })
   const stale = (await readdir(profileDir)).filter((name) => name.startsWith(PROFILE_PREFIX))
@@ -147,15 +147,16 @@ function watchBrowser(browser: Browser, profile: string): RunningBrowser {
   const exited = isRunning() ? once(child, 'exit') : Promise.resolve()
   const gone = new AbortController()
 
-  // Of its own, as what puppeteer asks a browser itself it asks once, and remembers. One for all who ask and for as long as it lives:
-  // when a session of a browser is closed, puppeteer at times forgets the browser, and whoever asks next is told there is none.
+  // A session of our own, because puppeteer asks the browser only once for its own needs and remembers the answer. One session for all
+  // callers, for the life of the browser: when a browser session closes, puppeteer sometimes forgets the browser, and the next call fails.
   const session: Promise<CDPSession> = browser.target().createCDPSession()
   session.catch(() => undefined)
   let killing: Promise<void> | undefined
   const kill = () => {
     killing ??= (async () => {
       gone.abort(new BrowserLost(new ServiceError('render_crashed', 'the browser ended while it rendered')))
-      // The group, as renderers outlive a browser that was killed alone. Without its leader too: the id is theirs while they live.
+      // The whole group, because renderers outlive a browser that was killed alone. Also when its leader is dead: the group id stays theirs
+      // while they live.
       killGroup(pid)
       await exited
       await removeProfile(profile)
@@ -180,12 +181,12 @@ function watchBrowser(browser: Browser, profile: string): RunningBrowser {
 }
 
 /**
- * Resident memory of a process group that no file stands behind. Not the proportional share, which the system keeps to itself for
- * processes as well guarded as Chromium's renderers.
+ * The resident memory of a process group that no file backs. Not the proportional share, because the kernel hides it for processes as
+ * protected as Chromium's renderers.
  */
 async function memoryOfGroup(leader: number): Promise<number | undefined> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
-  // A process may end before it is read.
+  // A process may exit before it is read.
   const statuses = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')))
   const members = statuses.filter((status) => fieldOf(status, 'NSpgid') === leader)
   if (members.length === 0) return undefined
@@ -193,7 +194,7 @@ async function memoryOfGroup(leader: number): Promise<number | undefined> {
   return kibs.reduce((sum, kib) => sum + kib, 0) * 1024
 }
 
-/** The first number of a line of /proc/<pid>/status; 0 where there is none, as of the dead. */
+/** The first number of a line of /proc/<pid>/status. 0 if there is no such line, as for a dead process. */
 function fieldOf(status: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
 }
@@ -202,12 +203,12 @@ function killGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL')
   } catch (error) {
-    // Nobody left to kill; macOS says EPERM of a group that is dead and not yet buried.
+    // No process is left to kill. macOS returns EPERM for a group that is dead and not yet reaped.
     if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM'))) throw error
   }
 }
 
-/** Dying processes may still write for a moment. What cannot be removed now is swept when the next engine opens. */
+/** Dying processes may still write for a moment. The next engine that opens removes what cannot be removed now. */
 async function removeProfile(profile: string): Promise<void> {
   await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }).catch(() => undefined)
 }

@@ -1,10 +1,11 @@
 /**
- * One page of one browser context, for documents of one tenant: HTML in, PDF out, over the raw protocol, which costs half of
- * what puppeteer's own `setContent` and `pdf` do. A document gets the assets of its template and files of the hosts it lists; every
- * other request but `data:` fails. Its scripts do not run, unless it may run them: then it has the page to itself, and is its last.
+ * One page of one browser context, for the documents of one tenant: HTML in, PDF out. It uses the raw protocol, which costs half as much as
+ * puppeteer's own `setContent` and `pdf`. A document gets the assets of its template and files of the hosts it lists. Every other request
+ * except `data:` fails. Its scripts do not run by default. A document that may run scripts gets the page for itself, and is the last one on
+ * it.
  *
- * A document leaves nothing to the next but what `leavesTraces` knows of, and what the page remembers of what it was given. A page
- * with traces, or with assets or files the next document must not be given, is cleared before it is used again.
+ * A document leaves nothing behind for the next one, except what `leavesTraces` detects and the files in the page's cache. The page is
+ * cleared before its next use if it has traces, or files that the next document must not see.
  */
 import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -18,29 +19,32 @@ import { print } from './document/print.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
 
-/** The PDF of a document, and what it turned out to hold. */
+/** The PDF of a document, and the facts found in it. */
 export type PrintedDocument = Awaited<ReturnType<LoadedDocument['inspect']>> & { readonly pdf: Uint8Array }
 
 export interface PrintPage {
   readonly browser: RunningBrowser
-  /** Aborts when nothing can be printed here any more: crashed, closed, browser gone. */
+  /** Aborts when this page can print no more: it crashed, was closed, or the browser exited. */
   readonly gone: AbortSignal
   /**
-   * Prints one document. Rejects with the signal's reason when it aborts; then and after any other failure the page is to be
-   * closed, as Chromium may still be at work on it. Throws `render_crashed`, `template_error`, `asset_unavailable` and `page_limit`,
-   * and `BrowserLost`.
+   * Prints one document. Rejects with the signal's reason when it aborts. After any rejection the caller must close the page, because
+   * Chromium may still work on the document. Throws `render_crashed`, `template_error`, `asset_unavailable`, `page_limit`, and
+   * `BrowserLost`.
    */
   print(document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
-  /** Removes the traces of the last document. Rejects when that takes too long. */
+  /** Removes the traces of the last document. Rejects if that takes too long. */
   clear(): Promise<void>
-  /** Destroys the page and what it is doing. Gives false when the browser has not done so in time. Never rejects; twice is fine. */
+  /**
+   * Destroys the page and everything running in it. Resolves with false if the browser did not do so in time. Never rejects. May be called
+   * twice.
+   */
   close(): Promise<boolean>
 }
 
-/** A page takes 0.1 s to open; on a starved machine some seconds. */
+/** A page takes 0.1 s to open, or some seconds on a starved machine. */
 const OPEN_MS_MAX = 10_000
 
-/** The slot has the other half for what else it takes. A page of a thousand frames takes longer, and ends all the same. */
+/** The other half of the time is for the rest of the slot's recovery. A page of a thousand frames takes longer, but it still closes. */
 const CLOSE_MS_MAX = SLOT_RECOVERY_MS_MAX / 2
 
 interface PagePorts {
@@ -48,10 +52,10 @@ interface PagePorts {
   readonly memory: PageMemory
 }
 
-/** Opens a page in a context of its own. Throws `BrowserLost` when the browser cannot, or has gone. */
+/** Opens a page in its own context. Throws `BrowserLost` if the browser cannot open one or has exited. */
 export async function openPage(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   try {
-    // Puppeteer waits for ever for a page whose browser dies meanwhile.
+    // Puppeteer waits for ever for a page if its browser dies meanwhile.
     return await raceAbort(open(running, ports), AbortSignal.any([running.gone, ports.clock.timeout(OPEN_MS_MAX)]))
   } catch (cause) {
     throw new BrowserLost(new ServiceError('render_crashed', 'the browser could not open a page', { cause }))
@@ -74,9 +78,9 @@ async function prepare(session: CDPSession): Promise<string> {
     session.send('Page.getFrameTree'),
     session.send('Page.enable'),
     session.send('Emulation.setScriptExecutionDisabled', { value: true }),
-    // Fonts that only the print style asks for are loaded with the document then, not when it is too late.
+    // Then fonts that only the print style uses load with the document, and not too late.
     session.send('Emulation.setEmulatedMedia', { media: 'print' }),
-    // With no network there is nothing a policy could forbid but the document's own parts and ours, and it would outlive its document.
+    // Without a network, a policy could only forbid the document's own parts and ours. It would also outlive its document.
     session.send('Page.setBypassCSP', { enabled: true }),
     session.send('Fetch.enable'),
   ])
@@ -118,16 +122,17 @@ function printPage(parts: PageParts): PrintPage {
       const over = new AbortController()
       try {
         ended.throwIfAborted()
-        // It ends with the document, with the browser it looks at, or by having found that too large.
+        // It ends with the document, with the browser it checks, or when that browser is too large.
         memory.watch(running, document, over.signal).catch((fault) => fault instanceof BrowserLost && gone.abort(fault))
         await raceAbort(beginDocument(document, ended), ended)
         const loaded = await load(parts, document, ended)
-        // Both at once: Chromium looks the document over before it prints it, without another turn in between.
+        // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
         const edges = { ...document, sides: loaded.sides }
         const [findings, pdf] = await Promise.all([raceAbort(loaded.inspect(), ended), print(session, edges, ended)])
         return { ...findings, pdf }
       } catch (error) {
-        // What fails in a page that has crashed may be told before the crash is, and says nothing: such a page does not answer.
+        // In a crashed page, other errors may arrive before the crash does, and they mean nothing. So ask the page: a crashed page never
+        // answers.
         if (isProtocolError(error)) await raceAbort(session.send('Page.getFrameTree'), ended).catch(() => undefined)
         throw toServiceError(error, ended, document.isScripted && running.browser.connected)
       } finally {
@@ -151,7 +156,7 @@ function printPage(parts: PageParts): PrintPage {
   }
 }
 
-/** Empties the page, and its memory of what it was given. */
+/** Clears the page and its cache. */
 async function clearPage(session: CDPSession, requests: Requests): Promise<void> {
   const loaded = nextLoad(session)
   await session.send('Page.navigate', { url: 'about:blank' })
@@ -160,8 +165,8 @@ async function clearPage(session: CDPSession, requests: Requests): Promise<void>
 }
 
 /**
- * Lets the scripts of the document to come run, and ends it when they leave it, close the page, or open dialogs without end.
- * That they open no further page and reach no network is seen to by the flags in `launch.ts`.
+ * Lets the scripts of the next document run. Ends the page if they navigate away, close it, or open dialogs without end. The flags in
+ * `launch.ts` prevent new pages and network access.
  */
 async function enableScripts({ running, page, session, frameId, gone }: PageParts): Promise<void> {
   const end = (did: string) => gone.abort(new ServiceError('template_error', `the page’s JavaScript ${did}`))
@@ -175,7 +180,7 @@ async function enableScripts({ running, page, session, frameId, gone }: PagePart
     if (request.frameId === frameId) end('left the document, which is printed where it is')
   })
   page.once('close', () => {
-    // A page ends with its browser, too.
+    // A page also closes when its browser exits.
     if (running.browser.connected) gone.abort(closedItself())
   })
   await session.send('Emulation.setScriptExecutionDisabled', { value: false })
@@ -185,18 +190,21 @@ function closedItself(): ServiceError {
   return new ServiceError('template_error', 'the page’s JavaScript closed the page')
 }
 
-/** What stays with the page when its document goes: the names of preferred style sheets, and pending refreshes. Linear in the length of the HTML, which is hostile. */
+/**
+ * Finds what stays with the page after its document: the names of preferred style sheets, and pending refreshes. Linear in the length of
+ * the HTML, which is untrusted.
+ */
 const TRACES = /http-equiv(?!\s{0,9}=\s{0,9}["']?(?:content-type|x-ua-compatible)["'\s>])|\stitle\s{0,9}=/i
 
 function leavesTraces(html: string): boolean {
   return TRACES.test(html)
 }
 
-/** What went wrong in the words of the catalog. By name, as importing puppeteer for its classes costs 0.2 s. */
+/** Translates an error into the catalog. Compares names, because importing puppeteer for its classes costs 0.2 s. */
 function toServiceError(error: unknown, ended: AbortSignal, mayCloseItself: boolean): unknown {
   if (ended.aborted) return ended.reason
   if (!(error instanceof Error)) return error
-  // A crash has ended the page before.
+  // A crash would have ended the page before this.
   if (error.name === 'TargetCloseError' && mayCloseItself) return closedItself()
   if (error.name === 'TargetCloseError' || error.name === 'ConnectionClosedError') {
     return new ServiceError('render_crashed', 'the page ended while it rendered', { cause: error })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { countPages, fixDates } from './pdf.ts'
 
-/** A file of these objects, the first of them the catalog, as Skia lays it out. */
+/** A file of these objects in Skia's layout. The first object is the catalog. */
 function aPdf(...objects: readonly string[]): Buffer {
   const head = '%PDF-1.4\n'
   const bodies = objects.map((object, at) => `${at + 1} 0 obj\n${object}\nendobj\n`)

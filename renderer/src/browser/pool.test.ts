@@ -15,7 +15,7 @@ import { openPagePool, type PoolSettings } from './pool.ts'
 
 const [ACME, ROAD] = ['acme' as TenantId, 'roadrunner' as TenantId]
 
-/** A pool over pages and browsers that only know whether they live. */
+/** A pool over fake pages and browsers that only know whether they are alive. */
 function aPool(settings: Partial<PoolSettings> = {}) {
   const clock = manualClock()
   const weight = { mib: 0, looks: 0 }
@@ -89,7 +89,7 @@ function aPool(settings: Partial<PoolSettings> = {}) {
 function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
   const gone = new AbortController()
   return {
-    // Nobody here looks into it.
+    // No test uses it.
     browser: {} as Browser,
     gone: gone.signal,
     kill: async () => gone.abort(),
@@ -113,7 +113,7 @@ function aPage(browser: RunningBrowser, closing: { isInTime: boolean }): PrintPa
   }
 }
 
-/** Lets what goes on by itself come to rest. */
+/** Waits until the background work has finished. */
 function rest(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
@@ -332,7 +332,7 @@ test('retires a browser at its age, with the next document', async () => {
   expect(browsers.map(({ gone }) => gone.aborted)).toEqual([true, false])
 })
 
-/** What a browser may have that has one warm page and the one made ahead of time. */
+/** The memory limit of a browser that has one warm page and the spare one. */
 const TWO_PAGES_MIB_MAX = BROWSER_KEPT_MIB_MAX + 2 * PAGE_KEPT_MIB_MAX
 
 test.for([

@@ -1,8 +1,7 @@
 /**
- * The pages of the html engine. A page is warm for the tenant whose documents it has printed and for nobody else: another
- * tenant, and a document that is to be alone, gets a context no document has been in, one of which is made ahead of time. Pages
- * retire after so many documents, browsers also when they have grown too large or too old, and a page on which a document failed
- * is never used again.
+ * The pages of the html engine. A page stays warm only for the tenant whose documents it has printed. Another tenant, or a document that
+ * must be alone, gets a context that no document has used. One such page is opened ahead of time. Pages retire after a number of documents.
+ * Browsers also retire when they are too large or too old. A page on which a document failed is never used again.
  */
 import assert from 'node:assert/strict'
 import {
@@ -21,24 +20,27 @@ import type { BrowserSource } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
 import type { PrintPage } from './page.ts'
 
-/** Whom a page is for. */
+/** Who the page is for. */
 export interface PageRequest {
   readonly tenant: TenantId
-  /** Must no other document have been on the page, nor come after? */
+  /** True if no other document may use the page, before or after. */
   readonly hasOwnPage: boolean
-  /** Must no other document be in its browser? Then that is launched for it, and ends with it. */
+  /** True if no other document may run in its browser. The browser is then launched for this document and ends with it. */
   readonly hasOwnBrowser: boolean
 }
 
 export interface PagePool {
-  /** A page for one document. To be released. Throws `render_crashed` when no browser starts, and `BrowserLost` when it gives no page. */
+  /**
+   * A page for one document. The caller must release it. Throws `render_crashed` if no browser starts, and `BrowserLost` if the browser
+   * cannot open a page.
+   */
   acquire(request: PageRequest, signal: AbortSignal): Promise<PrintPage>
-  /** Gives a page back; `isSound` when its document came out. Resolves when nothing of that document is at work any more. Never rejects. */
+  /** Gives a page back. `isSound` says that its document succeeded. Resolves when nothing of that document runs any more. Never rejects. */
   release(page: PrintPage, isSound: boolean): Promise<void>
 }
 
 export interface PoolSettings {
-  /** Warm pages kept; each is a process of some 30 MB. */
+  /** Warm pages to keep. Each is a process of some 30 MB. */
   readonly warmPagesMax: number
   readonly browserRendersMax?: number
   readonly pageRendersMax?: number
@@ -46,26 +48,26 @@ export interface PoolSettings {
 
 interface PoolPorts {
   readonly source: BrowserSource
-  /** Opens a page in a context of its own. */
+  /** Opens a page in its own context. */
   readonly open: (browser: RunningBrowser) => Promise<PrintPage>
   readonly clock: Clock
   readonly log: Log
 }
 
-/** What the pool knows of a page that was taken at least once. */
+/** What the pool records about a page that was acquired at least once. */
 interface PageUsage extends Pick<PageRequest, 'tenant' | 'hasOwnPage'> {
   renders: number
 }
 
 const NEVER = new AbortController().signal
 
-/** Opens the pool and begins with the first page, without waiting for it. Closing the supply ends all its pages. */
+/** Opens the pool and begins to open the first page, without waiting for it. Closing the browser source closes all pages. */
 export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool {
   const { warmPagesMax, browserRendersMax = BROWSER_RENDERS_MAX, pageRendersMax = PAGE_RENDERS_MAX } = settings
   const lifecycle = openBrowserLifecycle(ports, { rendersMax: browserRendersMax, onRetired: closeUnusable })
   const sparePage = openSparePage(ports, lifecycle)
   const usages = new WeakMap<PrintPage, PageUsage>()
-  /** Warm pages nobody has, the longest unused first. */
+  /** Warm pages that nobody uses, the longest unused first. */
   const idle = new Set<PrintPage>()
 
   function warmPageOf(tenant: TenantId): PrintPage | undefined {
@@ -114,9 +116,9 @@ async function isCleared(page: PrintPage): Promise<boolean> {
 }
 
 interface SparePage {
-  /** A page no document has been in. */
+  /** Takes a page that no document has used. */
   take(signal: AbortSignal): Promise<PrintPage>
-  /** Makes one ahead of need, in place of one that is no longer fit. */
+  /** Opens a spare page, or replaces one that is no longer usable. */
   refill(): void
 }
 
@@ -129,10 +131,10 @@ function openSparePage({ source }: PoolPorts, lifecycle: BrowserLifecycle): Spar
     spare = kept
     try {
       kept.page = await opening
-      // Its browser may have retired meanwhile, and would live until somebody asks for a page.
+      // Its browser may have retired in the meantime. The spare page would keep that browser alive until the next request for a page.
       if (spare === kept) refill()
     } catch {
-      // Whoever takes the next one is told, if it does no better.
+      // The next caller opens a page itself, and gets the error if that fails too.
       if (spare === kept) spare = undefined
     }
   }
@@ -151,7 +153,7 @@ function openSparePage({ source }: PoolPorts, lifecycle: BrowserLifecycle): Spar
     try {
       return await raceAbort(opening, signal)
     } catch (error) {
-      // Whoever gives up waiting leaves the page to the next.
+      // If the caller gives up, the page becomes the spare one.
       if (signal.aborted && spare === undefined) void keep(opening)
       else opening.then((page) => lifecycle.close(page)).catch(() => undefined)
       throw error
@@ -172,28 +174,28 @@ function openSparePage({ source }: PoolPorts, lifecycle: BrowserLifecycle): Spar
 
 interface BrowserLifecycle {
   open(browser: RunningBrowser): Promise<PrintPage>
-  /** A page in a browser that has no other, and ends with it. */
+  /** Opens a page in a browser of its own, which ends with the page. */
   openDedicated(signal: AbortSignal): Promise<PrintPage>
   /** Never rejects. */
   close(page: PrintPage): Promise<void>
-  /** A document is at work in it from here on. */
+  /** Records that a document now runs in it. */
   beginDocument(browser: RunningBrowser): void
   endDocument(browser: RunningBrowser): void
-  /** Looks how large a browser has grown, now and then. Never rejects. */
+  /** Checks from time to time how large a browser has grown. Never rejects. */
   checkMemory(browser: RunningBrowser): Promise<void>
-  /** May the page have another document? */
+  /** Whether the page may print another document. */
   isUsable(page: PrintPage): boolean
 }
 
-/** What is known of a browser. */
+/** What the pool records about a browser. */
 interface BrowserUsage {
   readonly startedAt: number
   memoryCheckedAt: number
   renders: number
   pages: number
-  /** Documents at work. */
+  /** Running documents. */
   busy: number
-  /** Is its successor being started, or running? */
+  /** Whether its successor is starting or running. */
   isRetiring: boolean
   isRetired: boolean
 }
@@ -202,7 +204,7 @@ const MIB = 1024 * 1024
 
 type UsageOf = (browser: RunningBrowser) => BrowserUsage
 
-/** The tally of each browser, begun when it is first asked for. */
+/** Returns the usage record of a browser, and creates it on first use. */
 function openUsages(clock: Clock): UsageOf {
   const usages = new WeakMap<RunningBrowser, BrowserUsage>()
   return (browser) => {
@@ -223,11 +225,11 @@ function openUsages(clock: Clock): UsageOf {
 }
 
 interface Retirement {
-  /** Retires a browser: the next one is running before, and the pages in use are finished. */
+  /** Retires a browser. Its successor runs before, and its pages finish their documents. */
   schedule(browser: RunningBrowser, reason: object): void
-  /** Ends a browser that has not done as it was told, at once where nobody is at work in it. */
+  /** Ends a browser that did not obey. Kills it at once if no document runs in it, else retires it. */
   discard(browser: RunningBrowser, cause: string): Promise<void>
-  /** A page of it has gone. */
+  /** Records that one of its pages has closed. */
   pageClosed(browser: RunningBrowser): Promise<void>
 }
 
@@ -249,7 +251,7 @@ function openRetirement({ source, clock, log }: PoolPorts, usageOf: UsageOf, onR
     await killIfDone(browser)
   }
 
-  // Closing the supply is all that ends it early, and it ends the browser as well.
+  // Only closing the source makes it fail, and that kills the browser as well.
   const schedule = (browser: RunningBrowser, reason: object) => void retire(browser, reason).catch(() => undefined)
   return {
     schedule,
@@ -284,7 +286,7 @@ function openBrowserLifecycle(
   }
 
   async function close(page: PrintPage): Promise<void> {
-    // What did not close in time goes with its browser, if not before.
+    // A page that does not close in time ends with its browser at the latest.
     if (!(await page.close())) await retirement.discard(page.browser, 'a page did not close')
     await retirement.pageClosed(page.browser)
   }
@@ -294,7 +296,7 @@ function openBrowserLifecycle(
     close,
     async openDedicated(signal) {
       const browser = await source.launchDedicated(signal)
-      // From its first moment, so that nobody else is given a page of it.
+      // Set this first, so that nobody else gets a page of this browser.
       Object.assign(usageOf(browser), { isRetiring: true, isRetired: true })
       const opening = openIn(browser)
       try {

@@ -1,6 +1,6 @@
 /**
- * One react_pdf document, from source to bytes. Loads react-pdf, so it is for render threads only: layout holds its thread from
- * start to end, and some layouts never end.
+ * Makes one react_pdf document, from source to bytes. It loads react-pdf, so only render threads may use it: layout blocks its thread, and
+ * some layouts never end.
  */
 import assert from 'node:assert/strict'
 import type { Json } from '@platen/contract/brand.ts'
@@ -26,18 +26,21 @@ import { type Instance, instancesOf } from './layout/instance.ts'
 import { wantsPlain } from './layout/pagination.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/totals.ts'
 
-/** Transpiled templates kept by a thread; a tenant in a hurry uses one or two. */
+/** Transpiled templates that a thread keeps. A tenant with many renders uses one or two. */
 const PROGRAMS_MAX = 32
 
 /**
- * Makes the PDF of `work`; one call at a time. Throws `ServiceError` with `template_error`, `asset_unavailable` or `page_limit`, and
- * `FilesNeeded` where it has images that are to be fetched.
+ * Makes the PDF of `work`. One call at a time. Throws `ServiceError` with `template_error`, `asset_unavailable` or `page_limit`. Throws
+ * `FilesNeeded` if images must be fetched first.
  */
 export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<ArrayBuffer>>>
 
-/** Loads the default font and what lays out boxes; what it returns is ready to work, in a sandbox it may share. */
+/**
+ * Loads the default font and the layout engine for boxes. The returned function is ready, and runs templates in the sandbox behind
+ * `evaluate`.
+ */
 export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDocument> {
-  // A soft hyphen says where a word may break, and nothing else does.
+  // A word may break only at a soft hyphen.
   Font.registerHyphenationCallback((word) => word.split('\u00ad'))
   const fonts = openFontStore()
   await layOutNodes({ type: 'DOCUMENT', children: [] }, FONTS)
@@ -65,8 +68,8 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
       requireFetched(remote)
     }
     const layingOut = layOutTree({ nodes, translation, onTranslated }, tenantPart(counts, tenant), digest)
-    // Functions that are called during layout may show images that nothing else does; and with stand-ins for its images a document
-    // may fail that is sound with them.
+    // Functions that run during layout may show more images, so check again after it. Check also when layout fails: it may fail only
+    // because stand-ins replace the images.
     const layout = await layingOut.finally(() => isTranslated && requireFetched(remote))
     const laidOut = inspectLayout(layout, fonts.missing)
     refuseUnreadableImages(laidOut, assets, remote.fetched)
@@ -76,15 +79,15 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
   }
 }
 
-/** A document before it is laid out. */
+/** A document before its layout. */
 interface Tree {
   readonly nodes: Json
   readonly translation: Translation
-  /** Throws where what the translation has asked for is to be fetched before anything is laid out. */
+  /** Throws if the translation asked for files that must be fetched before layout. */
   readonly onTranslated: () => void
 }
 
-/** Lays a document out, as the pagination does that suits it. */
+/** Lays a document out with the pagination that suits it. */
 async function layOutTree(tree: Tree, counts: LruCache<PageCounts>, digest: TemplateDigest): Promise<LayoutNode> {
   const fast = await layOutFast(tree, counts.get(digest))
   counts.set(digest, fast.counts)
@@ -96,13 +99,13 @@ async function layOutTree(tree: Tree, counts: LruCache<PageCounts>, digest: Temp
   return plain ?? fast.layout
 }
 
-/** By the fast pagination, taking the document to have as many pages as the last one of its template had. */
+/** Uses the fast pagination. Guesses that the document has as many pages as the last one of its template. */
 async function layOutFast(tree: Tree, guess: PageCounts = [1]): Promise<FastLayout> {
   const guessed = openTotals(guess)
   try {
     return await layOutWithTotals(guessed, tree)
   } catch (error) {
-    // A function may fail on totals that are not true.
+    // A function of the template may have failed because of the guessed totals.
     if (!guessed.wereGuessesUsed()) throw error
     return await layOutWithTotals(openTotals(undefined), tree)
   }
@@ -120,7 +123,7 @@ async function layOutWithTotals(totals: Totals, tree: Tree): Promise<FastLayout>
   return { layout, counts: totals.counts }
 }
 
-/** The document of react-pdf's own pagination, or none where that comes to no end. */
+/** Runs react-pdf's own pagination. Returns undefined if that does not end. */
 async function unlessEndless(action: () => Promise<LayoutNode>): Promise<LayoutNode | undefined> {
   try {
     return await action()
@@ -130,7 +133,7 @@ async function unlessEndless(action: () => Promise<LayoutNode>): Promise<LayoutN
   }
 }
 
-/** A file that passed every look of ours, and is still not an image to react-pdf. */
+/** Fails for a file that passed all our checks and that react-pdf still cannot read as an image. */
 function refuseUnreadableImages(
   { unreadableImages: [digest] }: InspectedLayout,
   assets: readonly Asset[],
@@ -161,13 +164,13 @@ async function layOutOnce({ nodes, translation, onTranslated }: Tree, totals?: T
   return await withLayoutError(() => layOutNodes(totals?.track(document) ?? document, FONTS))
 }
 
-/** With parameters and result as they are here: its own types of them are larger, and know nothing of fonts. */
+/** With our types for parameters and result: react-pdf's own types are larger and do not include fonts. */
 const layOutNodes = layOut as unknown as (document: Instance, fonts: object) => Promise<LayoutNode>
 
-/** react-pdf's own, whose fonts are all there: it would wait for those of each element, twice. */
+/** react-pdf's own font store, without `load`: our fonts are loaded already, and react-pdf would wait for those of each element, twice. */
 const FONTS = Object.assign(Object.create(Font) as object, { load: () => undefined })
 
-/** What react-pdf throws comes of what the template asked for. */
+/** Errors of react-pdf are caused by what the template asked for. */
 async function withLayoutError<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action()

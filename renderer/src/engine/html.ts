@@ -1,8 +1,8 @@
 /**
- * The html engine: a tenant's Liquid template becomes HTML in a render thread, and a PDF in Chromium, on a slot of
- * puppeteer-cluster. One browser serves all slots; it has no network, runs scripts of a page only where template and plan say so,
- * and is replaced when it is worn, crashed or disobedient. A document that loses it is begun again in a browser of its own. What
- * happens to a render is told to its caller at once, and to the slot when it is free again.
+ * The html engine. A render thread turns a tenant's Liquid template into HTML, and Chromium turns that into a PDF, on a slot of
+ * puppeteer-cluster. One browser serves all slots. It has no network and runs page scripts only if template and plan allow them. It is
+ * replaced when it is worn, has crashed, or does not obey. A document that loses its browser begins again in a browser of its own. The
+ * caller gets the result of a render at once; the slot is released when it is free again.
  */
 import { join } from 'node:path'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -26,31 +26,31 @@ import type { ScannedHtml } from '../template/html/fill.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 
 export interface HtmlEngineSettings {
-  /** Chromium itself, no wrapper script: see `findChromium`. */
+  /** The Chromium binary itself, not a wrapper script. See `findChromium`. */
   readonly executablePath: string
   readonly slots: number
-  /** Fills the template, where a deadline can end it. */
+  /** Fills the template, in a place where a deadline can end it. */
   readonly fill: (work: RenderWork, signal: AbortSignal) => Promise<ScannedHtml>
-  /** Without it nothing is fetched. */
+  /** Absent means that nothing is fetched. */
   readonly remote?: RemoteFiles
   readonly clock: Clock
   readonly log: Log
-  /** A folder of this engine's alone; what browsers of an earlier process left there is removed. */
+  /** A folder that only this engine uses. What browsers of an earlier process left there is removed. */
   readonly profileDir: string
-  /** False where Chromium cannot have its own sandbox: as root, or without user namespaces. */
+  /** False if Chromium cannot use its own sandbox: as root, or without user namespaces. */
   readonly isSandboxed: boolean
-  /** Documents after which a browser or a page retires, where it is not the usual number. */
+  /** Documents after which a browser or a page retires. Absent means the default. */
   readonly browserRendersMax?: number
   readonly pageRendersMax?: number
 }
 
-/** Longest timer there is: the cluster's own time-out would end a job without ending its work. Ours ends both. */
+/** The longest possible timer. The cluster's own timeout would end a job but not its work. Our timeout ends both. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
-/** Warm pages per slot: a slot that serves two tenants in turn need not start over each time. */
+/** Warm pages per slot. With two, a slot that serves two tenants in turn need not start over each time. */
 const WARM_PAGES_PER_SLOT = 2
 
-/** Opens the engine and begins to start Chromium, without waiting for it. A Chromium that does not start is logged and tried again. */
+/** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
   const { slots, remote = NO_REMOTE_FILES, clock, log, profileDir } = settings
   const [{ default: puppeteer }, { Cluster }, fontConfigFile] = await Promise.all([
@@ -80,13 +80,14 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   const closed = new Promise<void>((resolve) => {
     closing.signal.addEventListener('abort', () => resolve())
   })
-  // One job for the life of each slot: the cluster begins a job every ten milliseconds at most, which is what a document takes.
+  // One job for the whole life of each slot. The cluster starts at most one job every ten milliseconds, which is as long as a document
+  // takes.
   for (let slot = 0; slot < slots; slot += 1) {
     const keepSlot = async ({ page }: { page: Page }) => {
       slotGate.add(jobOf(page))
       await closed
     }
-    // The cluster gives a job up after its longest time-out, weeks on; what the slot prints on is ours, and goes on.
+    // The cluster ends a job after its longest timeout, weeks later. The print job is ours and continues.
     cluster.execute(keepSlot).catch(() => undefined)
   }
 
@@ -131,7 +132,7 @@ function asksForScripts({ template }: RenderWork): boolean {
   return template.html?.javascript === true
 }
 
-/** What Chromium does not write itself, and template and version, as react_pdf has them. */
+/** The metadata that Chromium does not write, and template and version as in react_pdf. */
 function metadataOf({ template }: RenderWork, { author, subject, keywords, language }: PrintedDocument): Metadata {
   const own = { author, subject, language: language || template.locale }
   const given = Object.entries(own).filter(([, text]) => text !== undefined && text !== '')
@@ -148,12 +149,12 @@ function warningsOf(work: RenderWork, missing: string): readonly Warning[] {
   ]
 }
 
-/** The right to print on a slot. It ends when it is disposed of. */
+/** The right to print on a slot. Disposing it frees the slot. */
 interface SlotLease extends Disposable {
   readonly job: PrintJob
 }
 
-/** Gives slots away, first come, first served. */
+/** Assigns slots, first come, first served. */
 function openSlotGate(): { add(job: PrintJob): void; acquire(signal: AbortSignal): Promise<SlotLease> } {
   const waiting = new Set<(job: PrintJob) => void>()
   const free: PrintJob[] = []
@@ -178,7 +179,7 @@ function openSlotGate(): { add(job: PrintJob): void; acquire(signal: AbortSignal
       try {
         return leaseOf(await raceAbort(promise, signal))
       } catch (error) {
-        // The slot may have come together with the abort.
+        // The slot may have been assigned at the moment of the abort.
         if (!waiting.delete(resolve)) add(await promise)
         throw error
       }

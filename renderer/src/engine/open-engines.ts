@@ -1,4 +1,4 @@
-/** The engines of one process: the threads they share, and a browser where there is one. */
+/** Opens the engines of one process: the threads they share, and a browser if there is one. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -12,32 +12,32 @@ import { openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 export interface EnginesOptions {
-  /** Renders at once, per engine. */
+  /** Renders at the same time, per engine. */
   readonly slots: number
-  /** Where browsers keep their profiles. */
+  /** The folder of browser profiles. */
   readonly profileDir: string
-  /** Path of the browser to use; `none` for no html engine; absent = the one found. */
+  /** Path of the browser to use. `none` means no html engine, absent means the one that is found. */
   readonly chromium: string | undefined
-  /** How templates reach the hosts they list. */
+  /** How templates reach the hosts that they list. */
   readonly egress: Egress
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Closing it ends the threads; engines are closed before, by whoever opened them. */
+/** Closing it ends the threads. Callers must close the engines that they opened first. */
 export interface Engines extends AsyncDisposable {
   /** The publish check of a template. */
   readonly check: (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
   readonly openReactPdf: () => RenderEngine
-  /** Starts a browser. Absent where there is none to start. */
+  /** Starts a browser. Absent if there is none. */
   readonly openHtml?: () => Promise<RenderEngine>
 }
 
-/** Starts the threads without waiting for them. Throws where the configured browser is no executable file. */
+/** Starts the threads without waiting for them. Throws if the configured browser is not an executable file. */
 export async function openEngines(options: EnginesOptions): Promise<Engines> {
   const { slots, chromium, clock } = options
   const executablePath = chromium === 'none' ? undefined : await findChromium({ configured: chromium })
-  // One more than the react_pdf slots, so that filling an html template never waits for a long layout.
+  // One thread more than the react_pdf slots, so that filling an html template never waits for a long layout.
   const pool = openThreadPool({ size: slots + 1, clock })
   const remote = openRemoteFiles(options)
   return {

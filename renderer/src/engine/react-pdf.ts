@@ -1,4 +1,4 @@
-/** The react_pdf engine: TSX templates, laid out in render threads. */
+/** The react_pdf engine: lays out TSX templates in render threads. */
 import type { RenderEngine } from '../port/engine.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 import type { ThreadPool } from './thread-pool.ts'
@@ -7,11 +7,11 @@ export interface ReactPdfEngineSettings {
   readonly pool: ThreadPool
   /** At most the pool's size. */
   readonly slots: number
-  /** Without it nothing is fetched. */
+  /** Absent means that nothing is fetched. */
   readonly remote?: RemoteFiles
 }
 
-/** Opens the engine on a pool, which stays its opener's to close. */
+/** Opens the engine on a pool. The caller still closes the pool. */
 export function openReactPdfEngine({ pool, slots, remote = NO_REMOTE_FILES }: ReactPdfEngineSettings): RenderEngine {
   return {
     name: 'react_pdf',

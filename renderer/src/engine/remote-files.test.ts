@@ -17,7 +17,7 @@ import { NO_REMOTE_FILES, openRemoteFiles, type RemoteFiles } from './remote-fil
 
 const URL_OF_IT = 'https://a.test/a.png'
 
-/** A way out on which a test decides when and what is answered. */
+/** An egress whose answers, and their time, are up to the test. */
 interface Call {
   readonly url: string
   readonly hosts: readonly string[]
@@ -46,7 +46,7 @@ beforeEach(() => {
 const bytesOf = (text: string): FetchedFile => ({ bytes: Buffer.from(text), type: 'text/plain' })
 const turn = () => clock.advance(0)
 
-/** Fetches, and answers what is asked. */
+/** Fetches a file and answers the request. */
 async function fetched(of: RenderWork, text: string, url = URL_OF_IT): Promise<string> {
   const before = calls.length
   const result = remote.fetch(of, url, NEVER)
@@ -128,7 +128,7 @@ describe('a file that several want at once', () => {
     other.abort('all are gone')
     expect(await Promise.all(results)).toEqual(['one is gone', 'all are gone'])
     expect(calls[0]?.signal.aborted).toBe(true)
-    // What is left of the first is not what the next one gets.
+    // The next caller does not get what remains of the first download.
     expect(await fetched(work, 'anew')).toBe('anew')
   })
 })
@@ -142,7 +142,7 @@ test(`a tenant fetches ${EGRESS_AT_ONCE_MAX} files at once, and waits for none o
   const other = remote.fetch({ ...work, ...aRenderWork({ tenant: 'globex' }) }, URL_OF_IT, NEVER)
   await turn()
   expect(calls).toHaveLength(EGRESS_AT_ONCE_MAX + 1)
-  // Who goes while it waits takes nobody's place.
+  // A caller that leaves while it waits does not use up a place.
   gone.abort(new Error('gone'))
   await expect(results[EGRESS_AT_ONCE_MAX]).rejects.toThrow('gone')
   calls[0]?.fail(new Error('failed'))
@@ -155,7 +155,7 @@ test(`a tenant fetches ${EGRESS_AT_ONCE_MAX} files at once, and waits for none o
 
 describe('a task', () => {
   const namesOf = ({ fetched = [] }: RenderWork) => fetched.map(({ name }) => name)
-  /** Wants these, one after the other. */
+  /** Needs these files, one after the other. */
   const wanting =
     (...urls: string[]) =>
     async (each: RenderWork) => {

@@ -1,7 +1,7 @@
 /**
- * What templates fetch from the hosts they list, kept at hand for a while. Neither render threads nor Chromium have a network: they
- * are given bytes, fetched here, in the process that runs none of a tenant's code. A file is kept for one version of one template of
- * one tenant, and is never another's, be it the same address.
+ * Files that templates fetch from the hosts they list, cached for a while. Neither render threads nor Chromium have a network. They get
+ * bytes that are fetched here, in the process that runs no code of a tenant. A cached file belongs to one version of one template of one
+ * tenant. No other template gets it, even for the same URL.
  */
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -22,11 +22,14 @@ import type { RemoteFile } from '../template/remote-images.ts'
 import { FilesNeeded } from '../template/remote-images.ts'
 
 export interface RemoteFiles {
-  /** One file. Rejects with the signal's reason, and throws `asset_unavailable` as `Egress.get` does. */
+  /** Fetches one file. Rejects with the signal's reason. Throws `asset_unavailable` as `Egress.get` does. */
   fetch(work: RenderWork, url: string, signal: AbortSignal): Promise<RemoteFile>
-  /** The file, if it is there without being fetched and is not too old. */
+  /** The file, if it is cached and not too old. */
   cached(work: RenderWork, url: string): RemoteFile | undefined
-  /** Runs a task until it throws no `FilesNeeded`, at first with what its template was given last. Throws as `fetch` and the task do. */
+  /**
+   * Runs a task again and again until it throws no `FilesNeeded`. The first run gets the files that the template needed last time. Throws
+   * as `fetch` and the task do.
+   */
   runWithFiles<Result>(
     work: RenderWork,
     task: (work: RenderWork) => Promise<Result>,
@@ -34,7 +37,7 @@ export interface RemoteFiles {
   ): Promise<Result>
 }
 
-/** For engines that are to fetch nothing: who wants a file fails. */
+/** For engines that fetch nothing: a template that needs a file fails. */
 export const NO_REMOTE_FILES: RemoteFiles = {
   fetch: () => Promise.reject(nothingFetched()),
   cached: () => undefined,
@@ -50,17 +53,17 @@ function nothingFetched(): ServiceError {
 
 interface CachedFile {
   readonly file: RemoteFile
-  /** By the clock's monotonic time. */
+  /** In the clock's monotonic time. */
   readonly until: number
 }
 
-/** Templates of which it is known what they were given last, and of how many files. */
+/** Templates whose last list of files we remember. */
 const TEMPLATES_MAX = 200
 const GUESSED_MAX = 100
 
-/** Keeps nothing at first. */
+/** Opens an empty cache. */
 export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Clock }): RemoteFiles {
-  // What a file has beside its bytes is a few hundred of them.
+  // Everything besides the bytes of a file takes a few hundred bytes.
   const cache = openLruCache<CachedFile>(EGRESS_CACHE_BYTES_MAX, ({ file }) => file.bytes.byteLength + 1024)
   const lastFetched = openLruCache<readonly string[]>(TEMPLATES_MAX, () => 1)
   const fetchOnce = openSingleFlight<RemoteFile>()
@@ -75,7 +78,7 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
     return await queued(work.tenant, async () => {
       signal.throwIfAborted()
       const { bytes, type } = await egress.get(url, work.template.allowedHosts ?? [], signal)
-      // Lower-case hex SHA-256 is what the type means.
+      // The type means a SHA-256 in lower-case hex.
       const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
       const file = { name: url, digest, type, bytes: shared(bytes) }
       cache.set(keyOf(work, url), { file, until: clock.monotonic() + EGRESS_CACHE_MS })
@@ -104,7 +107,7 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
         }
         throw new ServiceError('template_error', 'the document wants other files whenever it is given some')
       } finally {
-        // The others need not come when one has failed.
+        // When one fetch has failed, the others are not needed.
         over.abort()
       }
     },
@@ -122,7 +125,7 @@ async function runUntilFilesNeeded<Value>(
   }
 }
 
-/** Tenants whose templates are equal have equal digests. */
+/** Includes the tenant: equal templates of two tenants have equal digests. */
 function keyOf({ tenant, digest }: RenderWork, url = ''): string {
   return JSON.stringify([tenant, digest, url])
 }
@@ -133,7 +136,7 @@ type SingleFlight<Value> = (
   signal: AbortSignal,
 ) => Promise<Value>
 
-/** One piece of work for all who want the same at the same time. It is ended when the last of them has gone. */
+/** Shares one run among all callers with the same key. Aborts the run when the last caller has gone. */
 function openSingleFlight<Value>(): SingleFlight<Value> {
   const flights = new Map<string, { callers: number; readonly result: Promise<Value>; end(): void }>()
 
@@ -160,7 +163,7 @@ function openSingleFlight<Value>(): SingleFlight<Value> {
   }
 }
 
-/** Does so much at once for each tenant, first come, first served. */
+/** Limits how many actions run at the same time per tenant, first come, first served. */
 function openTenantQueues(): <Value>(tenant: string, action: () => Promise<Value>) => Promise<Value> {
   const queues = new Map<string, { busy: number; readonly waiting: (() => void)[] }>()
   return async (tenant, action) => {
@@ -172,7 +175,7 @@ function openTenantQueues(): <Value>(tenant: string, action: () => Promise<Value
       return await action()
     } finally {
       const next = queue.waiting.shift()
-      // Who waited takes the place as it is.
+      // The next caller takes over the place, so the count stays.
       if (next === undefined) queue.busy -= 1
       else next()
       if (queue.busy === 0) queues.delete(tenant)

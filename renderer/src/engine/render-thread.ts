@@ -1,4 +1,4 @@
-/** What runs in a render thread: one task after the other, each answered with its result or how it failed. */
+/** The code of a render thread. It runs one task after the other and replies to each with a result or a failure. */
 import { Console } from 'node:console'
 import { flushCompileCache } from 'node:module'
 import { Writable } from 'node:stream'
@@ -17,9 +17,9 @@ import type { RenderDocument } from './document.ts'
 import type { RenderTask, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
 
 async function serve(port: MessagePort, { isForChecks }: { isForChecks: boolean }): Promise<void> {
-  // react-pdf warns on the console, quoting the document.
+  // react-pdf writes warnings to the console, and they quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
-  // One for both, as there is one task at a time.
+  // Both share one sandbox, because only one task runs at a time.
   const evaluate = await openSandbox()
   const tools: Tools = {
     renderDocument: isForChecks ? refuseToRender : await openRenderer(evaluate),
@@ -30,7 +30,7 @@ async function serve(port: MessagePort, { isForChecks }: { isForChecks: boolean 
   post(port, { kind: 'loaded' })
 }
 
-/** Loads react-pdf, and only where it is used. */
+/** Loads react-pdf only when it is needed. */
 async function openRenderer(evaluate: Evaluate): Promise<RenderDocument> {
   const { openDocumentRenderer } = await import('./document.ts')
   return openDocumentRenderer(evaluate)
@@ -46,9 +46,9 @@ interface Tools {
   readonly fillHtml: ReturnType<typeof openHtmlFiller>
 }
 
-/** The pool sends the next task only after the answer to the last. */
+/** The pool sends the next task only after the reply to the last. */
 async function handle(port: MessagePort, tools: Tools, message: ThreadMessage): Promise<void> {
-  // Rendering without a turn of the event loop in between makes the heap grow.
+  // If renders follow each other without a turn of the event loop, the heap grows.
   await setImmediate()
   if (message.kind === 'warm_up') return warmUp(port, tools)
   try {
@@ -58,12 +58,12 @@ async function handle(port: MessagePort, tools: Tools, message: ThreadMessage): 
   }
 }
 
-/** What fails here is no template's doing, and ends the thread as one that does not start. */
+/** A failure here is not the fault of a template. It ends the thread, as if the thread had not started. */
 async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<void> {
-  // A check does not come by what a document does.
+  // A check thread makes no documents, so it needs no warm-up.
   if (renderDocument !== refuseToRender) await renderDocument(WARM_UP)
   post(port, { kind: 'warm' })
-  // Threads are ended, and never come to where Node would keep what it has compiled.
+  // Write the compile cache now: threads are terminated, so Node never reaches its own exit code that writes it.
   flushCompileCache()
 }
 
@@ -82,12 +82,12 @@ function runTask(
 }
 
 function post(port: MessagePort, reply: ThreadReply): void {
-  // A PDF changes hands without being copied.
+  // Transfer the PDF instead of copying it.
   const isRendering = reply.kind === 'done' && 'pdf' in reply.value
   port.postMessage(reply, isRendering ? [reply.value.pdf.buffer] : [])
 }
 
-/** Cut to what is shown of it, as a message may quote all that a template gave. */
+/** Cuts the message to the length that is shown, because it may quote all data of a template. */
 function failureOf(error: unknown): ThreadReply {
   if (error instanceof FilesNeeded) return { kind: 'wanting', urls: error.urls }
   if (!(error instanceof Error)) return { kind: 'failed', message: String(error).slice(0, FAILURE_MESSAGE_CHARS_MAX) }
@@ -100,7 +100,7 @@ function failureOf(error: unknown): ThreadReply {
 /** A few dozen frames. */
 const STACK_CHARS_MAX = 10_000
 
-/** A document with something of everything that is common; nobody sees it. */
+/** A document that uses every common feature. Nobody sees it. */
 const WARM_UP: RenderWork = {
   render: '' as RenderId,
   tenant: '' as TenantId,
@@ -134,5 +134,5 @@ export default ({ data }) => (
   isSandbox: false,
 }
 
-// Last, when everything above is there.
+// Last, after everything above is defined.
 if (parentPort !== null) await serve(parentPort, { isForChecks: workerData?.isForChecks === true })

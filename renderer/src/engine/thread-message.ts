@@ -1,4 +1,4 @@
-/** What a pool and its threads say to each other. */
+/** The messages between a pool and its threads. */
 import type { FailureCode } from '@platen/contract/error.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
 import type { CheckFault, CheckRequest } from '../template/check.ts'
@@ -17,15 +17,15 @@ export interface TaskResults {
   readonly check: readonly CheckFault[]
 }
 
-/** What a thread is sent: a task, or to warm up, as the first render of a thread takes ten times as long as the hundredth. */
+/** A message to a thread: a task, or a warm-up. The first render of a thread takes ten times as long as the hundredth. */
 export type ThreadMessage = RenderTask | { readonly kind: 'warm_up' }
 
-/** What a thread says: once that it is loaded, then one answer to each message. */
+/** A message from a thread: `loaded` once, then one reply to each message. */
 export type ThreadReply =
   | { readonly kind: 'loaded' }
   | { readonly kind: 'warm' }
   | { readonly kind: 'done'; readonly value: TaskResults[TaskKind] }
-  /** It is to be asked again with these files. */
+  /** The task needs these files. Send it again with them. */
   | { readonly kind: 'wanting'; readonly urls: readonly string[] }
-  /** Without a code it is a defect of the service. */
+  /** A failure without a code is a defect of the service. */
   | { readonly kind: 'failed'; readonly code?: FailureCode; readonly message: string; readonly stack?: string }

@@ -8,10 +8,10 @@ import { type RenderTask, type ThreadMessage, type ThreadReply } from './thread-
 import { openThreadPool, type PoolWorker } from './thread-pool.ts'
 
 const MIB = 1024 * 1024
-// Nobody here looks into the work.
+// No test reads the work.
 const TASK: Extract<RenderTask, { kind: 'fill' }> = { kind: 'fill', work: {} as RenderWork }
 
-/** A thread that is told what to say. */
+/** A thread whose messages come from the test. */
 class FakeThread extends EventEmitter {
   isAlive = true
   isReady = false
@@ -44,14 +44,14 @@ class FakeThread extends EventEmitter {
   }
 }
 
-/** A pool whose threads do as they are told. Unless it `isNew`, all are ready, and have one render behind them, the spare none. */
+/** A pool of fake threads. Unless `isNew`, all are ready and have done one render; the spare thread has done none. */
 async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
   const clock = manualClock()
   const threads: FakeThread[] = []
   const spawn = () => {
     const thread = new FakeThread()
     threads.push(thread)
-    // The pool calls no more of a thread than this one has.
+    // The pool uses no other members of a thread than these.
     return thread as unknown as PoolWorker
   }
   const pool = openThreadPool({ size, clock, rendersMax, spawn })
@@ -68,7 +68,7 @@ async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
     for (const thread of alive()) if (thread.isBusy) thread.done()
     await Promise.all(running)
   }
-  /** Runs a task to its end; the thread that had it keeps so much. */
+  /** Runs a task to its end. Afterwards its thread keeps `keptMib` of memory. */
   const run = async (keptMib = 0) => {
     const running = pool.run(TASK, NEVER)
     const thread = alive().find(({ isBusy }) => isBusy)
@@ -113,7 +113,7 @@ test('a cold thread is left alone with the first task, unless another task waits
   const threads: FakeThread[] = []
   const spawn = () => {
     threads.push(new FakeThread())
-    // The pool calls no more of a thread than this one has.
+    // The pool uses no other members of a thread than these.
     return threads.at(-1) as unknown as PoolWorker
   }
   await using pool = openThreadPool({ size: 2, clock: manualClock(), spawn })
@@ -194,7 +194,7 @@ test('a successor that does not start is tried again with growing waits, and mak
     await clock.advance(10_000)
     expect(alive()).toHaveLength(3)
   }
-  // One each time its wait was over, whatever was rendered meanwhile.
+  // One after each wait, whatever was rendered in the meantime.
   expect(threads).toHaveLength(3 + 20)
   for (let round = 0; round < 5; round += 1) start()
   expect(alive()).toHaveLength(2)
@@ -202,7 +202,7 @@ test('a successor that does not start is tried again with growing waits, and mak
 
 test('a spare that does not start waits its time, whatever is rendered meanwhile', async () => {
   const { clock, threads, alive, run } = await aPool()
-  // The one that was there, and the one in its place.
+  // The existing thread, and then its replacement.
   threads.at(-1)?.die()
   threads.at(-1)?.die()
   await run()

@@ -1,8 +1,8 @@
 /**
- * Threads that tenants' templates run in. Layout and evaluation hold their thread from start to end and may never come to one,
- * so what a caller no longer waits for is ended with its thread, and a spare thread, warm already, takes its place. Threads start when
- * they are needed: while all that are there are busy, one more comes up. A thread that is worn, by its renders, its memory or its age,
- * goes between two tasks when the next one is ready, one thread at a time.
+ * The threads in which templates of tenants run. Layout and evaluation block their thread and may never end. So when a caller stops
+ * waiting, we terminate its thread, and a spare thread that is already warm replaces it. Threads start on demand: while all are busy, one
+ * more starts. A thread becomes worn by its renders, memory or age. It is replaced between two tasks, after its successor is ready, one
+ * thread at a time.
  */
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
@@ -19,53 +19,53 @@ import { type Availability, type AvailabilityTracker, trackAvailability } from '
 import { FilesNeeded } from '../template/remote-images.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadReply } from './thread-message.ts'
 
-/** Its presence is that of a thread that is ready, busy or not. */
+/** It is available when a thread is ready, busy or not. */
 export interface ThreadPool extends AsyncDisposable, Availability {
   /**
-   * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason,
-   * and the thread is ended. Throws `FilesNeeded`, and `ServiceError` with what the task threw; with `template_error` when it needed more memory
-   * than a thread has, and `render_crashed` when the thread died under it.
+   * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason and terminates
+   * the thread. Throws `FilesNeeded`. Throws `ServiceError` with the failure of the task. Throws `template_error` if the task needed more
+   * memory than a thread has, and `render_crashed` if the thread died.
    */
   run<Kind extends TaskKind>(task: Extract<RenderTask, { kind: Kind }>, signal: AbortSignal): Promise<TaskResults[Kind]>
 }
 
 export interface ThreadPoolOptions {
-  /** Tasks at once. There is at most one thread more than that. */
+  /** Tasks at the same time. There is at most one thread more. */
   readonly size: number
   readonly clock: Clock
-  /** Tasks after which a thread is replaced; `RENDER_THREAD_RENDERS_MAX` where not said. */
+  /** Tasks after which a thread is replaced. Absent means `RENDER_THREAD_RENDERS_MAX`. */
   readonly rendersMax?: number
-  /** Heap and buffers of a thread; `RENDER_THREAD_HEAP_MIB_MAX` where not said. */
+  /** Heap and buffers of a thread. Absent means `RENDER_THREAD_HEAP_MIB_MAX`. */
   readonly heapMibMax?: number
-  /** Starts a thread that speaks as `render-thread.ts` does, which it is where not said. */
+  /** Starts a thread that speaks the protocol of `render-thread.ts`. Absent means that file. */
   readonly spawn?: (heapMibMax: number) => PoolWorker
 }
 
-/** What the pool needs of a thread. */
+/** The members of a thread that the pool uses. */
 export type PoolWorker = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate' | 'getHeapStatistics'>
 
-/** Starts the first thread and returns without waiting for it. Closing it ends them, whatever they do; running tasks reject. */
+/** Starts the first thread and returns without waiting for it. Closing the pool terminates all threads, and running tasks reject. */
 export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
   return new RenderThreadPool(options)
 }
 
-/** For `spawn`: a thread that does nothing but checks. It leaves react-pdf out, which takes a hundred MiB. */
+/** For `spawn`: starts a thread that only does checks. It does not load react-pdf, which takes a hundred MiB. */
 export function spawnCheckThread(heapMibMax: number): PoolWorker {
   return spawnThread(heapMibMax, { isForChecks: true })
 }
 
-/** Wait before a thread is started again that died before it was ready, doubled up to the second. */
+/** Wait before restarting a thread that died before it was ready. Doubles up to the second value. */
 const RESTART_MS_MIN = 100
 const RESTART_MS_MAX = 10_000
 
-/** How long a cold thread that can take a task rests before it is warmed up. */
+/** How long a cold thread that can take a task must be idle before it is warmed up. */
 const WARM_UP_AFTER_MS = 200
 
-/** Heap of a thread for what is new; V8 fills a third of it at a time. */
+/** Heap of a thread for new objects. V8 fills a third of it at a time. */
 const YOUNG_GENERATION_MIB = 48
 
 const MIB = 1024 * 1024
-/** Between two looks at a busy thread's memory, and what its heap may grow by in between before V8 ends the process. */
+/** Time between two memory checks of a busy thread, and how much its heap may grow in that time before V8 ends the process. */
 const HEAP_CHECK_MS = 100
 const HEAP_HEADROOM_MIB = 1024
 
@@ -78,11 +78,11 @@ interface Job {
 interface Thread {
   readonly worker: PoolWorker
   readonly startedAt: number
-  /** Can it take a task? */
+  /** Whether it can take a task. */
   isReady: boolean
-  /** Has it made a document? */
+  /** Whether it has made a document. */
   isWarm: boolean
-  /** Is it to be replaced? */
+  /** Whether it must be replaced. */
   isWorn: boolean
   /** Tasks it has done. */
   renders: number
@@ -100,12 +100,12 @@ class RenderThreadPool implements ThreadPool {
   readonly #threads = new Set<Thread>()
   readonly #ending = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
-  /** As long as callers keep to their slots, no longer than their number. */
+  /** Not longer than the number of callers, if they respect their slots. */
   readonly #waiting: Job[] = []
   #restartMs = RESTART_MS_MIN
-  /** Threads that are to start again when their wait is over. */
+  /** Threads that start again after their wait. */
   #restartsPending = 0
-  /** Was a thread started in place of one that is worn and still there? */
+  /** Whether a successor was started for a worn thread that still exists. */
   #hasSuccessor = false
 
   constructor({ size, clock, rendersMax, heapMibMax, spawn }: ThreadPoolOptions) {
@@ -138,7 +138,7 @@ class RenderThreadPool implements ThreadPool {
     this.#waiting.push(job)
     this.#dispatch()
     try {
-      // A thread answers each task with the result of its kind.
+      // A thread replies to each task with the result of its kind.
       return (await promise) as TaskResults[Kind]
     } finally {
       signal.removeEventListener('abort', abort)
@@ -177,7 +177,7 @@ class RenderThreadPool implements ThreadPool {
   }
 
   #dispatch(): void {
-    // One that is to go is taken last, so that it comes to rest.
+    // Worn threads come last, so that they become idle.
     const threads = [...this.#threads].toSorted((one, other) => Number(one.isWorn) - Number(other.isWorn))
     let busy = threads.filter(({ job }) => job !== undefined).length
     for (const thread of threads) {
@@ -193,26 +193,26 @@ class RenderThreadPool implements ThreadPool {
     this.#grow()
   }
 
-  /** Starts a thread where none is at rest or on its way. */
+  /** Starts a thread if none is idle or starting. */
   #grow(): void {
     const threads = [...this.#threads]
     if (this.#restartsPending > 0 || threads.some(({ job }) => job === undefined)) return
-    // A second one would compete for the cores with the first, which is slow while it is cold; it does not let a task wait.
+    // While a thread is cold, do not start a second one: it would compete for the cores. A waiting task gets one anyway.
     if (this.#waiting.length > 0 || threads.every(({ isWarm }) => isWarm)) this.#start()
   }
 
   #receive(thread: Thread, reply: ThreadReply): void {
-    // A thread that is being ended may still have an answer under way.
+    // A reply of a terminated thread may still arrive.
     if (!this.#threads.has(thread)) return
     if (reply.kind === 'loaded') {
       this.#availability.markAvailable()
       this.#restartMs = RESTART_MS_MIN
-      // A cold thread serves who is waiting and has no other.
+      // If it is the only thread, it serves waiting tasks while it is cold.
       const isOnly = ![...this.#threads].some(({ isReady }) => isReady)
       if (isOnly && this.#waiting.length > 0) thread.isReady = true
       else this.#warmUp(thread)
     } else if (reply.kind === 'warm') {
-      // All others may have gone while it warmed up.
+      // All other threads may have died during the warm-up.
       this.#availability.markAvailable()
       thread.isReady = true
       thread.isWarm = true
@@ -229,11 +229,11 @@ class RenderThreadPool implements ThreadPool {
     }
     this.#replaceWorn()
     this.#dispatch()
-    // Rejects when the pool closes, and then there is nothing to warm up.
+    // Rejects when the pool closes. Then there is nothing to warm up.
     if (thread.isReady && !thread.isWarm) this.#warmUpAtRest(thread).catch(() => undefined)
   }
 
-  /** Of the tasks a cold thread serves at a start there are many. */
+  /** Warms a cold thread once it is idle: at a start, it first has many tasks to serve. */
   async #warmUpAtRest(thread: Thread): Promise<void> {
     const { renders } = thread
     await this.#clock.sleep(WARM_UP_AFTER_MS, this.#closing.signal)
@@ -246,16 +246,16 @@ class RenderThreadPool implements ThreadPool {
     thread.worker.postMessage({ kind: 'warm_up' }, [])
   }
 
-  /** Looks what a thread keeps after a task. It answers in a tenth of a millisecond, also when the next has begun. */
+  /** Checks how much memory a thread keeps after a task. The answer takes a tenth of a millisecond, even if the next task has begun. */
   async #checkMemory(thread: Thread): Promise<void> {
-    // A thread that has just ended answers with an error.
+    // A thread that has just exited answers with an error.
     const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
     if (heap === undefined || heap.total_heap_size + heap.external_memory <= RENDER_THREAD_KEPT_MIB_MAX * MIB) return
     thread.isWorn = true
     this.#replaceWorn()
   }
 
-  /** Starts a thread in place of one that is worn, or ends that when the new one is ready. */
+  /** Starts a successor for a worn thread, or terminates the worn thread once the successor is ready. */
   #replaceWorn(): void {
     const threads = [...this.#threads]
     const worn = threads.filter(({ isWorn }) => isWorn)
@@ -273,17 +273,17 @@ class RenderThreadPool implements ThreadPool {
   }
 
   /**
-   * Ends a job whose thread has outgrown its limit. V8's own limit is a last resort: a thread that reaches it inside one large
-   * allocation takes the whole process down with it.
+   * Ends a job whose thread exceeds its memory limit. V8's own limit is the last resort: a thread that reaches it inside one large
+   * allocation crashes the whole process.
    */
   async #limitMemory(thread: Thread, job: Job): Promise<void> {
     while (thread.job === job && this.#threads.has(thread)) {
       await this.#clock.sleep(HEAP_CHECK_MS, this.#closing.signal).catch(() => undefined)
       if (thread.job !== job) return
-      // A thread that has just ended answers with an error, and is no longer anybody's concern.
+      // A thread that has just exited answers with an error. It needs no check any more.
       const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
       if (thread.job !== job || heap === undefined) continue
-      // Images unpacked and the memory of QuickJS are buffers, which V8 counts beside its heap and does not limit.
+      // Unpacked images and the memory of QuickJS are buffers. V8 counts them separately from its heap and does not limit them.
       if (heap.used_heap_size + heap.external_memory <= this.#heapMibMax * MIB) continue
       job.reject(this.#outOfMemory())
       thread.job = undefined
@@ -292,7 +292,7 @@ class RenderThreadPool implements ThreadPool {
     }
   }
 
-  /** The caller of a job has gone. */
+  /** Ends a job whose caller has gone. */
   #cancel(job: Job, reason: unknown): void {
     job.reject(reason)
     const at = this.#waiting.indexOf(job)
@@ -308,7 +308,7 @@ class RenderThreadPool implements ThreadPool {
     this.#ending.add(ended)
   }
 
-  /** A thread has ended; when nobody asked it to, its job fails and another is started. */
+  /** Handles the exit of a thread. If we did not terminate it, its job fails and another thread starts. */
   #onExit(thread: Thread): void {
     if (!this.#remove(thread)) return
     thread.job?.reject(this.#exitError(thread.error))
@@ -317,7 +317,7 @@ class RenderThreadPool implements ThreadPool {
       this.#dispatch()
       return
     }
-    // Held back, their tasks would run into their deadlines as if they themselves were slow.
+    // Fail the waiting tasks now. If they waited, they would run into their deadlines as if they were slow themselves.
     if (![...this.#threads].some(({ isReady }) => isReady)) {
       const cause = thread.error
       for (const job of this.#waiting.splice(0)) {
@@ -331,11 +331,11 @@ class RenderThreadPool implements ThreadPool {
       this.#restartsPending -= 1
       this.#start()
     }
-    // Rejects only when the pool closes, and then there is nothing to start.
+    // Rejects only when the pool closes. Then there is nothing to start.
     this.#clock.sleep(waitMs, this.#closing.signal).then(restart, () => undefined)
   }
 
-  /** False when it was forgotten before. */
+  /** Returns false if the thread was removed before. */
   #remove(thread: Thread): boolean {
     const isKnown = this.#threads.delete(thread)
     if (![...this.#threads].some(({ isReady }) => isReady)) this.#availability.markUnavailable()
@@ -356,10 +356,11 @@ function spawnThread(heapMibMax: number, workerData?: { readonly isForChecks: tr
   const cache = getCompileCacheDir()
   return new Worker(new URL('./render-thread.ts', import.meta.url), {
     workerData,
-    // Nothing of the service's own environment is in a thread that runs tenants' code; `production` halves react-pdf's time.
-    // Where this process keeps what it has compiled, threads do as well; Node's folder is one of this version below it.
+    // Threads that run code of tenants see nothing of the service's environment. `production` halves react-pdf's time. If this process has
+    // a compile cache, threads use it too. Node creates a folder for its own version inside it.
     env: { NODE_ENV: 'production', ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) },
-    // A document leaves little behind of what it fills: with room for a few of them, little of it is ever moved.
+    // A document leaves little behind of what it allocates. If the young generation has room for a few documents, V8 rarely moves their
+    // objects.
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
   })
 }

@@ -1,10 +1,10 @@
-/** What the service adds to a PDF that an engine has made: the metadata Chromium does not write, and the watermark of the sandbox. */
+/** What the service adds to a PDF after the engine made it: the metadata that Chromium does not write, and the sandbox watermark. */
 import assert from 'node:assert/strict'
 import { textString } from './syntax.ts'
 import { openUpdate } from './update.ts'
 import { addWatermark } from './watermark.ts'
 
-/** Entries of the document information, and the language of the catalog (BCP 47). What is absent stays as the engine wrote it. */
+/** Entries of the document information, and the language of the catalog (BCP 47). An absent entry stays as the engine wrote it. */
 export interface Metadata {
   readonly title?: string
   readonly author?: string
@@ -20,7 +20,7 @@ export interface PdfAdditions {
   readonly isSandbox: boolean
 }
 
-/** What the document information calls them. */
+/** The keys of these entries in the document information. */
 const KEYS = {
   title: 'Title',
   author: 'Author',
@@ -30,7 +30,10 @@ const KEYS = {
   producer: 'Producer',
 } as const satisfies Record<Exclude<keyof Metadata, 'language'>, string>
 
-/** Returns `pdf` itself where there is nothing to add, else a new file; equal input gives equal bytes. Fails on a PDF neither engine would write. */
+/**
+ * Returns `pdf` itself if there is nothing to add, else a new file. Equal input gives equal bytes. Fails on a PDF that neither engine would
+ * write.
+ */
 export function finishPdf<Bytes extends Uint8Array>(
   pdf: Bytes,
   { metadata = {}, isSandbox }: PdfAdditions,

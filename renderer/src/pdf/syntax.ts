@@ -1,13 +1,13 @@
 /**
- * The little of PDF's syntax (ISO 32000-1, 7.2 and 7.3) that it takes to change single objects of a file: where a value ends,
- * what a dictionary holds, how a text is written. Values stay as they were written, byte for byte, in Latin-1. Pure.
+ * The small part of PDF syntax (ISO 32000-1, 7.2 and 7.3) that changing single objects of a file needs: where a value ends, what a
+ * dictionary holds, how a text is written. Values stay as they were written, byte for byte, in Latin-1. Pure.
  */
 import assert from 'node:assert/strict'
 
 /** A dictionary: the values as they were written, by key without its slash. */
 export type Dictionary = ReadonlyMap<string, string>
 
-/** The dictionary that stands at `at`. Fails on anything else: it reads files that our own engines wrote. */
+/** Reads the dictionary at the byte offset `at`. Fails on anything else: it only reads files that our own engines wrote. */
 export function dictionaryAt(bytes: Buffer, at: number): Dictionary {
   const entries = new Map<string, string>()
   let here = skipBlank(bytes, at)
@@ -23,12 +23,12 @@ export function dictionaryAt(bytes: Buffer, at: number): Dictionary {
   return entries
 }
 
-/** The same of a value already read. */
+/** Reads a dictionary from a value that was already read. */
 export function dictionaryOf(value: string): Dictionary {
   return dictionaryAt(Buffer.from(value, 'latin1'), 0)
 }
 
-/** The elements of an array already read, as they were written. */
+/** The elements of an array value, as they were written. */
 export function arrayOf(value: string): readonly string[] {
   const bytes = Buffer.from(value, 'latin1')
   const elements: string[] = []
@@ -41,18 +41,18 @@ export function arrayOf(value: string): readonly string[] {
   return elements
 }
 
-/** The number of the object that `12 0 R` refers to; undefined for a value that stands for itself. */
+/** The number of the object that `12 0 R` refers to. Undefined if the value is not a reference. */
 export function referenceOf(value: string): number | undefined {
   const digits = /^(\d+)\s+0\s+R$/.exec(value)?.[1]
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** A dictionary as it is written. */
+/** Writes a dictionary in PDF syntax. */
 export function write(dictionary: Dictionary): string {
   return `<<${Array.from(dictionary, ([key, value]) => `/${key} ${value}`).join('\n')}>>`
 }
 
-/** A text string as it is written: UTF-16 in hexadecimal, so that no character needs to be escaped. */
+/** Writes a text string in PDF syntax: UTF-16 in hexadecimal, so that no character needs an escape. */
 export function textString(text: string): string {
   return `<FEFF${Buffer.from(text, 'utf16le').swap16().toString('hex').toUpperCase()}>`
 }
@@ -71,7 +71,7 @@ function startsWith(bytes: Buffer, at: number, text: string): boolean {
   return bytes.toString('latin1', at, at + text.length) === text
 }
 
-/** Where the value that begins at `at` ends. A reference is one value. */
+/** The offset where the value that begins at `at` ends. A reference is one value. */
 function valueEnd(bytes: Buffer, at: number): number {
   const first = bytes.toString('latin1', at, at + 1)
   switch (first) {
@@ -92,7 +92,7 @@ function valueEnd(bytes: Buffer, at: number): number {
   }
 }
 
-/** Two numbers of ten digits at most, and what is between and behind them. */
+/** Two numbers of at most ten digits, and the characters between and after them. */
 const REFERENCE_CHARS_MAX = 32
 
 function wordEnd(bytes: Buffer, at: number): number {

@@ -1,7 +1,7 @@
 /**
- * An incremental update (ISO 32000-1, 7.5.6): objects appended to a finished PDF, which stays as it is, byte for byte, before them.
- * For files our own engines wrote, whose cross-reference table is one plain section: it is looked into, never read as a whole, so
- * an update costs what it changes and not what the document has.
+ * Makes an incremental update (ISO 32000-1, 7.5.6): appends objects to a finished PDF, whose own bytes do not change. It is for files that
+ * our own engines wrote: their cross-reference table is one plain section. It reads single table entries, never the whole table. So the
+ * cost of an update depends on the changes, not on the size of the document.
  */
 import assert from 'node:assert/strict'
 import { type Dictionary, dictionaryAt, dictionaryOf, referenceOf, skipBlank, write } from './syntax.ts'
@@ -9,21 +9,21 @@ import { type Dictionary, dictionaryAt, dictionaryOf, referenceOf, skipBlank, wr
 export interface PdfUpdate {
   /** The catalog's object number. */
   readonly root: number
-  /** The object number of the document information, where there is one. */
+  /** The object number of the document information, if there is one. */
   readonly info: number | undefined
-  /** A dictionary given directly or as a reference. */
+  /** Reads a dictionary that is given directly or as a reference. */
   dictionary(value: string): Dictionary
-  /** The dictionary of an object. */
+  /** Reads the dictionary of an object. */
   read(object: number): Dictionary
-  /** Writes an object anew. */
+  /** Writes a new version of an object. */
   replace(object: number, dictionary: Dictionary): void
-  /** Adds an object; returns a reference to it. With `content` it is a stream. */
+  /** Adds an object and returns a reference to it. With `content` it is a stream. */
   add(dictionary: Dictionary, content?: string): string
-  /** The whole file with what was replaced and added, in memory of its own. */
+  /** The whole file with the replaced and added objects, in new memory. */
   finish(): Uint8Array<ArrayBuffer>
 }
 
-/** Bytes of an entry of the table, whatever it says. */
+/** Every entry of the table has this many bytes. */
 const ENTRY_BYTES = 20
 
 /** Opens a file for changes. Fails on a file that neither engine would write. */
@@ -35,7 +35,7 @@ export function openUpdate(pdf: Uint8Array): PdfUpdate {
       .trim()
       .split(/\s/)[0],
   )
-  // `xref`, the first object and the number of objects; then an entry for each.
+  // `xref`, the first object and the number of objects, then one entry per object.
   const head = /^xref\s+0\s+(\d+)\s*?\r?\n/.exec(bytes.toString('latin1', tableAt, tableAt + 64))
   assert(head?.[1] !== undefined, 'a PDF of ours has one plain cross-reference table')
   const entriesAt = tableAt + head[0].length
@@ -86,7 +86,7 @@ function streamOf(dictionary: Dictionary, content: string): string {
   return `${write(new Map([...dictionary, ['Length', `${content.length}`]]))}\nstream\n${content}\nendstream`
 }
 
-/** The objects, a table of them, and a trailer, as they stand from `at` on. */
+/** The changed objects, their table and a trailer, to be appended at the offset `at`. */
 function tailOf(objects: ReadonlyMap<number, string>, { at, trailer }: { at: number; trailer: Dictionary }): Buffer {
   const parts: string[] = []
   let here = at

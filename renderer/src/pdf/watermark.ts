@@ -1,27 +1,27 @@
 /**
- * The watermark of the sandbox: a sheer diagonal TEST over every page, and the word TEST in its top margin, as text that can be
- * searched and extracted. It is put on the finished PDF, after and above all that a template has drawn, so that there is nothing
- * a template could do about it. Its letters are drawn here, as a font of the PDF's own kind: no file, no subset, embedded by nature.
+ * The sandbox watermark: a light diagonal TEST over every page, and the word TEST in the top margin as text that can be searched and
+ * extracted. It is added to the finished PDF, after and above everything the template drew, so a template cannot prevent it. Its letters
+ * are a Type 3 font that is drawn here: no font file, no subset, always embedded.
  */
 import assert from 'node:assert/strict'
 import { arrayOf, type Dictionary, dictionaryOf, referenceOf, write } from './syntax.ts'
 import type { PdfUpdate } from './update.ts'
 
-/** The word, and the one name of ours among the resources of a page. */
+/** The word, and the only name we add to the resources of a page. */
 const WORD = 'TEST'
 const NAME = 'PlatenTest'
 
-/** Marks every page of the document. */
+/** Puts the watermark on every page of the document. */
 export function addWatermark(update: PdfUpdate): void {
   const catalog = update.read(update.root)
   const font = addFont(update)
   const before = update.add(new Map(), 'q')
-  // Pages of one size, which usually all are, share what is drawn on them.
+  // Pages of one size share the drawings. Usually all pages have one size.
   const marks = new Map<string, string>()
   for (const { object, page, box } of pagesOf(update, catalog.get('Pages') ?? '')) {
     const mark = marks.get(box) ?? update.add(...drawing(box, font))
     marks.set(box, mark)
-    // What the page leaves of its graphics state ends with the Q.
+    // The Q ends whatever the page changed in its graphics state.
     const after = marks.get('after') ?? update.add(new Map(), `Q /${NAME} Do`)
     marks.set('after', after)
     update.replace(
@@ -37,13 +37,13 @@ export function addWatermark(update: PdfUpdate): void {
 
 interface FoundPage {
   readonly object: number
-  /** With the resources it inherits. */
+  /** Includes the resources that the page inherits. */
   readonly page: Dictionary
-  /** Its media box, which may be inherited too, as it was written. */
+  /** The media box, as it was written. It may be inherited too. */
   readonly box: string
 }
 
-/** Attributes that a page may leave to the nodes of the tree above it. */
+/** Attributes that a page can inherit from the page tree. */
 const INHERITED = ['MediaBox', 'Resources']
 
 function* pagesOf(update: PdfUpdate, reference: string, above: Dictionary = new Map()): Generator<FoundPage> {
@@ -75,7 +75,7 @@ function resourcesOf(update: PdfUpdate, page: Dictionary, mark: string): string 
   return write(new Map([...resources, ['XObject', write(new Map([...drawings, [NAME, mark]]))]]))
 }
 
-/** Advance widths in thousandths of the size, and the letters as strokes of `STROKE` on a capital height of 700. */
+/** Advance widths in thousandths of the font size. The letters are lines of width `STROKE`, at a capital height of 700. */
 const LETTERS = {
   T: { width: 620, path: '30 645 m 590 645 l 310 645 m 310 0 l' },
   E: { width: 600, path: '570 645 m 115 645 l 115 55 l 575 55 l 115 355 m 530 355 l' },
@@ -122,11 +122,11 @@ function addFont(update: PdfUpdate): string {
   )
 }
 
-/** Points, on a page that has the room. */
+/** Points, on a page that is large enough. */
 const LABEL_SIZE = 8
 const LABEL_FROM_EDGE = 7
 
-/** What is drawn on pages of one media box, as a form. */
+/** The form that is drawn on pages of one media box. */
 function drawing(box: string, font: string): [Dictionary, string] {
   const [left = 0, bottom = 0, right = 0, top = 0] = arrayOf(box).map(Number)
   const page = { width: right - left, height: top - bottom }
@@ -148,11 +148,14 @@ interface Area {
   readonly height: number
 }
 
-/** Mid grey, so that it shows on white and on black, from corner to corner. A drawing, as slanted text would be extracted in pieces. */
+/**
+ * The word from corner to corner, in mid grey, so that it shows on white and on black. It is a drawing, because slanted text would be
+ * extracted in pieces.
+ */
 function diagonal({ width, height }: Area): string {
   const length = Math.hypot(width, height)
   const [cos, sin] = [width / length, height / length]
-  // The word's corners must stay on the page, however flat that is.
+  // The corners of the word must stay on the page, also on a very flat page.
   const scale = Math.min((0.62 * length) / WORD_WIDTH, (0.45 * Math.min(width, height)) / CAPITAL_HEIGHT)
   const turn = `${decimal(cos)} ${decimal(sin)} ${decimal(-sin)} ${decimal(cos)} ${decimal(width / 2)} ${decimal(height / 2)} cm`
   const place = `${decimal(scale)} 0 0 ${decimal(scale)} ${decimal((-WORD_WIDTH / 2) * scale)} ${decimal((-CAPITAL_HEIGHT / 2) * scale)} cm`
@@ -160,7 +163,7 @@ function diagonal({ width, height }: Area): string {
   return `q /Sheer gs 0.5 G ${turn} ${place} ${STROKE} w ${letters.join(' ')} Q`
 }
 
-/** On a white plate of its own, in the middle of the top margin. */
+/** The word on a white rectangle, in the middle of the top margin. */
 function label({ width, height }: Area): string {
   const size = Math.min(LABEL_SIZE, width / 6, height / 6)
   const [wordWidth, wordHeight] = [WORD_WIDTH, CAPITAL_HEIGHT].map((units) => (units * size) / 1000)

@@ -1,18 +1,18 @@
-/** Whether something that is started anew whenever it ends, a browser or a thread, is there just now. */
+/** Says whether a browser or a thread is available now. Both are started again whenever they end. */
 import { ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 
-/** `starting`: not there, and expected any moment. `broken`: that has gone on for longer than `ENGINE_START_MS_MAX`. */
+/** `starting`: not available, but expected soon. `broken`: not available for longer than `ENGINE_START_MS_MAX`. */
 export type AvailabilityState = 'starting' | 'running' | 'broken'
 
 export interface Availability {
   state(): AvailabilityState
-  /** Resolves when it is there. Rejects with the signal's reason. */
+  /** Resolves when it is available. Rejects with the signal's reason. */
   ready(signal: AbortSignal): Promise<void>
 }
 
-/** A presence as whoever looks after the thing keeps it: not there at first. Told twice is told once. */
+/** The writable side, for the code that starts and stops the resource. Not available at first. Repeated calls change nothing. */
 export interface AvailabilityTracker extends Availability {
   markAvailable(): void
   markUnavailable(): void
@@ -41,7 +41,7 @@ export function trackAvailability(clock: Clock): AvailabilityTracker {
   }
 }
 
-/** The presence of what needs all of these. */
+/** The availability of something that needs all of `parts`. */
 export function availabilityOfAll(parts: readonly Availability[]): Availability {
   return {
     state() {
@@ -50,7 +50,7 @@ export function availabilityOfAll(parts: readonly Availability[]): Availability 
       return states.includes('starting') ? 'starting' : 'running'
     },
     async ready(signal) {
-      // One may leave while another is waited for.
+      // One part may fail while we wait for another.
       while (parts.some((each) => each.state() !== 'running')) {
         await Promise.all(parts.map((each) => each.ready(signal)))
       }

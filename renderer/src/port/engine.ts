@@ -1,27 +1,27 @@
-/** What a rendering engine is. `react-pdf.ts` and `html.ts` implement it; `worker.ts` drives it. */
+/** The interface of a rendering engine. `react-pdf.ts` and `html.ts` implement it, `worker.ts` uses it. */
 import type { Warning } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Engine, RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { Availability } from './availability.ts'
 
-/** One document to make. */
+/** One document to render. */
 export interface RenderWork {
   readonly render: RenderId
   readonly tenant: TenantId
   readonly digest: TemplateDigest
   readonly template: TemplateSource
-  /** The template's assets. Their bytes are shared with others and never written to. */
+  /** The template's assets. Other renders share their bytes, so nobody may write to them. */
   readonly assets: readonly Asset[]
-  /** Files of the hosts it lists, as far as they are known to be needed; each is called by its URL. */
+  /** Files from the hosts that the template lists, as far as we know that they are needed. The name of each is its URL. */
   readonly fetched?: readonly Asset[]
-  /** An object in JSON, by UTF-8. It is read where its template runs: there a deadline can end what takes seconds. */
+  /** A JSON object in UTF-8. It is parsed where the template runs: parsing can take seconds, and there a deadline can end it. */
   readonly data: Uint8Array
-  /** The request's options laid over the template's. */
+  /** The template's options, overridden by the request's. */
   readonly options: RenderOptions
-  /** May the template's page JavaScript run, if it asks for it? */
+  /** Whether the template's page JavaScript may run, if the template asks for it. */
   readonly javascriptEnabled: boolean
-  /** A render of the sandbox: every page carries the TEST watermark. */
+  /** True for a sandbox render: every page carries the TEST watermark. */
   readonly isSandbox: boolean
 }
 
@@ -32,16 +32,20 @@ export interface Rendering<Bytes extends Uint8Array = Uint8Array> {
   readonly warnings: readonly Warning[]
 }
 
-/** Its presence is that of the threads and the browser it needs: renders are to wait until it is ready, as those it is given meanwhile lose their time. */
+/**
+ * Its availability is that of the threads and the browser it needs. Wait until it is ready before you call `render`: a render that is given
+ * earlier loses its time.
+ */
 export interface RenderEngine extends AsyncDisposable, Availability {
   readonly name: Engine
-  /** Renders it does at once; the caller keeps to it. */
+  /** How many renders it does at the same time. The caller must respect it. */
   readonly slots: number
   /**
-   * Makes the PDF. When `signal` aborts (deadline, caller gone) it rejects with the signal's reason without waiting for the
-   * work to stop, and its slot works again within `SLOT_RECOVERY_MS_MAX`.
-   * Throws `ServiceError` with `template_error`, `page_limit` or `asset_unavailable` for what the template did, and with
-   * `render_crashed` when the thread or browser died under it (which a further attempt may survive).
+   * Makes the PDF. When `signal` aborts (deadline, caller gone), it rejects with the signal's reason and does not wait for the work to
+   * stop. The slot works again within `SLOT_RECOVERY_MS_MAX`.
+   *
+   * Throws `ServiceError` with `template_error`, `page_limit` or `asset_unavailable` if the template caused the failure. Throws
+   * `render_crashed` if the thread or browser died during the render; another attempt may succeed.
    */
   render(work: RenderWork, signal: AbortSignal): Promise<Rendering>
 }

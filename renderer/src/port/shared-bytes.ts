@@ -1,4 +1,4 @@
-/** A copy in memory that render threads read without a copy of their own. */
+/** Copies bytes into shared memory, so that render threads can read them without a copy of their own. */
 export function shared(bytes: Uint8Array): Uint8Array {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.byteLength))
   copy.set(bytes)

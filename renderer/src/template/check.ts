@@ -1,9 +1,10 @@
 /**
- * The check a template passes before it is published: its schema is one, its assets are sound, its sources compile, and with sample data the
- * component gives a sound element tree and the Liquid fills. Nothing is laid out or printed, so it needs neither react-pdf nor Chromium.
+ * Checks a template before it is published. Its schema must be valid, its assets must be sound, and its sources must compile. With sample
+ * data, the component must return a sound element tree, and Liquid must fill the HTML. Nothing is laid out or printed, so the check needs
+ * neither react-pdf nor Chromium.
  *
- * A hostile component can hold its thread where no count of steps reaches (`indexOf` on a length of a billion), so who checks
- * tenants' templates does it in a thread it can end: `check` is a task of the render threads.
+ * A hostile component can block its thread where no count of steps reaches it (`indexOf` on a length of a billion). So a check of a
+ * tenant's template must run in a thread that can be terminated: `check` is a task of the render threads.
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -22,9 +23,9 @@ import { remoteImagesOf } from './remote-images.ts'
 import { transpile } from './transpile.ts'
 
 export interface CheckFault {
-  /** Whose source it is in; absent = it is in the schema. */
+  /** The engine whose source has the fault. Absent means the schema. */
   readonly engine?: Engine
-  /** Opens with file, line and column where they are known: `template.tsx:12:5: …`. */
+  /** Begins with file, line and column if they are known: `template.tsx:12:5: …`. */
   readonly message: string
 }
 
@@ -32,22 +33,28 @@ export interface CheckRequest {
   readonly source: TemplateSource
   /** The assets of the source, with their bytes. */
   readonly assets: readonly Asset[]
-  /** What data has to fit, as JSON; absent = any object. */
+  /** The schema that data must match, as JSON. Absent means any object. */
   readonly variablesSchema?: string
-  /** Data to try the template with, an object as JSON. Without it the component is loaded but not called, and Liquid is filled with nothing. */
+  /**
+   * Data to try the template with, as a JSON object. Without it the component is loaded but not called, and Liquid is filled with an empty
+   * object.
+   */
   readonly sampleData?: string
 }
 
 export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault[]>
 
-/** The check, in a sandbox it may share: it gives what is wrong with a template, or nothing, and throws only for a defect of the service. */
+/**
+ * Opens a check that runs templates in the sandbox behind `evaluate`. It returns the faults of a template, and throws only for a defect of
+ * the service.
+ */
 export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
   return async (check) => {
     const misfit = schemaFaultOf(check.variablesSchema)
     if (misfit !== undefined) return [{ message: misfit }]
     const engine = check.source.reactPdf === undefined ? 'html' : 'react_pdf'
     const faults = assetFaults(check.source, check.assets).map((message) => ({ engine, message }) as const)
-    // The sources are tried with the assets, and would only say the same again.
+    // Trying the sources needs the assets, and would only repeat the same faults.
     if (faults.length > 0) return faults
     return [
       ...(await faultsOf('react_pdf', () => checkReactPdf(evaluate, check))),
@@ -57,7 +64,7 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
 }
 
 function schemaFaultOf(text = '{"type":"object"}'): string | undefined {
-  // It is JSON of an object, as it was declared.
+  // The type declares it as the JSON of an object.
   const schema = JSON.parse(text) as JsonObject
   if (schema['type'] !== 'object') return 'needs type: object, as data is an object'
   try {
@@ -68,7 +75,7 @@ function schemaFaultOf(text = '{"type":"object"}'): string | undefined {
   }
 }
 
-/** Checks one template; see `openTemplateCheck` for checking many. */
+/** Checks one template. For many templates use `openTemplateCheck`. */
 export async function checkTemplate(check: CheckRequest): Promise<readonly CheckFault[]> {
   return openTemplateCheck(await openSandbox())(check)
 }
@@ -91,14 +98,14 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   const { nodes, call } = await evaluate(program, { data: sampleData, options, locale: source.locale, interruptsMax })
   if (sampleData === undefined) return
   const families = new Map((source.fonts ?? []).map(({ family }) => [family, family]))
-  // What is fetched is fetched by renders: here stand-ins do.
+  // Only renders fetch files. Here stand-ins replace them.
   const image = openImages(assets, keptImages(), remoteImagesOf({ template: source }))
   translate(nodes, { template: source, options, call, find: program.find, families, image })
 }
 
 function checkHtml({ source, assets, sampleData }: CheckRequest): void {
   if (source.html === undefined) return
-  // Filling looks at the source, the data and the options of its work; the ids of a render there is none of are left empty.
+  // Filling uses only the source, data and options of its work. There is no render here, so its ids are empty.
   const ids = { render: '' as RenderId, tenant: '' as TenantId, digest: '' as TemplateDigest }
   const data = new TextEncoder().encode(sampleData ?? '{}')
   const asked = { data, options: source.options, javascriptEnabled: false, isSandbox: false }

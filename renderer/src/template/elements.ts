@@ -1,9 +1,9 @@
 /**
- * The element tree a tenant's component gave (see `evaluate.ts`) → React elements for react-pdf.
+ * Translates the element tree of a tenant's component (see `evaluate.ts`) into React elements for react-pdf.
  *
- * The tree is untrusted JSON. Only what `element/primitive.ts` lists passes, value by value, so that nothing in it is a key, a function
- * or an address to react-pdf: no prototype, no path or URL to read from, no event. On the way the render's options are laid over
- * every page, fonts get their fallback, and fixed elements are put where the fast pagination wants them.
+ * The tree is untrusted JSON. Only what `element/primitive.ts` lists passes, value by value. So nothing in the tree becomes a key, a
+ * function or an address for react-pdf: no prototype, no path or URL to read from, no event. The translation also applies the render's
+ * options to every page, adds font fallbacks, and places fixed elements where the fast pagination needs them.
  */
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -41,27 +41,30 @@ import { type Faults, type Props, propValue } from './element/prop.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
 
 export interface Translation {
-  /** What was asked for: page options, and the template whose metadata the document carries. */
+  /** The render's page options, and the template whose metadata goes into the document. */
   readonly template: Pick<TemplateSource, 'code' | 'name' | 'version' | 'locale'>
   readonly options: RenderOptions
   readonly image: ReadImage
   readonly families: Families
-  /** Runs a `render` function of the tree; called back during layout. */
+  /** Runs a `render` function of the tree. Called during layout. */
   readonly call: (id: number, page: PageNumbers) => Json
-  /** Where elements stand in the source. */
+  /** Finds the position of an element in the source. */
   readonly find?: Program['find']
-  /** For react-pdf's own pagination: what ends it on each page. Without it, for the fast one; see `pagination.ts` of the engine. */
+  /**
+   * For react-pdf's own pagination: makes the element that ends it on each page. Absent for the fast pagination. See `pagination.ts` of the
+   * engine.
+   */
   readonly paginationGuard?: () => ReactElement
 }
 
-/** What react-pdf tells a `render` function. The totals are missing in the first round of layout. */
+/** The arguments that react-pdf passes to a `render` function. The totals are missing in the first pass of layout. */
 export type PageNumbers = Readonly<Partial<Record<(typeof PAGE_NUMBERS)[number], number>>>
 const PAGE_NUMBERS = ['pageNumber', 'totalPages', 'subPageNumber', 'subPageTotalPages'] as const
 
 /**
- * Translates the nodes of a component into one document element. Throws `ServiceError` with `template_error` for anything that is
- * not listed, in the wrong place, or too much, and with `asset_unavailable` for an image that cannot be used; `render` functions
- * throw the same later, during layout.
+ * Translates the nodes of a component into one document element. Throws `ServiceError` with `template_error` for anything that is not
+ * listed, in the wrong place, or too much. Throws `asset_unavailable` for an image that cannot be used. `render` functions throw the same
+ * errors later, during layout.
  */
 export function translate(nodes: Json, translation: Translation): ReactElement<Props> {
   const faults: Faults = (message) => new ServiceError('template_error', `${TEMPLATE_FILE}: ${message}`)
@@ -76,27 +79,27 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
 
 interface TranslationContext extends Translation {
   readonly budget: { left: number }
-  /** Of the page: whether a child of its flow has left its place. */
+  /** State of the page: whether a child of its flow was moved from its place. */
   readonly flow: { isMoved: boolean }
-  /** Set while the parts of a page that repeat are made for one page: `render` functions then run at once. */
+  /** Set while the repeating parts of a page are made for one page. `render` functions then run at once. */
   readonly page?: PageNumbers
-  /** Set within what a `render` function gave. */
+  /** True inside the result of a `render` function. */
   readonly isLate?: boolean
 }
 
 interface ElementContext {
   readonly parentKind: ParentKind
   readonly depth: number
-  /** Makes an error that says where in the source its parent is. */
+  /** Makes an error with the position of the parent in the source. */
   readonly faults: Faults
   readonly family: readonly string[]
-  /** Is it within <Svg>? */
+  /** Whether it is inside <Svg>. */
   readonly isDrawing: boolean
-  /** Is the text it is in a part of another? */
+  /** Whether its text is part of another text. */
   readonly isWithinText: boolean
-  /** The line height that holds here, as react-pdf may have forgotten it. */
+  /** The line height that applies here. react-pdf may have lost it. */
   readonly lineHeight?: string | undefined
-  /** Props of ours for the element itself. */
+  /** Props that we add to the element itself. */
   readonly mark?: Props
 }
 
@@ -113,25 +116,25 @@ function translateAll(
 function textOf(text: string, spot: ElementContext, context: TranslationContext): ReactNode[] | string | null {
   spendElement(spot, context)
   if (TEXT_PARENTS.includes(spot.parentKind)) {
-    // Neither a drawing nor a note takes a text within a text.
+    // Drawings and notes do not accept a text within a text.
     const isWhole = spot.isDrawing || spot.parentKind === 'note'
     const [first = '', ...others] = isWhole ? [plainText(text)] : plainText(text).split(AFTER_EMOJI)
     if (others.length === 0) return first
     const texts = others.map((part) => {
       spendElement(spot, context)
-      // A text within a text inherits its background, and would lay it over that of the box.
+      // A text within a text inherits its background, and would draw it over that of the box.
       return createElement('TEXT', spot.isWithinText ? null : { style: { backgroundColor: 'transparent' } }, part)
     })
     return [first, ...texts]
   }
-  // `{count && <Text/>}` leaves a 0 behind, and JSX its blanks: everybody's habit, and nothing to print.
+  // `{count && <Text/>}` leaves a 0, and JSX leaves blanks. Both are common and must not be printed.
   if (['', '0', 'NaN'].includes(text.trim())) return null
   throw spot.faults('text stands outside <Text>')
 }
 
 /**
- * react-pdf cuts a text behind every emoji and gives what follows the first font of the chain, letters it has not included
- * (in Helvetica, the second of two stars comes out as P). What follows is a text of its own here, which is drawn right.
+ * react-pdf cuts a text after every emoji and draws the rest with the first font of the chain, with letters it has not included. (In
+ * Helvetica, the second of two stars comes out as P.) So we make the rest a text of its own, which is drawn correctly.
  */
 const AFTER_EMOJI = /(?<=[\p{Emoji}--[#*0-9]]|\uFE0F|\u20E3)(?!\u200D|\uFE0F|\u20E3|\p{Emoji_Modifier}|$)/v
 
@@ -213,12 +216,12 @@ function propsOf(
   }
   const { required } = primitive
   if (required !== undefined && props[required] === undefined) throw faults(`<${node.type}> needs the prop ${required}`)
-  // Off: react-pdf's image cache is shared by all renders of a thread.
+  // Off, because all renders of a thread share react-pdf's image cache.
   if (primitive.tag === 'IMAGE' || primitive.tag === 'IMAGE_BACKGROUND') props['cache'] = false
   return props
 }
 
-/** An image is named by a text, or by the `uri` of what react-pdf calls a source. */
+/** The address of an image: a text, or the `uri` of a react-pdf source. */
 function addressOf(value: Json, faults: Faults): string {
   const address = isObject(value) ? value['uri'] : value
   if (typeof address === 'string') return address
@@ -229,7 +232,7 @@ function isString(child: Node | string): child is string {
   return typeof child === 'string'
 }
 
-/** The children, or for a `render` prop what makes them. */
+/** The children, or the function that makes them if there is a `render` prop. */
 function contentOf(
   node: Node,
   primitive: Primitive,
@@ -247,12 +250,12 @@ function contentOf(
     }
     return context.page === undefined ? { render: draw, [DYNAMIC_MARK]: true } : { children: draw(context.page) }
   }
-  // Of the texts of a note react-pdf shows the first alone.
+  // react-pdf shows only the first text of a note, so join them.
   if (primitive.tag === 'NOTE' && node.children.every(isString))
     return { children: textOf(node.children.join('') || ' ', inner, context) }
   const children =
     inner.parentKind === 'flow' ? flowOf(node.children, inner, context) : translateAll(node.children, inner, context)
-  // react-pdf does the same to a link of text, but not to one it meets only during pagination.
+  // react-pdf also wraps the text of a link, but not if it first meets the link during pagination.
   const isLooseText = primitive.tag === 'LINK' && spot.parentKind !== 'text' && node.children.every(isString)
   return { children: isLooseText ? createElement('TEXT', { children }) : children }
 }
@@ -263,7 +266,7 @@ function numbersOf(page: PageNumbers): PageNumbers {
   return Object.fromEntries(PAGE_NUMBERS.map((name) => [name, page[name]] as const))
 }
 
-/** Children of a page or a view, where the fast pagination wants them; see `page-layout.ts`. */
+/** Arranges children of a page or view for the fast pagination. See `page-layout.ts`. */
 function flowOf(children: readonly (Node | string)[], inner: ElementContext, context: TranslationContext): ReactNode[] {
   if (context.paginationGuard !== undefined) return translateAll(children, inner, context)
   const { order, isMoved } = pinnedFirst(children)
@@ -276,7 +279,7 @@ function flowOf(children: readonly (Node | string)[], inner: ElementContext, con
   })
 }
 
-/** What a page holds, and what repeats around it. */
+/** The content of a page, and the parts that repeat around it. */
 function pageContentOf(
   node: Node,
   props: Props,
@@ -293,7 +296,7 @@ function pageContentOf(
   const needsOverlay = dynamicCount > 1
   const pinned = children.slice(0, dynamicCount)
   const rest = children.slice(dynamicCount)
-  // The fast pagination makes no page before the first element, as the plain one does.
+  // Unlike the plain pagination, the fast one makes no page before the first element.
   const start = beginsWithBreak(content) ? [createElement('VIEW', { key: 'start' })] : []
   const front = [...(needsOverlay ? [overlayOf(pinned)] : pinned), ...start]
   if (footer.length === 0)
@@ -304,12 +307,12 @@ function pageContentOf(
   return { children: [...front, ...footerHolder, ...rest], layout: pageLayoutOf(measured), [FOOTER_MARK]: true }
 }
 
-/** Where a page's style places its children in another way than below each other, an element more would be seen. */
+/** Whether a page's style arranges its children in another way than one below the other. Then an additional element would be visible. */
 function isArranged(style: Props): boolean {
   return ['gap', 'rowGap', 'columnGap', 'flexDirection', 'flexWrap'].some((name) => style[name] !== undefined)
 }
 
-/** Within <Svg> a font is inherited as an attribute, which wins over a style, and not from outside. */
+/** Inside <Svg> a font is inherited as an attribute, which overrides a style. It is not inherited from outside. */
 function drawingProps(props: Props, { tag }: Primitive, spot: ElementContext): Props {
   const isRoot = tag === 'SVG'
   if (!isRoot && tag !== 'TSPAN' && spot.parentKind !== 'svg') return {}
@@ -318,16 +321,16 @@ function drawingProps(props: Props, { tag }: Primitive, spot: ElementContext): P
 }
 
 function styleOf(props: Props): Props {
-  // `propValue` makes every style a flat record.
+  // `propValue` turns every style into a flat record.
   return (props['style'] ?? {}) as Props
 }
 
 function familyOf(props: Props): readonly string[] | undefined {
-  // `propValue` makes every font family a list.
+  // `propValue` turns every font family into a list.
   return styleOf(props)['fontFamily'] as readonly string[] | undefined
 }
 
-/** The frame of the nodes, which everything below can then rely on: depth and fields, but not what the props are. */
+/** Checks the structure of the nodes: depth and fields, but not the props. Everything below can rely on it. */
 function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonly (Node | string)[] {
   if (!Array.isArray(nodes)) throw faults('the component gave no element tree')
   if (depth > ELEMENT_DEPTH_MAX && nodes.length > 0) {

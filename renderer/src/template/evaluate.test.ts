@@ -5,14 +5,14 @@ import { transpile } from './transpile.ts'
 
 const evaluate = await openSandbox()
 
-/** Far more than any test needs, and a fraction of a second. */
+/** Far more than any test needs, and still a fraction of a second. */
 const INTERRUPTS_MAX = 5000
 
 function run(source: string, input: Partial<EvaluationInput> = {}): Promise<Evaluation> {
   return evaluate(transpile(source), { data: '{}', options: {}, interruptsMax: INTERRUPTS_MAX, ...input })
 }
 
-/** What an expression comes to in a template. */
+/** The value of an expression in a template. */
 async function valueOf(expression: string, data: JsonObject = {}): Promise<Json> {
   const { nodes } = await run(`export default ({ data }) => String(${expression})`, { data: JSON.stringify(data) })
   return nodes

@@ -1,11 +1,10 @@
 /**
- * Runs a tenant's react_pdf component and gives its element tree as plain JSON.
+ * Runs a tenant's react_pdf component and returns its element tree as plain JSON.
  *
- * The code runs in QuickJS compiled to WebAssembly: no host object is in reach but one function, which takes JSON, formats a
- * number or a date, and returns JSON. Before every evaluation the whole memory of QuickJS is put back to the moment when the
- * template had been loaded and had seen no data, so nothing of one render, not even what a bug of the engine might leave behind,
- * is there for the next. Memory and stack have limits; time has none here, as a render's thread is ended from outside by its
- * deadline.
+ * The code runs in QuickJS compiled to WebAssembly. It can reach only one function of the host, which takes JSON, formats a number or a
+ * date, and returns JSON. Before every evaluation, the whole memory of QuickJS is restored to the moment after the template was loaded and
+ * before it saw data. So nothing of one render is left for the next, not even through a bug of the engine. Memory and stack are limited.
+ * Time is not limited here: the deadline of a render terminates its thread from outside.
  */
 import assert from 'node:assert/strict'
 import type { Json } from '@platen/contract/brand.ts'
@@ -27,30 +26,29 @@ import { SHIM } from './sandbox/shim.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
 
 export interface Evaluation {
-  /** The nodes the component returned, as `shim.ts` describes them. Untrusted. */
+  /** The nodes that the component returned, as `shim.ts` describes them. Untrusted. */
   readonly nodes: Json
-  /** Calls the `render` function of that id and gives its nodes. Throws as `evaluate` does. */
+  /** Calls the `render` function with that id and returns its nodes. Throws as `evaluate` does. */
   readonly call: (id: number, props: Readonly<Record<string, number | undefined>>) => Json
 }
 
 export interface EvaluationInput {
-  /** An object in JSON. Without data the template is loaded, imports and all, and its component not called: there are no nodes then. */
+  /** A JSON object. Without data the template is loaded with its imports, but its component is not called, and there are no nodes. */
   readonly data?: string | undefined
   readonly options: RenderOptions
-  /** The locale of numbers and dates where the code names none; en-US without it. */
+  /** The locale of numbers and dates if the code names none. Absent means en-US. */
   readonly locale?: string | undefined
-  /** After so many times of asking (about every 10,000 branches) the code is stopped; without it, only its thread's end stops it. */
+  /** Stops the code after this many interrupts, one every 10,000 branches or so. Absent means that only the end of its thread stops it. */
   readonly interruptsMax?: number
 }
 
 /**
- * Runs the component of `program`. Throws `ServiceError` with `template_error` for whatever the code does wrong, the message
- * opening with the place where that is known: `template.tsx:12:5: TypeError: …`. The result lives until
- * the next evaluation of the same sandbox.
+ * Runs the component of `program`. Throws `ServiceError` with `template_error` for any error of the code. The message begins with the
+ * position if it is known: `template.tsx:12:5: TypeError: …`. The result is valid until the next evaluation in the same sandbox.
  */
 export type Evaluate = (program: Program, input: EvaluationInput) => Promise<Evaluation>
 
-/** Loads and compiles QuickJS, once for any number of evaluations, of which there is one at a time. */
+/** Loads and compiles QuickJS once. The result runs any number of evaluations, one at a time. */
 export async function openSandbox(): Promise<Evaluate> {
   const makeMachine = await openMachineFactory()
   let runtime: TemplateRuntime | undefined
@@ -60,22 +58,22 @@ export async function openSandbox(): Promise<Evaluate> {
   }
 }
 
-/** A machine with the service's own part loaded, and what is known of templates that were loaded there. */
+/** A machine in which our own code is loaded, and the templates that were loaded there. */
 interface TemplateRuntime {
-  /** Is it not to be used again? */
+  /** Whether it must not be used again. */
   isSpent(): boolean
   evaluate(program: Program, input: EvaluationInput): Evaluation
 }
 
 /** A template after its module has run and before it has seen data. */
 interface Loaded {
-  /** What the module wrote with `Intl`, it wrote in this one. */
+  /** The locale that the module used for `Intl` while it ran. */
   readonly locale: string | undefined
   readonly image: MemoryImage
   readonly template: QuickJSHandle
 }
 
-/** Handles are not disposed of: they go when the memory is put back. */
+/** Handles are not disposed: they disappear when the memory is restored. */
 function openTemplateRuntime(machine: Machine): TemplateRuntime {
   const { context } = machine
   const loaded = new WeakMap<Program, Loaded>()
@@ -92,9 +90,9 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
     try {
       result = action()
     } catch (cause) {
-      // It was left in the middle of something.
+      // It stopped in the middle of something.
       isBroken = true
-      // Native recursion (of the parser, say) can use up the thread's own stack before QuickJS notices.
+      // Native recursion, for example in the parser, can exhaust the thread's own stack before QuickJS notices.
       const isStack = cause instanceof RangeError
       throw templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template brought its sandbox down`, cause)
     }
@@ -141,21 +139,21 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
   }
 }
 
-/** What a component is given, as JSON. */
+/** The props of a component, as JSON. */
 function propsOf(data: string, options: RenderOptions): string {
   return `{"data":${data},"options":${JSON.stringify(options)}}`
 }
 
-/** Of a text, without reading it. */
+/** The length of a text, without reading the text. */
 function charsOf(context: QuickJSContext, text: QuickJSHandle): number {
   return context.getNumber(context.getProp(text, 'length'))
 }
 
-/** The memory of a machine that holds `image`, as nothing has run since. It need not be put back to where it is. */
+/** Tracks which image the memory of a machine holds. Skips the restore if nothing has run since the image was restored. */
 function openMemory(machine: Machine, image: MemoryImage) {
   let held: MemoryImage | undefined = image
   return {
-    /** From here on code may run. */
+    /** Code may run after this. */
     restore(wanted: MemoryImage): void {
       if (held !== wanted) machine.restore(wanted)
       held = undefined
@@ -171,22 +169,22 @@ function formatted(context: QuickJSContext, question: QuickJSHandle, format: (qu
 }
 
 /**
- * A template that rewrites the builtins of its sandbox can spoil its own answer, and nothing else. Until JSON has been read nothing
- * ends its thread, so its values are counted before: in a loop, which can be ended.
+ * Reads the answer of a template. A template that changes the builtins of its sandbox can only damage its own answer. JSON.parse cannot be
+ * interrupted. So we count the values first, in a loop, which can be.
  */
 function treeOf(context: QuickJSContext, answer: QuickJSHandle): Json {
   if (charsOf(context, answer) > SANDBOX_TREE_CHARS_MAX) throw templateError(TOO_LARGE)
   const json = context.getString(answer)
   if (holdsMoreValues(json, TREE_VALUES_MAX)) throw templateError(TOO_MANY)
   try {
-    // JSON.parse gives nothing but Json.
+    // JSON.parse only returns Json.
     return JSON.parse(json) as Json
   } catch (cause) {
     throw new ServiceError('template_error', `${TEMPLATE_FILE}: the component gave no element tree`, { cause })
   }
 }
 
-/** How often QuickJS asks whether to go on. */
+/** QuickJS asks after this many branches whether to continue. */
 const BRANCHES_PER_INTERRUPT = 10_000
 
 const TOO_LARGE = `${TEMPLATE_FILE}: the element tree is larger than ${SANDBOX_TREE_CHARS_MAX / 2 ** 20} MiB`
@@ -206,11 +204,11 @@ interface Sandbox {
   readonly program: Program
 }
 
-/** What was thrown inside, as its author should read it. Reading it may run their getters and throw again. */
+/** Turns an error of the code into a message for its author. Reading the error may run its getters and throw again. */
 function faultOf({ machine, program }: Sandbox, error: QuickJSHandle): ServiceError {
   const { context } = machine
   const isNull = context.eq(error, context.null)
-  // What QuickJS throws where there is no room left for an error.
+  // QuickJS throws null if there is no memory for an error.
   if (isNull && machine.hasRunOut()) return internalFault('out of memory')
   try {
     const read = (key: string): string => context.getString(context.getProp(error, key))
@@ -220,7 +218,7 @@ function faultOf({ machine, program }: Sandbox, error: QuickJSHandle): ServiceEr
     if (name === 'InternalError') return internalFault(message)
     const stack = isObject ? read('stack') : ''
     if (isObject && read('isFault') === 'true') return faultOfShim(program, { message, stack, read })
-    // What is thrown need not be an error.
+    // Code may throw a value that is not an error.
     const kind = name === 'undefined' ? 'Error' : name
     return templateError(`${placeOf(program, stack)}: ${kind}: ${message}`)
   } catch (cause) {
@@ -234,7 +232,7 @@ interface ShimFault {
   readonly read: (key: string) => string
 }
 
-/** An error of `shim.ts`: of an element whose line it knows, or where the code asked for a name there is not. */
+/** Turns an error of `shim.ts` into a message. It knows the line of an element, or the code asked for a name that does not exist. */
 function faultOfShim(program: Program, { message, stack, read }: ShimFault): ServiceError {
   const [line, element, prop, wrong] = ['line', 'element', 'prop', 'wrong'].map((key) => {
     const value = read(key).slice(0, NAME_CHARS_MAX)
@@ -249,17 +247,17 @@ function faultOfShim(program: Program, { message, stack, read }: ShimFault): Ser
   return templateError(`${place}: ${message}${suggestion(wrong, known)}${read('rest')}`)
 }
 
-/** A template may throw what looks like an error of ours; it gets no more work out of it than this. */
+/** A template may throw something that looks like our own error. This limits the work it can cause with that. */
 const NAME_CHARS_MAX = 100
 const NAMES_CHARS_MAX = 2000
 
-/** What a publish check may take; a render is interrupted by nothing but its deadline. */
+/** The limit of a publish check. A render is interrupted only by its deadline. */
 const BRANCHES_MAX = `some ${(SANDBOX_CHECK_INTERRUPTS_MAX * BRANCHES_PER_INTERRUPT) / 1e6} million`
 
-/** The longest text there is in QuickJS. */
+/** The longest text that QuickJS supports. */
 const STRING_CHARS_MAX = 2 ** 30 - 1
 
-/** QuickJS's own limits. They carry no place worth telling: where the last straw fell says little. */
+/** QuickJS's own limits. They have no position: where the limit was reached says little. */
 function internalFault(message: string): ServiceError {
   switch (message) {
     case 'interrupted':
@@ -275,7 +273,7 @@ function internalFault(message: string): ServiceError {
   }
 }
 
-/** The innermost frame that is the author's. */
+/** The position of the innermost frame that belongs to the author's code. */
 function placeOf(program: Program, stack: string): string {
   const frame = /template\.tsx:(\d+)(?::(\d+))?/.exec(stack)
   if (frame === null) return TEMPLATE_FILE

@@ -1,15 +1,15 @@
-/** Whether a page has room for anything between its margins. Pure. */
+/** Checks whether a page has space between its margins. Pure. */
 import { PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import type { Sides } from '@platen/contract/render-options.ts'
 
-/** A page and its margins in points, those left out being none. */
+/** A page and its margins in points. Absent margins are 0. */
 interface Page {
   readonly width: number
   readonly height: number
 }
 type Margin = { readonly [Side in keyof Sides]?: number | undefined }
 
-/** What is wrong with the margin the options ask for on a page of this size, for the end of a message; undefined where it leaves room. */
+/** What is wrong with the margin options on a page of this size, as the end of a message. Undefined if the margins leave enough space. */
 export function marginFault(
   { width, height }: Page,
   { top = 0, right = 0, bottom = 0, left = 0 }: Margin,

@@ -1,25 +1,25 @@
 /**
- * Images of the hosts a template lists, where they are drawn: in threads without a network, which are given what was fetched
- * for them, and say what else they want. Then somebody fetches that, and they begin anew.
+ * Images of the hosts that a template lists, in the thread that draws them. Threads have no network. They get the files that were fetched
+ * for them and report which others they need. Those are then fetched, and the task begins again.
  */
 import type { Asset } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
 
 export interface RemoteImages {
   readonly allowedHosts: readonly string[]
-  /** Called by their URLs. */
+  /** Their names are their URLs. */
   readonly fetched: readonly Asset[]
-  /** The URLs of those that are not among the fetched. Another stands in for each, in a document that is made to learn of them all. */
+  /** The URLs of images that are not fetched yet. A stand-in replaces each, so that one pass over the document finds them all. */
   readonly needed: Set<string>
 }
 
-/** A file that was fetched; its name is its URL. */
+/** A file that was fetched. Its name is its URL. */
 export interface RemoteFile extends Asset {
-  /** The media type its host gave it. */
+  /** The media type from its host. */
   readonly type: string
 }
 
-/** Thrown out of a task that needs these files, called by their URLs. */
+/** Thrown by a task that needs these files. Lists their URLs. */
 export class FilesNeeded extends Error {
   override readonly name = 'FilesWanted'
   readonly urls: readonly string[]
@@ -35,7 +35,7 @@ export function remoteImagesOf({ template, fetched = [] }: Pick<RenderWork, 'tem
   return { allowedHosts: template.allowedHosts ?? [], fetched, needed: new Set() }
 }
 
-/** Throws `FilesNeeded` where any are. */
+/** Throws `FilesNeeded` if any file is missing. */
 export function requireFetched({ needed }: RemoteImages): void {
   if (needed.size > 0) throw new FilesNeeded([...needed])
 }

@@ -1,37 +1,37 @@
-/** TSX as its author wrote it → a script QuickJS can run, line for line. */
+/** Transpiles an author's TSX into a script that QuickJS can run, line for line. */
 import { SourceMap } from 'node:module'
 import { ServiceError } from '@platen/contract/error.ts'
 import { type Options, transform } from 'sucrase'
 
-/** How the source is called in stack traces and messages. */
+/** The name of the source in stack traces and messages. */
 export const TEMPLATE_FILE = 'template.tsx'
 
 const OPTIONS: Options = {
   transforms: ['typescript', 'jsx', 'imports'],
   jsxRuntime: 'automatic',
-  // The development form hands the line of every element on, so that a wrong prop can be named with its place.
+  // The development form passes the line of every element on, so that an error about a prop can name its position.
   production: false,
   filePath: TEMPLATE_FILE,
 }
 
-/** A transpiled template. Immutable, so one may be kept for any number of renders. */
+/** A transpiled template. Immutable, so it may be kept for any number of renders. */
 export interface Program {
   readonly code: string
-  /** `template.tsx:12:5` for a place in `code`, both counted from 1. Slow: for error messages. */
+  /** `template.tsx:12:5` for a position in `code`. Line and column count from 1. Slow: for error messages only. */
   readonly locate: (line: number, column: number) => string
-  /** The same for an element, or one of its props, as it stands in the source. */
+  /** The position of an element, or of one of its props, in the source. */
   readonly find: (spot: ElementPosition) => string
 }
 
-/** An element of a template as it comes out of the sandbox: the line is known, the column has to be looked for. */
+/** An element of a template as the sandbox reports it. Its line is known, its column must be searched. */
 export interface ElementPosition {
   readonly line: number
-  /** What stands behind its `<`, but for a namespace. */
+  /** The name after its `<`, without the namespace. */
   readonly element?: string | undefined
   readonly prop?: string | undefined
 }
 
-/** Strips types and JSX, keeping lines. Throws `ServiceError` with `template_error` and the place when the source does not parse. */
+/** Removes types and JSX and keeps lines. Throws `ServiceError` with `template_error` and the position if the source does not parse. */
 export function transpile(source: string): Program {
   const { code } = transformed(source, OPTIONS)
   return { code, locate: (line, column) => locate(source, line, column), find: (spot) => find(source, spot) }
@@ -50,7 +50,7 @@ function transformed(source: string, options: Options): ReturnType<typeof transf
   }
 }
 
-/** Lines survive the transform; columns do not, and the map that has them is made only when somebody asks. */
+/** The transform keeps lines but not columns. The source map has the columns, and is made only on request. */
 function locate(source: string, line: number, column: number): string {
   const { sourceMap } = transformed(source, { ...OPTIONS, sourceMapOptions: { compiledFilename: TEMPLATE_FILE } })
   if (sourceMap === undefined) return `${TEMPLATE_FILE}:${line}`
@@ -60,15 +60,15 @@ function locate(source: string, line: number, column: number): string {
   return isSameLine ? `${TEMPLATE_FILE}:${line}:${entry.originalColumn + 1}` : `${TEMPLATE_FILE}:${line}`
 }
 
-/** A name that can be looked for. One out of a sandbox need not be in the source, and can be longer than any expression may be. */
+/** A name that can be searched for. A name from a sandbox need not be in the source, and can be longer than a regular expression may be. */
 const NAME = /^[\w$-]{1,100}$/
 
-/** Lines of a source that one element's props are looked for in. */
+/** How many lines of a source are searched for the props of one element. */
 const PROP_LINES_MAX = 50
 
 /**
- * sucrase hands on the line of an element and no more. It has one place on that line as a rule; of several of a name it is the
- * first that has the prop. An element under another name (`const Box = View`), and a prop that is spread, are not found.
+ * Finds an element in the source. sucrase passes on only the line of an element. Usually the line has one such element. If it has several
+ * of that name, the first one with the prop is taken. An element under another name (`const Box = View`) and a spread prop are not found.
  */
 function find(source: string, { line, element, prop }: ElementPosition): string {
   const lines = source.split('\n').slice(line - 1, line - 1 + PROP_LINES_MAX)
@@ -87,7 +87,7 @@ function find(source: string, { line, element, prop }: ElementPosition): string 
   return first === undefined ? `${TEMPLATE_FILE}:${line}` : positionText(line, text.slice(0, first.index))
 }
 
-/** Where a prop is named in the text of an opening tag and what follows it: before the next tag, and not within a longer name. */
+/** The offset of a prop's name in an opening tag and the text after it. Stops at the next tag, and ignores longer names that contain it. */
 function propIn(text: string, prop: string): number | undefined {
   if (!NAME.test(prop)) return undefined
   const tag = /^<[^<]*/.exec(text)?.[0] ?? ''

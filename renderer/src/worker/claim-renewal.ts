@@ -1,4 +1,4 @@
-/** A claim while it is held: it is renewed until whatever it was taken for has come to an end, or given back where it has not. */
+/** Holds a claim: renews it until the work under it has ended, and releases it if the work was left unfinished. */
 import { CLAIM_LEASE_MS, CLAIM_RENEW_MS } from '@platen/contract/limit.ts'
 import type { Claim, Lease } from '@platen/contract/port/render-ledger.ts'
 import { CLAIM_RELEASE_MS_MAX } from '@platen/contract/worker-limit.ts'
@@ -9,7 +9,7 @@ export interface ClaimRenewal extends AsyncDisposable {
   readonly claimLost: AbortSignal
 }
 
-/** Renews a claim until it is disposed of. A ledger that is away costs nothing until the lease lapses. */
+/** Renews a claim until it is disposed. An unavailable ledger does no harm until the lease expires. */
 export function renewClaim(worker: Worker, claim: Claim): ClaimRenewal {
   const [over, lost] = [new AbortController(), new AbortController()]
   const renew = async () => {
@@ -27,13 +27,13 @@ export function renewClaim(worker: Worker, claim: Claim): ClaimRenewal {
     async [Symbol.asyncDispose]() {
       over.abort()
       await renewing
-      // Where the render has ended, there is none to give back.
+      // If the render has ended, there is no claim to release.
       if (worker.drain.aborted) await release(worker, claim)
     },
   }
 }
 
-/** So that another renderer need not wait for it to lapse. Never throws, as it will. */
+/** Releases the claim, so that another renderer need not wait until it expires. Never throws, because the claim expires anyway. */
 async function release({ ledger, clock, log, settings }: Worker, claim: Claim): Promise<void> {
   try {
     await ledger.release(claim, settings.owner, clock.timeout(CLAIM_RELEASE_MS_MAX))
@@ -42,7 +42,7 @@ async function release({ ledger, clock, log, settings }: Worker, claim: Claim): 
   }
 }
 
-/** What a claim is asked for with. */
+/** The lease that a claim requests. */
 export function leaseOf({ settings }: Worker): Lease {
   return { owner: settings.owner, leaseMs: CLAIM_LEASE_MS }
 }

@@ -1,4 +1,4 @@
-/** What the end of an attempt means: failed for good, to be tried again, or no longer ours. Pure. */
+/** Decides what the end of an attempt means: failed for good, try again, or no longer ours. Pure. */
 import { FAILURES, isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { Failure } from '@platen/contract/render.ts'
@@ -8,7 +8,7 @@ export type Verdict =
   | { readonly kind: 'retry' }
   | { readonly kind: 'lost' }
 
-/** Why an attempt was ended from outside. */
+/** Why an attempt was interrupted from outside. */
 export interface Interruptions {
   /** The deadline of the render has passed. */
   readonly deadline: AbortSignal
@@ -18,7 +18,7 @@ export interface Interruptions {
   readonly claimLost: AbortSignal
 }
 
-/** Judges what an attempt threw. Interruptions come first: whatever an engine throws while it is being stopped says nothing. */
+/** Classifies the error of an attempt. Interruptions come first: errors that an engine throws while it is being stopped mean nothing. */
 export function classifyError(error: unknown, interruptions: Interruptions, deadlineMs: number): Verdict {
   if (interruptions.claimLost.aborted) return { kind: 'lost' }
   if (interruptions.callerGone.aborted)
@@ -32,7 +32,7 @@ export function classifyError(error: unknown, interruptions: Interruptions, dead
   return { kind: 'failed', failure: DEFECT }
 }
 
-/** A render that was started as often as allowed and never came to an end. */
+/** The failure of a render that used all its attempts and never ended. */
 export function crashed(attempts: number): Failure {
   return {
     code: 'render_crashed',
@@ -40,22 +40,22 @@ export function crashed(attempts: number): Failure {
   }
 }
 
-/** What callers see of a defect of ours. */
+/** What callers see of a defect in our code. */
 export const DEFECT: Failure = {
   code: 'internal',
   message: 'the service failed to render this document; its log has the cause under the render id',
 }
 
-/** A render that waited for what it is made of, or for its PDF to be kept, until its time was over. */
+/** The failure of a render that waited until its deadline for its inputs, or for its PDF to be stored. */
 export const STORE_UNAVAILABLE: Failure = {
   code: 'internal',
   message: 'the storage of the service could not be reached within the deadline of the render; it can be tried again',
 }
 
-/** A render that no renderer took in time. */
+/** The failure of a render that no renderer took in time. */
 export const EXPIRED: Failure = { code: 'expired', message: 'no renderer took the render within 24 hours' }
 
-/** A render whose tenant was suspended while it waited. */
+/** The failure of a render whose tenant was suspended while it waited. */
 export const SUSPENDED: Failure = {
   code: 'tenant_suspended',
   message: 'the subscription was suspended before the render began',

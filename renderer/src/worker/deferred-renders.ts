@@ -1,6 +1,7 @@
 /**
- * Renders that another renderer holds. They come when a partition has changed hands while a render in it was under way: the other
- * ends it, gives it back, or is dead and its claim lapses. Until then they wait here, without a slot, and are looked at now and then.
+ * Renders that another renderer has claimed. They arrive when a partition moved to us while one of its renders was running elsewhere. The
+ * other renderer finishes the render, releases it, or is dead and its claim expires. Until then such renders wait here without a slot, and
+ * we check them from time to time.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -9,28 +10,31 @@ import type { Lane } from '@platen/contract/render.ts'
 import { DEFERRED_RENDERS_MAX, HELD_POLL_MS_MAX } from '@platen/contract/worker-limit.ts'
 
 export interface DeferredRenders {
-  /** Takes a render that is held until then. Resolves at once; where too many are here already, when it is to be looked at again. */
+  /**
+   * Takes a render that is claimed elsewhere until `until`. Resolves at once; if too many renders wait here already, resolves when this one
+   * is due again.
+   */
   add(delivery: QueuedRender, until: Instant): Promise<void>
-  /** The next render of a lane that is to be looked at again. */
+  /** The next render of a lane that is due again. */
   poll(lane: Lane): QueuedRender | undefined
 }
 
 interface DeferredOptions {
   readonly clock: Clock
-  /** Called when `poll` may give something it did not give before. */
+  /** Called when `poll` may return a render that it did not return before. */
   readonly onDue: () => void
-  /** Those here are forgotten when it aborts: their queue has them. */
+  /** When it aborts, waiting renders are forgotten: the queue still has them. */
   readonly signal: AbortSignal
 }
 
-/** A place where nothing is yet. */
+/** Opens an empty set of deferred renders. */
 export function openDeferredRenders({ clock, onDue, signal }: DeferredOptions): DeferredRenders {
   const due: QueuedRender[] = []
   let waiting = 0
 
   const wait = async (delivery: QueuedRender, until: Instant) => {
     waiting += 1
-    // Not until then: most are done with, or given back, before their claim lapses.
+    // Check before `until`: most are finished or released before their claim expires.
     const waitMs = Math.min(Math.max(until - clock.now(), 1), HELD_POLL_MS_MAX)
     await clock.sleep(waitMs, signal).catch(() => undefined)
     waiting -= 1

@@ -1,4 +1,4 @@
-/** What a worker stands on, and how it waits for it. */
+/** The ports of a worker, and how it retries while one is unavailable. */
 import type { EventKey } from '@platen/contract/event.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -30,36 +30,36 @@ export interface WorkerPorts {
 }
 
 export interface WorkerSettings {
-  /** Names this process and this start of it in claims. */
+  /** Identifies this process and this start of it in claims. */
   readonly owner: string
-  /** Where manifests and templates stand. */
+  /** The bucket of manifests and templates. */
   readonly serviceBucket: string
   readonly eventKey: EventKey
-  /** The lanes it takes renders from; absent = all. */
+  /** The lanes that it takes renders from. Absent means all. */
   readonly lanes?: readonly Lane[]
 }
 
-/** The worker of one engine, as the steps of a render know it. */
+/** The worker of one engine, as the stages of a render see it. */
 export interface Worker extends WorkerPorts {
   readonly engine: RenderEngine
   readonly settings: WorkerSettings
   readonly source: WorkSource
-  /** Aborts when it is to begin nothing more. */
+  /** Aborts when the worker must begin nothing more. */
   readonly drain: AbortSignal
-  /** Aborts when it is to leave what it has in hand to others, whatever that is at. */
+  /** Aborts when the worker must leave its running renders to others, at whatever stage they are. */
   readonly forceStop: AbortSignal
 }
 
 /**
- * Repeats a step until what it needs can be reached. The slot waits with it: other renders would fare no better, and one whose
- * outcome is known must not be rendered again. Only `forceStop` ends it, in the middle of the step if need be.
+ * Repeats a step until the port it needs is available. The slot waits meanwhile: other renders would wait for the same port, and a render
+ * with a known outcome must not run again. Only `forceStop` ends it, also in the middle of a step.
  */
 export function withRetry<T>(worker: Worker, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, log, forceStop: signal } = worker
   return retryWhileUnavailable(() => step(signal), { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
 }
 
-/** Repeats a step as `withRetry` does, but no longer than until `deadline` aborts, of which a step may know. Undefined = it did. */
+/** Repeats a step as `withRetry` does, but only until `deadline` aborts. Then returns undefined. The step may use the same deadline. */
 export async function retryUntil<T>(
   worker: Worker,
   deadline: AbortSignal,

@@ -1,4 +1,4 @@
-/** From a claim to an outcome, by as many attempts as it takes. */
+/** Takes a render from its claim to its outcome, in as many attempts as that needs. */
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { Claim, ClaimResult } from '@platen/contract/port/render-ledger.ts'
 import { type Failure, type Manifest, type RenderRecord, UnreadableManifest } from '@platen/contract/render.ts'
@@ -8,10 +8,13 @@ import { type Worker, withRetry } from './port.ts'
 import { findManifest, publishOutcome, recordOutcome, requireManifest } from './record-outcome.ts'
 import { render } from './render.ts'
 
-/** Another renderer has the render until then, unless it goes on having it. */
+/** Another renderer has claimed the render until `until`, unless it renews its claim. */
 export type HeldElsewhere = Extract<ClaimResult, { kind: 'held' }>
 
-/** Claims and renders until there is a manifest, and makes everything that follows from it durable. A defect of ours ends the render it hit, instead of circling with it. */
+/**
+ * Claims and renders until there is a manifest, and makes everything that follows from it durable. A defect of ours ends the render it
+ * hits, so that the render is not tried for ever.
+ */
 export async function processRender(worker: Worker, record: RenderRecord): Promise<Manifest | HeldElsewhere> {
   try {
     return await claimAndRender(worker, record)
@@ -25,9 +28,9 @@ export async function processRender(worker: Worker, record: RenderRecord): Promi
 async function claimAndRender(worker: Worker, record: RenderRecord): Promise<Manifest | HeldElsewhere> {
   const { ledger, engine } = worker
   for (;;) {
-    // Also what has crashed is begun again by others: an engine that is ready does not look whether it is asked in vain.
+    // Check here, because an engine that is ready does not check `drain`. So a drain also leaves a crashed render to other renderers.
     worker.drain.throwIfAborted()
-    // A claim counts as an attempt, and the deadline begins with it: neither is spent on waiting for a browser that does not start.
+    // A claim counts as an attempt and starts the deadline. So we do not claim while the browser does not start.
     await engine.ready(worker.drain)
     const answer = await withRetry(worker, (signal) => ledger.claim(record, leaseOf(worker), signal))
     switch (answer.kind) {
@@ -49,10 +52,10 @@ async function claimAndRender(worker: Worker, record: RenderRecord): Promise<Man
   }
 }
 
-/** One attempt, under its claim until the outcome is durable. Undefined when it is to be tried again. */
+/** Runs one attempt and holds its claim until the outcome is durable. Returns undefined if the render must be tried again. */
 async function runAttempt(worker: Worker, record: RenderRecord, claim: Claim): Promise<Manifest | undefined> {
   await using hold = renewClaim(worker, claim)
-  // An earlier attempt may have died between its manifest and its event.
+  // An earlier attempt may have died after it wrote its manifest and before it published its event.
   const earlier = claim.attempt > 1 ? await findManifest(worker, record.id) : undefined
   if (earlier !== undefined) return await publishOutcome(worker, earlier)
   const failure = refusalOf(worker, record)
@@ -62,10 +65,10 @@ async function runAttempt(worker: Worker, record: RenderRecord, claim: Claim): P
   return result === undefined ? undefined : await recordOutcome(worker, record, { attempt: claim.attempt, ...result })
 }
 
-/** Why a render is not begun: what was admitted may have waited for long. */
+/** Why a render must not begin. A render can wait long after its admission. */
 function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure | undefined {
   if (clock.now() - record.acceptedAt > QUEUE_AGE_MS_MAX) return EXPIRED
   const tenant = directory.current().tenants.get(record.tenant)
-  // One made anew under the old name is another tenant.
+  // A tenant that was deleted and created again under the same name is another tenant.
   return tenant?.incarnation === record.account && tenant.suspended ? SUSPENDED : undefined
 }

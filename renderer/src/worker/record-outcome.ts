@@ -1,4 +1,4 @@
-/** How a render ends: its caller is answered, its PDF stored, its manifest written, and what follows from that told. */
+/** Ends a render: replies to the caller, stores the PDF, writes the manifest, and publishes what follows from it. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { Instant } from '@platen/contract/brand.ts'
@@ -22,7 +22,7 @@ import { STORE_UNAVAILABLE } from './classify-error.ts'
 import { retryUntil, type Worker, withRetry } from './port.ts'
 import type { RenderResult } from './render.ts'
 
-/** Answers the sync caller, who gets the bytes before anything is flushed, and then makes the outcome durable. */
+/** Replies to the sync caller and then makes the outcome durable. The caller gets the bytes before anything is flushed. */
 export async function recordOutcome(
   worker: Worker,
   record: RenderRecord,
@@ -38,7 +38,7 @@ export async function recordOutcome(
   return await publishOutcome(worker, manifest)
 }
 
-/** Hands the reply over if that can be done now. Where it cannot, the outcome is there for whoever looks for it. */
+/** Sends the reply if that is possible now. If not, the caller can still read the outcome. */
 export async function replyToCaller(
   { replies, log, forceStop }: Worker,
   record: RenderRecord,
@@ -58,7 +58,7 @@ function replyOf(result: RenderResult): Reply {
     : { kind: 'failed', error: result.failure, durationMs: result.durationMs }
 }
 
-/** The outcome, its PDF being stored. Storing has one whole try at least, however long the rest has taken. */
+/** Stores the PDF and returns the outcome. Storing gets at least one whole try, however long the rest took. */
 async function storePdf(
   worker: Worker,
   record: RenderRecord,
@@ -79,7 +79,10 @@ async function storePdf(
   return { status: 'succeeded', finishedAt, durationMs, pdf: stored, ...(warnings.length > 0 && { warnings }) }
 }
 
-/** The manifest that counts: this one, or the one that was quicker. Then this attempt's PDF is taken away again. */
+/**
+ * Returns the manifest that counts: this one, or the one that another attempt wrote first. If the other one counts, deletes this attempt's
+ * PDF.
+ */
 async function writeManifest(worker: Worker, manifest: Manifest, signal: AbortSignal): Promise<Manifest> {
   const { artifacts } = worker
   const { id } = manifest.render
@@ -93,8 +96,8 @@ async function writeManifest(worker: Worker, manifest: Manifest, signal: AbortSi
 }
 
 /**
- * What follows from a manifest: the event, unless the API abandoned the render, the charge or its refund, and the status view. The
- * view comes last: a store that keeps all three in order then shows no render as ended that was not charged.
+ * Publishes what follows from a manifest: the event (unless the API abandoned the render), the charge or refund, and the status view. The
+ * view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
  */
 export async function publishOutcome(worker: Worker, manifest: Manifest): Promise<Manifest> {
   const { events, ledger, limiter, settings } = worker
@@ -105,7 +108,7 @@ export async function publishOutcome(worker: Worker, manifest: Manifest): Promis
   return manifest
 }
 
-/** The outcome of a render, if there is one. */
+/** Reads the outcome of a render, if there is one. */
 export function findManifest(worker: Worker, id: RenderId): Promise<Manifest | undefined> {
   return withRetry(worker, async (signal) => {
     const bytes = await worker.artifacts.get(manifestAddress(worker, id), signal)
@@ -113,7 +116,7 @@ export function findManifest(worker: Worker, id: RenderId): Promise<Manifest | u
   })
 }
 
-/** The outcome of a render that has ended. */
+/** Reads the outcome of a render that has ended. */
 export async function requireManifest(worker: Worker, id: RenderId): Promise<Manifest> {
   const manifest = await findManifest(worker, id)
   assert(manifest !== undefined, 'a render that has ended has a manifest')

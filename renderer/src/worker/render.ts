@@ -1,4 +1,4 @@
-/** One run of the engine, under the render's deadline and a claim. */
+/** Runs the engine once, under the render's deadline and a claim. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Claim } from '@platen/contract/port/render-ledger.ts'
@@ -7,7 +7,7 @@ import type { Rendering, RenderWork } from '../port/engine.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
 import { retryUntil, type Worker, withRetry } from './port.ts'
 
-/** What came of it: a PDF that is to be stored while `storeDeadline` lasts, or the reason why there is none. */
+/** The result of a run: a PDF to store before `storeDeadline` aborts, or the reason why there is none. */
 export type RenderResult =
   | (Rendering & { readonly durationMs: number; readonly storeDeadline: AbortSignal })
   | { readonly failure: Failure; readonly durationMs: number }
@@ -20,17 +20,20 @@ export interface ClaimedAttempt {
 
 const NEVER = new AbortController().signal
 
-/** Fetches what the render needs and runs the engine. Undefined = try again: the renderer crashed under it, or the claim was lost. */
+/**
+ * Fetches the inputs of the render and runs the engine. Returns undefined if the render must be tried again: the renderer crashed, or the
+ * claim was lost.
+ */
 export async function render(
   worker: Worker,
   record: RenderRecord,
   attempt: ClaimedAttempt,
 ): Promise<RenderResult | undefined> {
-  // What it waits for a store before and after the engine; the template has a deadline of its own, of which fetching is no part.
+  // Limits the waits for a store before and after the engine. The template has its own deadline, and fetching does not count against it.
   const storeDeadline = worker.clock.timeout(record.deadlineMs)
   const [work] = await Promise.all([
     fetchWork(worker, record, storeDeadline),
-    // The API confirms it too, unless it died or did not reach the limiter.
+    // The API confirms it too, unless it died or could not reach the limiter.
     withRetry(worker, (signal) => worker.limiter.confirm(record, signal)),
   ])
   if (work === undefined) return { failure: STORE_UNAVAILABLE, durationMs: 0 }
@@ -80,7 +83,7 @@ function refuseOversize({ byteLength }: Uint8Array): void {
   throw new ServiceError('template_error', `the PDF is ${byteLength} bytes; at most ${PDF_BYTES_MAX} are allowed`)
 }
 
-/** A template's own failure is the tenant's business and stands in the outcome; only what is ours is logged on its own. */
+/** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line here. */
 function logVerdict(
   { log }: Worker,
   record: RenderRecord,

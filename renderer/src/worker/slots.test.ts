@@ -2,7 +2,7 @@ import { LANES, type Lane } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
 import { laneOrder, type SlotLoad, startableLanes, syncOnly, syncSlotsOf, turnAfter } from './slots.ts'
 
-/** Serves lanes of the given lengths to the end and returns the order. */
+/** Serves lanes of the given lengths until they are empty and returns the order. */
 function serve(waiting: Record<Lane, number>): string {
   let served = ''
   let turn = 0

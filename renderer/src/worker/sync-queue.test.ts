@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { aRecord } from '../../../test/fixture/build.ts'
 import { openSyncQueue } from './sync-queue.ts'
 
-/** A lane with renders of these tenants, one letter each. */
+/** A lane that holds renders of these tenants, one letter each. */
 function aLane(tenants: string) {
   const lane = tenants.split('').map((tenant): QueuedRender => {
     const record = aRecord({ lane: 'sync', tenant: tenant as TenantId })

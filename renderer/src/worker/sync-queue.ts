@@ -1,22 +1,22 @@
 /**
- * The sync renders that are at hand, in the order of their tenants. A lane is one line for all: whoever sends forty renders that run into
- * their deadline would have everybody behind them wait until nobody asks any more. Here each tenant has its turn after one of each other,
- * and the last slot that is free goes only to one that has no sync render in hand.
+ * Buffers sync renders and serves their tenants in turn. A lane itself is first in, first out: a tenant that sends forty renders which run
+ * into their deadline would block all others until their callers have left. Here a tenant is served again only after each other tenant. The
+ * last free slot goes only to a tenant without a running sync render.
  */
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { SYNC_BUFFERED_MAX } from '@platen/contract/worker-limit.ts'
 
 export interface SyncQueue {
-  /** The next that may begin, `isLastSlot` saying whether no other slot is free; undefined where none may. */
+  /** The next render that may begin, or undefined. `isLastSlot` says that no other slot is free. */
   take(isLastSlot: boolean): QueuedRender | undefined
-  /** One that was taken has ended. */
+  /** Records that a render from `take` has ended. */
   markEnded(delivery: QueuedRender): void
 }
 
-/** `poll` gives the next of the lane, first come first. */
+/** Opens the queue. `poll` returns the next render of the lane, in order of arrival. */
 export function openSyncQueue(poll: () => QueuedRender | undefined): SyncQueue {
-  /** Those that wait, by tenant, whose turn comes first at the beginning. */
+  /** The waiting renders by tenant. The first tenant is served next. */
   const byTenant = new Map<TenantId, QueuedRender[]>()
   const running = new Map<TenantId, number>()
   let waiting = 0
@@ -39,7 +39,7 @@ export function openSyncQueue(poll: () => QueuedRender | undefined): SyncQueue {
       for (const [tenant, waitingOfTenant] of byTenant) {
         if (isLastSlot && running.has(tenant)) continue
         const delivery = waitingOfTenant.shift()
-        // Its next turn comes after one of each other.
+        // The tenant goes to the end, behind each other tenant.
         byTenant.delete(tenant)
         if (waitingOfTenant.length > 0) byTenant.set(tenant, waitingOfTenant)
         if (delivery === undefined) continue

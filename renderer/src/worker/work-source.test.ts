@@ -10,7 +10,7 @@ import { openWorkSource } from './work-source.ts'
 const LOGO = Buffer.from('a logo')
 const LOGO_DIGEST = sha256(LOGO) as AssetDigest
 
-/** A store that has a template with those options and an asset, and a render of it. */
+/** A store that holds an asset and a template with the options `own`, and a render of that template. */
 async function aStore(own: RenderOptions, options: RenderOptions = {}) {
   const artifacts = memoryArtifactStore()
   const { signal } = new AbortController()
@@ -42,7 +42,7 @@ test.for(['template', 'asset'] as const)(
     const { artifacts, record, addresses } = await aStore({})
     const address: ArtifactAddress = addresses[damaged]
     const whole = (await artifacts.get(address, signal)) ?? Buffer.alloc(0)
-    // Still JSON, so that nothing but the digest can tell.
+    // Still valid JSON, so that only the digest shows the damage.
     await artifacts.put(address, Buffer.concat([whole, Buffer.from(' ')]), signal)
     const source = openWorkSource(artifacts, 'platen')
     await expect(source.workOf(record, signal)).rejects.toThrow(

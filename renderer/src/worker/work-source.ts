@@ -1,6 +1,6 @@
 /**
- * What a queue record points to, brought together for an engine: the template by its digest, its assets, and data too large to travel
- * in the record. Whatever has a digest is held against it when it comes from the store: what was damaged there is rendered for nobody.
+ * Collects the inputs of a queue record for an engine: the template by its digest, its assets, and data too large for the record. Checks
+ * everything that has a digest after reading it from the store. A damaged object is never rendered.
  */
 import assert from 'node:assert/strict'
 import { sha256 } from '@platen/contract/canonical-json.ts'
@@ -13,13 +13,13 @@ import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
 
 export interface WorkSource {
-  /** Throws `Unavailable` when the artifact store cannot be reached, and an error of its own when what stands there is not what was put. */
+  /** Throws `Unavailable` if the artifact store cannot be reached, and another error if a stored object is not what was put there. */
   workOf(record: RenderRecord, signal: AbortSignal): Promise<RenderWork>
-  /** Removes what only this render needed, once it has ended. */
+  /** Removes the inputs that only this render needed, after it has ended. */
   removeInput(record: RenderRecord, signal: AbortSignal): Promise<void>
 }
 
-/** Templates kept at hand, the least recently used given up first: at 128 KiB of source each, a few tens of MiB at most. */
+/** Templates in the cache. The least recently used goes first. With 128 KiB of source each, this is a few tens of MiB at most. */
 const TEMPLATES_MAX = 200
 
 export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string): WorkSource {
@@ -70,7 +70,7 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
   }
 }
 
-/** An object that this service wrote itself, before the record that names it: it is what was written, or damaged. */
+/** Parses an object that this service wrote before the record that names it. So it is what was written, or it is damaged. */
 function parseJson(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes).toString())
 }

@@ -1,4 +1,4 @@
-/** A document into a page: its HTML with everything it shows, the options in force over it, and what it turns out to hold. */
+/** Loads a document into a page: its HTML with its assets, then the render options over it. Then reports what the document contains. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { METADATA_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -21,47 +21,50 @@ import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './
 
 export interface PrintDocument extends FilledHtml {
   readonly options: RenderOptions
-  /** The PDF's title where the document has none. */
+  /** The PDF's title if the document has none. */
   readonly title: string
-  /** What it may show. */
+  /** The assets that it may show. */
   readonly assets: readonly Asset[]
-  /** Where else it may have files from; absent = from nowhere. */
+  /** From where it may fetch other files. Absent means nowhere. */
   readonly remote?: RemoteSource
-  /** Do its scripts run? Then it must be the first document of its page, and is to be the last. */
+  /** Whether its scripts run. Then it must be the first and the last document of its page. */
   readonly isScripted: boolean
-  /** What its fonts have, where it may hold characters that none has. */
+  /** The characters of its fonts. Present if the document may contain characters that no font has. */
   readonly coverage?: Coverage
 }
 
-/** The hosts of a template, and how to have a file of theirs; see `RemoteFiles`. */
+/** The hosts of a template, and how to fetch a file from them. See `RemoteFiles`. */
 export interface RemoteSource {
   readonly allowedHosts: readonly string[]
   fetch(url: string, signal: AbortSignal): Promise<RemoteFile>
   cached(url: string): RemoteFile | undefined
 }
 
-/** The frame a document is loaded into. */
+/** The frame to load a document into. */
 export interface PageFrame {
   readonly session: CDPSession
   readonly frameId: string
   readonly clock: Clock
 }
 
-/** A document that can be printed. */
+/** A document that is ready to print. */
 export interface LoadedDocument {
-  /** Margins at the sides of its pages, as CSS has them. */
+  /** The left and right margins of its pages, as CSS lengths. */
   readonly sides: { readonly left: string; readonly right: string }
-  /** Looks it over. Throws `asset_unavailable` where an asset it shows as an image is none. */
+  /** Reports what the document contains. Throws `asset_unavailable` if an asset that it shows as an image is not an image. */
   inspect(): Promise<Omit<DocumentFacts, 'broken'>>
 }
 
 /**
- * Everything a document needs is in it or at hand, so it has loaded in milliseconds or never will; then it is printed as it is. One
- * that fetches has until its deadline: what it waits for comes, or fails it.
+ * A document without remote files has everything it needs, so it loads within milliseconds or never. After this time it is printed as it
+ * is. A document that fetches files has until its deadline: each file arrives, or its absence fails the document.
  */
 const LOAD_MS_MAX = 5_000
 
-/** 1. Scripts run, images and fonts load; 2. the options come into force and what fonts they ask for are loaded. Throws `template_error` and `asset_unavailable`. */
+/**
+ * Loads in two steps: 1. scripts run, images and fonts load; 2. the options apply, and the fonts they need load. Throws `template_error`
+ * and `asset_unavailable`.
+ */
 export async function load(frame: PageFrame, document: PrintDocument, ended: AbortSignal): Promise<LoadedDocument> {
   const { session, frameId, clock } = frame
   const { html, options, title, isScripted } = document
@@ -103,19 +106,19 @@ function notShown(reason: string): ServiceError {
   return new ServiceError('asset_unavailable', `the document: ${reason}`)
 }
 
-/** Resolves when what is being loaded has come to its end. */
+/** Resolves when the running load has ended. */
 export function nextLoad(session: CDPSession): Promise<void> {
   return new Promise((resolve) => {
     session.once('Page.loadEventFired', () => resolve())
   })
 }
 
-/** A world in which scripts of the document cannot change what ours call. */
+/** Opens an isolated world. The document's scripts cannot change the functions that our scripts call there. */
 async function openIsolatedWorld({ session, frameId }: PageFrame): Promise<number> {
   return (await session.send('Page.createIsolatedWorld', { frameId })).executionContextId
 }
 
-/** Waits for `work` while patience lasts, and goes on without it then. */
+/** Waits for `work` until the timeout, then continues without it. */
 async function unlessTimedOut<Result>(
   work: Promise<Result>,
   timedOut: AbortSignal,
@@ -129,7 +132,7 @@ async function unlessTimedOut<Result>(
   }
 }
 
-/** Runs one of our scripts, each of which gives its result as JSON. */
+/** Runs one of our scripts. Each returns its result as JSON. */
 async function evaluate<Result>(session: CDPSession, expression: string, world: number | undefined): Promise<Result> {
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
     expression,
@@ -143,11 +146,11 @@ async function evaluate<Result>(session: CDPSession, expression: string, world: 
   if (exceptionDetails !== undefined) {
     throw new ServiceError('template_error', 'the page’s JavaScript left a document that cannot be printed')
   }
-  // The scripts are ours, and where a document's own might meddle they run in a world of their own.
+  // The scripts are ours. If the document has its own scripts, ours run in a separate world.
   return JSON.parse(String(result.value)) as Result
 }
 
-// The expressions are linear in the length of the HTML, which is hostile and up to 20 MiB long.
+// The expressions are linear in the length of the HTML, which is untrusted and up to 20 MiB long.
 const HAS_TITLE = /<title>\s{0,9}[^<\s]/i
 const HAS_LONG_TITLE = new RegExp(`<title>[^<]{${METADATA_CHARS_MAX}}`, 'i')
 const NAMES_FONTS = /@font-face/i

@@ -1,9 +1,9 @@
 /**
- * The memory of the pages. V8 bounds the heap of their scripts, and nothing bounds what is beside it: canvases, buffers, workers,
- * the document itself and its layout fill gigabytes in a second. So whoever makes a document looks at the processes of its browser
- * once it takes long, ends a page that has outgrown its limit, and leaves a browser that has. Most documents are done before anybody looks.
+ * Limits the memory of pages. V8 limits the heap of their scripts, but nothing limits the rest: canvases, buffers, workers, the document
+ * itself and its layout can fill gigabytes in a second. So when a document takes long, we check the processes of its browser. We kill a
+ * page that exceeds its limit, and leave a browser that exceeds its own. Most documents end before the first check.
  *
- * What a process has is read from `/proc`. Where there is none, as on macOS, only V8's limit holds.
+ * Process sizes come from `/proc`. Where there is none, as on macOS, only V8's limit applies.
  */
 import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -14,43 +14,43 @@ import type { PrintDocument } from './load.ts'
 
 export interface PageMemory {
   /**
-   * Looks at the processes of a document's browser until `over`, and then rejects. A page's that is too large is killed; with
-   * `BrowserLost` it rejects when the browser has itself grown too large, and the document is to leave it.
+   * Checks the processes of a document's browser until `over` aborts, and then rejects. Kills the process of a page that is too large.
+   * Rejects with `BrowserLost` if the browser itself is too large, so the document must leave it.
    */
   watch(running: RunningBrowser, document: Pick<PrintDocument, 'isScripted'>, over: AbortSignal): Promise<never>
-  /** Why a page has crashed just now: `template_error` when it was too large, else `render_crashed`. */
+  /** Why a page has just crashed: `template_error` if it was too large, else `render_crashed`. */
   causeOfCrash(): ServiceError
 }
 
-/** Documents done by then are not looked at. */
+/** Documents that end earlier are not checked. */
 const CHECK_AFTER_MS = 200
-/** What a page fills between two looks is beside its limit: some 250 MiB. */
+/** Between two checks a page can exceed its limit by what it fills in this time: some 250 MiB. */
 const CHECK_EVERY_MS = 100
 
 /**
- * What is kept in the browser's own processes cannot be told by page. It is scripts that fill them, with blobs, and what a page has
- * there goes with it: so documents with scripts leave first, and the others only where it was none of those.
+ * Memory in the browser's own processes cannot be assigned to a page. Scripts fill it, with blobs, and it is freed with their page. So
+ * documents with scripts leave first. The others leave after this time, if the memory was not freed.
  */
 const SCRIPTED_FIRST_MS = 2_000
 
 /**
- * A page seen this large that then crashes has crashed of its size. It may do so before a look finds it above its limit, as V8
- * has a limit of its own, and not everything in a page can be refused memory and live.
+ * If a page was seen larger than this and then crashes, we count the crash as caused by its size. It can crash before a check sees it above
+ * its limit: V8 has a limit of its own, and some allocations in a page crash it when they fail.
  */
 const LARGE_BYTES = PAGE_MEMORY_BYTES_MAX / 2
 
-/** How long after it was seen large a page may be told to have crashed: it gives back its gigabytes before. */
+/** A crash is reported at most this long after the page was seen large, because the page first frees its gigabytes. */
 const CRASH_MS_MAX = 10_000
 
 /** Linux counts memory in pages of this size on every machine Chromium runs on. */
 const MEMORY_PAGE_BYTES = 4096
 
-/** Opens the watch over the pages of any number of browsers. */
+/** Opens the memory checks for the pages of any number of browsers. */
 export function openPageMemory(clock: Clock): PageMemory {
-  /** When which pages were last seen large, by process: nothing says whose process is whose. */
+  /** When a process was last seen large, by process id. We cannot know which page a process belongs to. */
   const largeAt = new Map<number, number>()
 
-  /** Is a process too large that is no page's? */
+  /** Whether a process that is not a page's is too large. */
   async function checkProcesses(running: RunningBrowser): Promise<boolean> {
     for (const [pid, at] of largeAt) if (clock.monotonic() - at > CRASH_MS_MAX) largeAt.delete(pid)
     let isOvergrown = false
@@ -79,7 +79,7 @@ export function openPageMemory(clock: Clock): PageMemory {
       }
     },
     causeOfCrash() {
-      // The dead have no memory, also before they are buried.
+      // A dead process has no memory, even before it is reaped.
       const dead = [...largeAt.keys()].find((pid) => residentBytes(pid) === 0)
       if (dead === undefined) return new ServiceError('render_crashed', 'the page crashed while it rendered')
       largeAt.delete(dead)
@@ -94,7 +94,7 @@ function tooLarge(what: string): ServiceError {
   return new ServiceError('template_error', `the document needs more than ${what}`)
 }
 
-/** What a process has in memory; 0 when it has gone, or cannot be known. */
+/** The resident memory of a process. 0 if it has exited or the size cannot be read. */
 function residentBytes(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * MEMORY_PAGE_BYTES
@@ -103,7 +103,7 @@ function residentBytes(pid: number): number {
   }
 }
 
-/** It may have ended by itself since. */
+/** It may have exited by itself. */
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

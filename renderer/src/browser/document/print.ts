@@ -1,4 +1,4 @@
-/** What is in a page, as a PDF. */
+/** Prints the content of a page as a PDF. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
@@ -10,10 +10,13 @@ import type { LoadedDocument } from './load.ts'
 
 export type HeaderAndFooter = Pick<FilledHtml, 'header' | 'footer'> & Pick<LoadedDocument, 'sides'>
 
-/** Bytes in one answer of the protocol. */
+/** Bytes per answer of the protocol. */
 const CHUNK_BYTES = 4 * 1024 * 1024
 
-/** Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and `template_error`. */
+/**
+ * Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and
+ * `template_error`.
+ */
 export async function print(session: CDPSession, edges: HeaderAndFooter, ended: AbortSignal): Promise<Uint8Array> {
   const { header, footer } = edges
   const { stream } = await raceAbort(
@@ -23,7 +26,7 @@ export async function print(session: CDPSession, edges: HeaderAndFooter, ended: 
       printBackground: true,
       generateTaggedPDF: false,
       generateDocumentOutline: false,
-      // One page more than allowed tells that there are more, and the rest is not made.
+      // One page above the limit shows that there are too many. Chromium does not make the rest.
       pageRanges: `1-${PDF_PAGES_MAX + 1}`,
       displayHeaderFooter: header !== undefined || footer !== undefined,
       headerTemplate: marginBox(header, edges),
@@ -41,13 +44,13 @@ export async function print(session: CDPSession, edges: HeaderAndFooter, ended: 
   return fixDates(pdf)
 }
 
-/** Chromium prints date and address where it is given no template, and text of size 0 where the template names no size. */
+/** Without a template Chromium prints date and address. If the template names no font size, Chromium prints text of size 0. */
 function marginBox(template: string | undefined, { sides: { left, right } }: HeaderAndFooter): string {
   if (template === undefined) return '<span></span>'
   return `<div style="width: 100%; margin: 0 ${right} 0 ${left}; font: 9px sans-serif">${template}</div>`
 }
 
-/** In chunks, as one answer would be one string, and the longest there can be is in reach of a hostile document. */
+/** Reads in chunks. One answer would be one string, and a hostile document can reach the maximum length of a string. */
 async function readStream(session: CDPSession, handle: string, ended: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -1,7 +1,7 @@
 /**
- * What a document asks for and gets: assets of its own template as images and fonts, files of the hosts the template lists as
- * images, fonts and style sheets, and nothing else. `data:` URLs never come here. Chromium is given bytes, and connects to nobody.
- * A page keeps what it was given until it is emptied; so what it asked for by name or URL, and not by digest, is written down.
+ * Answers the requests of a document. It gets assets of its own template as images and fonts. It gets files of the hosts its template lists
+ * as images, fonts and style sheets. It gets nothing else. `data:` URLs never arrive here. Chromium only receives bytes and connects to
+ * nobody. A page caches what it received until it is cleared. So we record what it requested by name or URL and not by digest.
  */
 import assert from 'node:assert/strict'
 import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
@@ -19,27 +19,27 @@ type Source = Pick<PrintDocument, 'assets' | 'remote'>
 
 /** The requests of one page. */
 export interface Requests {
-  /** Could this document be given what another was, kept in the page's memory under the same name or URL? */
+  /** Whether this document could receive another document's file from the page's cache, under the same name or URL. */
   holdsOther(document: Source): boolean
-  /** From here on the requests are those of this document, until its end. */
+  /** Assigns the following requests to this document, until it ends. */
   beginDocument(document: Source, ended: AbortSignal): void
-  /** The page has lost its memory. */
+  /** The page has lost its cache. */
   forget(): void
 }
 
-/** Characters of refused addresses per document. Each is reported to this process, and `<base href>` makes long ones cheap. */
+/** Limits the characters of refused addresses per document. Each is reported to this process, and `<base href>` makes long ones cheap. */
 const REFUSED_CHARS_MAX = 8 * 1024 * 1024
 
 const ASSET_SCHEME = 'asset:'
 
-/** A script or a page of another host would run here, and what a script reads could be told in the document. */
+/** Only these types. A script or page of another host would run here, and a document could show what its script reads. */
 const FETCHED_TYPES: readonly Protocol.Network.ResourceType[] = ['Image', 'Font', 'Stylesheet']
 
 type Paused = Protocol.Fetch.RequestPausedEvent
 
-/** Answers the requests of a session whose `Fetch` is enabled. `onFault` is told what a document may not ask for and still be printed. */
+/** Answers the requests of a session whose `Fetch` is enabled. Calls `onFault` for a refused request that must fail the document. */
 export function answerRequests(session: CDPSession, onFault: (fault: unknown) => void): Requests {
-  /** What was given out by name or URL. */
+  /** Files that were sent for a name or URL. */
   const served = new Map<string, AssetDigest>()
   let current: DocumentRequests = { assets: [], ended: AbortSignal.abort(), count: 0, chars: 0, bytes: 0 }
 
@@ -54,7 +54,7 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
     if (asset === undefined && url === undefined) {
       document.chars += request.url.length
       if (document.chars > REFUSED_CHARS_MAX) throw excess('refers to too much outside of it')
-      // Aborted, as any other reason would show an error page in place of a document that sends its reader elsewhere.
+      // `Aborted`, because any other reason would replace a document that redirects its reader with an error page.
       session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }).catch(() => undefined)
       return
     }
@@ -70,7 +70,7 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
         served.set(url.href, digest)
         fulfil(requestId, file)
       }
-      // A document that has ended is nobody's concern, and the page may be on the next.
+      // Ignore failures of a document that has ended: the page may already show the next one.
       fetchAndFulfil().catch((fault: unknown) => document === current && !document.ended.aborted && onFault(fault))
     }
   }
@@ -86,7 +86,7 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
   return {
     holdsOther: ({ assets, remote }) =>
       Array.from(served).some(([name, digest]) => {
-        // No asset is called like a URL.
+        // The names of assets never look like a URL.
         const own = assets.find((asset) => asset.name === name) ?? remote?.cached(name)
         return own?.digest !== digest
       }),
@@ -97,7 +97,7 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
   }
 }
 
-/** One document, and what it has asked for. */
+/** One document and the totals of its requests. */
 interface DocumentRequests extends Source {
   readonly ended: AbortSignal
   count: number
@@ -105,14 +105,14 @@ interface DocumentRequests extends Source {
   bytes: number
 }
 
-/** What Chromium is given. */
+/** The file that Chromium receives. */
 interface Answer {
   readonly bytes: Uint8Array
   /** The media type. */
   readonly type: string
 }
 
-/** Fetches what a document asks for. Throws `asset_unavailable`, and the reason of the document's end. */
+/** Fetches a file that a document requests. Throws `asset_unavailable`, and the signal's reason if the document has ended. */
 async function fetchFor(
   document: DocumentRequests,
   url: URL,
@@ -139,7 +139,7 @@ function ofDocument(cause: ServiceError): ServiceError {
   return new ServiceError('asset_unavailable', `the document: ${cause.message}`, { cause })
 }
 
-/** The asset a request is for, or undefined for what is none of the template's own. Throws `asset_unavailable`. */
+/** The asset for a request. Undefined if the request is not for an asset of the template. Throws `asset_unavailable`. */
 function assetFor(url: string, type: Paused['resourceType'], assets: readonly Asset[]): Asset | undefined {
   if (type === 'Font' && url.startsWith(FONT_ORIGIN)) return assets.find(({ digest }) => FONT_ORIGIN + digest === url)
   if (!url.startsWith(ASSET_SCHEME)) return undefined
@@ -150,7 +150,7 @@ function assetFor(url: string, type: Paused['resourceType'], assets: readonly As
   throw new ServiceError('asset_unavailable', `the document: the asset ${asset.name} ${reason}`)
 }
 
-/** The URL a request is for, or undefined for what is not fetched. Throws `asset_unavailable`. */
+/** The URL to fetch for a request. Undefined if it is not fetched. Throws `asset_unavailable`. */
 function remoteUrlFor(url: string, type: Paused['resourceType'], remote: RemoteSource | undefined): URL | undefined {
   if (remote === undefined || !FETCHED_TYPES.includes(type)) return undefined
   try {
@@ -167,8 +167,8 @@ function assetTypeOf({ name, bytes }: Asset): string {
 }
 
 /**
- * What Chromium is told a file is: an image or a font by its bytes, and a style sheet only where its host says so too, as any other
- * text can be read for one, and what a page makes of it be shown.
+ * The media type that Chromium gets for a file. An image or font is recognised by its bytes. A style sheet also needs the type from its
+ * host: any other text could be parsed as one, and the page could show the result.
  */
 function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'], url: URL): string {
   if (wanted === 'Stylesheet') {
@@ -197,7 +197,7 @@ function answerWith({ bytes, type }: Answer): Omit<Protocol.Fetch.FulfillRequest
     responseHeaders: [
       { name: 'Content-Type', value: type },
       { name: 'Cache-Control', value: 'no-store' },
-      // The document has no origin, and fonts are asked for across origins.
+      // The document has no origin, and Chromium requests fonts across origins.
       { name: 'Access-Control-Allow-Origin', value: '*' },
     ],
     body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),

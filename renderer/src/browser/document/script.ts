@@ -1,6 +1,6 @@
 /**
- * Scripts of ours for the page a document is in, as expressions to evaluate there; each gives JSON as a text. They call the
- * prototypes, as `<img name="title">` would stand for `document.title` otherwise.
+ * Our scripts for the page of a document, as expressions that return JSON text. They call methods of the prototypes: on the document, an
+ * image named "title" would replace `document.title`.
  */
 import { METADATA_CHARS_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
 import type { Coverage } from '../../template/html/coverage.ts'
@@ -19,7 +19,7 @@ const EACH_RULE = `(visit) => {
   }
 }`
 
-/** Gives the `SourcePage`: size and margins of the last `@page` rules that are for all pages. */
+/** Returns the `SourcePage`: size and margins of the last `@page` rules that apply to all pages. */
 export const SOURCE_PAGE = `(() => {
   const page = { size: '', left: '', right: '' };
   (${EACH_RULE})((rule) => {
@@ -32,26 +32,29 @@ export const SOURCE_PAGE = `(() => {
 })()`
 
 export interface FinishOptions {
-  /** The title where the document has none. */
+  /** The title if the document has none. */
   readonly title: string
-  /** Rules to lay over its own, or ''. */
+  /** Rules to add over its own, or ''. */
   readonly css: string
-  /** Are fonts to be loaded that no text on the pages asks for? Boxes in the margins ask too late. */
+  /** Whether to load fonts that no text on the pages uses. Boxes in the margins request fonts too late. */
   readonly needsAllFonts: boolean
-  /** Do scripts of its own draw on it? */
+  /** Whether scripts of its own run. */
   readonly isScripted: boolean
-  /** The hosts it may fetch fonts from. */
+  /** The hosts from which it may fetch fonts. */
   readonly hosts: readonly string[]
 }
 
-/** Makes a document ready to print, its title no longer than metadata may be, and gives the families of those fonts of the template that it could not load. */
+/**
+ * Makes a document ready to print and cuts its title to the metadata limit. Returns the families of the template's fonts that could not be
+ * loaded.
+ */
 export function finishScript(finish: FinishOptions): string {
   return `(${FINISH})(${JSON.stringify({ ...finish, fontOrigin: FONT_ORIGIN })})`
 }
 
 /**
- * The rules stand first and last: of two important declarations in `@page`, Chromium takes the first, where CSS has it that the
- * last wins. The layout is what asks for fonts, so it is made before they are waited for.
+ * The rules stand first and last. Of two important declarations in `@page`, Chromium takes the first; CSS says that the last wins. Layout
+ * requests fonts, so it runs before the wait for fonts.
  */
 const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, hosts }) => {
   const own = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name)
@@ -83,19 +86,22 @@ const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, host
   return JSON.stringify(Array.from(families))
 }`
 
-/** What a document turns out to hold. */
+/** What a document contains. */
 export interface DocumentFacts {
   readonly author: string
   readonly subject: string
   readonly keywords: string
   readonly language: string
-  /** The name or digest of an asset, or the host of a file, that is shown as an image and is none, or ''. */
+  /** The name or digest of an asset, or the host of a file, that is shown as an image and is not an image. '' if there is none. */
   readonly broken: string
-  /** The characters no font has. */
+  /** The characters that no font has. */
   readonly missing: string
 }
 
-/** Gives the `DocumentFacts`, and changes nothing. Without coverage it looks for no missing characters; of files it looks at those of these hosts. */
+/**
+ * Returns the `DocumentFacts` and changes nothing. Without coverage it does not look for missing characters. It checks only files of these
+ * hosts.
+ */
 export function inspectScript(coverage: Coverage | undefined, hosts: readonly string[]): string {
   const missing = coverage === undefined ? `''` : `(${FIND_MISSING})(${JSON.stringify(coverage)})`
   return `(${INSPECT})(${missing}, ${JSON.stringify(hosts)})`
@@ -122,8 +128,8 @@ const INSPECT = `(missing, hosts) => {
 }`
 
 /**
- * Looks at the text on the pages, and not at what CSS makes (\`::before\`, markers), nor into frames. A family that a document
- * brings along in a rule of its own is not known here, and taken to have everything.
+ * Checks the text on the pages. It ignores text that CSS makes (`::before`, markers) and text in frames. A family from a rule of the
+ * document itself is unknown here and counts as complete.
  */
 const FIND_MISSING = `({ defaults, fonts }) => {
   const strange = new RegExp('[^' + defaults + ']', 'gu')

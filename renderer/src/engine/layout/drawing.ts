@@ -1,6 +1,6 @@
 /**
- * A laid-out document as a PDF. react-pdf draws with pdfkit, whose documents know nothing of each other; what it would do anew for
- * each document or each run of letters is done once here, and what it writes goes nowhere but into memory.
+ * Draws a laid-out document as a PDF. react-pdf draws with pdfkit, whose documents share nothing. Work that it would repeat for each
+ * document or each run of letters is done once here. Its output stays in memory.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
@@ -10,18 +10,18 @@ import type { Props } from '../../template/element/prop.ts'
 import type { LayoutNode } from './inspect-layout.ts'
 import { PackedFont } from './subset-cache.ts'
 
-/** Draws a document that react-pdf has laid out. Throws `template_error` for one of too many bytes. */
+/** Draws a document that react-pdf has laid out. Throws `template_error` if the PDF is too large. */
 export async function drawPdf(layout: LayoutNode): Promise<Uint8Array<ArrayBuffer>> {
   const { promise: drawn, resolve } = Promise.withResolvers<void>()
   const pdf = new Pdf({ ...optionsOf(layout.props ?? {}), chunks: [], fonts: new Map(), finish: resolve })
-  // Its parameters are of react-pdf's own types of the same things.
+  // Its parameters have react-pdf's own types for the same objects.
   draw(pdf as never, layout as never)
-  // Images with transparency are taken apart on another thread.
+  // Another thread separates the alpha channel of transparent images.
   await drawn
   return pdf.bytes()
 }
 
-/** What pdfkit takes, of the props of a document that `documentProps` has filled in. */
+/** The options of pdfkit, from the document props that `documentProps` has completed. */
 function optionsOf(props: Props) {
   const { title, author, subject, keywords, creator, producer, creationDate, modificationDate } = props
   const info = {
@@ -45,7 +45,7 @@ function optionsOf(props: Props) {
   }
 }
 
-/** All it needs comes with the options, as pdfkit's constructor calls the methods below before there are fields. */
+/** Everything arrives with the options, because pdfkit's constructor calls the methods below before our fields exist. */
 interface PdfOptions extends ReturnType<typeof optionsOf> {
   readonly chunks: Uint8Array[]
   readonly fonts: Map<object, object | null>
@@ -63,7 +63,7 @@ class Pdf extends PdfDocument<PdfOptions> {
   }
 
   bytes(): Uint8Array<ArrayBuffer> {
-    // Memory of its own, as it is handed to another thread whole.
+    // A buffer of its own, because it is transferred to another thread as a whole.
     const bytes = new Uint8Array(this._offset)
     let at = 0
     for (const chunk of this.options.chunks) {
@@ -73,12 +73,12 @@ class Pdf extends PdfDocument<PdfOptions> {
     return bytes
   }
 
-  /** Not to begin with Helvetica, which few pages need and which is read from its text each time. */
+  /** Does not start with Helvetica. Few pages need it, and pdfkit parses it from text each time. */
   override initFonts(): void {
     super.initFonts(null)
   }
 
-  /** Helvetica all the same, for what is measured in letters where there was no text yet, and for forms. */
+  /** Returns Helvetica anyway: for lengths in units of the font before the first text, and for forms. */
   override get _font(): object | null {
     if (this.options.current === undefined) this.font('Helvetica')
     return this.options.current ?? null
@@ -88,7 +88,7 @@ class Pdf extends PdfDocument<PdfOptions> {
     this.options.current = font ?? undefined
   }
 
-  /** pdfkit makes a font for each text, as each has an object of its own, and then finds that it had it already. */
+  /** Each text has its own font object. pdfkit would make a font for each, and only then find that it already had it. */
   override font(source: object | string, size?: number): this {
     const origin: unknown = typeof source === 'string' ? source : Object.getPrototypeOf(source)
     if (typeof origin !== 'object' || origin === null) return super.font(source, size)
@@ -103,7 +103,7 @@ class Pdf extends PdfDocument<PdfOptions> {
     return size === undefined ? this : this.fontSize(size)
   }
 
-  /** A font that was packed for an earlier document has been compressed for it, too. */
+  /** A font that was packed for an earlier document is already compressed. */
   override ref(data?: object): PdfReference {
     const reference = super.ref(data)
     if (data !== undefined) return reference

@@ -1,6 +1,6 @@
 /**
- * The fonts react-pdf draws with. Its own store is global and never forgets, so a template's fonts are in it for the length
- * of one render only, under names no template can write; what is kept here between renders is the files, unpacked and tried out.
+ * The fonts that react-pdf draws with. react-pdf's own store is global and never forgets. So the fonts of a template are in it only during
+ * one render, under names that no template can write. Between renders we keep only the files, unpacked and tested.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -26,27 +26,27 @@ import { cacheSubsets } from './subset-cache.ts'
 
 export interface FontStore {
   /**
-   * Puts a template's fonts into react-pdf's store, until they are disposed of. Throws `ServiceError` with
-   * `asset_unavailable`, naming the asset, for a font that cannot be used.
+   * Puts a template's fonts into react-pdf's store until they are disposed. Throws `ServiceError` with `asset_unavailable`, naming the
+   * asset, if a font cannot be used.
    */
   register(fonts: readonly FontReference[], owner: FontOwner): Disposable & { readonly families: Families }
-  /** The character a glyph of a laid-out run stands for, if no font has it. */
+  /** The character that a glyph of a laid-out run stands for, if no font has it. */
   readonly missing: (font: unknown, glyph: Glyph) => string | undefined
 }
 
-/** Whose the fonts are, and the files they are in. */
+/** The tenant that owns the fonts, and their files. */
 interface FontOwner {
   readonly tenant: TenantId
   readonly assets: readonly Asset[]
 }
 
-/** Of a laid-out run. */
+/** A glyph of a laid-out run. */
 export interface Glyph {
   readonly id: number
   readonly codePoints: readonly number[]
 }
 
-/** Loads the fonts every template has. Once in a thread, and for one render at a time. */
+/** Loads the fonts that every template has. Call it once per thread. It serves one render at a time. */
 export function openFontStore(): FontStore {
   const lastResort = lastResortOver(addDefaults())
   addFamily(LAST_RESORT, [{ weight: 400, style: 'normal', font: () => lastResort }])
@@ -86,7 +86,7 @@ interface LoadedFont {
 }
 
 interface Face extends Pick<FontReference, 'weight' | 'style'> {
-  /** Always the same one. */
+  /** Always returns the same font. */
   readonly font: () => Font
 }
 
@@ -102,23 +102,23 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     const sfnt = unpackFont(bytes, kind)
     const facts = inspectFont(sfnt)
     if (facts.unfit !== undefined) throw new ServiceError('asset_unavailable', `this is ${facts.unfit}`)
-    // Anew, as the one that was tried out has kept glyphs of its trial.
+    // Open it again: the tested one has cached glyphs from its test.
     const font = openFont(sfnt)
     measureLetters(font)
     cacheSubsets(font)
-    // pdfkit writes it into the PDF as it is, and takes fonts of one name for one font.
+    // pdfkit writes this name into the PDF unchanged, and treats fonts with the same name as one font.
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
     return { font, bytes: sfnt.length }
   } catch (cause) {
-    // Nothing but the file is at work here, and fontkit throws whatever it stumbles over, stack overflows included.
+    // Only the file can cause an error here. fontkit throws any kind of error for it, including stack overflows.
     const reason = cause instanceof ServiceError ? cause.message : 'the font is damaged'
     throw new ServiceError('asset_unavailable', `asset ${name}: ${reason}`, { cause })
   }
 }
 
 /**
- * The fonts of one render. A font keeps each glyph with the characters it was first asked for, so that one document would
- * leave its traces in the next: each render gets a font of no glyphs yet over the tables of the kept one, which is never laid out.
+ * Makes the fonts of one render. A font caches each glyph with the characters it was first used for, so one document would leave traces in
+ * the next. So each render gets a font without glyphs over the tables of the cached font. The cached font itself is never laid out.
  */
 function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family: string })[] {
   const own = new Map<AssetDigest, Font>()
@@ -129,7 +129,7 @@ function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family
   })
 }
 
-/** What react-pdf asks of a family, and of the source it is given for a face. */
+/** What react-pdf uses of a family, and of the source it gets for a face. */
 interface Family {
   readonly sources: readonly Source[]
   resolve(descriptor: { fontWeight?: unknown; fontStyle?: unknown }): Source
@@ -141,15 +141,15 @@ interface Source {
   load(): Promise<void>
 }
 
-/** react-pdf's own record of families: it hands it out, and takes from it what is put there. */
+/** react-pdf's own record of families. react-pdf returns the object itself, so additions to it take effect. */
 function registered(): Record<string, Family> {
   return Store.getRegisteredFonts()
 }
 
 /**
- * Adds a family, or takes the place of one. Every text gets an object of its own for the same font: where a text stands within
- * another and takes a letter from the same font of the chain, react-pdf else sees one run over both, and draws the inner
- * text with the first font of its chain, letters it has not included (Ω in Helvetica comes out as ©).
+ * Adds or replaces a family. Every text gets its own object for the same font. Otherwise react-pdf sees one run if an inner text takes a
+ * letter from the same font of the chain. It then draws the inner text with the first font of its chain. The letters come out wrong,
+ * because that font does not include them (Ω in Helvetica comes out as ©).
  */
 function addFamily(name: string, faces: readonly Face[]): void {
   const found = new Map<string, Face | undefined>()
@@ -174,8 +174,8 @@ function addFamily(name: string, faces: readonly Face[]): void {
 }
 
 /**
- * The font, when it has made what it makes once, so that the objects over it do not make it each; and with what is asked with
- * every run of letters at hand, for which it else looks into its tables.
+ * Computes what a font computes once, so that the objects over it do not each compute it. Also stores the measures that every run of
+ * letters reads, which otherwise need a table lookup.
  */
 function prepared(font: Font): Font {
   font.layout('')
@@ -187,7 +187,7 @@ function prepared(font: Font): Font {
 
 const MEASURES = ['unitsPerEm', 'ascent', 'descent', 'lineGap'] as const
 
-/** Is this the font, or one of its objects? */
+/** Whether this is an object over the font. */
 function isFont(font: unknown, original: object): boolean {
   return typeof font === 'object' && font !== null && Object.getPrototypeOf(font) === original
 }
@@ -208,12 +208,12 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   black: 900,
 }
 
-/** In a style it is a number by now, in an attribute of an SVG it is as it was written. */
+/** In a style it is already a number. In an SVG attribute it is as the author wrote it. */
 function weightOf(fontWeight: unknown): number {
   return Number(fontWeight) || WEIGHTS[String(fontWeight).toLowerCase()] || 400
 }
 
-/** Adds the fonts every template has, each to be read when it is first used, and gives the default one. */
+/** Adds the fonts that every template has and returns the default one. Each file is read on first use. */
 function addDefaults(): Font {
   for (const [name, { sources }] of Object.entries(registered())) {
     const faces = sources.map((source) => ({ ...faceOf(source), font: () => standardFont(source) }))
@@ -230,7 +230,7 @@ function faceOf({ fontWeight, fontStyle }: Source): Pick<Face, 'weight' | 'style
   return { weight: fontWeight, style: fontStyle === 'italic' ? 'italic' : 'normal' }
 }
 
-/** One of the fonts of PDF itself, which react-pdf makes to look like one of fontkit's, and without waiting for anything. */
+/** One of the standard PDF fonts. react-pdf gives it the interface of a fontkit font, and loads it synchronously. */
 function standardFont(source: Source): Font {
   if (source.data === null) void source.load()
   assert(source.data !== null, 'a standard font is there at once')
@@ -243,7 +243,7 @@ function readDefault(file: string): Font {
   measureLetters(font)
   cacheSubsets(font)
   cachePairs(font)
-  // It reads its rules when it first sets a letter.
+  // The first layout makes it read its rules.
   font.layout('a')
   return prepared(font)
 }
@@ -257,9 +257,9 @@ function once<T>(make: () => T): () => T {
 }
 
 /**
- * What `ownFonts` does for a template's fonts, for those that are worth keeping with their glyphs: a glyph first met as a
- * part of another (the s of ś, when a document is written out) is kept without characters, and in every later document of the
- * thread that letter could be seen but not copied or searched. So every glyph is given its characters before any document can.
+ * Prevents the traces that `ownFonts` prevents, for fonts that keep their glyphs. Problem: writing a document may first meet a glyph as a
+ * part of another, as the s of ś, and caches it without characters. In every later document of the thread that letter is visible but cannot
+ * be copied or searched. So we give every glyph its characters before the first document.
  */
 function nameGlyphs(font: Font): void {
   for (const codePoint of font.characterSet) {
@@ -272,22 +272,22 @@ function nameGlyphs(font: Font): void {
   }
 }
 
-/** Heights an older font, as DejaVu is, does not tell: a drawing that sets its text by them would fail. */
+/** Measures heights that older fonts, such as DejaVu, do not declare. A drawing whose text uses them would fail. */
 function measureLetters(font: Font): void {
   const heightOf = (letter: string) => font.glyphForCodePoint(letter.codePointAt(0) ?? 0).bbox.maxY
   for (const [height, letter] of [
     ['capHeight', 'H'],
     ['xHeight', 'x'],
   ] as const) {
-    // Its type promises more than old files keep.
+    // The type says number, but old files do not have it.
     const known: number | undefined = font[height]
     if (known === undefined) Object.defineProperty(font, height, { value: heightOf(letter) })
   }
 }
 
 /**
- * The end of every chain of fonts. Without it react-pdf takes Helvetica there, which draws another letter for a character it
- * has not. This one draws the box of the default font, keeping the character with each.
+ * The last font of every chain. Without it react-pdf uses Helvetica there, which draws another letter for a character it does not have.
+ * This one draws the box of the default font and keeps the character with each box.
  */
 function lastResortOver(font: Font): Font {
   const space = font.glyphForCodePoint(0x20)

@@ -1,14 +1,14 @@
-/** What can be known of a document only when it is laid out. */
+/** Finds what is known about a document only after its layout. */
 import type { FontStore, Glyph } from './font-store.ts'
 
 export interface InspectedLayout {
-  /** Characters no font has, in the order they are met, each as often as it is drawn. */
+  /** Characters that no font has, in document order, each as often as it is drawn. */
   readonly missing: readonly string[]
-  /** Digests of the images that react-pdf could not read, for which it leaves a gap. */
+  /** Digests of images that react-pdf could not read. It leaves a gap for them. */
   readonly unreadableImages: readonly string[]
 }
 
-/** Looks through a layout. */
+/** Inspects a layout. */
 export function inspectLayout(layout: LayoutNode, missing: FontStore['missing']): InspectedLayout {
   const characters: string[] = []
   const unreadableImages: string[] = []
@@ -29,12 +29,12 @@ export function inspectLayout(layout: LayoutNode, missing: FontStore['missing'])
 
 const IMAGES = ['IMAGE', 'IMAGE_BACKGROUND']
 
-/** What `element/image.ts` gives for an address. */
+/** What `element/image.ts` returns for an address. */
 interface ImageProps {
   readonly data?: unknown
 }
 
-/** A node of react-pdf's layout, as far as it is looked at. Nothing of it is promised, so nothing is relied on. */
+/** A node of react-pdf's layout, with the fields we read. react-pdf promises none of them, so all are optional. */
 export interface LayoutNode {
   readonly type?: string
   readonly props?: Readonly<Record<string, unknown>>
@@ -46,7 +46,7 @@ export interface LayoutNode {
   readonly children?: readonly LayoutNode[] | null
 }
 
-/** Letters of one font. */
+/** Letters in one font. */
 interface Run {
   readonly attributes?: { readonly font?: readonly unknown[] }
   readonly glyphs?: readonly Glyph[]

@@ -1,12 +1,12 @@
 /**
- * React elements as the nodes react-pdf lays out. Its own way there is React's reconciler, which keeps a tree for the next
- * update; a document of ours is laid out once.
+ * Turns React elements into the nodes that react-pdf lays out. react-pdf itself uses React's reconciler, which keeps a tree for the next
+ * update. Our documents are laid out only once.
  */
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { FRAGMENT } from '../../template/element/page-layout.ts'
 import type { Props } from '../../template/element/prop.ts'
 
-/** A node as react-pdf's layout takes it; of a text, only the first two fields. */
+/** A node as react-pdf's layout takes it. A text has only the first two fields. */
 export interface Instance {
   readonly type: string
   readonly value?: string
@@ -16,7 +16,7 @@ export interface Instance {
   readonly children?: readonly Instance[]
 }
 
-/** The nodes of elements, texts and lists of them. What `render` and `layout` functions return is made into nodes when it is there. */
+/** The nodes of elements, texts and lists of them. The results of `render` and `layout` functions become nodes when they are called. */
 export function instancesOf(node: ReactNode): Instance[] {
   if (typeof node === 'string' || typeof node === 'number')
     return node === '' ? [] : [{ type: 'TEXT_INSTANCE', value: String(node) }]
@@ -28,12 +28,12 @@ export function instancesOf(node: ReactNode): Instance[] {
   return [{ type, box: {}, style, props: withInstances(others), children: instancesOf(children as ReactNode) }]
 }
 
-/** Translation makes elements of these alone: no component, and nothing that is not known by name. */
+/** Translation makes only such elements: no components, and only types that are names. */
 function isElement(node: ReactNode): node is ReactElement<Props, string> {
   return typeof node === 'object' && node !== null && 'type' in node && typeof node.type === 'string'
 }
 
-/** react-pdf calls them during pagination, and takes nodes. */
+/** react-pdf calls these functions during pagination and expects nodes. */
 function withInstances(props: Props): Props {
   const { render, layout } = props as {
     render?: (page: object) => ReactNode

@@ -1,33 +1,36 @@
 /**
- * Whether a document that the fast pagination has broken into pages looks as it would under react-pdf's own, which lays the rest
- * out again for every page. The two differ in few shapes, and most documents have none of them where a page ends; the others
- * are laid out a second time. Pure; looks at the tree react-pdf gives after layout.
+ * Decides whether a document from the fast pagination looks as it would under react-pdf's own. That one ("plain") lays the rest out again
+ * for every page. The two differ only for a few shapes. Most documents have none of them where a page ends. The others are laid out a
+ * second time. Pure: reads the tree that react-pdf returns after layout.
  */
 import { PLAIN_LAYOUT_NODES_MAX } from '@platen/contract/limit.ts'
 import { DYNAMIC_MARK, FOOTER_MARK, PAGE_GROUP_MARK } from '../../template/element/page-layout.ts'
 import type { LayoutNode } from './inspect-layout.ts'
 
-/** Is the plain pagination wanted for a document the fast one has laid out, and does it cost little enough? */
+/** Whether a document from the fast pagination needs the plain one, and is small enough for it. */
 export function wantsPlain(document: LayoutNode): boolean {
   const pages = document.children ?? []
-  // A page with a frame has what react-pdf has not: space for a footer in the flow.
+  // A page with a frame reserves space for a footer in the flow. react-pdf cannot do that.
   if (pages.some(({ props }) => props?.[FOOTER_MARK] === true)) return false
   if (!pages.some((page, at) => isUnlikePlain(page, pages[at + 1]))) return false
   return sizeOf(document, PLAIN_LAYOUT_NODES_MAX) < PLAIN_LAYOUT_NODES_MAX
 }
 
 function isUnlikePlain(page: LayoutNode, next: LayoutNode | undefined): boolean {
-  // The plain one makes a page that does not wrap as high as what it holds.
+  // The plain one makes a page that does not wrap as high as its content.
   if (page.props?.['wrap'] === false) return true
   if (hasLooseDynamic(page) || childrenOf(page).some((child) => isSqueezed(child, contentHeightOf(page)))) return true
   if (next === undefined || next.props?.[PAGE_GROUP_MARK] !== page.props?.[PAGE_GROUP_MARK]) return false
   if ([...childrenOf(page), ...childrenOf(next)].some(isDynamicInFlow) || childrenOf(next).some(isPlaced)) return true
-  // The fast one repeats what is fixed from its place on, the plain one from the first page.
+  // The fast one repeats a fixed element from its place on, the plain one from the first page.
   if (fixedOf(next) > fixedOf(page)) return true
   return isStranded(page) || beginsUnlikePlain(next, heightLeft(page))
 }
 
-/** The plain one gives what is made anew for each page its space only after it has filled the page, and a header twice. */
+/**
+ * Whether the flow has content that is made again for each page. The plain one gives it its space only after it has filled the page, and
+ * gives a header its space twice.
+ */
 function isDynamicInFlow(node: LayoutNode): boolean {
   return !isAbsolute(node) && hasMark(node)
 }
@@ -36,12 +39,15 @@ function fixedOf(page: LayoutNode): number {
   return childrenOf(page).filter((child) => !isAbsolute(child) && child.props?.['fixed'] === true).length
 }
 
-/** The fast one puts what is positioned on the page that the content before it ends on. */
+/** Whether the node is positioned. The fast one puts it on the page where the content before it ends. */
 function isPlaced(node: LayoutNode): boolean {
   return isAbsolute(node) && node.props?.['fixed'] !== true
 }
 
-/** The fast one leaves the upper edge of a box behind where the first of its content moves on. */
+/**
+ * Whether a box begins on a page without its content. The fast one leaves the upper edge of a box behind if its first content moves to the
+ * next page.
+ */
 function isStranded(node: LayoutNode): boolean {
   const inFlow = childrenOf(node).filter((child) => !isAbsolute(child))
   const last = inFlow.at(-1)
@@ -50,18 +56,18 @@ function isStranded(node: LayoutNode): boolean {
 }
 
 /**
- * The fast one moves a row whole where one of its cells cannot be split, and does not hold the place of the others; and where a
- * page ends within something that has edges or a colour, the two share these out differently.
+ * Whether the page begins differently than in the plain one. The fast one moves a whole row if one of its cells cannot be split, and does
+ * not keep the places of the others. If a page ends within something that has edges or a colour, the two divide these differently.
  */
 function beginsUnlikePlain(page: LayoutNode, heightLeft: number): boolean {
   const first = childrenOf(page).find((child) => !isAbsolute(child) && child.props?.['fixed'] !== true)
-  // What moves whole in both, or where it was told to, is the same.
+  // Both treat content the same way if it moves as a whole or has an explicit break.
   if (first === undefined || first.props?.['break'] === true || first.props?.['wrap'] === false) return false
   if (isRow(first) || ((heightLeft > 0 || isContinued(first)) && isSeen(first))) return true
   return isBox(first) && beginsUnlikePlain(first, heightLeft)
 }
 
-/** Would a piece of it be seen, or take space, without what is in it? */
+/** Whether a piece of it would be visible, or take space, without its content. */
 function isSeen(node: LayoutNode): boolean {
   const isStyled = ['backgroundColor', 'height', 'minHeight', 'aspectRatio'].some(
     (name) => node.style?.[name] !== undefined,
@@ -69,7 +75,10 @@ function isSeen(node: LayoutNode): boolean {
   return node.type === 'LINK' || isStyled || edgesOf(node) > 0
 }
 
-/** The fast one takes the bookmark off the second part of a box, and marks what it cuts itself. */
+/**
+ * Whether it continues from the page before. The fast one removes the bookmark from the second part of a box, and marks the nodes that it
+ * splits itself.
+ */
 function isContinued({ props, wasSplit }: LayoutNode): boolean {
   return props?.['bookmark'] === null || wasSplit === true
 }
@@ -82,8 +91,8 @@ function heightLeft(page: LayoutNode): number {
 }
 
 /**
- * The fast one takes what is positioned absolutely and made anew for a part of the flow: a box around it cannot be split then, and
- * on a page there is space before it. What is fixed on a page is kept from that, see `page-layout.ts`.
+ * Whether the page has absolutely positioned content that is made again for each page. The fast one treats it as part of the flow: a box
+ * around it cannot be split, and on a page there is space before it. `page-layout.ts` prevents that for fixed elements of a page.
  */
 function hasLooseDynamic(page: LayoutNode): boolean {
   return (
@@ -100,7 +109,7 @@ function hasBoxedDynamic(node: LayoutNode): boolean {
   )
 }
 
-/** What is higher than the page and cannot be split is made to fit by the fast one, with what is in it lying on top of each other. */
+/** Whether the node is higher than the page and cannot be split. The fast one shrinks it to fit, and its content overlaps. */
 function isSqueezed(node: LayoutNode, contentHeight: number): boolean {
   if (isAbsolute(node) || !BOXES.includes(node.type ?? '')) return false
   const isWhole = node.props?.['wrap'] === false || isRow(node)

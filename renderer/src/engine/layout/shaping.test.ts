@@ -27,7 +27,7 @@ describe.for(fontFaces())('$family $weight $style', ({ file }) => {
     '1',
   ])('sets "%s" as it did', (text) => {
     expect(set(remembering, text)).toEqual(set(font, text))
-    // From memory now.
+    // This time from the cache.
     expect(set(remembering, text)).toEqual(set(font, text))
   })
 

@@ -1,25 +1,25 @@
 /**
- * How a font sets a text, without going through its rules for each text anew. Of western letters, which most texts are made of,
- * the rules say no more than how far two neighbours move together; so each pair is asked about once. A pair that the font joins or
- * replaces, any other letter, and features that a style asks for go the long way.
+ * Makes a font set text without running its rules again for each text. For western letters, which most texts use, the rules only say how
+ * far two neighbours move together. So we ask once for each pair. The full rules still apply to three cases: a pair that the font joins or
+ * replaces, any other letter, and features that a style asks for.
  */
 import type { Font, Glyph, GlyphPosition, GlyphRun } from 'fontkit'
 
 /** Basic Latin to Latin Extended-A. */
 const LETTERS_MAX = 0x180
 
-/** In the table of pairs, beside distances in units of the font. */
+/** Values in the table of pairs, which otherwise holds distances in units of the font. */
 const UNKNOWN = -0x8000
 const NEEDS_SHAPING = 0x7fff
 
-/** Makes a font whose glyphs are all there remember its pairs, in some 300 kB. */
+/** Makes a font cache its pairs, in some 300 kB. All glyphs of the font must exist already. */
 export function cachePairs(font: Font): void {
   const layout = font.layout.bind(font)
-  /** By code point; null for what does not stand for itself. */
+  /** By code point. Null for a letter that has no single glyph of its own. */
   const letters = new Map<number, Glyph | null>()
   let pairs: Int16Array | undefined
 
-  /** The glyph of a letter that stands for itself, or null. */
+  /** The single glyph of a letter, or null. */
   function letterOf(codePoint: number): Glyph | null {
     const text = String.fromCodePoint(codePoint)
     const { glyphs, positions } = layout(text)
@@ -28,7 +28,7 @@ export function cachePairs(font: Font): void {
     return isPlain ? glyph : null
   }
 
-  /** What two letters move together, or `LONG_WAY`. */
+  /** How far two letters move together, or `LONG_WAY`. */
   function distanceOf(one: number, other: number): number {
     const [first, second] = [letters.get(one), letters.get(other)]
     const { glyphs, positions } = layout(String.fromCodePoint(one, other))
@@ -40,7 +40,7 @@ export function cachePairs(font: Font): void {
     return isPlain && Number.isInteger(distance) ? distance : NEEDS_SHAPING
   }
 
-  /** The text by its pairs alone; undefined for one that takes more. */
+  /** Sets the text from its pairs alone. Undefined if the text needs the full rules. */
   function shapePlain(text: string): PlainRun | undefined {
     const glyphs: Glyph[] = []
     const positions: GlyphPosition[] = []
@@ -77,7 +77,7 @@ export function cachePairs(font: Font): void {
   })
 }
 
-/** What is asked of a run of glyphs. */
+/** The members that callers use of a run of glyphs. */
 class PlainRun implements Pick<GlyphRun, 'glyphs' | 'positions' | 'advanceWidth'> {
   readonly glyphs: Glyph[]
   readonly positions: GlyphPosition[]
@@ -87,13 +87,13 @@ class PlainRun implements Pick<GlyphRun, 'glyphs' | 'positions' | 'advanceWidth'
     this.positions = positions
   }
 
-  /** Of the positions as they are by then: pdfkit scales them first. */
+  /** Uses the positions at the time of the call, because pdfkit scales them first. */
   get advanceWidth(): number {
     return this.positions.reduce((sum, { xAdvance }) => sum + xAdvance, 0)
   }
 }
 
-/** Does a glyph stand where the one before it ends, and move the next one by so much? */
+/** Whether a glyph stands where the one before it ends, and moves the next one by `advance`. */
 function isAt(position: GlyphPosition | undefined, advance: number): boolean {
   if (position === undefined) return false
   const { xAdvance, yAdvance, xOffset, yOffset } = position

@@ -1,15 +1,15 @@
 /**
- * What pdfkit asks of a font for every document. A template that writes another invoice uses the letters of the last one, whose
- * subset else has to be cut out of the font, put together and compressed again.
+ * Caches what pdfkit asks of a font for every document. The next invoice of a template uses the same letters as the last one. Without the
+ * cache its subset is extracted, assembled and compressed again.
  */
 import { deflateSync } from 'node:zlib'
 import type { Font, Subset } from 'fontkit'
 import { openLruCache } from '../../lru-cache.ts'
 
-/** Subsets kept for each font, of some 20 kB. They hold letters of the font, and nothing of any text. */
+/** Subsets to keep for each font, of some 20 kB each. They hold letters of the font and no text. */
 const SUBSETS_MAX = 16
 
-/** The file of a subset, which is compressed at most once. */
+/** The file of a subset. It is compressed at most once. */
 export class PackedFont extends Uint8Array {
   #deflated: Uint8Array | undefined
   deflated(): Uint8Array {
@@ -18,10 +18,10 @@ export class PackedFont extends Uint8Array {
   }
 }
 
-/** fontkit's subset, as far as its type says nothing of it: the glyphs it holds, in the order they were asked for. */
+/** fontkit's subset with a field that its type lacks: the glyphs in it, in the order in which they were requested. */
 type OpenSubset = Subset & { readonly glyphs: readonly number[] }
 
-/** Makes a font that serves many documents remember the subsets it was asked for. */
+/** Makes a font that serves many documents cache its subsets. */
 export function cacheSubsets(font: Font): void {
   const create = font.createSubset.bind(font)
   const packed = openLruCache<PackedFont>(SUBSETS_MAX, () => 1)

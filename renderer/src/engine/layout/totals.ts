@@ -1,34 +1,34 @@
 /**
- * The totals that `render` functions print: "page 2 of 3". react-pdf breaks a document into pages without them and, where there is any
- * such function, a second time when it has counted. Most documents of a template have as many pages as the last one had, so the
- * first time is given that number, and where it proves right there is no second: the pages would be the same.
+ * The totals that `render` functions print: "page 2 of 3". react-pdf breaks a document into pages without them. If there is such a
+ * function, it breaks the document again after it has counted the pages. Most documents of a template have as many pages as the last one.
+ * So we give that number as a guess to the first pass. If it is right, we skip the second pass, which would give the same pages.
  */
 import type { PageNumbers } from '../../template/elements.ts'
 import type { Instance } from './instance.ts'
 
-/** How many pages came of each `<Page>` of a document. */
+/** The number of pages that each `<Page>` of a document produced. */
 export type PageCounts = readonly number[]
 
 export interface Totals {
-  /** The numbers of a page, with the totals react-pdf does not know yet. */
+  /** Adds the totals that react-pdf does not know yet to the numbers of a page. */
   withTotals(page: PageNumbers): PageNumbers
-  /** The document, which from here on tells when it has been broken into pages, and needs no second time if the guess was right. */
+  /** Returns a document that reports its page counts while it is broken into pages. It skips the second pass if the guess was right. */
   track(document: Instance): Instance
-  /** As many as were counted. */
+  /** The pages that were counted. */
   readonly counts: PageCounts
-  /** Has a function been told a total that was guessed? */
+  /** Whether a function received a guessed total. */
   wereGuessesUsed(): boolean
 }
 
-/** What a page layout is told; nothing before there are pages. */
+/** Receives the numbers of a page. They are empty before there are pages. */
 type PageLayout = (page: PageNumbers, content: readonly Instance[]) => readonly Instance[]
 
-/** Without a guess react-pdf goes its own way. */
+/** Without a guess, react-pdf makes both passes. */
 export function openTotals(guess: PageCounts | undefined): Totals {
   const counts: number[] = []
-  /** Was there a function to be told totals before they were known? */
+  /** Whether a function needed totals before they were known. */
   let wereUnknown = false
-  /** Props of what is made anew for each page. */
+  /** Props of nodes that are made again for each page. */
   const dynamic = new Set<Record<string, unknown>>()
   const pageGroups: Record<string, unknown>[] = []
 
@@ -49,7 +49,7 @@ export function openTotals(guess: PageCounts | undefined): Totals {
     }
     const props = { ...pageGroup.props, layout: tracked }
     pageGroups.push(props)
-    // Whether a page has the prop is asked once: when all are made, and it is to be decided whether they are made again.
+    // react-pdf asks once whether a page has this prop: after it has made all pages, to decide on the second pass.
     const asked = new Proxy(props, {
       has(target, name) {
         if (name === 'render') skipSecondPass()
@@ -80,7 +80,7 @@ export function openTotals(guess: PageCounts | undefined): Totals {
   }
 }
 
-/** Of the `<Page>` that comes after so many pages. If the guess is right, there is one. */
+/** The page count of the `<Page>` that begins after `pagesBefore` pages. It exists if the guess is right. */
 function countFrom(guess: PageCounts, pagesBefore: number): number | undefined {
   let sum = 0
   return guess.find((count) => {

@@ -15,7 +15,7 @@ function aFace(asset: string): FontReference {
 
 const regular = Buffer.from(aFont('brand-regular.ttf').bytes)
 
-/** The regular face with tables added, replaced or (by an empty one) left out. */
+/** The regular face with tables added, replaced, or removed (by an empty table). */
 function changed(tables: Readonly<Record<string, Uint8Array>>): Buffer {
   const all = new Map([
     ...readTables(regular),
@@ -86,7 +86,7 @@ test.for([
   ['WOFF2', aFont('brand-regular.woff2')],
 ] as const)('refuses a %s that is gigabytes unpacked, or no packed font, without unpacking it', ([, font]) => {
   const large = Buffer.from(font.bytes)
-  // The length of the first table: of WOFF a number, of WOFF2 one of seven bits a byte, which takes the bytes of what follows.
+  // The length of the first table. In WOFF it is a number. In WOFF2 it has seven bits per byte, and takes the bytes after it.
   if (font.name.endsWith('woff')) large.writeUInt32BE(0x7fff_ffff, 44 + 12)
   else large.set([0x87, 0xff, 0xff, 0xff, 0x7f], 49)
   expect(assetFaults(aSource(), [anAsset(font.name, large)])).toEqual([

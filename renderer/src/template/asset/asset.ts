@@ -1,6 +1,6 @@
 /**
- * The look a template's assets get before it is published: each is what its name says, sound, and within its limits, and what
- * the template's fonts name are fonts. So no render fails, or prints a gap, for a file that was bad from the start.
+ * Checks a template's assets before it is published: each asset is what its name says, undamaged, and within its limits, and every font of
+ * the template is a font file. So no render fails or prints a gap because of a file that was bad from the start.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Asset, TemplateSource } from '@platen/contract/tenant.ts'
@@ -8,7 +8,7 @@ import { inspectFont, unpackFont } from './font/font-file.ts'
 import { checkImage } from './image.ts'
 import { ASSET_KINDS, type AssetKind, collectionOf, isFontKind, kindOf, kindOfName } from './kind.ts'
 
-/** What is wrong with the assets of a template, one sentence a fault, each naming its asset. */
+/** What is wrong with the assets of a template. One sentence per fault, each naming its asset. */
 export function assetFaults(source: TemplateSource, assets: readonly Asset[]): readonly string[] {
   const fonts = new Set((source.fonts ?? []).map(({ asset }) => asset))
   const isDrawn = (name: string) => source.reactPdf !== undefined && fonts.has(name)
@@ -18,7 +18,7 @@ export function assetFaults(source: TemplateSource, assets: readonly Asset[]): r
   ]
 }
 
-/** `isDrawn`: is it a font of the react_pdf engine's? */
+/** `isDrawn`: whether react_pdf draws with the asset as a font. */
 function faultOf(asset: Asset, { isDrawn }: { isDrawn: boolean }): readonly string[] {
   try {
     const unfit = inspect(asset)
@@ -29,7 +29,7 @@ function faultOf(asset: Asset, { isDrawn }: { isDrawn: boolean }): readonly stri
   }
 }
 
-/** Throws `ServiceError` for what no engine can use, and gives what react_pdf cannot. */
+/** Throws `ServiceError` if no engine can use the asset. Returns why react_pdf cannot use it, if that is so. */
 function inspect({ name, bytes }: Asset): string | undefined {
   const kind = kindOf(bytes)
   if (kind === undefined) {
@@ -50,7 +50,7 @@ function inspect({ name, bytes }: Asset): string | undefined {
   return undefined
 }
 
-/** TrueType outlines are as often in an `.otf`, and it makes no difference to anybody. */
+/** An `.otf` file often has TrueType outlines. Both kinds work the same for everyone. */
 function isSfnt(...kinds: readonly AssetKind[]): boolean {
   return kinds.every((kind) => kind === 'ttf' || kind === 'otf')
 }
@@ -62,7 +62,7 @@ function faultOfFont(
   const asset = assets.find((candidate) => candidate.name === name)
   if (asset === undefined) return [`asset ${name}: there is no such asset, and the font ${family} names it`]
   const kind = kindOf(asset.bytes)
-  // What is no known file at all is a fault of its own.
+  // An unknown file is reported as a separate fault.
   if (kind === undefined || isFontKind(kind)) return []
   return [`asset ${name}: the font ${family} names it, but this is ${ASSET_KINDS[kind].name}`]
 }

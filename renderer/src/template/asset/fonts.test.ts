@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { faceFor, withFallback } from './fonts.ts'
 
-/** As `400 700i`: weights, an i for italic. */
+/** Parses `400 700i`: weights, with an i for italic. */
 function faces(list: string): { weight: number; style: 'normal' | 'italic' }[] {
   return list
     .split(' ')
@@ -22,7 +22,7 @@ test.for([
   ['400 500', '900', '500'],
   ['400 400i 700i', '700i', '700i'],
   ['400 700 400i', '700i', '400i'],
-  // A family without a slant is upright, one of slants alone is slanted.
+  // A family without italic faces is upright. A family with only italic faces is italic.
   ['400 700', '700i', '700'],
   ['700', '400i', '700'],
   ['400i', '400', '400i'],

@@ -1,4 +1,7 @@
-/** The fonts every document can use without asking: DejaVu, which covers Latin, Greek, Cyrillic and symbols, and the 14 that PDF readers bring along. */
+/**
+ * The fonts that every document can use: DejaVu, which covers Latin, Greek, Cyrillic and symbols, and the 14 fonts that PDF readers
+ * include.
+ */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { FontReference } from '@platen/contract/tenant.ts'
@@ -19,7 +22,7 @@ const DEJAVU = [
   { family: 'DejaVu Sans Mono', stem: 'DejaVuSansMono', slanted: 'Oblique' },
 ] as const
 
-/** Standard families of PDF itself, as react-pdf names them. Readers bring them; they cover Western European letters only. */
+/** The standard PDF families, by react-pdf's names. PDF readers include them. They cover only Western European letters. */
 const STANDARD_FAMILIES = [
   'Helvetica',
   'Helvetica-Bold',
@@ -37,12 +40,12 @@ const STANDARD_FAMILIES = [
 
 export const FAMILIES: ReadonlySet<string> = new Set([...DEJAVU.map(({ family }) => family), ...STANDARD_FAMILIES])
 
-/** The folder of the DejaVu files, for whoever configures fonts by folder. */
+/** The folder of the DejaVu files, for code that configures fonts by folder. */
 export function fontFolder(): string {
   return join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf')
 }
 
-/** The DejaVu faces: three families in regular, bold and their slanted forms. */
+/** The DejaVu faces: three families in regular, bold, and their italic forms. */
 export function fontFaces(): readonly FontFace[] {
   const folder = fontFolder()
   return DEJAVU.flatMap(({ family, stem, slanted }) => [
@@ -53,28 +56,32 @@ export function fontFaces(): readonly FontFace[] {
   ])
 }
 
-/** The families of a template's own, by the names its author gives them → the names react-pdf knows them by, which no author can write. */
+/** Maps the family names of a template's author to the names that react-pdf knows. No author can write the latter. */
 export type Families = ReadonlyMap<string, string>
 
-/** Has a glyph for every character: a box for what can be seen, and nothing for what cannot. */
+/** Has a glyph for every character: a box for a visible one, and nothing for an invisible one. */
 export const LAST_RESORT = 'last resort'
 
-/** A family and what stands in, of its own kind first, for the letters it has not. A family of the template's own hides a default one of its name. */
+/**
+ * A family and its fallbacks for missing letters, those of its own kind first. A template's own family hides a default family of the same
+ * name.
+ */
 export function withFallback(names: readonly string[], families: Families): readonly string[] {
   const [first = ''] = names
   const kin = first.startsWith('Times') ? ['DejaVu Serif'] : first.startsWith('Courier') ? ['DejaVu Sans Mono'] : []
   return [...new Set([...names.map((name) => families.get(name) ?? name), ...kin, DEFAULT_FAMILY, LAST_RESORT])]
 }
 
-/** Of the faces of one family, the one CSS would take. */
+/** The face of a family that CSS would choose. */
 export function faceFor<Face extends Pick<FontReference, 'weight' | 'style'>>(
   faces: readonly Face[],
   { weight, style }: Pick<FontReference, 'weight' | 'style'>,
 ): Face | undefined {
-  // A slant there is not is drawn upright, and the other way round: a brand rarely comes with every face, and a browser would slant it.
+  // If the italic face is missing, the text is upright, and the other way round. A brand rarely has every face, and a browser would slant
+  // the upright one.
   const styled = faces.filter((face) => face.style === style)
   const candidates = styled.length > 0 ? styled : faces
-  // Of two weights on either side of the one that is asked for, text of medium weight takes the medium one, light text the lighter, bold text the bolder.
+  // If two weights are equally suitable, medium text takes the medium one, light text the lighter one, and bold text the bolder one.
   const isMedium = weight >= 400 && weight <= 500
   const rank = (candidate: number) => {
     if (candidate === weight) return 0
@@ -85,7 +92,10 @@ export function faceFor<Face extends Pick<FontReference, 'weight' | 'style'>>(
   return candidates.toSorted((left, right) => distance(left) - distance(right))[0]
 }
 
-/** Presentation forms (ﬁ, ﷺ, the four shapes of an Arabic letter) → the letters they show. Fonts choose forms by themselves; text is letters. */
+/**
+ * Replaces presentation forms (ﬁ, ﷺ, the four shapes of an Arabic letter) by their letters. Fonts choose forms themselves; text consists of
+ * letters.
+ */
 export function plainText(text: string): string {
   return text.replace(/[\uFB00-\uFDFF\uFE70-\uFEFC]/g, (form) => form.normalize('NFKC'))
 }

@@ -1,16 +1,16 @@
-/** What is said of characters that no font of a document has. Pure. */
+/** The warning about characters that no font of a document has. Pure. */
 import { MISSING_GLYPHS_NAMED_MAX } from '@platen/contract/limit.ts'
 import type { Warning } from '@platen/contract/render.ts'
 
-/** Controls, blanks and what Unicode calls ignorable (joiners, variation selectors, soft hyphens): there is nothing to see of them. */
+/** Controls, blanks, and what Unicode calls ignorable (joiners, variation selectors, soft hyphens). They are invisible. */
 const INVISIBLE = /[\p{Cc}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 
-/** Has a reader missed something where this character was not drawn? */
+/** Whether a reader misses this character if it is not drawn. */
 export function isVisible(character: string): boolean {
   return !INVISIBLE.test(character)
 }
 
-/** The warning about `characters`, each one code point, in the order they are met; undefined where there is nothing to warn of. */
+/** The warning about `characters`: each is one code point, in document order. Undefined if there is nothing to warn about. */
 export function missingGlyphs(characters: Iterable<string>): Warning | undefined {
   const distinct = Array.from(new Set(characters)).filter(isVisible)
   if (distinct.length === 0) return undefined
@@ -19,7 +19,7 @@ export function missingGlyphs(characters: Iterable<string>): Warning | undefined
   return { code: 'missing_glyph', message: `no font of the document has ${named.join(', ')}${more}` }
 }
 
-/** As Unicode writes it: `U+1F600`. */
+/** The Unicode notation: `U+1F600`. */
 function nameOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }

@@ -1,6 +1,6 @@
 /**
- * An image file, looked at before anything draws it: react-pdf prints a warning and leaves a gap for what it cannot read,
- * unpacks whatever size a PNG claims, and throws on a bad one out of anybody's reach.
+ * Checks an image file before anything draws it. If react-pdf cannot read a file, it prints a warning and leaves a gap. It also unpacks
+ * whatever size a PNG claims, and throws on a bad PNG where nobody can catch the error.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import type { ImageKind } from './kind.ts'
@@ -8,8 +8,8 @@ import { checkPixels, type PixelSize } from './pixel.ts'
 import { checkPng } from './png.ts'
 
 /**
- * Checks an image and gives its size; that of an SVG is nobody's concern here. PNG and JPEG are looked through, GIF and WebP,
- * which only a browser draws, by their headers. Throws `ServiceError` with `asset_unavailable`, without a name.
+ * Checks an image and returns its size, or undefined for an SVG, whose size is not needed. Reads PNG and JPEG completely. Reads only the
+ * headers of GIF and WebP, which only a browser draws. Throws `ServiceError` with `asset_unavailable`; the message does not name the file.
  */
 export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined {
   try {
@@ -32,38 +32,38 @@ export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined
 }
 
 /**
- * Looks an image over that comes from elsewhere and goes to a browser, as `checkImage` does, but does not unpack a PNG, which
- * takes as long as it has pixels. Throws the same.
+ * Checks an image from another host that goes to a browser, as `checkImage` does. But does not unpack a PNG, because the time for that
+ * grows with its pixels. Throws the same errors.
  */
 export function checkImageHeader(kind: ImageKind, bytes: Uint8Array): void {
-  // A copy of its own: bytes may be backed by shared memory, of which no text can be made.
+  // A private copy: the bytes may be shared memory, which cannot be decoded to text.
   const data = Buffer.from(bytes)
   if (kind !== 'png') checkImage(kind, data)
   else if (data.length < PNG_HEADER_BYTES) throw refusal('the image is damaged')
   else checkPixels({ width: data.readUInt32BE(16), height: data.readUInt32BE(20) })
 }
 
-/** With the size it begins with. */
+/** Includes the size at the start of the header. */
 const PNG_HEADER_BYTES = 24
 
 function refusal(reason: string, cause?: unknown): ServiceError {
   return new ServiceError('asset_unavailable', reason, { cause })
 }
 
-/** Baseline, extended and progressive: the forms a PDF takes. */
+/** Baseline, extended and progressive: the forms that PDF supports. */
 const JPEG_FRAMES = [0xc0, 0xc1, 0xc2]
-/** Frames of other forms; among their numbers are three that are tables. */
+/** Frames of other forms. Three markers in this range are tables. */
 const isOtherFrame = (marker: number) => marker >= 0xc3 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 const START_OF_SCAN = 0xda
 const END_OF_IMAGE = Buffer.from([0xff, 0xd9])
 
-/** Finds the frame header, the scan behind it, and the end; the pixels are embedded as they are. */
+/** Finds the frame header, the scan after it, and the end. The pixels are embedded unchanged. */
 function checkJpeg(data: Buffer): PixelSize {
   let size: PixelSize | undefined
   for (let at = 2; ; ) {
     if (data.readUInt8(at) !== 0xff) throw refusal('the image is damaged')
     const marker = data.readUInt8(at + 1)
-    // Any number of these may stand before a marker.
+    // Any number of these bytes may precede a marker.
     if (marker === 0xff) {
       at += 1
       continue
@@ -87,7 +87,7 @@ function checkFrame(frame: Buffer): PixelSize {
 
 /** The three forms of the format: extended, lossless and lossy. */
 function checkWebp(data: Buffer): PixelSize {
-  // The size that stands in front counts what follows it.
+  // The size field counts only the bytes after it.
   if (data.readUInt32LE(4) + 8 > data.length) throw refusal('the image is damaged')
   switch (data.toString('latin1', 12, 16)) {
     case 'VP8X':
@@ -103,7 +103,9 @@ function checkWebp(data: Buffer): PixelSize {
   }
 }
 
-/** Looks for the root and the end. What may stand before the root is a declaration, comments and blanks: no DOCTYPE, as entities come with it. */
+/**
+ * Finds the root and the end. Only a declaration, comments and blanks may precede the root. A DOCTYPE may not, because it allows entities.
+ */
 function checkSvg(data: Buffer): void {
   const text = textOf(data)
   let at = 0

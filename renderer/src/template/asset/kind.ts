@@ -1,6 +1,6 @@
-/** What a file is by its first bytes, whatever it is called. Pure. */
+/** Detects the kind of a file from its first bytes, whatever its name. Pure. */
 
-/** The kinds of files a template may bring along, as people call them. */
+/** The kinds of files that a template may include, with their usual names. */
 export const ASSET_KINDS = {
   png: { name: 'a PNG image', extensions: ['png'], mediaType: 'image/png' },
   jpeg: { name: 'a JPEG image', extensions: ['jpg', 'jpeg'], mediaType: 'image/jpeg' },
@@ -23,24 +23,24 @@ export function isFontKind(kind: AssetKind): kind is FontKind {
   return FONT_KINDS.includes(kind)
 }
 
-/** What a name's extension promises; undefined where it promises nothing. */
+/** The kind that a file name's extension declares, or undefined. */
 export function kindOfName(name: string): AssetKind | undefined {
   const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
-  // The keys of the table are its type.
+  // The type is derived from the keys of the table.
   const kinds = Object.keys(ASSET_KINDS) as AssetKind[]
   return kinds.find((kind) => ASSET_KINDS[kind].extensions.some((known) => known === extension))
 }
 
-/** The kind of a file; undefined when it is none of them. An SVG is what begins with a tag: `image.ts` looks whether it is one. */
+/** The kind of a file, or undefined. A file that begins with a tag counts as SVG; `image.ts` checks whether it is one. */
 export function kindOf(bytes: Uint8Array): AssetKind | undefined {
-  // A copy of its own: bytes may be backed by shared memory, of which no text can be made.
+  // A private copy: the bytes may be shared memory, which cannot be decoded to text.
   const head = Buffer.from(bytes.subarray(0, 1024)).toString('latin1')
   for (const [start, kind] of MAGIC) if (head.startsWith(start)) return kind
   if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return 'webp'
   return /^(?:\xef\xbb\xbf)?\s*<[?!a-z]/i.test(head) ? 'svg' : undefined
 }
 
-/** What Chromium is told of a file, whatever its name says; undefined for what no document may show. */
+/** The media type that Chromium gets for a file, whatever its name. Undefined if no document may show it. */
 export function mediaTypeOf(bytes: Uint8Array): string | undefined {
   const kind = kindOf(bytes)
   return kind && ASSET_KINDS[kind].mediaType
@@ -52,18 +52,18 @@ const MAGIC = [
   ['GIF87a', 'gif'],
   ['GIF89a', 'gif'],
   ['\0\x01\0\0', 'ttf'],
-  // Apple's way of saying the same.
+  // Apple's tag for the same format.
   ['true', 'ttf'],
   ['OTTO', 'otf'],
   ['wOFF', 'woff'],
   ['wOF2', 'woff2'],
 ] as const
 
-/** Fonts that are no single font, by name: "not a known format" would not tell their authors what to do. */
+/** The name of a font collection. "Not a known format" would not tell authors what to do. */
 export function collectionOf(bytes: Uint8Array): string | undefined {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (data.subarray(0, 4).equals(Buffer.from('ttcf'))) return 'a TrueType collection'
-  // A resource fork of macOS: data from byte 256 on, as icons begin too, and a map that lists fonts.
+  // A resource fork of macOS: its data begins at byte 256, as in some icons too, and its map lists fonts.
   const isFork = data.length > 256 && data.readUInt32BE(0) === 256
   return isFork && data.includes('sfnt', data.readUInt32BE(4)) ? 'a macOS font suitcase (dfont)' : undefined
 }

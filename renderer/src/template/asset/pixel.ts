@@ -1,4 +1,4 @@
-/** How large an image is, and may be. Pure. */
+/** The size of an image, and its limit. Pure. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { IMAGE_PIXELS_MAX } from '@platen/contract/limit.ts'
 
@@ -7,7 +7,7 @@ export interface PixelSize {
   readonly height: number
 }
 
-/** Gives the size back. Throws `ServiceError` with `asset_unavailable` where there is nothing to show, or too much. */
+/** Checks a size and returns it. Throws `ServiceError` with `asset_unavailable` if the image is empty or too large. */
 export function checkPixels({ width, height }: PixelSize): PixelSize {
   if (width === 0 || height === 0) throw new ServiceError('asset_unavailable', 'the image has no pixels')
   if (width * height <= IMAGE_PIXELS_MAX) return { width, height }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { aDisc, aPng } from '../../../../test/fixture/image.ts'
 import { checkPng, widenPalette } from './png.ts'
 
-/** The pixels of an image of a byte each, without filters. */
+/** The pixels of an image with one byte per pixel, without filters. */
 function pixelsOf(png: Buffer): Buffer {
   const at = png.indexOf('IDAT')
   return inflateSync(png.subarray(at + 4, at + 4 + png.readUInt32BE(at - 4)))
@@ -17,7 +17,7 @@ test.for([1, 2, 4] as const)('gives a palette with transparency and %s bits a by
 
 test('takes off every filter, in every pass of an interlaced image', () => {
   const chunks = [['PLTE', Buffer.alloc(48)] as const, ['tRNS', Buffer.of(0)] as const]
-  // Rows of four pixels of four bits: the same 1, 2, 3, 4 each time.
+  // Rows of four pixels with four bits each, always 1, 2, 3, 4.
   const rows = [
     [0, 0x12, 0x34],
     [1, 0x12, 0x22],
@@ -27,7 +27,7 @@ test('takes off every filter, in every pass of an interlaced image', () => {
   ]
   const png = aPng({ width: 4, height: 5, bits: 4, color: 3, chunks, pixels: Buffer.from(rows.flat()) })
   expect([...pixelsOf(widenPalette(png))]).toEqual(rows.flatMap(() => [0, 1, 2, 3, 4]))
-  // Of a 2 by 2 image, passes 1, 6 and 7 have rows: of one, one and two pixels.
+  // In a 2 by 2 image, passes 1, 6 and 7 have rows, with one, one and two pixels.
   const interlaced = aPng({
     isInterlaced: true,
     bits: 4,

@@ -1,4 +1,4 @@
-/** PNG: looked through before anybody unpacks it, and made fit for pdfkit where that would draw it wrong. Pure. */
+/** Checks a PNG before anything unpacks it, and converts the kinds that pdfkit would draw wrongly. Pure. */
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 import { ServiceError } from '@platen/contract/error.ts'
 import { checkPixels, type PixelSize } from './pixel.ts'
@@ -18,8 +18,8 @@ const ADAM7 = [
 ] as const
 
 /**
- * Walks the chunks, unpacks the pixels within what the header says, and looks at the filter of each row. Throws
- * `ServiceError` with `asset_unavailable`, and other errors for data that ends too early.
+ * Reads the chunks, unpacks as many pixels as the header declares, and checks the filter of each row. Throws `ServiceError` with
+ * `asset_unavailable`, and other errors for data that ends too early.
  */
 export function checkPng(data: Buffer): PixelSize {
   const { size, rows, pixels } = readPng(data)
@@ -33,8 +33,8 @@ export function checkPng(data: Buffer): PixelSize {
 }
 
 /**
- * A palette with transparency, its pixels a byte each: pdfkit looks transparency up by byte, and would garble an image that has
- * two, four or eight pixels in one. Any other image is given back as it is. For images that `checkPng` has passed.
+ * Widens a palette image with transparency to one byte per pixel. pdfkit looks transparency up by byte, so an image with two, four or eight
+ * pixels per byte would be garbled. Returns any other image unchanged. The image must have passed `checkPng`.
  */
 export function widenPalette(data: Buffer): Buffer {
   if (data.readUInt8(25) !== PALETTE || data.readUInt8(24) === 8 || !chunksOf(data).has('tRNS')) return data
@@ -60,7 +60,7 @@ interface Png {
   readonly size: PixelSize
   readonly bits: number
   readonly chunks: Chunks
-  /** Rows of each pass: how many there are, of how many bytes with the filter, and of how many pixels. */
+  /** The rows of each pass: their number, their bytes including the filter byte, and their pixels. */
   readonly rows: readonly { readonly bytes: number; readonly count: number; readonly width: number }[]
   /** All rows, unpacked. */
   readonly pixels: Buffer
@@ -94,7 +94,7 @@ function chunksOf(data: Buffer): Chunks {
     const length = data.readUInt32BE(at)
     const type = data.toString('latin1', at + 4, at + 8)
     if (type === 'IEND') return chunks
-    // A chunk that claims more than there is would send its reader past the end.
+    // A chunk that claims more bytes than there are would make its reader go beyond the end.
     if (at + 12 + length > data.length) throw damaged()
     const parts = chunks.get(type) ?? []
     parts.push(data.subarray(at + 8, at + 8 + length))
@@ -112,7 +112,7 @@ function chunkOf(type: string, data: Buffer): Buffer {
   return whole
 }
 
-/** The five filters: what was taken off a byte, by the bytes left of it, above it, and left of that. */
+/** The five filters: what was subtracted from a byte, computed from the bytes to its left, above it, and above left. */
 const FILTERS: readonly ((left: number, up: number, corner: number) => number)[] = [
   () => 0,
   (left) => left,
@@ -125,7 +125,7 @@ const FILTERS: readonly ((left: number, up: number, corner: number) => number)[]
   },
 ]
 
-/** A row of pixels of at most a byte as they were before they were filtered. */
+/** Removes the filter from a row whose pixels have at most one byte. */
 function unfiltered(row: Buffer, above: Buffer): Buffer<ArrayBuffer> {
   const restored = Buffer.alloc(above.length)
   const filter = FILTERS[row.readUInt8(0)]
@@ -136,7 +136,7 @@ function unfiltered(row: Buffer, above: Buffer): Buffer<ArrayBuffer> {
   return restored
 }
 
-/** The pixels of a row, a byte each. */
+/** The pixels of a row, one byte each. */
 function spread(row: Buffer, { bits, width }: { bits: number; width: number }): Buffer {
   const perByte = 8 / bits
   return Buffer.from(

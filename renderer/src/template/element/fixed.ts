@@ -1,4 +1,4 @@
-/** Which children of a page repeat on every page, and how. Pure. */
+/** Decides which children of a page repeat on every page, and how. Pure. */
 import type { Json } from '@platen/contract/brand.ts'
 import type { ImageSource } from './image.ts'
 import type { Node } from './node.ts'
@@ -6,34 +6,37 @@ import type { Props } from './prop.ts'
 
 type Child = Node | string
 
-/** Repeats, and stands where its style says: its place among its siblings means nothing. */
+/** Whether it repeats and its style sets its position. Its place among its siblings then means nothing. */
 export function isPinned(child: Child): boolean {
   return isFixed(child) && isAbsolute(child)
 }
 
-/** Is it made anew for every page, or something in it? */
+/** Whether it, or something in it, is made again for every page. */
 export function isDynamic(child: Child): boolean {
   return typeof child !== 'string' && (child.render !== undefined || child.children.some(isDynamic))
 }
 
-/** The children at the end of a page that repeat and take space: a footer. A page of nothing else has none: they are its content. */
+/**
+ * The footer: the children at the end of a page that repeat and take space. A page with only such children has no footer, because they are
+ * its content.
+ */
 export function footerOf(children: readonly Child[]): readonly Child[] {
   const contentEnd = children.findLastIndex((child) => typeof child !== 'string' && !isFixed(child)) + 1
   return contentEnd === 0 ? [] : children.slice(contentEnd).filter((child) => isFixed(child) && !isAbsolute(child))
 }
 
-/** Is the first of the children that takes space to begin a page of its own? */
+/** Whether the first child that takes space must begin a page of its own. */
 export function beginsWithBreak(children: readonly Child[]): boolean {
   const first = children.find((child) => typeof child !== 'string' && !isAbsolute(child))
   return first !== undefined && typeof first !== 'string' && Boolean(first.props['break'])
 }
 
 /**
- * The style of an image or drawing in a page's frame. Pagination measures a frame anew for every page, and with it neither the
- * pixels of an image nor the attributes of a drawing: what they say of its size must stand in its style.
+ * The style of an image or drawing in a page's frame. Pagination measures a frame again for every page, and then sees neither the pixels of
+ * an image nor the attributes of a drawing. So their size must be in their style.
  */
 export function sizedStyle(tag: string, props: Props): Props {
-  // `propValue` makes every style a flat record, and every source is an image that was read.
+  // `propValue` turns every style into a flat record, and every source is an image that was read.
   const style = (props['style'] ?? {}) as Props
   if (tag === 'SVG') return { ...sizeOf(props), ...style }
   if (tag !== 'IMAGE' || (style['width'] !== undefined && style['height'] !== undefined)) return style
@@ -44,7 +47,7 @@ export function sizedStyle(tag: string, props: Props): Props {
 
 function sizeOf(props: Props): Props {
   const lengths = ['width', 'height'].map((name) => [name, props[name]] as const)
-  // Without a unit, an attribute in quotes is a number of points all the same.
+  // An attribute in quotes without a unit is also a number of points.
   return Object.fromEntries(
     lengths.flatMap(([name, length]) => (length === undefined ? [] : [[name, Number(length) || length] as const])),
   )
@@ -58,7 +61,7 @@ function isAbsolute(child: Child): boolean {
   return typeof child !== 'string' && lastOf(child.props['style'], 'position') === 'absolute'
 }
 
-/** The value a style or a list of styles ends up with. */
+/** The final value of a style property in a style or a list of styles. */
 function lastOf(style: Json | undefined, name: string): Json | undefined {
   if (Array.isArray(style))
     return style.map((part: Json) => lastOf(part, name)).findLast((value) => value !== undefined)

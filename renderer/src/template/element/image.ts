@@ -1,6 +1,6 @@
 /**
- * The `src` of an `<Image>`, an asset of the template, a file of a host it lists or a `data:` URL → image bytes that react-pdf can
- * embed, looked at before react-pdf sees them.
+ * Reads the `src` of an `<Image>`: an asset of the template, a file of a host it lists, or a `data:` URL. Returns image bytes that
+ * react-pdf can embed, checked before react-pdf sees them.
  */
 import { createHash } from 'node:crypto'
 import { egressUrl } from '@platen/contract/egress-url.ts'
@@ -20,10 +20,10 @@ export interface ImageSource extends PixelSize {
   readonly format: 'png' | 'jpg'
 }
 
-/** Reads the image of a `src`. Throws `ServiceError` with `asset_unavailable`, naming the source, cut short. */
+/** Reads the image of a `src`. Throws `ServiceError` with `asset_unavailable`. The message names the source, shortened. */
 export type ReadImage = (src: string) => ImageSource
 
-/** Assets that were read, by their digests. */
+/** Assets that were read, by digest. */
 export type KeptImages = LruCache<ImageSource>
 
 export function keptImages(): KeptImages {
@@ -31,12 +31,12 @@ export function keptImages(): KeptImages {
 }
 
 /**
- * Opens the images of one document, those of hosts where it has any. Each is looked at once, and an asset once for as long as it is
- * kept: by its tenant, as tenants share nothing.
+ * Opens the images of one document, including those of hosts if there are any. Each image is checked once. An asset is checked once while
+ * it is in the cache of its tenant, because tenants share nothing.
  */
 export function openImages(assets: readonly Asset[], kept: KeptImages, remote?: RemoteImages): ReadImage {
   const images = new Map<string, ImageSource>()
-  // A copy: bytes may be shared memory, which react-pdf does not read.
+  // A copy: the bytes may be shared memory, which react-pdf does not read.
   const imageOf = ({ digest, bytes }: Asset) =>
     kept.get(digest) ?? kept.set(digest, sourceOf(Buffer.from(bytes), digest))
   const readRemote = openRemote(remote, imageOf)
@@ -59,7 +59,10 @@ export function openImages(assets: readonly Asset[], kept: KeptImages, remote?: 
   }
 }
 
-/** Of a source in a message: a name of an asset, enough of a URL to find it, and of one with a host no more than that, as the rest may be a secret. */
+/**
+ * A source as a message shows it: the name of an asset, or enough of a URL to find it. Of a URL with a host it shows only the host, because
+ * the rest may be a secret.
+ */
 function shown(src: string): string {
   const whole = HAS_HOST.test(src) ? `of ${URL.parse(src)?.hostname ?? 'no host'}` : src
   return whole.length > SHOWN_CHARS_MAX ? `${whole.slice(0, SHOWN_CHARS_MAX)}…` : whole
@@ -69,7 +72,7 @@ const HAS_HOST = /^https?:/i
 
 const SHOWN_CHARS_MAX = 70
 
-/** Reads images of hosts, as many and as large as a document may have. */
+/** Reads images of hosts, up to the number and size that a document may have. */
 function openRemote(remote: RemoteImages | undefined, imageOf: (asset: Asset) => ImageSource): ReadImage {
   const { allowedHosts, fetched, needed } = remote ?? { allowedHosts: [], fetched: [], needed: new Set() }
   const used = new Map<string, number>()
@@ -96,7 +99,7 @@ function nearest(name: string, assets: readonly Asset[]): string {
   return names.length === 0 ? ': the template has none' : `; there are ${names.slice(0, NAMES_SHOWN_MAX).join(', ')}`
 }
 
-/** Names of assets in a message. */
+/** Limits the names of assets in a message. */
 const NAMES_SHOWN_MAX = 10
 
 function readDataUrl(src: string): ImageSource {
@@ -120,7 +123,8 @@ function sourceOf(data: Buffer, digest: string): ImageSource {
   const size = checkImage(kind, data)
   if (size === undefined) throw refusal('the image has no size')
   const drawn = kind === 'png' ? widenPalette(data) : data
-  // react-pdf tells images apart by all their bytes as text, and embeds one once per document if it can; a digest says the same in 64 characters.
+  // react-pdf compares images by all their bytes as text, and embeds equal ones once per document. A digest gives the same result with 64
+  // characters.
   const named = Object.defineProperty(drawn, 'toString', { value: () => digest })
   return { data: named, format: kind === 'png' ? 'png' : 'jpg', ...size }
 }

@@ -1,15 +1,15 @@
 /**
- * react-pdf multiplies a line height without a unit by the font size again each time it lays a page out. Text it has set keeps its
- * lines, but what a `render` function makes later inherits what has become of it: lines as high as the page. So such text is
- * given the height its author meant. Pure.
+ * Works around a defect of react-pdf: it multiplies a line height without a unit by the font size again in each layout of a page. Text that
+ * is already set keeps its lines. But the result of a `render` function comes later and inherits the wrong value: lines as high as the
+ * page. So we give such text the height that its author meant. Pure.
  */
 import { pointsOf } from '@platen/contract/schema/length.ts'
 import type { Props } from './prop.ts'
 
-/** What react-pdf takes a style without a font size to mean. */
+/** react-pdf's default font size. */
 const FONT_SIZE_PT = 18
 
-/** The line height a style sets, with a unit; none where it sets none, or in a unit of the page's. */
+/** The line height of a style, with a unit. Undefined if the style sets none, or if the unit of its font size depends on the page. */
 export function lineHeightOf(style: Props): string | undefined {
   const height = textOf(style['lineHeight']).trim()
   const [, factor, percent] = /^(\d*\.?\d+)(%?)$/.exec(height) ?? []

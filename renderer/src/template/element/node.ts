@@ -1,7 +1,7 @@
-/** The tree a component gave, as far as it has been looked at. */
+/** The tree of a component, as far as it was checked. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 
-/** A node of the tree after a look at its frame; its props and children are looked at on the way down. */
+/** A node of the tree whose structure was checked. Its props and children are checked later, on the way down. */
 export interface Node {
   readonly type: string
   readonly props: JsonObject

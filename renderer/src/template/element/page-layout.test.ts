@@ -16,7 +16,7 @@ const node = (id: string, place: number, ...children: TestNode[]): TestNode => (
 const part = (of: TestNode) =>
   createElement('FRAGMENT', { node: of } as never) as NonNullable<LayoutPage['children']>[number]
 
-/** Ids of nodes and of their children, in brackets. */
+/** The ids of nodes, with the ids of their children in brackets. */
 function idsOf(nodes: readonly TestNode[]): string {
   return nodes
     .map(({ props, children = [] }) => `${String(props['id'])}${children.length > 0 ? `(${idsOf(children)})` : ''}`)
@@ -24,7 +24,7 @@ function idsOf(nodes: readonly TestNode[]): string {
 }
 
 const laidOut = (page: LayoutPage, measured?: Parameters<typeof pageLayoutOf>[0]) => {
-  // A frame gives parts as react-pdf takes them.
+  // A frame returns parts in react-pdf's form.
   const parts = pageLayoutOf(measured)(page) as readonly { readonly props: { readonly node: TestNode } }[]
   return idsOf(parts.map(({ props }) => props.node))
 }

@@ -1,49 +1,53 @@
 /**
- * What the fast pagination needs done to a page so that it looks as it does under react-pdf's own. The fast one shows a fixed
- * element from its place in the page on, and so those that stand anywhere are moved to the front before it, and back into their
- * places, which decide what covers what, when it has filled a page. What repeats at the end of the flow, a footer, is carried to
- * the front the same way, in a box without height, and set down below the content, with space set aside for it.
+ * Adapts a page to the fast pagination, so that it looks as it does under react-pdf's own. The fast one shows a fixed element only from its
+ * place in the page on. So we move positioned fixed elements to the front before pagination. After a page is filled, we move them back,
+ * because their order decides which covers which.
+ *
+ * A footer repeats at the end of the flow. We carry it to the front the same way, in a box without height. Then we put it below the
+ * content, where its space is reserved.
  */
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { isDynamic, isPinned } from './fixed.ts'
 import type { Props } from './prop.ts'
 
-/** A node of react-pdf's, after layout has resolved it. */
+/** A node of react-pdf after its layout. */
 interface ResolvedNode {
   readonly type: string
   readonly props?: Props
   readonly children?: readonly ResolvedNode[]
 }
 
-/** How react-pdf's page layouts get and give nodes that are resolved already. */
+/** The form in which react-pdf's page layouts receive and return nodes after their layout. */
 type ResolvedElement = ReactElement<{ readonly node: ResolvedNode }>
 
-/** What react-pdf tells a page layout. */
+/** The arguments that react-pdf gives to a page layout. */
 export interface LayoutPage {
   readonly children?: readonly ResolvedElement[]
   readonly pageNumber?: number
   readonly subPageNumber?: number
 }
 
-/** The type of such a part. */
+/** The element type of such a part. */
 export const FRAGMENT = 'FRAGMENT'
 
-/** Props of ours on react-pdf's nodes: the place of one among its siblings, and what others were put into for the way. */
+/**
+ * Props that we add to react-pdf's nodes: the place of a node among its siblings, and marks of the boxes that carry others to the front.
+ */
 const INDEX = 'placeAmongSiblings'
 const FOOTER_HOLDER = 'isCarrier'
 const OVERLAY = 'isCover'
-/** On what has a `render` function, which react-pdf takes off when it has run. */
+/** Marks a node with a `render` function. react-pdf removes the function after it has run. */
 export const DYNAMIC_MARK = 'isDynamic'
-/** On a page that has space set aside for a footer. */
+/** Marks a page that reserves space for a footer. */
 export const FOOTER_MARK = 'hasFooter'
-/** On all pages that come of one `<Page>`: an object that is theirs. */
+/** Marks all pages of one `<Page>`. The value is an object that they share. */
 export const PAGE_GROUP_MARK = 'sheet'
 
 type Child = Parameters<typeof isPinned>[0]
 
 /**
- * The order of children with what is pinned at the front, first of it what is made anew for each page, of which there are
- * `dynamicCount`; and whether the order is another one.
+ * Orders children: pinned ones first, and of these the ones that are made again for each page (`dynamicCount` of them) before the others.
+ * `isMoved` says whether the order changed.
  */
 export function pinnedFirst(children: readonly Child[]): {
   readonly order: readonly number[]
@@ -59,12 +63,12 @@ export function pinnedFirst(children: readonly Child[]): {
   }
 }
 
-/** The props by which a child is put back into its place. */
+/** The props that later bring a child back to its place. */
 export function indexProps(place: number): Props {
   return { [INDEX]: place }
 }
 
-/** A footer on its way: as wide as the content, and of no height. */
+/** The box that carries a footer to the front: as wide as the content, with no height. */
 export function footerHolderOf(footer: readonly ReactNode[]): ReactElement {
   const inner = createElement(
     'VIEW',
@@ -79,8 +83,8 @@ export function footerHolderOf(footer: readonly ReactNode[]): ReactElement {
 }
 
 /**
- * Pinned elements that are made anew for each page, as one. The fast pagination takes each for a part of the flow, and what lies
- * between two of them for space.
+ * Puts the pinned elements that are made again for each page into one element. The fast pagination would treat each of them as part of the
+ * flow, and the distance between two of them as space.
  */
 export function overlayOf(pinned: readonly ReactNode[]): ReactElement {
   const style = { position: 'absolute', top: 0, right: 0, bottom: 0, left: 0 }
@@ -88,12 +92,12 @@ export function overlayOf(pinned: readonly ReactNode[]): ReactElement {
 }
 
 /**
- * The layout of a page. `measured` makes the footer anew where react-pdf measures how much space it leaves, and knows nothing of
- * the page's content yet.
+ * The layout of a page. `measured` makes the footer again when react-pdf measures the space that it leaves. At that time react-pdf does not
+ * know the page's content yet.
  */
 export function pageLayoutOf(measured?: (page: LayoutPage) => readonly ReactNode[]): (page: LayoutPage) => ReactNode {
   return ({ children = [], ...page }) => {
-    // The first round: the content is not yet laid out.
+    // The first pass: the content has no layout yet.
     if (page.subPageNumber === undefined) return children
     const footerHolder = children.find(({ props }) => props.node.props?.[FOOTER_HOLDER] === true)
     const nodes = children.filter((part) => part !== footerHolder).map(({ props }) => props.node)
@@ -116,7 +120,7 @@ function restored(node: ResolvedNode): ResolvedNode {
   return { ...node, children: inOriginalOrder(node.children.map(restored)) }
 }
 
-/** Nothing in them is fixed. */
+/** These contain nothing fixed. */
 const LEAVES = new Set(['TEXT', 'SVG', 'NOTE'])
 
 function inOriginalOrder(nodes: readonly ResolvedNode[]): readonly ResolvedNode[] {

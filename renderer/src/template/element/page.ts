@@ -1,4 +1,4 @@
-/** What the service lays over a template's own document and pages: options, metadata, defaults. Pure. */
+/** Adds options, metadata and defaults to a template's own document and pages. Pure. */
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import type { RenderOptions, Sides } from '@platen/contract/render-options.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
@@ -6,10 +6,10 @@ import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { marginFault } from '../page-margins.ts'
 import type { Faults, Props } from './prop.ts'
 
-/** Equal input gives equal bytes, so no document knows when it was made. */
+/** Equal input must give equal bytes, so every document has the same creation date. */
 const MADE_AT = new Date(Date.UTC(2000, 0, 1))
 
-/** Metadata of the document: the author's where given; template and version always, among the keywords. */
+/** Metadata of the document: the author's if given. Template and version are always in the keywords. */
 export function documentProps(
   own: Props,
   template: Pick<TemplateSource, 'code' | 'name' | 'version' | 'locale'>,
@@ -28,14 +28,17 @@ export function documentProps(
 
 interface PageSettings {
   readonly options: RenderOptions
-  /** For a page whose author names none. */
+  /** The font family of a page whose author names none. */
   readonly family: readonly string[]
   readonly faults: Faults
 }
 
-/** Props of a page: the options of the render over the author's own, and the default font. Throws what `faults` makes where a margin leaves no room. */
+/**
+ * Props of a page: the render's options override the author's props, and the default font is added. Throws an error of `faults` if the
+ * margins leave no space.
+ */
 export function pageProps(own: Props, { options, family, faults }: PageSettings): Props {
-  // `propValue` makes every style a flat record.
+  // `propValue` turns every style into a flat record.
   const style = { fontFamily: family, ...(own['style'] as Props | undefined) }
   const format = formatOf(own, options)
   const size = sizeOf({ ...own, ...format })
@@ -48,7 +51,7 @@ export function pageProps(own: Props, { options, family, faults }: PageSettings)
   }
 }
 
-/** react-pdf turns a landscape page by swapping its sides, whatever they are; sides that are known as lengths are put in order here instead. */
+/** For a landscape page, react-pdf swaps the sides, whichever is longer. So we put sides with known lengths in order here instead. */
 function formatOf(own: Props, { page_size: size, orientation }: RenderOptions): Props {
   const turned = orientation ?? own['orientation'] ?? 'portrait'
   if (typeof size === 'string') return { size, orientation: turned }
@@ -60,7 +63,7 @@ function formatOf(own: Props, { page_size: size, orientation }: RenderOptions): 
   return { size: orientation === 'portrait' ? [short, long] : [long, short], orientation: 'portrait' }
 }
 
-/** Lengths with a unit are known only here, where that of the page is. */
+/** Lengths with a unit can only be checked here, because they depend on the page. */
 function sizeFault({ width, height }: { width: number; height: number }): string | undefined {
   const isSide = (side: number) => side >= PAGE_SIDE_PT_MIN && (side <= PAGE_SIDE_PT_MAX || side === GROWING)
   if (isSide(width) && isSide(height)) return undefined
@@ -70,22 +73,22 @@ function sizeFault({ width, height }: { width: number; height: number }): string
 /** The height of a page that is as high as its content. */
 const GROWING = Number.POSITIVE_INFINITY
 
-/** The sides of a page in points, as react-pdf will have it. */
+/** The sides of a page in points, as react-pdf computes them. */
 function sizeOf(props: Props): { width: number; height: number } {
   const { width, height } = sidesOf(props) ?? namedSize(typeof props['size'] === 'string' ? props['size'] : 'A4')
   const upright = { width, height: height ?? GROWING }
   return props['orientation'] === 'landscape' ? { width: upright.height, height: upright.width } : upright
 }
 
-/** The sides of a page size given as lengths, in points, or undefined for one given by name. */
+/** The sides of a page size that is given as lengths, in points. Undefined for a named size. */
 function sidesOf({ size, dpi }: Props): { width: number; height?: number } | undefined {
   if (typeof size !== 'object' || size === null) return undefined
-  // `propValue` makes every size a name, two sides, or an object of them.
+  // `propValue` turns every size into a name, two sides, or an object of them.
   const [width = 0, height] = Object.values(size as Record<string, number | string>).map((side) => lengthOf(side, dpi))
   return { width, ...(height !== undefined && { height }) }
 }
 
-/** As react-pdf reads the sides of a page: a number is points, and a pixel depends on the page. */
+/** Reads a side of a page as react-pdf does: a number means points, and the size of a pixel depends on the page. */
 function lengthOf(side: number | string, dpi: unknown): number {
   if (typeof side === 'number') return side
   const number = Number.parseFloat(side)
@@ -94,7 +97,7 @@ function lengthOf(side: number | string, dpi: unknown): number {
 }
 
 const INCH = 25.4
-/** Millimetres of the largest size of each series; the next has its short side and half of its long one. */
+/** The largest size of each series, in millimetres. The next size has half its long side, and its short side. */
 const SERIES: Readonly<Record<string, readonly [number, number]>> = {
   A: [841, 1189],
   B: [1000, 1414],
@@ -113,7 +116,7 @@ const OTHER_SIZES: Readonly<Record<string, readonly [number, number]>> = {
   TABLOID: [11 * INCH, 17 * INCH],
 }
 
-/** The upright sides of a named size in points, to the millimetre: enough to know whether a margin has room. */
+/** The sides of a named size in portrait, in points, exact to a millimetre. That is enough to check margins. */
 function namedSize(name: string): { width: number; height: number } {
   const [, series = '', number = '0'] = /^([A-Z]+)(\d+)$/.exec(name.toUpperCase()) ?? []
   let [short, long] = OTHER_SIZES[name.toUpperCase()] ?? SERIES[series] ?? [210, 297]
@@ -149,7 +152,7 @@ function withPadding(style: Props, padding: Padding): Props {
   for (const side of ['top', 'right', 'bottom', 'left'] as const) {
     if (padding[side] === undefined) continue
     const name = SIDE_PADDINGS[side]
-    // Of `padding` and `paddingTop` react-pdf takes the one that stands last.
+    // Of `padding` and `paddingTop`, react-pdf uses the one that comes last.
     delete padded[name]
     padded[name] = padding[side]
   }

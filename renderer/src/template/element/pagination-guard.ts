@@ -1,22 +1,22 @@
 /**
- * An end for react-pdf's own pagination, which goes on for ever where something fits on no page: letters, margins or what is fixed
- * can be too high, and it has no limit of its own. What it does do on every page is to read the style of each fixed element, and
- * to write out a length it does not know; so an element nobody sees has a length that counts, and throws.
+ * Ends react-pdf's own pagination. It goes on for ever if something fits on no page: letters, margins or fixed elements can be too high,
+ * and react-pdf has no limit. But on every page it reads the style of each fixed element, and converts a length it does not know to a
+ * string. So an invisible element has a length that counts these conversions and throws.
  */
 import { createElement, type ReactElement } from 'react'
 import type { Props } from './prop.ts'
 
-/** Thrown out of react-pdf's layout. */
+/** Thrown through react-pdf's layout. */
 export class EndlessPagination extends Error {
   override readonly name = 'OutOfPatience'
 }
 
-/** How often a length is written out for one page: some twenty times, with page numbers and all. */
+/** Limits how often a length is converted for one page. Some twenty times are normal, with page numbers and everything else. */
 const READINGS_PER_PAGE = 60
-/** Pages the plain pagination may make for each of the fast one, and some more. */
+/** How many more pages the plain pagination may make than twice those of the fast one. */
 const PAGES_MORE_MAX = 10
 
-/** Makes the elements that end a document's pagination, one for each page, when it has made more than twice `pages`. */
+/** Makes the elements that end a document's pagination, one for each page. They throw once there are many more than twice `pages` pages. */
 export function openPaginationGuard(pages: number): () => ReactElement {
   let readingsLeft = READINGS_PER_PAGE * (2 * pages + PAGES_MORE_MAX)
   const width = {

@@ -1,4 +1,6 @@
-/** The primitives of react-pdf a template may use, the props each takes, and the styles they share. Data; `elements.ts` applies it. */
+/**
+ * The primitives of react-pdf that a template may use, the props of each, and the styles they share. Data only; `elements.ts` applies it.
+ */
 
 /** What a prop's value must be. */
 export type PropKind =
@@ -17,21 +19,21 @@ export type PropKind =
   | 'bookmark'
   | 'sides'
 
-/** Where an element stands: the kind of parent it has. */
+/** The kind of parent that an element has. */
 export type ParentKind = 'root' | 'document' | 'flow' | 'link' | 'text' | 'note' | 'svg'
 
 export interface Primitive {
-  /** react-pdf's own name of the element type. */
+  /** react-pdf's own name for the element type. */
   readonly tag: string
   readonly within: readonly ParentKind[]
-  /** The place its children are in; a primitive without one takes none. */
+  /** The kind of parent it is for its children. A primitive without this field takes no children. */
   readonly holds?: ParentKind
   readonly props: Readonly<Record<string, PropKind>>
-  /** Without it react-pdf fails. */
+  /** A prop without which react-pdf fails. */
   readonly required?: string
 }
 
-/** Places in which a string is text; elsewhere a text that is not blank is a mistake. */
+/** Parents in which a string is text. Elsewhere, text that is not blank is a mistake. */
 export const TEXT_PARENTS: readonly ParentKind[] = ['link', 'text', 'note']
 
 const FLOW: readonly ParentKind[] = ['flow', 'link', 'text']
@@ -46,7 +48,7 @@ const NODE = {
 } as const
 const WRAP = { ...NODE, wrap: 'flag' } as const
 const PICTURE = { ...NODE, src: 'image', source: 'image', cache: 'flag' } as const
-/** Fields of a form. A `value` of one is a text to a reader, whatever it is here. */
+/** Fields of a form. PDF readers treat every `value` as text. */
 const FIELD = {
   ...NODE,
   name: 'text',
@@ -207,7 +209,7 @@ export const PRIMITIVES = {
   },
 } as const satisfies Record<string, Primitive>
 
-/** `<Text>` within `<Svg>` is another element of the same name. */
+/** `<Text>` inside `<Svg>` is another element with the same name. */
 const SVG_TEXT: Primitive = {
   tag: 'TEXT',
   within: ['svg'],
@@ -215,14 +217,14 @@ const SVG_TEXT: Primitive = {
   props: { ...PAINT, x: 'scalar', y: 'scalar' },
 }
 
-/** The primitive of a name as a child in `place`, or undefined when there is none of that name at all. */
+/** The primitive for a name as a child of `parentKind`. Undefined if no primitive has that name. */
 export function primitiveOf(name: string, parentKind: ParentKind): Primitive | undefined {
   if (name === 'Text' && parentKind === 'svg') return SVG_TEXT
   const known: Readonly<Record<string, Primitive>> = PRIMITIVES
   return Object.hasOwn(known, name) ? known[name] : undefined
 }
 
-/** Props react-pdf knows that mean nothing here, or would do harm, and why. */
+/** Props of react-pdf that have no meaning here or would do harm, and why. */
 export const REFUSED_PROPS: Readonly<Record<string, string>> = {
   onRender: 'the service renders, and nothing of the template runs after it',
   ownerPassword: 'a PDF of the service is not encrypted',
@@ -238,7 +240,7 @@ export const REFUSED_PROPS: Readonly<Record<string, string>> = {
   format: 'it would put JavaScript into the PDF',
 }
 
-/** Every style react-pdf knows, shorthands included. */
+/** Every style that react-pdf knows, including shorthands. */
 export const STYLES: ReadonlySet<string> = new Set(
   `alignContent alignItems alignSelf aspectRatio backgroundColor border borderBottom borderBottomColor borderBottomLeftRadius
   borderBottomRightRadius borderBottomStyle borderBottomWidth borderColor borderLeft borderLeftColor borderLeftStyle
@@ -254,7 +256,7 @@ export const STYLES: ReadonlySet<string> = new Set(
   transformOriginY verticalAlign visibility width wordSpacing zIndex`.split(/\s+/),
 )
 
-/** ` (did you mean color?)` where a known name is near, else nothing: for the end of a message. */
+/** Returns ` (did you mean color?)` for the end of a message if a known name is similar, else ''. */
 export function suggestion(name: string, known: Iterable<string>): string {
   let best: string | undefined
   let distanceMin = Math.min(2, Math.floor(name.length / 3)) + 1
@@ -267,7 +269,7 @@ export function suggestion(name: string, known: Iterable<string>): string {
   return best === undefined ? '' : ` (did you mean ${best}?)`
 }
 
-/** Letters to change, add, leave out or swap with their neighbours; or `bound` as soon as it is at least that. */
+/** The number of letters to change, add, remove or swap with their neighbour. Returns `bound` as soon as the distance is at least that. */
 function editDistance(left: string, right: string, bound: number): number {
   if (Math.abs(left.length - right.length) >= bound) return bound
   let above: readonly number[] = []

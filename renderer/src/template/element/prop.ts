@@ -1,4 +1,4 @@
-/** One prop's value from an untrusted tree → a value react-pdf may see. Pure. */
+/** Turns one prop's value from an untrusted tree into a value that react-pdf may see. Pure. */
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
@@ -7,16 +7,16 @@ import { type PropKind, STYLES, suggestion } from './primitive.ts'
 import { styleFault, TRANSFORM } from './style-form.ts'
 
 export type Props = Record<string, unknown>
-/** Makes the error of one element, or of a prop of it. */
+/** Makes the error of one element, or of one of its props. */
 export type Faults = (message: string, prop?: string) => ServiceError
 
-/** What the value of a prop is held against: errors of its place, and the font families there are beside the default ones. */
+/** What the check of a prop needs: the errors of its position, and the font families besides the default ones. */
 export interface PropScope {
   readonly faults: Faults
   readonly families: Families
 }
 
-/** The value of a prop, checked by its kind. An image is not among them: see `image.ts`. Throws what `faults` makes. */
+/** The value of a prop, checked by its kind. For images see `image.ts`. Throws the errors of `faults`. */
 export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: PropScope): unknown {
   const { faults } = scope
   switch (kind) {
@@ -30,7 +30,7 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       if (isScalar(value)) return String(value)
       throw faults('must be a text')
     case 'name':
-      // Written into the PDF as it is: anything but letters could be the start of another entry.
+      // Written into the PDF unchanged. Any character other than a letter could begin another entry.
       if (typeof value === 'string' && /^[a-z]+$/i.test(value)) return value
       throw faults('must be a name of letters')
     case 'scalar':
@@ -59,7 +59,7 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
   }
 }
 
-/** Where it is drawn, a number is multiplied and added to others; readers of PDFs take numbers of 64 bits, and some fewer. */
+/** Drawing multiplies numbers and adds them. PDF readers accept numbers of 64 bits, some of fewer. */
 const MAGNITUDE_MAX = 1e9
 /** Ten digits before a point. */
 const LARGE_IN_TEXT = /(?<![.\d])\d{10}/
@@ -70,10 +70,10 @@ function boundedOf<Value extends number | string>(value: Value, faults: Faults):
   return value
 }
 
-/** Attributes of drawings are read as far as they are a number. */
+/** react-pdf reads the numeric beginning of an attribute of a drawing. */
 const MEASURE = /^\s*[-+]?\.?\d|^(?:auto|auto-start-reverse|none)$/
 
-/** Fields and their kinds: what is written into the PDF as it is must be what it says it is. */
+/** Fields and their kinds. They are written into the PDF unchanged, so each must have its declared type. */
 const BOOKMARK_FIELDS = {
   title: 'text',
   top: 'number',
@@ -105,7 +105,7 @@ function fieldsOf(value: Json, kinds: Readonly<Record<string, 'text' | 'number' 
   )
 }
 
-/** Readers act on what a link says: those schemes that open a page, a mail or a call, and anchors within the document. */
+/** Readers act on links. Only schemes that open a page, a mail or a call are allowed, and anchors inside the document. */
 function linkOf(value: Json, faults: Faults): string {
   if (typeof value !== 'string') throw faults('must be a text')
   const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(value)?.[1]?.toLowerCase()
@@ -134,7 +134,10 @@ function sizeOf(value: Json, faults: Faults): unknown {
   throw faults('is not a page size; A4, LETTER, [width, height] and { width, height } are')
 }
 
-/** A style or a list of styles as one flat record of known names: later ones win in value, and keep the place of the first, as in react-pdf. */
+/**
+ * A style or a list of styles as one flat record of known names. As in react-pdf, a later value wins, but a name keeps the place of its
+ * first use.
+ */
 function styleOf(style: Json, scope: PropScope): Props {
   const flat: Props = {}
   for (const [name, value] of entriesOf(style, scope.faults)) flat[name] = styleValue(name, value, scope)
@@ -142,7 +145,7 @@ function styleOf(style: Json, scope: PropScope): Props {
 }
 
 function entriesOf(style: Json, faults: Faults): readonly (readonly [string, Json])[] {
-  // Lists of styles hold `condition && style`.
+  // Lists of styles contain `condition && style`.
   if (style === null || style === false || style === '' || style === 0) return []
   if (Array.isArray(style)) return style.flatMap((part: Json) => entriesOf(part, faults))
   if (isObject(style)) return Object.entries(style).filter(([, value]) => value !== null)
@@ -156,7 +159,7 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   const fault = styleFault(name, value)
   if (fault !== undefined) throw faults(`the style ${name} ${fault}`)
   if (name === 'fontFamily') return familiesOf(value, scope)
-  // react-pdf knows slanted faces as italic only.
+  // react-pdf knows only italic, not oblique.
   if (name === 'fontStyle' && value === 'oblique') return 'italic'
   if (isScalar(value)) return boundedOf(value, (message) => faults(`the style ${name} ${message}`))
   if (name === 'fontFeatureSettings' || name === 'transform' || name === 'gradientTransform')
@@ -164,7 +167,7 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   throw faults(`the style ${name} must be a number or a text`)
 }
 
-/** A copy two levels deep, for the few styles that are lists or records. */
+/** A copy of at most two levels, for the few styles that are lists or records. */
 function copyOf(value: Json, faults: Faults, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > 2) throw faults('a style is nested too deeply')

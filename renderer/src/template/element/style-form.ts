@@ -1,10 +1,10 @@
 /**
- * What values the styles take at which react-pdf stops in the middle of a layout, with words that tell an author nothing: `value?.trim
- * is not a function`, `unsupported number: NaN`. The others it forgives, and so are they here. Pure.
+ * Refuses style values that make react-pdf fail in the middle of a layout, with messages that do not help an author: `value?.trim is not a
+ * function`, `unsupported number: NaN`. react-pdf tolerates other wrong values, and so do we. Pure.
  */
 import type { Json } from '@platen/contract/brand.ts'
 
-/** A form of values, and what a message calls it. */
+/** A form of values, and its name in messages. */
 interface Form {
   readonly words: string
   fits(value: Json): boolean
@@ -47,7 +47,7 @@ const ORIGIN: Form = {
       value.split(' ').every((word) => /^(?:left|center|right|top|bottom)$/.test(word) || isSize(word))),
 }
 
-/** Transformations of styles and of drawings: a text of operations, or a list of react-pdf's own. */
+/** Transformations of styles and of drawings: a text of operations, or a list in react-pdf's own form. */
 export const TRANSFORM: Form = {
   words: 'must be operations such as rotate(45deg) translate(10, 0)',
   fits: (value) =>
@@ -82,7 +82,7 @@ function formsOf(form: Form, names: string): readonly (readonly [string, Form])[
   return names.split(' ').map((name) => [name, form] as const)
 }
 
-/** What is wrong with the value of a style, as the end of a sentence; undefined where nothing is. */
+/** What is wrong with the value of a style, as the end of a sentence. Undefined if it is fine. */
 export function styleFault(name: string, value: Json): string | undefined {
   const form = FORMS.get(name)
   return form === undefined || form.fits(value) ? undefined : form.words

@@ -24,7 +24,7 @@ test('takes no character for plain that the fonts of the service have not', () =
 
 test.for([
   ['Zażółć €&#8364;&#x2713;&nbsp;', ''],
-  // Not plain, and there all the same.
+  // Not plain, and still in the fonts.
   ['\u{1d538}ﬁ', ''],
   ['a漢b字漢', '漢字'],
   ['&#28450;&#x6F22&#x5b57;', '漢字'],

@@ -1,7 +1,7 @@
 /**
- * Which characters the fonts of a document have. Chromium draws what a family lacks with any other font it knows, so a character
- * is missing when neither the fonts of the service nor a font the text itself names has it. What no font has is rare: the
- * documents that hold nothing else are told from the others by one expression, and cost no more than that.
+ * Knows which characters the fonts of a document have. If a family lacks a character, Chromium draws it with any other font it knows. So a
+ * character is missing only if neither the service's fonts nor the fonts that the text names have it. Characters that no font has are rare.
+ * One regular expression recognises documents that cannot have any, and they cost no more than that.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,31 +12,31 @@ import { openLruCache, tenantPart } from '../../lru-cache.ts'
 import type { RenderWork } from '../../port/engine.ts'
 import { fontFolder } from '../asset/fonts.ts'
 
-/** Sets of characters, each as the inside of a class in an expression with the flag `u`. */
+/** Sets of characters. Each is the inside of a character class in a regular expression with the flag `u`. */
 export interface Coverage {
-  /** What the fonts of the service have. */
+  /** The characters of the service's fonts. */
   readonly defaults: string
-  /** What each font of the template has of its own, and in which families; all together within `FONT_COVERAGE_CHARS_MAX`. */
+  /** The characters of each font of the template, and the families it is used in. Together at most `FONT_COVERAGE_CHARS_MAX` long. */
   readonly fonts: readonly { readonly families: readonly string[]; readonly characters: string }[]
 }
 
 export interface GlyphScan {
   /** The characters of `html`, a header or footer, that no font of the service has. */
   missingIn(html: string): string
-  /** What is needed to look for missing characters in the page; undefined where `html` has none that could be missing. */
+  /** The data to find missing characters in the page. Undefined if no character of `html` can be missing. */
   coverageFor(html: string, work: RenderWork): Coverage | undefined
 }
 
 /**
- * Every one of these is in DejaVu that is anything at all, and most documents hold no other. Larger entities than these stand
- * outside; the named ones count as plain.
+ * DejaVu has every assigned character in these ranges, and most documents contain no others. Larger numeric entities do not count as plain;
+ * named entities do.
  */
 export const PLAIN =
   '\\0-\\u024f\\u0370-\\u03ff\\u0400-\\u0525\\u2000-\\u206f\\u20a0-\\u20b5\\u2116\\u2122\\u2190-\\u2315\\u2500-\\u269c\\u2706-\\u2709\\u270c-\\u2727\\ufeff'
 
 const NOT_PLAIN = new RegExp(`[^${PLAIN}]|&#(?:0*[1-9]\\d{3}|[xX]0*[1-9a-fA-F][\\da-fA-F]{2})`, 'u')
 
-/** Reads no font before the first document that has something to look for. */
+/** Opens a scan. It reads no font before the first document that has something to look for. */
 export function openGlyphScan(): GlyphScan {
   const known = openLruCache<string>(FONT_COVERAGES_MAX, () => 1)
   let defaults: string | undefined
@@ -65,7 +65,7 @@ export function openGlyphScan(): GlyphScan {
     missingIn: (html) => Array.from(strangers(html)).join(''),
     coverageFor(html, { tenant, template, assets, javascriptEnabled }) {
       const isScripted = javascriptEnabled && template.html?.javascript === true
-      // What scripts will write, nobody knows here.
+      // Nobody knows what scripts will write.
       if (!isScripted && strangers(html).size === 0) return undefined
       const named = Map.groupBy(template.fonts ?? [], ({ asset }) => assets.find(({ name }) => name === asset))
       let charsLeft = FONT_COVERAGE_CHARS_MAX
@@ -81,7 +81,7 @@ export function openGlyphScan(): GlyphScan {
   }
 }
 
-/** Numeric entities only; what a named one stands for, DejaVu has, but for a few letters of formulas. */
+/** Decodes numeric entities only. DejaVu has the characters of named ones, except for a few letters of formulas. */
 function decodeEntities(html: string): string {
   return html.replace(/&#(?:(\d{1,7})|x([\da-f]{1,6}));?/gi, (entity, decimal?: string, hex?: string) => {
     const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
@@ -89,14 +89,14 @@ function decodeEntities(html: string): string {
   })
 }
 
-/** A font of formulas is kept from Chromium, see `font-config.ts`. */
+/** Without the math font, which Chromium does not see either. See `font-config.ts`. */
 function defaultCharacters(): number[] {
   const folder = fontFolder()
   const files = readdirSync(folder).filter((file) => file.startsWith('DejaVu') && !file.includes('Math'))
   return files.flatMap((file) => charactersOf(readFileSync(join(folder, file))))
 }
 
-/** A font that cannot be read has no characters; Chromium will say what is wrong with it. */
+/** A font that cannot be read has no characters. Chromium will report what is wrong with it. */
 function charactersOf(file: Buffer): readonly number[] {
   try {
     const font = fontkit.create(file)
@@ -106,10 +106,10 @@ function charactersOf(file: Buffer): readonly number[] {
   }
 }
 
-/** Of a font beyond the limit nothing is found to be missing. */
+/** A font above the limit counts as complete. */
 const EVERY_CHARACTER = '\\0-\\u{10ffff}'
 
-/** Nothing is to be seen of what stands here, whichever font has it. */
+/** These characters are invisible in every font. */
 const UNSEEN = '\\p{Cc}\\p{Cs}\\p{Z}\\p{Default_Ignorable_Code_Point}'
 
 function classOf(characters: readonly number[]): string {

@@ -30,7 +30,7 @@ function refusal(template: string, source?: Source): string {
   throw new Error('the template was filled')
 }
 
-/** Intl separates with no-break spaces of several kinds; here they are plain ones. */
+/** Replaces the several no-break spaces that Intl uses with plain ones. */
 function plain(text: string): string {
   return text.replace(/[\u00a0\u202f]/g, ' ')
 }

@@ -1,7 +1,7 @@
 /**
- * Liquid: a tenant's html template and its data in, HTML out. Runs in a render thread, which a deadline can end from outside;
- * here everything has a limit of its own (source, allocations, time, output), and no template reads a file, another template
- * or anything of an object but its own properties. Pure: equal work gives equal HTML.
+ * Fills Liquid: a tenant's html template and its data in, HTML out. Runs in a render thread, which a deadline can end from outside. Here
+ * every resource has its own limit: source, allocations, time, output. A template cannot read files or other templates. Of an object it can
+ * read only the object's own properties. Pure: equal work gives equal HTML.
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -20,27 +20,27 @@ import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
 import { marginFaultOf } from './page-css.ts'
 import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
 
-/** What goes to the browser. Header and footer are Chromium's print templates: `class="pageNumber"` and the like are filled by it. */
+/** The HTML for the browser. Header and footer are Chromium's print templates: Chromium fills `class="pageNumber"` and the like. */
 export interface FilledHtml {
   readonly html: string
   readonly header?: string
   readonly footer?: string
 }
 
-/** With what is to be known of its characters. */
+/** With the facts about its characters. */
 export interface ScannedHtml extends FilledHtml {
-  /** Absent where the document has no character that could be missing. */
+  /** Absent if no character of the document can be missing. */
   readonly coverage?: Coverage
   /** The characters of header and footer that no font has. */
   readonly missing: string
 }
 
-/** Tags that would read another file: a template is one file, whatever stands around it. */
+/** Tags that would read another file. A template is a single file, whatever other files exist. */
 const FILE_TAGS = ['include', 'render', 'layout', 'block']
 
 /**
- * Gives a function that fills as `fillHtml` does, and looks for characters that no font has. It keeps what it has read of fonts, and
- * throws `FilesNeeded` where header or footer have images that are to be fetched.
+ * Returns a function that fills as `fillHtml` does, and finds characters that no font has. The function caches what it read of fonts. It
+ * throws `FilesNeeded` if header or footer have images that must be fetched.
  */
 export function openHtmlFiller(): (work: RenderWork) => ScannedHtml {
   const scan = openGlyphScan()
@@ -56,10 +56,11 @@ export function openHtmlFiller(): (work: RenderWork) => ScannedHtml {
 }
 
 /**
- * Fills the html source of `work`. The fields of its data are the top-level variables; `options` beside them are the render's
- * options, and hide a field of that name. Every value is escaped unless the filter `raw` ends its expression.
- * Throws `ServiceError` with `template_error`, the message opening with the place: `template.html:3:14: …`, and with
- * `asset_unavailable` for an asset the template has not. What it has not of a host's stays as it is.
+ * Fills the html source of `work`. The fields of its data are the top-level variables. `options` is the render's options and hides a field
+ * of that name. Every value is escaped unless its expression ends with the filter `raw`.
+ *
+ * Throws `ServiceError` with `template_error`; the message begins with the position: `template.html:3:14: …`. Throws `asset_unavailable`
+ * for an asset that the template does not have. References to files of hosts that are not fetched stay unchanged.
  */
 export function fillHtml(work: RenderWork): FilledHtml {
   return withFiles(fillParts(work), work, remoteImagesOf(work))
@@ -73,7 +74,7 @@ interface Parts {
 function fillParts(work: RenderWork): Parts {
   const source = work.template.html
   if (source === undefined) throw new ServiceError('template_error', 'the template has no html source')
-  // Before anything that takes time. Where the size is the source's, only Chromium knows it.
+  // Check this before anything that takes time. If the source sets the size, only Chromium knows it.
   const fault = work.options.page_size === undefined ? undefined : marginFaultOf(work.options)
   if (fault !== undefined) throw new ServiceError('template_error', fault)
   const liquid = openLiquid(work.template.locale)
@@ -92,7 +93,7 @@ function fillParts(work: RenderWork): Parts {
   }
 }
 
-/** Puts in what the template brings along. */
+/** Adds the template's own files to the HTML. */
 function withFiles({ body, edges }: Parts, { template, assets }: RenderWork, remote: RemoteImages): FilledHtml {
   const inside = edges.map(({ edge, ...part }) => {
     refuseLoading(part)
@@ -129,7 +130,7 @@ function fillOne(liquid: Liquid, { text, name, scope }: Source): string {
 
 function openLiquid(locale: string | undefined): Liquid {
   const liquid = new Liquid({
-    // An empty set of named templates: nothing here reaches a file system even if a tag were forgotten below.
+    // An empty set of named templates. So nothing can reach a file system, even if the list of tags had a gap.
     templates: {},
     outputEscape: 'escape',
     ownPropertyOnly: true,
@@ -155,8 +156,8 @@ function openLiquid(locale: string | undefined): Liquid {
 }
 
 /**
- * LiquidJS limits what filters and ranges allocate, but not what is written: nested loops would fill the memory of the thread.
- * All writing goes through this one method, `capture` included.
+ * LiquidJS limits the allocations of filters and ranges, but not the output: nested loops could fill the memory of the thread. All output
+ * passes through this one method, also that of `capture`.
  */
 function boundOutput(liquid: Liquid): void {
   const { renderer } = liquid
@@ -177,7 +178,7 @@ function boundedEmitter(): Emitter {
   }
 }
 
-/** A value as Liquid prints it, with JSON for what it would print as `[object Object]`. Only `raw` lets anything but a string come here. */
+/** A value as Liquid prints it, but JSON instead of `[object Object]`. Only with `raw` can a value that is not a string arrive here. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'string') return value
@@ -190,7 +191,7 @@ function placeOf(error: unknown, name: string): string {
   return `${name}:${line}:${column}`
 }
 
-/** LiquidJS ends its messages with the place, which stands at the front of ours, and names its limits without their values. */
+/** LiquidJS puts the position at the end of its messages; ours have it at the front. It also names its limits without their values. */
 const LIMIT_REASONS: Readonly<Record<string, string>> = {
   'parse length limit exceeded': `the source is longer than ${TEMPLATE_SOURCE_BYTES_MAX / 1024} KiB`,
   'template render limit exceeded': `filling took longer than ${LIQUID_MS_MAX / 1000} seconds`,
@@ -208,8 +209,8 @@ function reasonOf(error: unknown, { filters, tags }: Liquid): string {
 }
 
 /**
- * Why filling failed. What LiquidJS and JavaScript say then may quote values of the data: `where_exp` reads one as an expression,
- * and a count that is negative stands in the message of a `RangeError`.
+ * Why filling failed. Does not pass on messages of LiquidJS and JavaScript that may quote data: `where_exp` parses a value as an
+ * expression, and a `RangeError` contains a negative count.
  */
 function fillFaultOf(error: unknown): string {
   const cause = LiquidError.is(error) ? error.originalError : error
@@ -220,7 +221,7 @@ function fillFaultOf(error: unknown): string {
 
 const UNFIT = 'a value does not fit the filter or the tag that it is given to'
 
-/** LiquidJS counts what stands inside and at the end of a tag as a part of that tag. */
+/** LiquidJS does not list inner and closing tags, such as `else` and `endif`, as tags of their own. */
 function known(tags: object): string[] {
   const names = Object.keys(tags).filter((tag) => !FILE_TAGS.includes(tag))
   return [...names, 'else', 'elsif', 'when', ...names.map((name) => `end${name}`)]

@@ -1,10 +1,10 @@
 /**
- * The Liquid filters for people's numbers, money and dates. They format with the host's `Intl` in the locale the template names
- * and in UTC unless it names a zone, so that equal input gives equal output on every machine.
+ * The Liquid filters for numbers, money and dates. They format with the host's `Intl`, in the template's locale, and in UTC unless the
+ * filter names a time zone. So equal input gives equal output on every machine.
  */
 import { type FilterImplOptions, filters } from 'liquidjs'
 
-/** Distinct formats kept per document; a template uses a handful, and data may not make them pile up. */
+/** Distinct formats to keep per document. A template uses a handful; the limit is for data that would create many. */
 const FORMATS_KEPT_MAX = 64
 
 const LOCALE_DEFAULT = 'en-US'
@@ -14,12 +14,13 @@ const DATE_STYLES = ['full', 'long', 'medium', 'short'] as const
 type DateStyle = (typeof DATE_STYLES)[number]
 
 /**
- * The filters of one document, by name, `locale` being what they write in where they are given none:
- * - `currency: code, locale` with an ISO 4217 code;
- * - `number: locale, digits`, digits being the decimals, at least and at most (locale's own rule when left out);
- * - `date: locale, style, zone` with style full, long, medium (default) or short; and `date: "%d.%m.%Y"`, Liquid's own, for any argument with a `%`.
+ * The filters of one document, by name. `locale` is their default locale.
+ * - `currency: code, locale` with an ISO 4217 code.
+ * - `number: locale, digits`, where digits is the exact number of decimals. Without it the locale decides.
+ * - `date: locale, style, zone` with style full, long, medium (default) or short.
+ * - `date: "%d.%m.%Y"`, Liquid's own filter, for any argument with a `%`.
  *
- * Nothing in, nothing out, as everywhere in Liquid. What is not a number or a date is an error and never printed.
+ * As everywhere in Liquid, an empty input gives an empty output. A value that is not a number or a date is an error and is never printed.
  */
 export function localeFilters(locale = LOCALE_DEFAULT): Record<'currency' | 'number' | 'date', FilterImplOptions> {
   const liquidDate = typeof filters['date'] === 'function' ? filters['date'] : undefined
@@ -71,7 +72,7 @@ export function localeFilters(locale = LOCALE_DEFAULT): Record<'currency' | 'num
   }
 }
 
-/** Why a filter fails. The message quotes no value: that may be of somebody's data, and messages are shown and kept. */
+/** Why a filter fails. The message quotes no value, because messages are shown and stored, and a value may be personal data. */
 export class FilterError extends Error {
   override readonly name = 'FilterError'
 }
@@ -80,7 +81,7 @@ function checkLocale(tag: string): void {
   made('the locale must be a tag such as en-US', () => Intl.getCanonicalLocales(tag))
 }
 
-/** What `make` does. The messages of `Intl` quote what it was given. */
+/** Returns the result of `make`, or throws with `reason`. The messages of `Intl` would quote its input. */
 function made<Made>(reason: string, make: () => Made): Made {
   try {
     return make()
@@ -105,10 +106,10 @@ function numberOf(value: unknown): number {
   return number
 }
 
-/** Filters of LiquidJS that ask the clock or chance: a template's output follows from its input alone. */
+/** Filters of LiquidJS that use the clock or random numbers. The output of a template must depend only on its input. */
 export const IMPURE_FILTERS = ['sample', 'date_to_xmlschema', 'date_to_rfc822', 'date_to_string', 'date_to_long_string']
 
-/** Epoch milliseconds of an ISO 8601 text, or of a number of seconds, which is what a number means to Liquid. */
+/** Epoch milliseconds of an ISO 8601 text, or of a number of seconds, as in Liquid. */
 function instantOf(value: unknown): number {
   if (value === 'now' || value === 'today')
     throw new FilterError(`${value} is not known here: pass the date in the data`)

@@ -2,7 +2,7 @@ import type { RenderOptions } from '@platen/contract/render-options.ts'
 import { describe, expect, test } from 'vitest'
 import { marginFaultOf, needsSourcePage, pageRules, sideMargins } from './page-css.ts'
 
-/** The declarations in force on every page. */
+/** The declarations that apply to every page. */
 function declarations(options: RenderOptions, sourceSize?: string): string {
   return /^@page\{(.*?)\}/.exec(pageRules(options, sourceSize))?.[1]?.replaceAll(' !important', '') ?? ''
 }

@@ -1,4 +1,4 @@
-/** The page a document is printed on: what the options say, as CSS that beats the source's own `@page`. Pure. */
+/** The page that a document is printed on: the options as CSS that overrides the source's own `@page`. Pure. */
 import type { Orientation, PageSize, RenderOptions, Sides } from '@platen/contract/render-options.ts'
 import { pointsOf } from '@platen/contract/schema/length.ts'
 import { marginFault } from '../page-margins.ts'
@@ -11,7 +11,7 @@ interface Size {
 
 const MM = 72 / 25.4
 
-/** Portrait. CSS knows them by the same names, TABLOID as `ledger` turned. */
+/** Portrait. CSS uses the same names, except that TABLOID is `ledger` turned. */
 const SIZES = {
   A3: { width: 297 * MM, height: 420 * MM },
   A4: { width: 210 * MM, height: 297 * MM },
@@ -22,7 +22,7 @@ const SIZES = {
   TABLOID: { width: 792, height: 1224 },
 } as const satisfies Record<Extract<PageSize, string>, Size>
 
-/** Page and margins where neither options nor source say anything, in inches as Chromium takes them: A4 upright, 1 cm all round. */
+/** Page and margins if neither options nor source set them: A4 portrait with 1 cm on each side, in inches for Chromium. */
 export const PAGE_DEFAULT = {
   paperWidth: SIZES.A4.width / 72,
   paperHeight: SIZES.A4.height / 72,
@@ -32,33 +32,36 @@ export const PAGE_DEFAULT = {
   marginLeft: 1 / 2.54,
 }
 
-/** What a document itself says of its pages, as CSS has it, and '' where it says nothing. */
+/** The page settings of the document itself, as CSS. '' if it sets none. */
 export interface SourcePage {
   readonly size: string
   readonly left: string
   readonly right: string
 }
 
-/** Is the document's own page needed to put the options into force, or to place its header and footer, where it has any? */
+/** Whether the document's own page settings are needed, to apply the options or to place a header and footer. */
 export function needsSourcePage({ page_size, orientation, margin }: RenderOptions, hasEdges: boolean): boolean {
   const sides = typeof margin === 'object' ? [margin.left, margin.right] : [margin]
   const needsSides = hasEdges && sides.includes(undefined)
   return needsSides || (page_size === undefined && (orientation !== undefined || margin !== undefined))
 }
 
-/** The margins at the sides of the pages, as CSS: those of the options, else the document's own, else what is printed without either. */
+/** The left and right margins of the pages, as CSS: those of the options, else the document's own, else the default. */
 export function sideMargins({ margin }: RenderOptions, source?: SourcePage): { left: string; right: string } {
   const given = typeof margin === 'object' ? margin : { left: margin, right: margin }
   const sideOf = (side: 'left' | 'right') => {
     const length = given[side]
     if (length !== undefined) return points(pointsOf(length))
-    // What else CSS may say there, `auto` or a share, is not for another document to repeat.
+    // Other CSS values, such as `auto` or a percentage, have no meaning in another document.
     return /^[\d.]+[a-z]{2}$/.exec(source?.[side] ?? '')?.[0] ?? '1cm'
   }
   return { left: sideOf('left'), right: sideOf('right') }
 }
 
-/** Why the margins of the options leave no room on their page, as a sentence; undefined where they do. A side they leave to the source counts as nothing. */
+/**
+ * Why the margins of the options leave no space on their page, as a sentence. Undefined if they leave space. A side that the source decides
+ * counts as 0.
+ */
 export function marginFaultOf(options: RenderOptions, sourceSize?: string): string | undefined {
   const { margin } = options
   if (margin === undefined) return undefined
@@ -68,9 +71,9 @@ export function marginFaultOf(options: RenderOptions, sourceSize?: string): stri
 }
 
 /**
- * The `@page` rules that put the options into force, or '' where these say nothing of the page. They are `!important` and
- * name the pseudo-classes of pages, so that they beat the source's own rules; what they leave out stays the source's.
- * `sourceSize` is the source's own `size` as CSS has it.
+ * The `@page` rules that apply the options, or '' if the options say nothing about the page. They are `!important` and name the
+ * pseudo-classes of pages, so that they override the source's rules. What they do not set stays as in the source. `sourceSize` is the
+ * source's own `size` as CSS.
  */
 export function pageRules(options: RenderOptions, sourceSize?: string): string {
   const declarations = [...sizeRule(options, sourceSize), ...marginsOf(options.margin)]
@@ -87,7 +90,7 @@ function sizeRule(options: RenderOptions, sourceSize: string | undefined): strin
 
 function sizeOf({ page_size, orientation }: RenderOptions, sourceSize: string | undefined): Size {
   const size = page_size === undefined ? parseSize(sourceSize ?? '') : namedSize(page_size)
-  // A width and height given as numbers are meant as they are, unless the orientation is given too.
+  // A width and height given as numbers stay as they are, unless the orientation is given too.
   return orientation === undefined ? size : turned(size, orientation)
 }
 
@@ -100,7 +103,7 @@ function turned({ width, height }: Size, orientation: Orientation): Size {
   return orientation === 'portrait' ? { width: short, height: long } : { width: long, height: short }
 }
 
-/** The size of an `@page` rule; A4 for what says none, such as `auto`. */
+/** The size of an `@page` rule. A4 if it has none, as with `auto`. */
 function parseSize(css: string): Size {
   const words = css.toUpperCase().split(/\s+/)
   const size = parseSides(words)

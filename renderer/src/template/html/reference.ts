@@ -1,8 +1,8 @@
 /**
- * How filled HTML refers to the template's own files. Chromium asks for what a document calls `asset:logo.png`, and is answered
- * in `browser/document/request.ts`; header and footer have no requests at all, and hold their assets themselves. In the document
- * names become digests where they can be told from other text: a page keeps what it was given, and a digest is never given twice
- * for different bytes, where two templates may well have a logo.png each. Pure.
+ * Resolves how filled HTML refers to the template's own files. Chromium requests what a document calls `asset:logo.png`, and
+ * `browser/document/request.ts` answers. A header or footer cannot make requests, so its assets are embedded. In the document we replace
+ * names by digests, where a name can be told from other text. The reason: a page caches files by address. Two templates may both have a
+ * logo.png, but equal digests mean equal bytes. Pure.
  */
 import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -12,16 +12,19 @@ import { mediaTypeOf } from '../asset/kind.ts'
 import { suggestion } from '../element/primitive.ts'
 import type { RemoteImages } from '../remote-images.ts'
 
-/** What a font's address begins with, its digest following: an origin that is nowhere, so that no two files ever share an address. */
+/** The start of a font's address; its digest follows. The origin does not exist, so two files never share an address. */
 export const FONT_ORIGIN = 'https://asset.invalid/'
 
-/** Some filled HTML, by the name its errors are to have. */
+/** A piece of filled HTML, and its name in errors. */
 export interface Part {
   readonly name: string
   readonly html: string
 }
 
-/** The asset called `name`, or by its digest. Throws `asset_unavailable`, with the nearest name there is; `place` opens the message. */
+/**
+ * Finds an asset by name or digest. Throws `asset_unavailable`, with the most similar name if there is one. The message begins with
+ * `place`.
+ */
 export function assetNamed<Found extends AssetReference>(assets: readonly Found[], name: string, place: string): Found {
   const found = find(assets, name)
   if (found !== undefined) return found
@@ -35,14 +38,14 @@ function find<Found extends AssetReference>(assets: readonly Found[], name: stri
   return assets.find((asset) => asset.name === name || asset.digest === name)
 }
 
-/** Names come from HTML, and are as long as it likes. */
+/** Names come from HTML and can be of any length. */
 function shortened(name: string): string {
   return name.length > 80 ? `${name.slice(0, 80)}…` : name
 }
 
 /**
- * The HTML with the digests of the assets that attributes and styles name. Throws `asset_unavailable` for one the template has
- * not: before Chromium is asked to print a document with a hole; and `template_error` where they make it too long.
+ * Replaces the names of assets in attributes and styles by their digests. Throws `asset_unavailable` for an asset that the template does
+ * not have, before Chromium prints a document with a gap. Throws `template_error` if the result is too long.
  */
 export function withDigests({ name: place, html }: Part, assets: readonly Asset[]): string {
   const grow = boundedReplacement(place, html)
@@ -51,7 +54,10 @@ export function withDigests({ name: place, html }: Part, assets: readonly Asset[
   )
 }
 
-/** Hands on what is to stand in place of a mention. Throws `template_error` when so many of them are longer than HTML may be, before it is made. */
+/**
+ * Returns the replacement for each mention. Throws `template_error` before the HTML is built, if all replacements would make it longer than
+ * allowed.
+ */
 function boundedReplacement(place: string, html: string): (mention: string, text: string) => string {
   let length = Buffer.byteLength(html)
   return (mention, text) => {
@@ -61,10 +67,10 @@ function boundedReplacement(place: string, html: string): (mention: string, text
   }
 }
 
-// All expressions here are linear in the length of the HTML, which is hostile and up to 20 MiB long.
+// All expressions here are linear in the length of the HTML, which is untrusted and up to 20 MiB long.
 const REFERENCE = /((?:\b(?:src|href|srcset)\s{0,9}=\s{0,9}["']?|\burl\(\s{0,9}["']?)asset:)([^\s"'()<>,#]*)/gi
 
-/** The document with the template's fonts as `@font-face` rules, and its own such rules taking assets from where Chromium takes fonts. */
+/** Adds the template's fonts as `@font-face` rules. The document's own such rules get the addresses from which Chromium loads fonts. */
 export function withFonts(
   { name: place, html }: Part,
   assets: readonly Asset[],
@@ -78,7 +84,8 @@ export function withFonts(
     ),
   )
   if (rules.length === 0) return own
-  // After the doctype, as a document without one in front is laid out by other rules; what follows still makes root and head.
+  // After the doctype: Chromium lays out a document that does not begin with one in quirks mode. The HTML after it still creates root and
+  // head.
   const at = prologueEnd(own)
   return `${own.slice(0, at)}<style>${rules.join('')}</style>${own.slice(at)}`
 }
@@ -90,7 +97,7 @@ function fontUrl({ digest }: Asset): string {
   return FONT_ORIGIN + digest
 }
 
-/** `block`, as a page that is printed is never looked at before its fonts are there. */
+/** `block`, because a page is never shown before it is printed, and then its fonts are loaded. */
 function faceRule({ family, weight, style }: FontReference, asset: Asset): string {
   const source = `src:url(${fontUrl(asset)});font-display:block`
   return `@font-face{font-family:"${escapeCss(family)}";font-weight:${weight};font-style:${style};${source}}`
@@ -100,7 +107,7 @@ function escapeCss(text: string): string {
   return text.replace(/[^\w -]/gu, (character) => `\\${character.codePointAt(0)?.toString(16)} `)
 }
 
-/** Where the doctype of a document ends, with the comments around it; 0 where there is none. */
+/** Where the doctype of a document ends, including the comments around it. 0 if there is none. */
 function prologueEnd(html: string): number {
   for (let at = 0; ; ) {
     while (/\s/.test(html.charAt(at))) at += 1
@@ -112,8 +119,8 @@ function prologueEnd(html: string): number {
 }
 
 /**
- * A header or footer with its assets written out as data: URLs. Throws `asset_unavailable` for one Chromium cannot show there,
- * and `template_error` when it becomes too long.
+ * Embeds the assets of a header or footer as data: URLs. Throws `asset_unavailable` for an asset that Chromium cannot show there, and
+ * `template_error` if the result is too long.
  */
 export function withAssetsInside({ name: place, html }: Part, assets: readonly Asset[]): string {
   const urls = new Map<string, string>()
@@ -127,7 +134,10 @@ export function withAssetsInside({ name: place, html }: Part, assets: readonly A
   })
 }
 
-/** Throws `template_error` for a header or footer that loads what is no image: Chromium lets it make no request for it, and crashes the page. */
+/**
+ * Throws `template_error` if a header or footer loads something that is not an image. Chromium does not allow the request, and crashes the
+ * page.
+ */
 export function refuseLoading({ name: place, html }: Part): void {
   const [sheet] = LOADS_SHEET.exec(html) ?? []
   const what = sheet ?? (NAMES_FONT.test(html) && LOADS.test(html) ? '@font-face' : undefined)
@@ -160,8 +170,8 @@ function dataUrlOf({ buffer, byteOffset, byteLength }: Uint8Array, type: string)
 }
 
 /**
- * A header or footer with the images of listed hosts written out as data: URLs, as far as they are there; the others are added to
- * what is wanted. Throws `asset_unavailable` for what is no image or may not be fetched, and `template_error` when it becomes too long.
+ * Embeds the images of listed hosts in a header or footer as data: URLs, if they are fetched. Adds the others to `remote.needed`. Throws
+ * `asset_unavailable` for a file that is not an image or may not be fetched, and `template_error` if the result is too long.
  */
 export function withRemoteInside({ name: place, html }: Part, remote: RemoteImages): string {
   const grow = boundedReplacement(place, html)
@@ -182,7 +192,7 @@ export function withRemoteInside({ name: place, html }: Part, remote: RemoteImag
 
 const REMOTE_IMAGE = /((?:\bsrc\s{0,9}=\s{0,9}|\burl\(\s{0,9})["']?)(https?:\/\/[^\s"'()<>]*)/gi
 
-/** The refusal of an asset whose bytes are nothing Chromium shows. */
+/** The error for an asset whose bytes Chromium cannot show. */
 export function unusableAsset(name: string, place: string): ServiceError {
   return new ServiceError('asset_unavailable', `${place}: the asset ${name} is no image and no font that can be shown`)
 }

@@ -5,7 +5,7 @@ import { transpile } from '../transpile.ts'
 
 const evaluate = await openSandbox()
 
-/** What an expression comes to in a template. */
+/** The value of an expression in a template. */
 async function valueOf(expression: string, locale?: string): Promise<Json> {
   const program = transpile(`export default () => String(${expression})`)
   return (await evaluate(program, { data: '{}', options: {}, locale })).nodes

@@ -1,9 +1,9 @@
 /**
- * The builtins a template finds changed in its sandbox, as a script for QuickJS: `Intl`, which QuickJS has not and the host
- * answers for; and what would make equal input give unequal output: the time, chance, and the time zone of the machine.
+ * The builtins that we replace in the sandbox of a template, as a script for QuickJS. `Intl`: QuickJS has none, so the host answers. Time,
+ * random numbers and the machine's time zone: with them, equal input would give unequal output.
  */
 
-/** Of the scope it is put into it uses `host`, which takes and gives JSON, and `faultOfUse`, which makes an error. */
+/** Uses two names of the scope it is put into: `host`, which takes and returns JSON, and `faultOfUse`, which makes an error. */
 export const BUILTINS = `
 const define = (target, members) => {
   for (const key of Object.keys(members)) Object.defineProperty(target, key, { value: members[key], writable: true, configurable: true })

@@ -1,15 +1,15 @@
-/** The one thing a sandboxed template may ask of its host: to write and compare as people of some locale do. JSON in, JSON out. */
+/** The only service that a sandboxed template gets from its host: formatting and comparing by locale. JSON in, JSON out. */
 
-/** Characters of a question: a long list of long names. */
+/** Characters per question: enough for a long list of long names. */
 export const QUESTION_CHARS_MAX = 2 ** 20
-/** Characters of a locale or an option: real ones are far shorter. */
+/** Characters of a locale or an option. Real ones are far shorter. */
 const WORD_CHARS_MAX = 100
-/** Characters of a text that is compared or listed: what is sorted or enumerated is a name. */
+/** Characters of a text that is compared or listed. Such texts are names. */
 const TEXT_CHARS_MAX = 10_000
 const LOCALES_MAX = 10
 const OPTIONS_MAX = 32
 const LIST_MAX = 1000
-/** Formatters kept during one render; a document uses a handful. */
+/** Formatters to keep during one render. A document uses a handful. */
 const FORMATTERS_MAX = 50
 
 const DEFAULT_LOCALE = 'en-US'
@@ -17,14 +17,15 @@ const DEFAULT_LOCALE = 'en-US'
 type Method = (...values: readonly unknown[]) => unknown
 type Formatter = Readonly<Record<string, Method>>
 
-/** The answer to a longer question, which is not to be read. */
+/** The answer to a question that is too long to be read. */
 export const LONG_QUESTION = JSON.stringify({
   error: `what is to be formatted is longer than ${QUESTION_CHARS_MAX} characters`,
 })
 
 /**
- * Answers `[kind, method, locales, options, ...values]` with `{ value }` or `{ error }`, where kind is one of `FORMATTERS`. Without
- * a locale it is `locale`, without a time zone UTC, so that equal input gives equal output on every machine. Never throws.
+ * Returns a function that answers `[kind, method, locales, options, ...values]` with `{ value }` or `{ error }`. `kind` is one of
+ * `FORMATTERS`. The default locale is `locale` and the default time zone is UTC, so that equal input gives equal output on every machine.
+ * Never throws.
  */
 export function openFormatter(locale: string = DEFAULT_LOCALE): (question: string) => string {
   const formatters = new Map<string, Formatter>()
@@ -56,7 +57,7 @@ function formatterOf(kind: unknown, locales: string[], options: Options): Format
   return make(locales, options)
 }
 
-// Options are checked by Intl itself, which throws at what it does not know.
+// Intl itself checks the options. It throws for unknown ones.
 const FORMATTERS = new Map<unknown, (locales: string[], options: Options) => Formatter>([
   ['number', numberFormatter],
   ['datetime', dateFormatter],
@@ -73,7 +74,7 @@ const FORMATTERS = new Map<unknown, (locales: string[], options: Options) => For
 const DATE_FIELDS = ['weekday', 'year', 'month', 'day', 'dateStyle']
 const TIME_FIELDS = ['dayPeriod', 'hour', 'minute', 'second', 'fractionalSecondDigits', 'timeStyle']
 
-/** What `Date`'s methods add where the options name no field of theirs (ECMA-402, ToDateTimeOptions). */
+/** The fields that `Date`'s methods add if the options name none of their own (ECMA-402, ToDateTimeOptions). */
 function withDefaults(kind: 'both' | 'date' | 'time', options: Options): Options {
   const has = (fields: readonly string[]) => fields.some((field) => Object.hasOwn(options, field))
   const isNamed = (kind !== 'time' && has(DATE_FIELDS)) || (kind !== 'date' && has(TIME_FIELDS))
@@ -126,7 +127,7 @@ function listFormatter(locales: string[], options: Options): Formatter {
 
 function relativeFormatter(locales: string[], options: Options): Formatter {
   const format = new Intl.RelativeTimeFormat(locales, options)
-  // Intl throws at a unit it does not know.
+  // Intl throws for an unknown unit.
   const unitOf = (unit: unknown) => textOf(unit) as Intl.RelativeTimeFormatUnit
   return {
     format: (value, unit) => format.format(Number(numberOf(value)), unitOf(unit)),
@@ -138,7 +139,7 @@ function relativeFormatter(locales: string[], options: Options): Formatter {
 
 function displayNames(locales: string[], options: Options): Formatter {
   if (options['type'] === undefined) throw new TypeError('the option type is required')
-  // Intl throws where the type is none it knows.
+  // Intl throws for an unknown type.
   const names = new Intl.DisplayNames(locales, options as unknown as Intl.DisplayNamesOptions)
   return {
     of: (code) => names.of(textOf(code)),
@@ -156,7 +157,10 @@ function collator(locales: string[], options: Options): Formatter {
   }
 }
 
-/** JSON has no NaN: what is not a number or a short text is one. A trailing n marks a bigint; Intl reads the digits of a string exactly. */
+/**
+ * JSON has no NaN, so any value that is not a number or a short text becomes NaN. A trailing n marks a bigint. Intl reads the digits of a
+ * string exactly.
+ */
 function numberOf(value: unknown): number | bigint {
   const text = typeof value === 'string' && value.length <= WORD_CHARS_MAX ? value : ''
   if (/^-?\d+n$/.test(text)) return BigInt(text.slice(0, -1))

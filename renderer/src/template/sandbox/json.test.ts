@@ -11,6 +11,6 @@ test.for<[string, number]>([
   ['["never closed,,,', 1],
 ])('counts the values and keys of %s', ([json, count]) => {
   expect(holdsMoreValues(json, count)).toBe(false)
-  // One more than it has.
+  // One value more than allowed.
   expect(holdsMoreValues(`[${json}`, count)).toBe(true)
 })

@@ -1,7 +1,7 @@
 /**
- * A QuickJS in a WebAssembly memory of its own, which can be put back to an earlier moment byte for byte. That is how one machine
- * serves any number of templates without one leaving anything to another, be it by a bug of the engine: what it does not put
- * back it fills with zeros. Making a machine costs ten times as much as putting one back, and memory the collector has to find.
+ * A QuickJS with its own WebAssembly memory, which can be restored to an earlier state byte for byte. So one machine serves any number of
+ * templates, and none leaves anything for the next, not even through a bug of the engine: memory that is not restored is filled with zeros.
+ * Making a machine costs ten times as much as restoring one, and its memory must be garbage collected.
  */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -20,19 +20,19 @@ import {
 
 export interface Machine {
   readonly context: QuickJSContext
-  /** Is it to be asked no more? Its memory has grown so far that putting it back costs more than another machine. */
+  /** Whether it must not be used again: its memory has grown so much that restoring it costs more than a new machine. */
   isOutgrown(): boolean
-  /** The memory as it is now, as what has changed since `earlier`. */
+  /** The current state of the memory, as the difference from `earlier`. */
   copy(earlier?: MemoryImage): MemoryImage
-  /** Puts the memory back. All handles made since are void. */
+  /** Restores the memory. All handles made since then become invalid. */
   restore(image: MemoryImage): void
-  /** Was it refused memory since it was put back? */
+  /** Whether it was refused memory since the last restore. */
   hasRunOut(): boolean
-  /** From here on the code is stopped after asking so many times (about every 10,000 branches); undefined: never. */
+  /** Stops the code after this many interrupts from now on, one every 10,000 branches or so. Undefined means never. */
   limitInterrupts(max: number | undefined): void
 }
 
-/** What a memory held at some moment: what it held earlier, and the blocks that have changed since. */
+/** The state of a memory at some moment: an earlier state, and the blocks that changed since. */
 export interface MemoryImage {
   readonly earlier: MemoryImage | undefined
   readonly blocks: ReadonlyMap<number, Uint8Array>
@@ -41,16 +41,16 @@ export interface MemoryImage {
 const BLOCK_BYTES = 4096
 const EMPTY_BLOCK = new Uint8Array(BLOCK_BYTES)
 
-// The compiler's library has this global with the browser's only.
+// TypeScript declares this global only in its browser library.
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
 
-/** Compiles QuickJS, once for any number of machines, and gives what makes them. */
+/** Compiles QuickJS once and returns a function that makes machines. */
 export async function openMachineFactory(): Promise<() => Promise<Machine>> {
   const require = createRequire(import.meta.url)
   const wasmModule = await WebAssembly.compile(
     await readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')),
   )
-  // Its type declarations are those of its CommonJS build, where the variant is a field.
+  // Its types describe the CommonJS build, where the variant is a field.
   const variant = release as unknown as QuickJSSyncVariant
   const compiled = newVariant(variant, { wasmModule })
   return async () => {
@@ -83,7 +83,7 @@ export async function openMachineFactory(): Promise<() => Promise<Machine>> {
   }
 }
 
-/** A memory of WebAssembly. Its buffer is another one after it has grown. */
+/** A WebAssembly memory. It gets a new buffer when it grows. */
 interface Memory {
   readonly buffer: ArrayBuffer
   grow(pages: number): number
@@ -92,8 +92,8 @@ interface Memory {
 const PAGE_BYTES = 65_536
 
 /**
- * Has the memory refuse to grow past its limit, and QuickJS throw "out of memory" then. The limit it has itself holds for a single
- * allocation only: here it cannot tell how large those are that it has made, and counts each as nothing.
+ * Makes the memory refuse to grow above its limit, so that QuickJS throws "out of memory". QuickJS's own limit only works for a single
+ * allocation: in this build it cannot read the size of its allocations and counts each as 0.
  */
 function limitGrowth(memory: Memory, onRefusal: () => void): void {
   const grow = memory.grow.bind(memory)

@@ -1,12 +1,12 @@
 /**
- * What a react_pdf template finds in its sandbox: the few names of `react` and `@react-pdf/renderer`, and `Intl`. Evaluated in
- * QuickJS before the template, in the same context. It is there for good messages and for expanding components; nothing is
- * trusted that comes out of it (a template may have rewritten every builtin), see `elements.ts`.
+ * The modules that a react_pdf template finds in its sandbox: the few names of `react` and `@react-pdf/renderer`, and `Intl`. QuickJS
+ * evaluates them before the template, in the same context. They give good messages and expand components. Their output is not trusted,
+ * because a template may have replaced every builtin. See `elements.ts`.
  */
 import { PRIMITIVES, REFUSED_PROPS } from '../element/primitive.ts'
 import { BUILTINS } from './builtin.ts'
 
-/** What `react` and `@react-pdf/renderer` have elsewhere, and why not here. */
+/** Names that `react` and `@react-pdf/renderer` have elsewhere, and why they are missing here. */
 const ABSENT = {
   react: {
     createContext: 'hand values on as props',
@@ -43,9 +43,9 @@ const ABSENT_OF_FONT = {
 }
 
 /**
- * A function of (format, code runner): `format` is the host's `Intl`, JSON in and JSON out; the runner is the template as
- * `(require, module, exports) => void`. Returns `{ begin(json), call(id, json) }`, each answering with JSON of a list of nodes:
- * a string, or `{ type, props, children, line?, render? }` where `render` is an id to `call`.
+ * A function of two arguments. `host` is the host's `Intl`, JSON in and JSON out. `run` is the template as `(require, module, exports) =>
+ * void`. Returns `{ begin(json), call(id, json) }`. Each answers with a JSON list of nodes. A node is a string or `{ type, props, children,
+ * line?, render? }`, where `render` is an id for `call`.
  */
 export const SHIM = `(host, run) => {
 'use strict'

@@ -1,6 +1,6 @@
 /**
- * A font file → a font that react-pdf can lay out and write a part of into a PDF. Everything either will do with it is tried
- * here, so that a broken file is refused when its template is published, by name, and not in the middle of a render.
+ * Opens a font file as a font that react-pdf can lay out and embed in part into a PDF. Everything that layout and embedding need is tested
+ * here. So a broken file is refused by name when its template is published, and not during a render.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { FONT_BYTES_MAX } from '@platen/contract/limit.ts'
@@ -10,7 +10,7 @@ import { readTables, type Tables } from './sfnt.ts'
 import { unpackWoff } from './woff.ts'
 import { unpackWoff2 } from './woff2.ts'
 
-/** The bytes of a font as TrueType or OpenType, unpacked where they are packed. Throws `ServiceError` with `asset_unavailable`. */
+/** The bytes of a font as TrueType or OpenType, unpacked if it is compressed. Throws `ServiceError` with `asset_unavailable`. */
 export function unpackFont(bytes: Uint8Array, kind: FontKind): Buffer {
   return attempt(() => {
     // A copy: fontkit does not read shared memory.
@@ -22,13 +22,13 @@ export function unpackFont(bytes: Uint8Array, kind: FontKind): Buffer {
 }
 
 export interface FontFacts {
-  /** What is left of the PostScript name as a name in a PDF. */
+  /** The PostScript name, reduced to the characters of a PDF name. */
   readonly name: string
   /** Why react_pdf cannot draw this font although a browser can. */
   readonly unfit?: string
 }
 
-/** Tries an unpacked font out. Throws `ServiceError` with `asset_unavailable` when it is damaged. */
+/** Tests an unpacked font. Throws `ServiceError` with `asset_unavailable` if it is damaged. */
 export function inspectFont(sfnt: Buffer): FontFacts {
   return attempt(() => {
     const tables = readTables(sfnt)
@@ -38,13 +38,13 @@ export function inspectFont(sfnt: Buffer): FontFacts {
     refuseOddNumbers(font)
     const unfit = unfitnessOf(tables)
     if (unfit === undefined) tryOut(font)
-    // An empty name is no name either.
+    // An empty name counts as no name.
     const name = font.postscriptName?.replace(/[^\w-]/g, '').slice(0, POSTSCRIPT_NAME_CHARS_MAX) || 'Font'
     return { name, ...(unfit !== undefined && { unfit }) }
   })
 }
 
-/** Opens an unpacked font that was tried out. */
+/** Opens an unpacked font that was tested before. */
 export function openFont(sfnt: Buffer): Font {
   const font = create(sfnt)
   if ('fonts' in font) throw refusal(DAMAGED)
@@ -52,9 +52,9 @@ export function openFont(sfnt: Buffer): Font {
 }
 
 const DAMAGED = 'the font is damaged'
-/** Glyphs that are written on trial, spread over the font: all of a large one take seconds. */
+/** Glyphs to embed as a test, spread over the font. All glyphs of a large font would take seconds. */
 const GLYPHS_TRIED = 200
-/** What a PDF takes as a name, with room for what is added to it. */
+/** The limit of a name in a PDF, with space for the suffix that is added to it. */
 const POSTSCRIPT_NAME_CHARS_MAX = 63
 
 function refusal(reason: string, cause?: unknown): ServiceError {
@@ -69,7 +69,7 @@ function attempt<T>(action: () => T): T {
   }
 }
 
-/** What neither layout nor a PDF can do without. */
+/** The tables that layout and a PDF need. */
 const REQUIRED = ['cmap', 'head', 'hhea', 'hmtx', 'maxp', 'post']
 
 function unfitnessOf(tables: Tables): string | undefined {
@@ -77,17 +77,17 @@ function unfitnessOf(tables: Tables): string | undefined {
   if (has('COLR', 'CPAL')) return 'a color font: react_pdf draws fonts of one color'
   if (!has('glyf', 'loca') && !has('CFF '))
     return 'a font without outlines of TrueType or CFF, which is what react_pdf draws'
-  // It would be drawn, but in its default weight whatever is asked for.
+  // react-pdf would draw it, but always in its default weight.
   return has('fvar')
     ? 'a variable font: react_pdf takes each weight as a font of its own (fonttools varLib.instancer makes them)'
     : undefined
 }
 
-/** Lays out and writes some of the font, as react-pdf does. */
+/** Lays out and embeds a part of the font, as react-pdf does. */
 function tryOut(font: Font): void {
   const { glyphs, positions } = font.layout(sampleOf(font), undefined, undefined, undefined, 'ltr')
   if (!positions.every(({ xAdvance }) => Number.isFinite(xAdvance))) throw refusal(DAMAGED)
-  // As the library has it; its types are of an older version, where a subset was a stream.
+  // The interface of the library. Its types are of an older version, in which a subset was a stream.
   const subset = font.createSubset() as unknown as { includeGlyph(id: number): void; encode(): Uint8Array }
   for (const { id } of glyphs) subset.includeGlyph(id)
   for (let step = 0; step < GLYPHS_TRIED; step += 1) {

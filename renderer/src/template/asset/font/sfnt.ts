@@ -1,4 +1,4 @@
-/** The container of TrueType and OpenType: named tables, each somewhere in the file. Pure. */
+/** Reads and writes the TrueType and OpenType container: named tables, each somewhere in the file. Pure. */
 
 /** Tables by their tags of four characters. */
 export type Tables = ReadonlyMap<string, Buffer>
@@ -6,7 +6,7 @@ export type Tables = ReadonlyMap<string, Buffer>
 const HEADER_BYTES = 12
 const ENTRY_BYTES = 16
 
-/** The tables of a font. Throws `RangeError` when one lies outside of the file. */
+/** The tables of a font. Throws `RangeError` if one is outside the file. */
 export function readTables(sfnt: Buffer): Tables {
   const count = sfnt.readUInt16BE(4)
   return new Map(
@@ -17,13 +17,13 @@ export function readTables(sfnt: Buffer): Tables {
   )
 }
 
-/** `length` bytes from `at` on. Throws `RangeError` where there are not as many. */
+/** `length` bytes from the offset `at`. Throws `RangeError` if there are fewer. */
 export function part(data: Buffer, at: number, length: number): Buffer {
   if (at + length > data.length) throw new RangeError('the data ends too early')
   return data.subarray(at, at + length)
 }
 
-/** The bytes of a font of these tables. Checksums are left out: they are for the disks of another time, and no reader looks at them. */
+/** Writes a font with these tables. Leaves checksums out: they protect against old disks, and no reader checks them. */
 export function writeSfnt(flavor: number, tables: Tables): Buffer {
   const header = Buffer.alloc(HEADER_BYTES + tables.size * ENTRY_BYTES)
   header.writeUInt32BE(flavor, 0)
@@ -42,7 +42,7 @@ export function writeSfnt(flavor: number, tables: Tables): Buffer {
   return Buffer.concat(parts)
 }
 
-/** The size of a font of tables of these lengths, before it is written. */
+/** The size of a font with tables of these lengths, in bytes. */
 export function sfntBytes(lengths: readonly number[]): number {
   return lengths.reduce((sum, length) => sum + ENTRY_BYTES + length + 3, HEADER_BYTES)
 }

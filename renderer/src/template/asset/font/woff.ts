@@ -1,4 +1,4 @@
-/** WOFF, a font packed table by table → the font itself. Pure. */
+/** Unpacks WOFF, a font that is compressed table by table. Pure. */
 import { inflateSync } from 'node:zlib'
 import { ServiceError } from '@platen/contract/error.ts'
 import { FONT_BYTES_MAX } from '@platen/contract/limit.ts'
@@ -8,8 +8,8 @@ const HEADER_BYTES = 44
 const ENTRY_BYTES = 20
 
 /**
- * Unpacks a font, after a look at how large it will be. Throws `ServiceError` with `asset_unavailable` when that is too
- * large, and other errors for data that is no WOFF.
+ * Unpacks a font, after a check of its unpacked size. Throws `ServiceError` with `asset_unavailable` if it is too large, and other errors
+ * if the data is not WOFF.
  */
 export function unpackWoff(data: Buffer): Buffer {
   const entries = Array.from({ length: data.readUInt16BE(12) }, (_, index) => {
@@ -29,7 +29,7 @@ export function unpackWoff(data: Buffer): Buffer {
   return writeSfnt(data.readUInt32BE(4), tables)
 }
 
-/** Refuses a font by the lengths its tables will have. Throws `ServiceError` with `asset_unavailable`. */
+/** Refuses a font if its tables will be too large. Throws `ServiceError` with `asset_unavailable`. */
 export function refuseLarge(lengths: readonly number[]): void {
   const bytes = sfntBytes(lengths)
   if (bytes <= FONT_BYTES_MAX) return

@@ -1,7 +1,6 @@
 /**
- * WOFF2 → the font itself, after the W3C recommendation of that name. Its outlines are taken apart into streams that pack
- * well; fontkit can lay such a font out but not write a part of it into a PDF (every letter is blank), so they are put
- * together again here. Pure.
+ * Unpacks WOFF2 (W3C recommendation "WOFF File Format 2.0"). WOFF2 splits outlines into streams that compress well. fontkit can lay out
+ * such a font but not embed a part of it into a PDF: every letter is blank. So we rebuild the outlines here. Pure.
  */
 import { brotliDecompressSync } from 'node:zlib'
 import { part, type Tables, writeSfnt } from './sfnt.ts'
@@ -17,13 +16,13 @@ hsty just lcar mort morx opbd prop trak Zapf Silf Glat Gloc Feat Sill`
 
 interface Entry {
   readonly tag: string
-  /** Of the table itself. */
+  /** The length of the table itself. */
   readonly length: number
-  /** In the packed data, where its form there is another. */
+  /** Its length in the compressed data, if its form there is transformed. */
   readonly transformedLength?: number
 }
 
-/** Unpacks a font, after a look at how large it will be. Throws as `unpackWoff` does. */
+/** Unpacks a font, after a check of its unpacked size. Throws as `unpackWoff` does. */
 export function unpackWoff2(data: Buffer): Buffer {
   const stream = new Stream(data, HEADER_BYTES)
   const entries = Array.from({ length: data.readUInt16BE(12) }, () => entryOf(stream))
@@ -65,9 +64,9 @@ function restored(entries: readonly Entry[], parts: Tables): Tables {
 }
 
 interface Outlines {
-  /** The outline of each glyph as a TrueType font has it, of an even number of bytes. */
+  /** The outline of each glyph in TrueType form, padded to an even number of bytes. */
   readonly glyphs: readonly Buffer[]
-  /** Whether `loca` counts bytes in four bytes each, or pairs in two. */
+  /** True if `loca` holds offsets of four bytes; false if it holds half offsets of two bytes. */
   readonly isLong: boolean
 }
 
@@ -82,7 +81,7 @@ function locaOf({ glyphs, isLong }: Outlines): Buffer {
   return loca
 }
 
-/** Left out of the metrics are side bearings that are where the outline begins anyway. */
+/** The metrics omit side bearings that equal the left edge of the outline. */
 function metricsOf(hmtx: Buffer, { advances, glyphs }: { advances: number; glyphs: readonly Buffer[] }): Buffer {
   const stream = new Stream(hmtx, 1)
   const flags = hmtx.readUInt8(0)
@@ -108,7 +107,7 @@ interface Streams {
   readonly composites: Stream
   readonly boxes: Stream
   readonly instructions: Stream
-  /** Whether the glyph of that number has its box written out. */
+  /** Whether the data includes the bounding box of that glyph. */
   readonly hasBox: (index: number) => boolean
 }
 
@@ -200,7 +199,7 @@ function simpleGlyph(contours: number, box: Buffer | undefined, streams: Streams
   ])
 }
 
-/** Adds a step along one axis as TrueType writes it, and gives its flags: short and positive, short and negative, none, or long. */
+/** Appends a step along one axis in TrueType form and returns its flags: short and positive, short and negative, none, or long. */
 function written(step: number, into: number[], shift: 1 | 2): number {
   if (step === 0) return 8 << shift
   const isShort = Math.abs(step) < 256
@@ -209,7 +208,7 @@ function written(step: number, into: number[], shift: 1 | 2): number {
   return isShort ? (1 << shift) | (step > 0 ? 8 << shift : 0) : 0
 }
 
-/** A point relative to the last, in one to four bytes: the table of section 5.2 in the form its rows share. */
+/** Reads a point relative to the last, in one to four bytes. This is the table of section 5.2, in the form that its rows share. */
 function stepOf(flag: number, stream: Stream): { dx: number; dy: number } {
   const byte = () => stream.byte()
   const signed = (isPositive: number, length: number) => ((isPositive & 1) === 0 ? -length : length)
@@ -240,7 +239,7 @@ function int16(value: number): Buffer {
   return Buffer.of((value >> 8) & 255, value & 255)
 }
 
-/** Bytes read one after the other. Throws `RangeError` at the end. */
+/** Reads bytes one after the other. Throws `RangeError` at the end. */
 class Stream {
   readonly #data: Buffer
   at: number
@@ -261,7 +260,7 @@ class Stream {
     return this.#data.readUInt8(this.at - 1)
   }
 
-  /** A number in one to three bytes (255UInt16). */
+  /** Reads a number of one to three bytes (255UInt16). */
   short255(): number {
     const first = this.byte()
     if (first === 253) return this.take(2).readUInt16BE()
@@ -269,7 +268,7 @@ class Stream {
     return first === 254 ? 506 + this.byte() : first
   }
 
-  /** A number in one to five bytes of seven bits each (UIntBase128). */
+  /** Reads a number of one to five bytes with seven bits each (UIntBase128). */
   base128(): number {
     let value = 0
     for (let count = 0; count < 5; count += 1) {
