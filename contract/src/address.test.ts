@@ -30,7 +30,7 @@ describe('an address', () => {
     ['public', '3fff:1000::1 2a00:1450:4001:80b::200e'],
     ['metadata', '169.254.169.254 169.254.170.2 169.254.170.23 169.254.0.23 100.100.100.200 192.0.0.192 168.63.129.16'],
     ['metadata', 'fd00:ec2::254 fd00:0ec2:0:0:0:0:0:0254 fd00:ec2::23 fd20:ce::254'],
-    // In every way IPv6 has of carrying one.
+    // In every IPv6 form that embeds an IPv4 address.
     [
       'metadata',
       '::ffff:169.254.169.254 ::ffff:a9fe:a9fe ::169.254.169.254 ::ffff:0:169.254.169.254 64:ff9b::a9fe:a9fe',
@@ -75,7 +75,7 @@ describe('a block of addresses', () => {
     ['0.0.0.0/0', '::1', false],
     ['::/0', '::1', true],
     ['::/0', '10.0.0.1', false],
-    // These never, whatever is allowed.
+    // Never, whatever is allowed.
     ['0.0.0.0/0', '169.254.169.254', false],
     ['169.254.169.254/32', '169.254.169.254', false],
     ['100.64.0.0/10', '100.100.100.200', false],

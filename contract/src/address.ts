@@ -1,28 +1,27 @@
 /**
- * Which addresses of the internet this service may connect to on behalf of a tenant. What is public is what the registries of
- * special-purpose addresses leave over (IANA, RFC 6890 and later), and of IPv6 only what has been given out as unicast. An
- * address that carries another one in it (NAT64, 6to4, Teredo) is never public, whatever it carries: the network, not the number,
- * decides where it leads. Pure.
+ * Decides which internet addresses this service may connect to on behalf of a tenant. Pure.
+ * An address is public when no registry of special-purpose addresses lists it (IANA, RFC 6890 and later). IPv6 must also be allocated as
+ * unicast. An address that embeds another one (NAT64, 6to4, Teredo) is never public: the network decides where it leads, not the number.
  */
 
-/** What an address is for. Everything but `public` leads to a network of somebody's own, or to nowhere. */
+/** What an address is for. Every class but `public` leads to a private network or to nowhere. */
 export type AddressClass =
   | 'public'
-  /** Where a cloud tells a machine its secrets. */
+  /** Cloud metadata services, which hand out a machine's secrets. */
   | 'metadata'
-  /** IPv6 that stands for an IPv4 address. */
+  /** IPv6 that embeds an IPv4 address. */
   | 'transition'
   | 'loopback'
   | 'private'
   | 'link-local'
-  /** Of a provider, behind its NAT. */
+  /** Carrier-grade NAT of a provider. */
   | 'carrier'
   | 'benchmark'
   | 'documentation'
   | 'multicast'
   | 'unspecified'
   | 'reserved'
-  /** No address at all, or one in a spelling that some take for another. */
+  /** Not an address, or a spelling that parsers read differently. */
   | 'malformed'
 
 /** A block of addresses. */
@@ -41,13 +40,13 @@ export function addressClassOf(text: string): AddressClass {
   if (address === undefined) return 'malformed'
   const found = RANGES.find(([cidr]) => contains(cidr, address))?.[1]
   if (found === 'transition' && innerIpv4(address).some(isMetadata)) return 'metadata'
-  // What is not given out as unicast is nobody's.
+  // IPv6 outside of the allocated unicast space belongs to nobody.
   return found ?? (address.bits === 32 || contains(GLOBAL_UNICAST, address) ? 'public' : 'reserved')
 }
 
 /**
- * May a connection go there: to a public address, or to one in the blocks that are allowed? Addresses of metadata never, and
- * those of a transition neither, as they have a spelling of their own.
+ * Whether a connection may go to this address: it is public, or in one of the allowed blocks. Metadata addresses are never allowed.
+ * Transition addresses neither, because the IPv4 address in them has a spelling of its own.
  */
 export function mayConnect(text: string, allowed: readonly Cidr[]): boolean {
   const kind = addressClassOf(text)
@@ -57,14 +56,17 @@ export function mayConnect(text: string, allowed: readonly Cidr[]): boolean {
   return address !== undefined && allowed.some((cidr) => contains(cidr, address))
 }
 
-/** What one party has of addresses, as a name: of IPv4 the address, of IPv6 the 64 bits that a site is given. The text itself where it is no address. */
+/**
+ * The network of one party, as a name: an IPv4 address itself, or the 64-bit prefix that an IPv6 site gets. Returns `text` if it is no
+ * address.
+ */
 export function networkOf(text: string): string {
   const plain = text.replace(/^::ffff:(?=[\d.]+$)/i, '')
   const address = parseAddress(plain)
   return address?.bits === 128 ? `${(address.value >> 64n).toString(16)}/64` : plain
 }
 
-/** A block as `10.0.0.0/8` or `fd00::/8`; undefined for anything else, and where bits are set behind the prefix. */
+/** Parses a block such as `10.0.0.0/8` or `fd00::/8`. Undefined for anything else, and if bits are set after the prefix. */
 export function parseCidr(text: string): Cidr | undefined {
   const [, start = '', length] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? []
   const address = parseAddress(start)
@@ -74,14 +76,14 @@ export function parseCidr(text: string): Cidr | undefined {
   return blockOf(cidr, cidr) << shiftOf(cidr) === cidr.value ? cidr : undefined
 }
 
-/** Such blocks, separated by commas; undefined where one is none. */
+/** Parses a comma-separated list of blocks. Undefined if one of them is invalid. */
 export function parseCidrs(text: string): readonly Cidr[] | undefined {
   const cidrs = text.split(',').map((part) => parseCidr(part.trim()))
   const sound = cidrs.filter((cidr) => cidr !== undefined)
   return sound.length === cidrs.length ? sound : undefined
 }
 
-/** The blocks of compiled settings. One that is none allows nothing. */
+/** Parses the blocks of compiled settings. An invalid one allows nothing. */
 export function cidrsOf(texts: readonly string[]): readonly Cidr[] {
   return texts.flatMap((text) => parseCidr(text) ?? [])
 }
@@ -103,7 +105,7 @@ function parseAddress(text: string): Address | undefined {
 }
 
 function parseIpv4(text: string): Address | undefined {
-  // A leading zero is octal to some and decimal to others.
+  // Some parsers read a leading zero as octal, others as decimal.
   const match = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/.exec(text)
   const parts = match?.slice(1).map(Number)
   if (parts === undefined || parts.some((part) => part > 255)) return undefined
@@ -134,7 +136,7 @@ function joined(parts: readonly number[], width: bigint): bigint {
   return parts.reduce((value, part) => (value << width) | BigInt(part), 0n)
 }
 
-/** Every IPv4 address that an embedding may mean; where it stands differs from one to the next (RFC 4291, 6052, 3056, 4380). */
+/** Every IPv4 address that the IPv6 address may embed. Its position depends on the embedding (RFC 4291, 6052, 3056, 4380). */
 function innerIpv4({ value }: Address): readonly Address[] {
   const low = value & 0xffff_ffffn
   const behind48 = ((value >> 48n) & 0xffff_0000n) | ((value >> 40n) & 0xffffn)
@@ -146,10 +148,10 @@ function isMetadata(address: Address): boolean {
   return RANGES.some(([cidr, kind]) => kind === 'metadata' && contains(cidr, address))
 }
 
-/** The first that fits decides. */
+/** The first match decides. */
 const RANGES: readonly (readonly [Cidr, AddressClass])[] = (
   [
-    // AWS, Google Cloud, Azure, OpenStack and most others; ECS and EKS; Tencent; Alibaba; Oracle; Azure's own.
+    // AWS, Google Cloud, Azure, OpenStack and most others; ECS and EKS; Tencent; Alibaba; Oracle; one that only Azure has.
     ['169.254.169.254/32', 'metadata'],
     ['169.254.170.2/32', 'metadata'],
     ['169.254.170.23/32', 'metadata'],
@@ -178,7 +180,8 @@ const RANGES: readonly (readonly [Cidr, AddressClass])[] = (
     ['224.0.0.0/4', 'multicast'],
     ['240.0.0.0/4', 'reserved'],
 
-    // RFC 4291, 2765, 6052, 8215, 6666, 2928 with Teredo (4380), benchmarks (5180) and ORCHID (4843, 7343), 3849, 3056, 9637, 9602, 4193, 3879.
+    // RFC 4291, 2765, 6052, 8215, 6666, 2928 with Teredo (4380), benchmarks (5180) and ORCHID (4843, 7343), 3849, 3056, 9637, 9602, 4193,
+    // 3879.
     ['::/128', 'unspecified'],
     ['::1/128', 'loopback'],
     ['::/96', 'transition'],
@@ -201,7 +204,7 @@ const RANGES: readonly (readonly [Cidr, AddressClass])[] = (
   ] as const
 ).map(([text, kind]) => [requireCidr(text), kind])
 
-/** RFC 3513: all that IANA has begun to give out. */
+/** RFC 3513: all unicast space that IANA has begun to allocate. */
 const GLOBAL_UNICAST = requireCidr('2000::/3')
 
 function requireCidr(text: string): Cidr {

@@ -1,6 +1,6 @@
 declare const brand: unique symbol
 
-/** A string that carries its kind, so that a tenant id passed for a render id does not compile. */
+/** A string with a name for its kind, so that passing a tenant id for a render id does not compile. */
 export type Brand<Name extends string> = string & { readonly [brand]: Name }
 
 /** Epoch milliseconds. RFC 3339 on the wire. */

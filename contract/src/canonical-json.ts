@@ -1,16 +1,19 @@
-/** Content addresses. Equal content has equal bytes and so an equal digest, in whatever order its fields were written. */
+/** Computes content addresses. Equal content gives equal bytes and so an equal digest, whatever the order of its fields. */
 import { createHash } from 'node:crypto'
 
-/** JSON with the fields of every object sorted by UTF-16 code units and without white space, as RFC 8785 has it. Its input is JSON, nested no deeper than `JSON_DEPTH_MAX`. */
+/**
+ * JSON without white space and with the fields of every object sorted by UTF-16 code units (RFC 8785). The input must be JSON, nested no
+ * deeper than `JSON_DEPTH_MAX`.
+ */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  // Joined as it goes: lists of their parts take twice the time, and sample data may have half a million.
+  // Concatenated directly: collecting the parts in lists takes twice the time, and sample data may have half a million parts.
   let text = ''
   if (Array.isArray(value)) {
     for (const item of value) text += `${text === '' ? '' : ','}${canonicalJson(item ?? null)}`
     return `[${text}]`
   }
-  // An object of JSON.
+  // The input is JSON, so this is an object.
   const fields = value as Readonly<Record<string, unknown>>
   for (const name of Object.keys(fields).sort()) {
     if (fields[name] === undefined) continue

@@ -1,6 +1,6 @@
 /**
- * One event on its way to one receiver. `scheduled → delivered | exhausted | gone | blocked`; asked for again, an ended delivery is
- * attempted once more and ends as that attempt did.
+ * One event on its way to one receiver: `scheduled → delivered | exhausted | gone | blocked`. A redelivery attempts an ended delivery once
+ * more, and the delivery ends as that attempt did.
  */
 import type { Instant } from './brand.ts'
 import type { EventType } from './event.ts'
@@ -9,14 +9,14 @@ import type { Environment, TenantId } from './tenant.ts'
 
 export const DELIVERY_STATUSES = ['scheduled', 'delivered', 'exhausted', 'gone', 'blocked'] as const
 /**
- * `delivered`: the receiver answered 2xx. `exhausted`: the last attempt there is has failed. `gone`: the receiver answered 410.
- * `blocked`: the target is one that is not called, or the tenant is no more.
+ * `delivered`: the receiver answered 2xx. `exhausted`: the last scheduled attempt failed. `gone`: the receiver answered 410. `blocked`: the
+ * target may not be called, or the tenant no longer exists.
  */
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** What is to be sent, and all that sending it needs to know: nothing else must survive for it to be sent. */
+/** What to send and everything needed to send it. Self-contained: nothing else must survive. */
 export interface Delivery {
-  /** The event's id, a UUIDv7: the same in every attempt. */
+  /** The event's id, a UUIDv7, the same in every attempt. */
   readonly id: string
   readonly type: EventType
   readonly render: RenderId
@@ -26,7 +26,7 @@ export interface Delivery {
   readonly environment: Environment
   /** As the caller spelled it. */
   readonly url: string
-  /** The bytes of every attempt. */
+  /** The bytes that every attempt sends. */
   readonly body: string
   /** How many attempts may follow the first. 0 after a sync render. */
   readonly retriesMax: number
@@ -35,8 +35,8 @@ export interface Delivery {
 
 export const ATTEMPT_RESULTS = ['ok', 'status', 'timeout', 'dns', 'connection', 'tls', 'protocol', 'blocked'] as const
 /**
- * `ok`: answered 2xx. `status`: answered otherwise, redirects included. `timeout`: no answer in time. `dns`, `connection`, `tls`:
- * it could not be reached. `protocol`: what it said is no HTTP. `blocked`: it is not called at all.
+ * `ok`: answered 2xx. `status`: answered otherwise, redirects included. `timeout`: no answer in time. `dns`, `connection`, `tls`: not
+ * reachable. `protocol`: the answer is not HTTP. `blocked`: the target may not be called.
  */
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number]
 
@@ -45,22 +45,22 @@ export interface Attempt {
   readonly startedAt: Instant
   readonly durationMs: number
   readonly result: AttemptResult
-  /** HTTP status, where there was an answer. */
+  /** HTTP status; absent without an answer. */
   readonly statusCode?: number
-  /** What went wrong, for people; absent when nothing did. */
+  /** What went wrong, for people; absent if nothing did. */
   readonly message?: string
-  /** The beginning of the answer's body as text, at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes; absent where it has none or it is no text. */
+  /** The beginning of the answer's body as text, at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes; absent if it is empty or not text. */
   readonly excerpt?: string
 }
 
-/** A delivery as far as it has come. */
+/** A delivery with its state and attempts. */
 export interface DeliveryRecord {
   readonly delivery: Delivery
   readonly status: DeliveryStatus
-  /** When the next attempt is due; while `scheduled`. */
+  /** When the next attempt is due; only while `scheduled`. */
   readonly dueAt?: Instant
-  /** Why it waits beyond its schedule, or why it was blocked, for people. */
+  /** Why it waits longer than its schedule, or why it was blocked, for people. */
   readonly reason?: string
-  /** The oldest first; the last `WEBHOOK_ATTEMPTS_KEPT_MAX`. */
+  /** The last `WEBHOOK_ATTEMPTS_KEPT_MAX`, oldest first. */
   readonly attempts: readonly Attempt[]
 }

@@ -12,7 +12,7 @@ test.for([
   ['https://Bücher.example/', 'https://xn--bcher-kva.example/'],
   ['https://ｃｄｎ.example.com/', 'https://cdn.example.com/'],
   ['https://cdn。example。com/', 'https://cdn.example.com/'],
-  // Whether it is connected to, the address decides.
+  // The check of the address decides whether to connect.
   ['http://2130706433/', 'http://127.0.0.1/'],
   ['http://0x7f.1/', 'http://127.0.0.1/'],
   ['http://93.184.216.34/', 'http://93.184.216.34/'],

@@ -1,11 +1,11 @@
-/** Which URLs a template may fetch: those of the hosts it lists. Pure. */
+/** Decides which URLs a template may fetch: those of the hosts it lists. Pure. */
 import { ServiceError } from './error.ts'
 import { EGRESS_URL_CHARS_MAX } from './limit.ts'
 
 /**
- * The URL a template refers to, without its fragment; undefined where it is none of a host it lists, spelled as URLs are
- * normalised: in small letters, in Punycode, an address as four numbers, no dot at the end. Throws `asset_unavailable` where the host
- * is listed and the URL is one that is not fetched all the same.
+ * The URL that a template refers to, without its fragment. Undefined if its host is not listed. Hosts are compared in the normal form of
+ * URLs: lower case, Punycode, an address as four numbers, no dot at the end. Throws `asset_unavailable` if the host is listed but the URL
+ * cannot be fetched.
  */
 export function egressUrl(text: string, allowedHosts: readonly string[]): URL | undefined {
   if (allowedHosts.length === 0 || !/^https?:/i.test(text)) return undefined
@@ -15,14 +15,14 @@ export function egressUrl(text: string, allowedHosts: readonly string[]): URL | 
   if (url.href.length > EGRESS_URL_CHARS_MAX) {
     throw assetUnavailable(url, `the URL is longer than ${EGRESS_URL_CHARS_MAX} characters`)
   }
-  // `URL` drops the port that is the scheme's own.
+  // `URL` drops the default port of the scheme.
   if (url.port !== '') throw assetUnavailable(url, 'only the ports 443 of https and 80 of http are fetched from')
   if (url.username !== '' || url.password !== '')
     throw assetUnavailable(url, 'a URL with a user or a password is not fetched')
   return url
 }
 
-/** How `asset_unavailable` is said of a host. What else the URL holds may be a secret. */
+/** Makes an `asset_unavailable` error that names the host. The rest of the URL may hold a secret, so it is left out. */
 export function assetUnavailable({ hostname }: URL, reason: string, cause?: unknown): ServiceError {
   return new ServiceError('asset_unavailable', `${hostname}: ${reason}`, { cause })
 }

@@ -1,17 +1,16 @@
 /**
- * The error catalog. The HTTP answer, the retry decision of the renderer, the failed status record, the webhook body and
- * docs/errors.md are all read from it. Upper-case codes are answers to a request; lower-case codes are how a render failed, or
- * what it warns of.
+ * The error catalog. The HTTP answer, the renderer's retry decision, the failed status record, the webhook body and docs/errors.md all read
+ * it. Upper-case codes answer a request. Lower-case codes say how a render failed, or what it warns of.
  */
 
-/** Who can mend an error. */
+/** Who can fix an error. */
 export const FAULTS = ['caller', 'tenant', 'operator'] as const
 export type Fault = (typeof FAULTS)[number]
 
 export interface ErrorEntry {
   /** HTTP status of the answer; absent for codes that only a render can end with. */
   readonly status?: number
-  /** May the same request, or the same render, succeed when tried again unchanged? */
+  /** Whether the same request, or the same render, may succeed if tried again unchanged. */
   readonly retryable: boolean
   readonly fault: Fault
   /** One sentence for docs/errors.md and the OpenAPI document. */
@@ -150,7 +149,7 @@ export const FAILURES = {
   internal: { retryable: false, fault: 'operator', summary: 'A defect of the service.' },
 } as const satisfies Record<string, ErrorEntry>
 
-/** What a render that succeeded may warn of, and what it means. */
+/** What a successful render may warn of, and what each warning means. */
 export const WARNINGS = {
   missing_glyph: 'The document has characters that none of its fonts has; the message names the first of them.',
   javascript_disabled: 'The template asks for page JavaScript and the plan does not allow it, so none was run.',
@@ -160,11 +159,11 @@ export const WARNINGS = {
 export type WarningCode = keyof typeof WARNINGS
 
 export type HttpErrorCode = keyof typeof HTTP_ERRORS
-/** How a render ended that did not succeed: `error.code` of a status record, `error_code` of a webhook. */
+/** How a render failed: `error.code` of a status record, `error_code` of a webhook. */
 export type FailureCode = keyof typeof FAILURES
 export type ErrorCode = HttpErrorCode | FailureCode
 
-/** One fault in a request. `path` is a JSON pointer into the body; the offending value is never part of `message`. */
+/** One fault in a request. `path` is a JSON pointer into the body. `message` never contains the offending value. */
 export interface ErrorDetail {
   readonly path: string
   readonly message: string
@@ -174,11 +173,11 @@ interface ServiceErrorOptions extends ErrorOptions {
   readonly details?: readonly ErrorDetail[]
   /** Extra response headers, such as `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Who can mend it, where that is another than the catalog says of the code. */
+  /** Who can fix it, if that differs from the catalog entry of the code. */
   readonly fault?: Fault
 }
 
-/** The one error that is thrown on purpose. `message` tells the caller what to do and never holds a secret or someone's content. */
+/** The only error that is thrown on purpose. `message` tells the caller what to do. It never contains a secret or a tenant's content. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ErrorCode

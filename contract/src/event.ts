@@ -1,4 +1,4 @@
-/** What happened to a render: the facts that webhooks and quota are made from. Kept for a month of quota, and longer. */
+/** Events: what happened to a render. Webhooks and quota are computed from them. They are kept longer than a month of quota. */
 import { createHmac } from 'node:crypto'
 import type { Manifest } from './render.ts'
 import { renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
@@ -6,17 +6,20 @@ import { renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
 export const EVENT_TYPES = ['render.succeeded', 'render.failed'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Secret of the event ids, so that nobody can tell one from a render id. At least 32 bytes. */
+/** Secret for event ids, so that nobody can derive one from a render id. At least 32 bytes. */
 export type EventKey = Uint8Array
 
 export interface RenderEvent {
-  /** A UUIDv7 made from the render's end and a keyed hash of render id and type: emitted again after a crash, it is the same. */
+  /**
+   * A UUIDv7 made from the end of the render and a keyed hash of render id and type. Emitted again after a crash, the event has the same
+   * id.
+   */
   readonly id: string
   readonly type: EventType
   readonly manifest: Manifest
 }
 
-/** The event of a finished render. Pure: the same manifest and key give the same event, so readers drop repeats by `id`. */
+/** The event of a finished render. Pure: the same manifest and key give the same event, so readers drop duplicates by `id`. */
 export function eventOf(manifest: Manifest, key: EventKey): RenderEvent {
   const type: EventType = `render.${manifest.outcome.status}`
   const tag = createHmac('sha256', key).update(`event:${type}:`).update(renderIdBytes(manifest.render.id)).digest()
@@ -28,7 +31,7 @@ export function eventOf(manifest: Manifest, key: EventKey): RenderEvent {
   return { id: uuidOf(bytes), type, manifest }
 }
 
-/** What a receiver is sent of an event: JSON, in the same bytes whenever it is asked for. */
+/** The JSON body that a receiver gets for an event. The bytes are the same on every call. */
 export function webhookBodyOf({ manifest }: RenderEvent): string {
   const { render, outcome } = manifest
   const id = renderUuid(render.id)

@@ -1,10 +1,10 @@
 /**
- * The expiry index: which renders are to be removed when, where no database knows. Its objects stand in the service's own bucket,
- * each for many renders whose time ends on one day (UTC), under the name of that day. An object is due when its day is over: so no
- * render goes before its time, and each at most a day after it.
+ * The expiry index: which renders to remove on which day, in deployments without a database that knows. Its objects are in the service's
+ * own bucket. Each lists many renders that expire on one UTC day and has that day in its name. An object is due when its day is over, so no
+ * render goes too early, and each goes at most a day late.
  *
- * Objects are named by their content, so that whoever writes one again, or another list of the same renders, takes nothing from the
- * index. A render may stand in several; it is removed once and then nothing is there.
+ * Objects are named by their content. So writing one again, or another list of the same renders, loses nothing. A render may be in several
+ * objects. The first one removes it; the others then find nothing.
  */
 import assert from 'node:assert/strict'
 import type { Instant } from './brand.ts'
@@ -12,10 +12,10 @@ import { sha256 } from './canonical-json.ts'
 import type { RenderRecord } from './render.ts'
 import type { RenderId } from './render-id.ts'
 
-/** Where the index stands; every object below it is a part of it. */
+/** Prefix of the index. Every object below it is part of it. */
 export const EXPIRY_PREFIX = 'expiry/'
 
-/** A render as whoever removes it must know it: what is stored of it stands under `renderPrefix`, and its manifest by its id. */
+/** What the removal must know of a render. Its data is under `renderPrefix`, its manifest under its id. */
 export interface StoredRender {
   readonly id: RenderId
   readonly storage: RenderRecord['storage']
@@ -24,24 +24,24 @@ export interface StoredRender {
 /** A UTC day: `2026-11-21`. */
 export type Day = `${number}-${number}-${number}`
 
-/** The day an instant lies in. */
+/** The day that contains an instant. */
 export function dayOf(instant: Instant): Day {
-  // What `toISOString` gives begins so for every year before 10000, and nothing is kept until then.
+  // `toISOString` starts with these characters for every year before 10000, and nothing is kept that long.
   return new Date(instant).toISOString().slice(0, 'yyyy-mm-dd'.length) as Day
 }
 
-/** The object that says these renders expire on that day. */
+/** The index object which says that these renders expire on that day. */
 export function expiryObjectOf(day: Day, renders: readonly StoredRender[]): { key: string; bytes: Uint8Array } {
   const bytes = Buffer.from(JSON.stringify(renders))
   return { key: `${EXPIRY_PREFIX}${day}/${sha256(bytes)}.json`, bytes }
 }
 
-/** Is the day of this object of the index over? */
+/** Whether the day of this index object is over. */
 export function isDayOver(key: string, now: Instant): boolean {
   return key.slice(EXPIRY_PREFIX.length, key.lastIndexOf('/')) < dayOf(now)
 }
 
-/** The renders of an object as it was stored: only this service writes there, so what cannot be read is a defect. */
+/** Decodes a stored index object. Only this service writes there, so unreadable content is a defect. */
 export function decodeExpiry(bytes: Uint8Array): readonly StoredRender[] {
   const renders: unknown = JSON.parse(Buffer.from(bytes).toString())
   assert(Array.isArray(renders), 'not a part of the expiry index')
@@ -53,6 +53,6 @@ function storedRenderIn(render: unknown): StoredRender {
     typeof render === 'object' && render !== null && 'id' in render && 'storage' in render,
     'not a render of the expiry index',
   )
-  // Written by `expiryObjectOf`; a stored shape only ever gains fields.
+  // Written by `expiryObjectOf`. A stored shape only ever gains fields.
   return render as StoredRender
 }

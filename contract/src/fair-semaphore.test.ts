@@ -3,7 +3,7 @@ import { openFairSemaphore } from './fair-semaphore.ts'
 
 const NEVER = new AbortController().signal
 
-/** Asks for turns; `begun` is whose have begun, in order. */
+/** Acquires permits. `begun` lists the holders in order. */
 function scene(options: Parameters<typeof openFairSemaphore>[0]) {
   const turns = openFairSemaphore(options)
   const begun: string[] = []

@@ -1,22 +1,22 @@
 /**
- * Turns at what all tenants share and any of them could hold for long, such as the threads in which templates are checked: some at
- * once, fewer of them one tenant's, and those that wait come in the order of their tenants, each with one of its own after the other.
+ * A semaphore for something that all tenants share and one could hold for long, such as the threads that check templates. It limits the
+ * permits in all and per tenant. Waiting tenants take turns: each acquires one permit before any acquires another.
  */
 import { raceAbort } from './race.ts'
 
 export interface FairSemaphoreOptions {
-  /** Turns at once, and how many of them may be one tenant's. */
+  /** Permits in all, and the most that one tenant may hold. */
   readonly permits: number
   readonly permitsPerTenant: number
 }
 
 export interface FairSemaphore {
-  /** Resolves when it is this one's turn; disposing of what it gives ends that. Rejects with the signal's reason. */
+  /** Resolves with a permit; disposing it releases the permit. Rejects with the signal's reason. */
   readonly acquire: (tenant: string, signal: AbortSignal) => Promise<Disposable>
 }
 
 interface TenantQueue {
-  /** Turns it has now. */
+  /** Permits that the tenant holds. */
   held: number
   readonly waiting: Set<() => void>
 }
@@ -36,7 +36,7 @@ export function openFairSemaphore({ permits, permitsPerTenant }: FairSemaphoreOp
       held += 1
       moveToEnd(tenant, queue)
       begin()
-      // From the first on, as each has its turn before any has another.
+      // Starts again from the first tenant, so that each gets a permit before any gets another.
       return admitNext()
     }
   }
@@ -71,7 +71,7 @@ export function openFairSemaphore({ permits, permitsPerTenant }: FairSemaphoreOp
       try {
         await raceAbort(promise, signal)
       } catch (reason) {
-        // It may have come at this very moment.
+        // The permit may have been granted at this very moment.
         if (queue.waiting.delete(resolve)) deleteIfIdle(tenant, queue)
         else release()
         throw reason

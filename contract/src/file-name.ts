@@ -1,18 +1,19 @@
 /** The name under which a browser saves a PDF. */
 import type { RenderRecord } from './render.ts'
 
-/** The file name asked for, else one that says what it is and is nobody else's. */
+/** The requested file name, or else one made of template and id, which is unique. */
 export function fileNameOf({ id, template, options }: Pick<RenderRecord, 'id' | 'template' | 'options'>): string {
   return options.filename ?? `${template.code}-${id}.pdf`
 }
 
 /**
- * A Content-Disposition (RFC 6266) that shows the PDF and offers the name: as `filename*` for everyone, and for what does not
- * know that, as ASCII with `_` for the rest. The request schema has kept out control characters, quotes and separators.
+ * A Content-Disposition header (RFC 6266) that shows the PDF inline and suggests the name. `filename*` has the full name. `filename` is for
+ * clients that do not know `filename*`: ASCII, with `_` for other characters. The request schema refuses control characters, quotes and
+ * separators.
  */
 export function contentDisposition(fileName: string): string {
   const ascii = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/gu, '_')
-  // A lone half of a surrogate pair cannot be encoded; attr-char of RFC 8187 is narrower than what encodeURIComponent leaves.
+  // A lone surrogate cannot be encoded. The attr-char of RFC 8187 allows fewer characters than encodeURIComponent leaves.
   const encoded = encodeURIComponent(fileName.toWellFormed()).replaceAll(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

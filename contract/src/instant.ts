@@ -1,19 +1,19 @@
 import type { Instant } from './brand.ts'
 
-/** What a time is asked for as. */
+/** Describes the expected format in error messages. */
 export const INSTANT_FORMAT = 'a time of RFC 3339, as 2027-01-31T23:59:59Z'
 
 /**
- * The time of RFC 3339 that a text says, to the millisecond; undefined where it says none. Without what the RFC allows and
- * JavaScript cannot read: lower case, spaces, leap seconds; and without parts of a nanosecond, so that no text is long.
- * `new Date(…).toISOString()` of the answer reads as the same time.
+ * Parses an RFC 3339 time, to the millisecond. Undefined if the text is not one. Not supported: what the RFC allows but JavaScript cannot
+ * read (lower case, spaces, leap seconds), and fractions beyond nanoseconds, so that no text is long. `new Date(…).toISOString()` of the
+ * result parses to the same time.
  */
 export function parseInstant(text: string): Instant | undefined {
   const [, day] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
   const at = Date.parse(text)
   if (day === undefined || Number.isNaN(at)) return undefined
-  // JavaScript takes February 30 for March 2.
+  // JavaScript reads February 30 as March 2.
   if (!new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)) return undefined
-  // An offset may lead out of the years that have four digits.
+  // An offset may lead to a year without four digits.
   return /^\d{4}-/.test(new Date(at).toISOString()) ? at : undefined
 }

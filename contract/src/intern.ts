@@ -1,6 +1,6 @@
-/** Keeps once what many have in common. */
+/** An intern pool: keeps one object for all equal values. */
 
-/** Answers the first of all values with a name; forgets them all when there are `countMax`. */
+/** Returns a function that gives the first value made for each name. The pool is emptied when it holds `countMax` values. */
 export function openInternPool<Value>(countMax: number): (name: string, make: () => Value) => Value {
   const interned = new Map<string, Value>()
   return (name, make) => {

@@ -1,6 +1,6 @@
 /**
- * What tenants may still ask for: the one limiter algorithm, without I/O. The embedded service runs it as it is; where the
- * counters are elsewhere, it is the model they are held against.
+ * The limiter algorithm, without I/O: what tenants may still request. The embedded service runs it directly. Limiters that keep their
+ * counters elsewhere are tested against it.
  */
 import type { Instant } from './brand.ts'
 import { LEDGER_ENDED_MAX, QUEUE_AGE_MS_MAX, RATE_BUCKETS_SWEPT_EVERY, RESERVATION_MS } from './limit.ts'
@@ -23,21 +23,21 @@ import { type Limits, TENANT_RATE_TIMES } from './tenant.ts'
 export interface LimiterState {
   reserve(request: Reservation, now: Instant): Decision
   confirm(record: Pick<RenderRecord, 'id' | 'account' | 'engine' | 'mode' | 'units' | 'period'>, now: Instant): void
-  /** Ends a reservation. `isCharged` says whether its units are to be counted as charged. Twice is once. */
+  /** Ends a reservation. `isCharged` says whether its units count as charged. Idempotent. */
   complete(manifest: Manifest, isCharged: boolean): void
   usage(account: string, period: string, now: Instant): Usage
 }
 
-/** A render that holds something: units, and a place among the outstanding. */
+/** A render that holds units and counts as outstanding. */
 interface Holding {
   readonly account: string
   readonly engine: Engine
   readonly mode: Mode
   readonly units: number
   readonly period: string
-  /** It lapses by itself then. */
+  /** When it expires by itself. */
   readonly until: Instant
-  /** How it was let in, and where it was counted; absent when it was not seen coming in. */
+  /** How it was admitted, and in which buckets it was counted. Absent if this limiter did not admit it. */
   readonly entry?: Entry
 }
 
@@ -47,7 +47,7 @@ interface Entry {
   readonly at: Instant
 }
 
-/** An allowance nobody has used of, but for what was charged before. */
+/** Opens a limiter state in which only `charged` was used before. */
 export function openLimiterState(
   charged: Iterable<{ account: string; period: string; units: number }> = [],
 ): LimiterState {
@@ -81,7 +81,7 @@ export function openLimiterState(
       return decided
     },
     confirm(record, now) {
-      // The word of the queue may come after the render has ended already.
+      // The queue may confirm a render after it has ended.
       if (ended.has(record.id)) return
       const { id, account, engine, mode, units, period } = record
       const entry = holdings.of(id)?.entry
@@ -114,7 +114,7 @@ interface LimiterView {
   readonly outstanding: (account: string, engine: Engine) => number
 }
 
-/** Looks at everything and counts nothing. */
+/** Checks all limits and counts nothing. */
 function decide(request: Reservation, view: LimiterView): Decision {
   const { now } = view
   const states = bucketsInForce(request).map(({ name, limit, reason }) => ({
@@ -142,18 +142,18 @@ function chooseLane({ mode, account, engine, limits }: Reservation, { outstandin
   return outstanding(account, engine) < limits.asyncFairShare ? 'async' : 'bulk'
 }
 
-/** A bucket that a render goes through where its limits have it. */
+/** A bucket that a render counts in, if its limits name it. */
 export interface RateBucket {
-  /** Of one account alone. */
+  /** Unique across accounts. */
   readonly name: string
-  /** What it is called in the limits. */
+  /** The field of the limits that holds its rate. */
   readonly limit: Extract<keyof Limits, `${string}ateLimitPerMinute`>
-  /** What holds where the limits do not name it: another of them, so many times; absent = there is no such bucket then. */
+  /** Used if the limits do not name it: another limit, times a factor. Absent = then there is no such bucket. */
   readonly otherwise?: { readonly limit: 'syncRateLimitPerMinute' | 'asyncRateLimitPerMinute'; readonly times: number }
   readonly reason: 'rate' | 'html_rate'
 }
 
-/** The buckets a render may go through. The sandbox has its own: keys belong to one environment, and the tenant's are named by it. */
+/** The buckets a render may count in. The sandbox has its own, because keys belong to one environment and the tenant's buckets name it. */
 export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
   const { key: hash, mode, account, environment, engine } = request
   const shared = key('tenant', account, environment, engine)
@@ -172,7 +172,7 @@ export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
   ]
 }
 
-/** Those that its limits have, with what they are. `field` is what each is called in the limits. */
+/** The buckets whose limit is set, each with its limit. `field` is the name of that limit. */
 export function bucketsInForce(request: Reservation) {
   const { limits } = request
   return rateBucketsOf(request).flatMap(({ name, limit: field, otherwise, reason }) => {
@@ -190,7 +190,7 @@ function tightest(states: readonly BucketState[]): { limit: number; remaining: n
   return { limit, remaining, resetAt }
 }
 
-/** Holdings with their sums kept up to date, so that no decision has to add up a long queue. */
+/** Holdings with running sums, so that no decision has to add up a long queue. */
 function openHoldings() {
   const all = new Map<RenderId, Holding>()
   const queues = { provisional: openExpiryQueue(), confirmed: openExpiryQueue() }
@@ -244,10 +244,10 @@ function openHoldings() {
   }
 }
 
-/** When each holding lapses, in that order: all of a kind live equally long. */
+/** The expiry times of one kind of holdings, in order, because all of a kind live equally long. */
 interface ExpiryQueue {
   readonly ids: Map<RenderId, Instant>
-  /** None lapses before then, so that nobody looks, which means walking over all that was deleted. */
+  /** No holding expires before this time. Saves searching the map, which means walking over all deleted entries. */
   due: Instant
 }
 
@@ -270,8 +270,8 @@ function windowOf(buckets: Map<string, RateWindow>, name: string): RateWindow {
 }
 
 /**
- * The ids it was told last, `LEDGER_SETTLED_MAX` at least and twice as many at most: enough to know a repetition, which comes soon
- * if at all. Two sets take turns, as finding the oldest of one means walking over all that was deleted before it.
+ * The last ids added: at least `LEDGER_ENDED_MAX` and at most twice as many. That is enough to detect a repetition, which comes soon if at
+ * all. Two sets alternate, because finding the oldest entry of one means walking over all deleted entries before it.
  */
 function openRecentIds() {
   let [recent, older] = [new Set<RenderId>(), new Set<RenderId>()]
@@ -284,7 +284,7 @@ function openRecentIds() {
   }
 }
 
-/** No part holds a blank. */
+/** No part contains a space. */
 function key(...parts: readonly string[]): string {
   return parts.join(' ')
 }

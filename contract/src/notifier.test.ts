@@ -41,7 +41,7 @@ describe('a notifier', () => {
   })
 })
 
-/** One that was not notified since the last wait. */
+/** A notifier that was not notified since the last wait. */
 async function quiet(signal: AbortSignal) {
   const one = openNotifier()
   await one.wait(signal)

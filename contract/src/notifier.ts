@@ -1,24 +1,24 @@
 /**
- * Wakes whoever waits for something inside one process. Ports promise that no wake-up is lost: a notification between looking and
- * waiting must count. Several may wait if each looks and waits in one turn of the event loop; a party that does something in between
- * needs a notifier of its own. A wait that was abandoned, for example by `Promise.race`, takes no notification from the next.
+ * Wakes waiters inside one process. Ports promise that no wake-up is lost, so a notification between checking and waiting must count.
+ * Several may wait if each checks and waits in the same turn of the event loop. A waiter that does something in between needs its own
+ * notifier. An abandoned wait, for example by `Promise.race`, takes no notification from the next one.
  */
 import { raceAbort } from './race.ts'
 
 export interface Notifier {
-  /** Wakes the one who waits, or who waits next. */
+  /** Wakes the current waiter, or the next one. */
   notify(): void
-  /** Resolves when it was notified since the last wait; at times once more than that. Rejects with the signal's reason. */
+  /** Resolves when notified since the last wait; may resolve once too often. Rejects with the signal's reason. */
   wait(signal: AbortSignal): Promise<void>
 }
 
-/** A notifier that was already notified once, so that the first to wait looks first. */
+/** Opens a notifier that counts as notified once, so that the first waiter checks first. */
 export function openNotifier(): Notifier {
   let isNotified = true
   let next = Promise.withResolvers<void>()
   return {
     notify() {
-      // Kept for the next to wait even if somebody is woken now: it may be a wait nobody listens to any more.
+      // Kept for the next waiter even if one is woken now: that one may have been abandoned.
       isNotified = true
       next.resolve()
       next = Promise.withResolvers()

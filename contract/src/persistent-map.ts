@@ -1,20 +1,19 @@
 /**
- * A map of which the next is made by changing a little, as often as somebody likes. Its entries stand in shards by their names, and the
- * next shares those in which nothing changed: making it copies no more than the others, and what differs between two is found without
- * looking at what they share.
+ * An immutable map that is changed often and a little at a time. Its entries are in shards by their names. A changed copy shares every
+ * shard without changes, so making it is cheap, and differences between two maps are found without visiting the shared shards.
  */
 
-/** Of tens of thousands of entries a dozen or two in each. */
+/** With tens of thousands of entries, a shard has a dozen or two. */
 const SHARDS = 1024
 /** FNV-1a, 32 bits. */
 const [BASIS, PRIME] = [0x811c9dc5, 0x01000193]
 
 type Shard<Name extends string, Value> = ReadonlyMap<Name, Value>
 
-/** What shards were made into. */
+/** Results of `map`, by the shard they were made from. */
 export type MappedShards<Name extends string, Value, Made> = WeakMap<Shard<Name, Value>, Shard<Name, Made>>
 
-/** What never changes; entries come in no order that means anything. */
+/** An immutable map. The order of its entries has no meaning. */
 export class PersistentMap<Name extends string, Value> implements ReadonlyMap<Name, Value> {
   readonly #shards: readonly Shard<Name, Value>[]
   readonly size: number
@@ -29,7 +28,7 @@ export class PersistentMap<Name extends string, Value> implements ReadonlyMap<Na
     return new PersistentMap<Name, Value>(Array.from({ length: SHARDS }, () => nothing)).with(entries)
   }
 
-  /** The map after changes, of which a later one of the same name counts; undefined takes an entry away. */
+  /** A copy with these changes. The last change of a name counts; undefined removes the entry. */
   with(changes: Iterable<readonly [Name, Value | undefined]>): PersistentMap<Name, Value> {
     const own = new Map<number, Map<Name, Value>>()
     for (const [name, value] of changes) {
@@ -42,7 +41,7 @@ export class PersistentMap<Name extends string, Value> implements ReadonlyMap<Na
     return own.size === 0 ? this : new PersistentMap(this.#shards.map((shard, at) => own.get(at) ?? shard))
   }
 
-  /** Each value made into another; a shard that was before is made into the same one, as long as both are there. */
+  /** Maps each value. A shard that was mapped before gives the same result again, as long as both are in memory. */
   map<Made>(
     make: (value: Value, name: Name) => Made,
     made: MappedShards<Name, Value, Made>,
@@ -55,7 +54,7 @@ export class PersistentMap<Name extends string, Value> implements ReadonlyMap<Na
     return new PersistentMap(this.#shards.map((shard) => made.get(shard) ?? makeOf(shard)))
   }
 
-  /** What may not be the same in both, shard by shard. */
+  /** The pairs of shards that may differ between two maps. */
   *differingShards(other: PersistentMap<Name, Value>): Generator<readonly [Shard<Name, Value>, Shard<Name, Value>]> {
     for (const [at, shard] of this.#shards.entries()) {
       const { [at]: theirs } = other.#shards

@@ -1,6 +1,6 @@
-/** Waiting for the first of several things, without leaving a listener or a rejection behind. */
+/** Waits for the first of several things. Leaves no listener and no unhandled rejection behind. */
 
-/** Resolves when the first of the waits does. It ends the others, which would else each leave a waiter behind. */
+/** Resolves when the first of the waits does. Ends the others, so that none leaves a waiter behind. */
 export async function raceFirst(
   waits: readonly ((signal: AbortSignal) => Promise<void>)[],
   signal: AbortSignal,
@@ -11,16 +11,16 @@ export async function raceFirst(
   try {
     await Promise.race(waiting)
   } finally {
-    // Without a reason, a stack would be taken each time.
+    // With the default reason, a stack trace would be taken each time.
     over.abort('another wait was over first')
     await Promise.allSettled(waiting)
   }
 }
 
-/** Settles as `promise` does, or rejects with the signal's reason, whichever is first. Leaves no listener on the signal. */
+/** Settles like `promise`, or rejects with the signal's reason, whichever is first. Leaves no listener on the signal. */
 export async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    // Nobody looks at it any more, and a rejection nobody looks at ends the process.
+    // Nobody awaits it any more, and an unhandled rejection ends the process.
     promise.catch(() => undefined)
     throw signal.reason
   }

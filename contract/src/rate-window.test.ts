@@ -5,7 +5,7 @@ import { afterCounting, countIn, isIdle, type RateWindow, readBucket, uncountIn 
 /** On a whole second, so that the rows read easily. */
 const NOON = Date.UTC(2026, 10, 21, 12)
 
-/** A window with what was admitted so many milliseconds after noon. */
+/** A window with renders admitted so many milliseconds after noon. */
 function windowOf(...admitted: readonly number[]): RateWindow {
   const window: RateWindow = new Map()
   for (const at of admitted) countIn(window, NOON + at)

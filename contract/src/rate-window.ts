@@ -1,7 +1,6 @@
 /**
- * A true rolling minute in at most 61 counters: what was admitted is counted by the whole second it fell into, and a second counts
- * until the last moment of it is a minute old. So no span of 60 s ever holds more than the limit, and a place is free again at
- * most a second later than it might be. Pure.
+ * A true rolling minute in at most 61 counters. Renders are counted by the whole second of their admission, and a second counts until its
+ * last moment is a minute old. So no span of 60 s ever holds more than the limit, and a place is free again at most a second late. Pure.
  */
 import type { Instant } from './brand.ts'
 import { RATE_WINDOW_MS } from './limit.ts'
@@ -11,16 +10,16 @@ import type { RateState } from './port/limiter.ts'
 export type RateWindow = Map<number, number>
 
 const SECOND_MS = 1000
-/** How long after its beginning a second counts. */
+/** How long a second counts, from its beginning. */
 const COUNTED_MS = RATE_WINDOW_MS + SECOND_MS
 
-/** What a bucket looks like to the next render. */
+/** The state of a bucket for the next render. */
 export interface BucketState extends RateState {
-  /** 0 when the render fits, else the shortest wait after which it does if nothing else is asked meanwhile. */
+  /** 0 if the render fits, else the shortest wait until it does, if nothing else is requested meanwhile. */
   readonly retryAfterMs: number
 }
 
-/** Looks without counting. `remaining` and `resetAt` are as they were before this render. */
+/** Reads without counting. `remaining` and `resetAt` are as before this render. */
 export function readBucket(window: RateWindow, limit: number, now: Instant): BucketState {
   let used = 0
   let newest = Number.NEGATIVE_INFINITY
@@ -44,7 +43,7 @@ export function countIn(window: RateWindow, now: Instant): void {
   window.set(second, (window.get(second) ?? 0) + 1)
 }
 
-/** Gives the place of a render back that was counted at `then`. */
+/** Gives back the place of a render that was counted at `then`. */
 export function uncountIn(window: RateWindow, then: Instant): void {
   const second = secondOf(then)
   const left = (window.get(second) ?? 0) - 1
@@ -52,18 +51,18 @@ export function uncountIn(window: RateWindow, then: Instant): void {
   else window.delete(second)
 }
 
-/** What the bucket looks like once this render has been counted. */
+/** The state of the bucket after this render was counted. */
 export function afterCounting(before: BucketState, now: Instant): RateState {
   return { limit: before.limit, remaining: before.remaining - 1, resetAt: freeAt(secondOf(now)) }
 }
 
-/** Does nothing in the window count any more? */
+/** Whether nothing in the window counts any more. */
 export function isIdle(window: RateWindow, now: Instant): boolean {
   for (const second of window.keys()) if (isCounted(second, now)) return false
   return true
 }
 
-/** How long until `places` are free. A limit of 0 never has one: a window, then, as any answer is as good. */
+/** Wait until `places` are free. A limit of 0 never has a free place; the result is then a whole window, as any number will do. */
 function waitMsFor(places: number, window: RateWindow, now: Instant): number {
   let free = 0
   for (const [second, count] of [...window].sort(([a], [b]) => a - b)) {
@@ -73,7 +72,7 @@ function waitMsFor(places: number, window: RateWindow, now: Instant): number {
   return RATE_WINDOW_MS
 }
 
-/** A second that is more than a window ahead was counted before the clock was set back, and would stand in the way for as long. */
+/** A second more than a window ahead was counted before the clock was set back. It must not block for that long. */
 function isCounted(second: number, now: Instant): boolean {
   const left = freeAt(second) - now
   return left > 0 && left <= COUNTED_MS + RATE_WINDOW_MS

@@ -1,14 +1,14 @@
 /**
- * The identity of a render: one 128-bit number in UUIDv7 layout. `render_id` is its ULID spelling, the webhook's `id` its UUID
- * spelling. The low 40 bits are a keyed tag over (tenant incarnation, environment, the other bits), so that any API pod tells
- * without a look-up whether an id was issued to this tenant and environment: a made-up or foreign id never reaches a store.
+ * The identity of a render: one 128-bit number in UUIDv7 layout. `render_id` is its ULID spelling, the webhook's `id` its UUID spelling.
+ * The low 40 bits are a keyed tag over (tenant incarnation, environment, the other bits). So any API pod can tell without a look-up whether
+ * an id was issued to this tenant and environment, and a forged or foreign id never reaches a store.
  *
  *     48 bits  Unix milliseconds          4 bits  version 7
  *     12 bits  random                     2 bits  variant
  *     22 bits  random                    40 bits  tag
  *
- * 34 random bits a millisecond: two ids issued in the same millisecond meet with probability 6e-11. The tag makes a guess
- * succeed once in 10^12, behind a rate-limited endpoint, and even then the guess must name a render that exists.
+ * 34 random bits per millisecond: two ids issued in the same millisecond collide with probability 6e-11. A guessed tag is right once in
+ * 10^12, behind a rate-limited endpoint, and even then the guess must name a render that exists.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Brand, Instant } from './brand.ts'
@@ -17,20 +17,20 @@ import type { Environment } from './tenant.ts'
 /** 26 characters of Crockford's base32. */
 export type RenderId = Brand<'RenderId'>
 
-/** To whom ids are issued. */
+/** The tenant and environment that ids are issued to. */
 export interface IdScope {
   readonly incarnation: string
   readonly environment: Environment
 }
 
-/** Keys of at least 32 bytes. The first signs, all verify: rotation puts a new one in front. */
+/** Keys of at least 32 bytes. The first signs, all verify: a rotation inserts a new one at the front. */
 export type KeyRing = readonly [Uint8Array, ...Uint8Array[]]
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const TAG_OFFSET = 11
 const TAG_BYTES = 5
-/** Random bytes `mintRenderId` uses. */
+/** Random bytes that `mintRenderId` uses. */
 export const RENDER_ID_RANDOM_BYTES = 5
 
 /** Issues an id. `random` holds `RENDER_ID_RANDOM_BYTES` bytes of the caller's randomness. */
@@ -44,14 +44,16 @@ export function mintRenderId(scope: IdScope, keys: KeyRing, source: { now: Insta
   return encode(bytes)
 }
 
-/** The id, if `text` spells one that this key ring issued to this scope; else undefined. Takes any text. Small letters are taken for capitals. */
+/**
+ * The id, if `text` spells one that this key ring issued to this scope; else undefined. Accepts any text. Lower case counts as upper case.
+ */
 export function verifyRenderId(text: string, scope: IdScope, keys: KeyRing): RenderId | undefined {
   const id = text.toUpperCase()
   if (text.length !== 26 || !ULID.test(id)) return undefined
   const bytes = decode(id)
   const hasLayout = (bytes.readUInt8(6) & 0xf0) === 0x70 && (bytes.readUInt8(8) & 0xc0) === 0x80
   const tag = bytes.subarray(TAG_OFFSET)
-  // Every key is tried even after a match, so that the time taken says nothing about which key signed.
+  // Every key is tried even after a match, so that the time taken does not reveal which key signed.
   const matches = keys.filter((key) => timingSafeEqual(tag, tagOf(bytes, scope, key)))
   return hasLayout && matches.length > 0 ? asRenderId(id) : undefined
 }
@@ -61,7 +63,7 @@ export function issuedAt(id: RenderId): Instant {
   return decode(id).readUIntBE(0, 6)
 }
 
-/** The least spelling of all ids issued then or later: ids sort by the time they were issued. */
+/** The lowest possible id issued at this time or later. Ids sort by the time they were issued. */
 export function leastIdSince(instant: Instant): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(Math.max(instant, 0), 0, 6)
@@ -109,6 +111,6 @@ function decode(id: string): Buffer {
 }
 
 function asRenderId(text: string): RenderId {
-  // The only two ways to a RenderId: minted here, or verified here.
+  // A RenderId is made in two places only: minted here, or verified here.
   return text as RenderId
 }

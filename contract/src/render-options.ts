@@ -1,4 +1,4 @@
-/** What a template and a request may say of how a document is made: its engine and its page. */
+/** Options of a document that a template and a request may set: its engine and its page. */
 
 export const ENGINES = ['react_pdf', 'html'] as const
 export type Engine = (typeof ENGINES)[number]
@@ -15,7 +15,7 @@ export interface Sides {
   readonly left?: Length | undefined
 }
 
-/** Run-time overrides of one request, or a template's own defaults. Spelled as on the wire. */
+/** Overrides of one request, or a template's own defaults. Spelled as on the wire. */
 export interface RenderOptions {
   readonly page_size?: PageSize | undefined
   readonly orientation?: Orientation | undefined

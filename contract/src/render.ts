@@ -1,6 +1,6 @@
 /**
- * A render and its life. `queued → running → succeeded | failed`, monotonic by rank; `running` may be taken over by another
- * renderer with a higher attempt, a terminal state never changes. Accepted = the queue record; outcome = the manifest.
+ * A render and its states: `queued → running → succeeded | failed`, monotonic by rank. Another renderer may take over a `running` one with
+ * a higher attempt; a terminal state never changes. The queue record means accepted; the manifest is the outcome.
  */
 import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode, WarningCode } from './error.ts'
@@ -18,17 +18,17 @@ export type Mode = (typeof MODES)[number]
 export const LANES = ['sync', 'async', 'bulk'] as const
 export type Lane = (typeof LANES)[number]
 
-/** A place in an artifact store. `key` has no leading slash. */
+/** An address in an artifact store. `key` has no leading slash. */
 export interface ArtifactAddress {
   readonly bucket: string
   readonly key: string
 }
 
-/** The queue record of one accepted render: self-contained, so that nothing else must survive for it to be rendered. */
+/** The queue record of one accepted render. Self-contained: nothing else must survive for it to be rendered. */
 export interface RenderRecord {
   readonly id: RenderId
   readonly tenant: TenantId
-  /** The tenant's incarnation: whose quota this counts in. */
+  /** The tenant's incarnation, whose quota this render counts in. */
   readonly account: string
   readonly environment: Environment
   readonly mode: Mode
@@ -37,9 +37,9 @@ export interface RenderRecord {
   readonly template: { readonly code: TemplateCode; readonly version: number; readonly digest: TemplateDigest }
   readonly data: { readonly inline: JsonObject } | { readonly stored: ArtifactAddress }
   readonly options: RenderOptions
-  /** Covers template, layout and print, from the claim on. */
+  /** From the claim on: template, layout and print. */
   readonly deadlineMs: number
-  /** May the template run page JavaScript, should it ask for it? By the plan at acceptance. */
+  /** Whether the template may run page JavaScript if it asks for it. From the plan at acceptance. */
   readonly javascriptEnabled: boolean
   /** Where its PDF goes; `prefix` ends in `/`. */
   readonly storage: { readonly bucket: string; readonly prefix: string }
@@ -49,7 +49,7 @@ export interface RenderRecord {
   /** Quota units this render costs if it succeeds, and the UTC month (`2026-11`) they count in. */
   readonly units: number
   readonly period: string
-  /** How long PDF and manifest are kept, by the plan at acceptance: a later change breaks no id that was given out. */
+  /** How long PDF and manifest are kept, from the plan at acceptance: a later change does not break ids that were issued. */
   readonly retentionDays: number
 }
 
@@ -66,14 +66,14 @@ export interface Failure {
   readonly message: string
 }
 
-/** What is wrong with a document that was made all the same. */
+/** A problem of a document that was rendered anyway. */
 export interface Warning {
   readonly code: WarningCode
   /** For people; at most `FAILURE_MESSAGE_CHARS_MAX` characters. */
   readonly message: string
 }
 
-/** How a render ended. `durationMs` is rendering time, without queueing; 0 when nothing was rendered. */
+/** How a render ended. `durationMs` is rendering time without queueing; 0 if nothing was rendered. */
 export type Outcome =
   | {
       readonly status: 'succeeded'
@@ -85,7 +85,7 @@ export type Outcome =
     }
   | { readonly status: 'failed'; readonly finishedAt: Instant; readonly durationMs: number; readonly error: Failure }
 
-/** The truth about a finished render: one object in the artifact store, created if absent, never changed. */
+/** The truth about a finished render: one object in the artifact store. It is created only if absent, and never changed. */
 export interface Manifest {
   readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs' | 'javascriptEnabled'>
   /** 1 for the first start; 0 when it never started. */
@@ -93,13 +93,16 @@ export interface Manifest {
   readonly outcome: Outcome
 }
 
-/** The status view: what a GET can say of a render without the artifact store. */
+/** The status view: what a GET can report of a render without the artifact store. */
 export interface RenderView {
   readonly id: RenderId
   readonly template: TemplateCode
   readonly acceptedAt: Instant
   readonly state: { readonly status: 'queued' } | { readonly status: 'running'; readonly attempt: number } | Outcome
-  /** What tells it heard of the render by a claim first, as after losing all it knew: whether it has ended only the manifest says. */
+  /**
+   * The source learnt of the render only by a claim, for example after it lost its data. Only the manifest says whether the render has
+   * ended.
+   */
   readonly mayHaveEnded?: true
 }
 
@@ -107,7 +110,7 @@ export type Status = RenderView['state']['status']
 
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const satisfies Record<Status, number>
 
-/** May a render in state `from` go to state `to`? A running render may be taken over; a terminal state is final. */
+/** Whether a render may go from state `from` to state `to`. A running render may be taken over; a terminal state is final. */
 export function canTransition(from: Status, to: Status): boolean {
   return from === 'running' && to === 'running' ? true : RANK[to] > RANK[from]
 }
@@ -116,37 +119,37 @@ export function isTerminal(status: Status): status is Outcome['status'] {
   return RANK[status] === 2
 }
 
-/** The manifest of a render that ended; the same for every writer, so that a repeated write changes nothing but the time. */
+/** The manifest of an ended render. It is the same for every writer, so that a repeated write changes nothing but the time. */
 export function manifestOf(record: RenderRecord, attempt: number, outcome: Outcome): Manifest {
   const { data: _data, lane: _lane, deadlineMs: _deadlineMs, javascriptEnabled: _javascript, ...render } = record
   return { render, attempt, outcome }
 }
 
 /**
- * Was this render abandoned by the API, which answered 503 for it? Nothing comes of such a manifest: no event, no webhook,
- * no charge, as the caller was told that nothing was accepted.
+ * Whether the API abandoned this render and answered 503 for it. Such a manifest causes no event, no webhook and no charge, because the
+ * caller was told that nothing was accepted.
  */
 export function isAbandoned({ attempt, outcome }: Manifest): boolean {
   return attempt === 0 && outcome.status === 'failed' && outcome.error.code === 'canceled'
 }
 
-/** A manifest as it is stored. */
+/** Encodes a manifest for the store. */
 export function encodeManifest(manifest: Manifest): Uint8Array {
   return Buffer.from(JSON.stringify(manifest))
 }
 
-/** What stands where a manifest is to stand is none: it was damaged in the store, and nobody knows how the render ended. */
+/** The stored manifest is not valid: it was damaged in the store, and nobody knows how the render ended. */
 export class UnreadableManifest extends Error {
   override readonly name = 'UnreadableManifest'
 }
 
-/** A manifest as it was stored. Throws `UnreadableManifest`, which quotes nothing of it. */
+/** Decodes a stored manifest. Throws `UnreadableManifest`, which quotes nothing of it. */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const manifest = parsed(bytes)
   if (typeof manifest !== 'object' || manifest === null || !('render' in manifest && 'outcome' in manifest)) {
     throw new UnreadableManifest(`the manifest cannot be read: ${bytes.byteLength} bytes that are none`)
   }
-  // Written by encodeManifest; a stored shape only ever gains fields.
+  // Written by encodeManifest. A stored shape only ever gains fields.
   return manifest as Manifest
 }
 
@@ -159,13 +162,13 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** The status view that a manifest gives when the ledger has forgotten the render. */
+/** The status view made from a manifest, for a render that the ledger has forgotten. */
 export function viewOf(manifest: Manifest): RenderView {
   const { id, template, acceptedAt } = manifest.render
   return { id, template: template.code, acceptedAt, state: manifest.outcome }
 }
 
-/** Where manifests stand, and nothing else: in the service's own bucket, whatever storage the tenant has. */
+/** Prefix of manifests, and of nothing else, in the service's own bucket, whatever storage the tenant has. */
 export const MANIFEST_PREFIX = 'manifest/'
 
 /** The key of a render's manifest. */
@@ -173,44 +176,44 @@ export function manifestKey(id: RenderId): string {
   return `${MANIFEST_PREFIX}${id}.json`
 }
 
-/** Everything stored of a render but its manifest stands under this prefix of its tenant's storage: the PDFs of all attempts, and its input. */
+/** Prefix in the tenant's storage for everything of a render but its manifest: its input, and the PDFs of all attempts. */
 export function renderPrefix(prefix: string, id: RenderId): string {
   return `${prefix}${id}/`
 }
 
-/** The key of a render's PDF: content-addressed, so a late second attempt can overwrite nothing. */
+/** The key of a render's PDF. It is content-addressed, so a late second attempt cannot overwrite anything. */
 export function pdfKey(record: RenderRecord, sha256: string): string {
   return `${renderPrefix(record.storage.prefix, record.id)}${sha256}.pdf`
 }
 
-/** The digest that the key of a PDF names; undefined where it is not the key of one. */
+/** The digest in the key of a PDF; undefined for any other key. */
 export function pdfDigestIn(key: string): string | undefined {
   return PDF_NAME.exec(key)?.[1]
 }
 
 const PDF_NAME = /\/([0-9a-f]{64})\.pdf$/
 
-/** The key of data too large for the queue record. */
+/** The key of data that is too large for the queue record. */
 export function inputKey(prefix: string, id: RenderId): string {
   return `${renderPrefix(prefix, id)}input`
 }
 
-/** The UTC month (`2026-11`) in which units count that are asked for then. */
+/** The UTC month (`2026-11`) in which units count that are requested at `now`. */
 export function monthOf(now: Instant): string {
   return new Date(now).toISOString().slice(0, 'yyyy-mm'.length)
 }
 
-/** When a render that ended then, or must have ended by then, is removed: its PDF, its manifest, and what the ledger knows of it. */
+/** When a render that ended at `endedAt` (or before) is removed: its PDF, its manifest, and its ledger entry. */
 export function expiryOf({ retentionDays }: Pick<RenderRecord, 'retentionDays'>, endedAt: Instant): Instant {
   return endedAt + retentionDays * DAY_MS
 }
 
-/** Where a template's sources stand, in the service's own bucket. */
+/** The key of a template's sources in the service's own bucket. */
 export function templateKey(digest: TemplateDigest): string {
   return `template/${digest}.json`
 }
 
-/** Where an asset stands, in the service's own bucket, whichever templates use it. */
+/** The key of an asset in the service's own bucket, shared by all templates that use it. */
 export function assetKey(digest: AssetDigest): string {
   return `asset/${digest}`
 }
@@ -218,8 +221,8 @@ export function assetKey(digest: AssetDigest): string {
 const ARTIFACT_NAME = /^[A-Za-z0-9._-]+$/
 
 /**
- * Is this an address every store can hold and none can be led astray by? The bucket is one name and the key is names joined by
- * slashes; a name has letters, digits, `.`, `_` and `-` and does not begin with a dot, so that `..` and hidden files cannot be spelled.
+ * Whether every store can hold this address and it cannot escape its place. The bucket is one name, and the key is names joined by slashes.
+ * A name has letters, digits, `.`, `_` and `-` and does not begin with a dot, so `..` and hidden files cannot be spelled.
  */
 export function isArtifactAddress({ bucket, key }: ArtifactAddress): boolean {
   return isArtifactName(bucket) && key.length <= ARTIFACT_KEY_CHARS_MAX && key.split('/').every(isArtifactName)

@@ -1,11 +1,11 @@
 /**
- * Plan, Tenant, Template and ApiKey as people write them (`platen.dev/v1alpha1`), and what is answered to them in conditions.
- * `tenant.ts` has what the data plane sees of them; `settings/src/compile` makes the one out of the other.
+ * Plan, Tenant, Template and ApiKey as people write them (`platen.dev/v1alpha1`), and the conditions that answer them. `tenant.ts` has the
+ * compiled form for the data plane. `settings/src/compile` makes one from the other.
  */
 import type { Brand, Instant } from './brand.ts'
 import type { ApiKeySpec, PlanSpec, TemplateSpec, TenantSpec } from './schema/resource.ts'
 
-/** Identity of one resource for its life: a resource made anew under an old name has another. */
+/** Identity of one resource for its lifetime. A resource created again under an old name has another. */
 export type Uid = Brand<'Uid'>
 
 export interface Metadata {
@@ -13,7 +13,7 @@ export interface Metadata {
   readonly uid: Uid
   /** Counts the changes of `spec`, from 1. */
   readonly generation: number
-  /** The older of two resources wins what only one can have. */
+  /** If only one resource can have something, the older one wins. */
   readonly createdAt: Instant
 }
 
@@ -22,7 +22,7 @@ export interface NamespacedMetadata extends Metadata {
 }
 
 export interface TenantMetadata extends Metadata {
-  /** The time by which a new webhook secret is asked for, in an annotation; absent = never. */
+  /** Value of the annotation that requests a new webhook secret, a time; absent = never. */
   readonly rotateWebhookSecretAt?: Instant
 }
 
@@ -49,8 +49,8 @@ export interface ApiKeyResource {
 export type Resource = PlanResource | TenantResource | TemplateResource | ApiKeyResource
 
 /**
- * What a condition is about. `Ready` sums up the others: this generation is what the settings say. `Published` and `Propagated`
- * come from whoever publishes; the rest from `compile`.
+ * What a condition is about. `Ready` sums up the others: the settings reflect this generation. `Published` and `Propagated` come from the
+ * publisher; the rest from `compile`.
  */
 export const CONDITION_TYPES = [
   'Ready',
@@ -66,7 +66,7 @@ export const CONDITION_TYPES = [
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
-/** Every reason a condition can have, and what it means: a closed set, as people alert on them. */
+/** Every reason a condition can have, with its meaning. A closed set, because people write alerts for them. */
 export const CONDITION_REASONS = {
   Ready: 'The settings in force are those of this generation.',
   Accepted: 'Whoever the resource names agrees, and nobody older has what it claims.',
@@ -115,12 +115,12 @@ export const CONDITION_REASONS = {
 } as const
 export type ConditionReason = keyof typeof CONDITION_REASONS
 
-/** One statement about a resource, in the shape of a Kubernetes condition without its time. */
+/** One statement about a resource: a Kubernetes condition without its time. */
 export interface Condition {
   readonly type: ConditionType
   readonly status: 'True' | 'False'
   readonly reason: ConditionReason
-  /** What to do about it, for the resource's owner: names, never values or secrets. At most `FAILURE_MESSAGE_CHARS_MAX` characters. */
+  /** What the resource's owner can do about it. Contains names, never values or secrets. At most `FAILURE_MESSAGE_CHARS_MAX` characters. */
   readonly message: string
   readonly observedGeneration: number
 }

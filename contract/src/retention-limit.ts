@@ -1,22 +1,25 @@
-/** Every ceiling of removing what is past its time, with its unit and the reason for its value; those of everything else are in `limit.ts`. */
+/** Limits of removing expired data, each with its unit and the reason for its value. All other limits are in `limit.ts`. */
 
 const MINUTE_MS = 60 * 1000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** How often what is past its time is removed: often enough beside retention in days, and no more than a little at once. */
+/** How often expired data is removed: often enough for a retention in days, and only a little at once. */
 export const REMOVE_EVERY_MS = HOUR_MS
 
-/** How often the claims of `Idempotency-Key`s are looked through in a cluster, where each of them costs a request. */
+/** How often the claims of `Idempotency-Key`s are checked in a cluster, where each of them costs a request. */
 export const CLAIMS_REMOVED_EVERY_MS = 24 * HOUR_MS
 
 /**
- * Renders that one object of the expiry index holds: some fifty kilobytes, and a little of what one object for each would cost. As
- * many events are read before any of them is done with; Kafka gives a thousand of a partition, and more while these are written.
+ * Renders in one object of the expiry index: about fifty kilobytes, at a small part of the cost of one object each. As many events are read
+ * before any of them is done. Kafka gives a thousand of a partition, and more while these are written.
  */
 export const EXPIRY_RENDERS_MAX = 500
 
-/** How long a render that has ended waits at most to be written into the expiry index: as many events are read again after a crash. */
+/** Longest time before an ended render is written to the expiry index. A crash repeats the events of this time. */
 export const EXPIRY_WRITTEN_EVERY_MS = 5 * MINUTE_MS
 
-/** Renders of the expiry index that are removed together: each takes some six requests of a store that answers in 25 ms, so four million a day can go. */
+/**
+ * Renders of the expiry index that are removed at once. Each takes about six requests of a store that answers in 25 ms, so four million a
+ * day can go.
+ */
 export const RENDERS_REMOVED_AT_ONCE = 8

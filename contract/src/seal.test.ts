@@ -7,7 +7,7 @@ const KEY = Buffer.alloc(32, 7)
 const SECRET = 'service_webhook_Zm9vYmFyYmF6cXV4MDEyMzQ1Njc4OWFiY2RlZg'
 const SEALED = seal(SECRET, { name: 'acme', key: KEY })
 
-/** A sealed text that holds any bytes, made by the keys that the service uses. */
+/** A sealed text with any content, made with the keys of the service. */
 function forged(nonce: Buffer, text: string, { name = 'acme', version = 'v1' } = {}): string {
   const cipher = createCipheriv('aes-256-gcm', createHmac('sha256', KEY).update('platen seal').digest(), nonce)
   cipher.setAAD(Buffer.from(`${version}:${name}`))
@@ -17,7 +17,7 @@ function forged(nonce: Buffer, text: string, { name = 'acme', version = 'v1' } =
 
 describe('a sealed text', () => {
   test('opens again, whatever was sealed for whatever name', () => {
-    // Half of a surrogate pair has no UTF-8.
+    // A lone surrogate has no UTF-8.
     const text = () => string({ unit: 'binary' }).filter((text) => text.isWellFormed())
     const opens = property(
       tuple(text(), text()),

@@ -1,8 +1,8 @@
 /**
- * Secrets where others may read: AES-256-GCM under a key that stands elsewhere. Pure: the same secret under the same key and name gives
- * the same text, so that settings that did not change are seen not to have; who reads two of them sees that they are equal, and how
- * long a secret is. The nonce is a keyed hash of all that is sealed, as in SIV modes (RFC 5297): two texts share one by a chance of
- * 2^-96 alone.
+ * Encrypts secrets that are stored where others may read: AES-256-GCM, with a key that is stored elsewhere. Pure and deterministic: the
+ * same secret, key and name give the same text, so unchanged settings look unchanged. A reader of two texts can see that they are equal,
+ * and how long a secret is. The nonce is a keyed hash of everything that is sealed, as in SIV modes (RFC 5297). Two texts share one only
+ * with a probability of 2^-96.
  */
 import assert from 'node:assert/strict'
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
@@ -10,9 +10,9 @@ import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 /** 32 bytes. */
 export type SealKey = Uint8Array
 
-/** What a text is sealed with, and under which alone it opens again. */
+/** What a text is sealed with. Only the same name and key open it. */
 export interface Seal {
-  /** What the secret is for. */
+  /** Purpose of the secret. */
   readonly name: string
   readonly key: SealKey
 }
@@ -24,7 +24,7 @@ const TAG_BYTES = 16
 
 /** Seals a secret: `v1.<base64url>`. */
 export function seal(secret: string, { name, key }: Seal): string {
-  // As JSON, since plainly joined texts could be split in two ways, and a nonce be used for both.
+  // As JSON: texts that are simply joined could be split in two ways, and a nonce would be used for both.
   const nonce = createHmac('sha256', subkey(key, 'nonce'))
     .update(JSON.stringify([name, secret]))
     .digest()
@@ -35,11 +35,11 @@ export function seal(secret: string, { name, key }: Seal): string {
   return `${VERSION}.${Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url')}`
 }
 
-/** The secret in a sealed text; undefined where it was sealed for another name or under another key, or a character of it was changed. */
+/** The secret in a sealed text. Undefined if it has another name or key, or if a character was changed. */
 export function unseal(sealed: string, { name, key }: Seal): string | undefined {
   const text = sealed.slice(VERSION.length + 1)
   const bytes = Buffer.from(text, 'base64url')
-  // Node reads base64url with characters left out, added or set behind the last byte; of all spellings one was written.
+  // Node also reads base64url with missing, added or trailing characters. Only the spelling that was written is valid.
   const isAsWritten = sealed === `${VERSION}.${bytes.toString('base64url')}`
   if (!isAsWritten || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
   const decipher = createDecipheriv('aes-256-gcm', subkey(key, 'seal'), bytes.subarray(0, NONCE_BYTES))
@@ -57,7 +57,7 @@ function associated(name: string): Uint8Array {
   return Buffer.from(`${VERSION}:${name}`)
 }
 
-/** One key for one use. */
+/** Derives one key per use. */
 function subkey(key: SealKey, use: string): Uint8Array {
   assert.equal(key.length, KEY_BYTES, 'a key that seals has 32 bytes')
   return createHmac('sha256', key).update(`platen ${use}`).digest()

@@ -1,4 +1,7 @@
-/** Tenant, plan, API key and template as the data plane sees them: compiled, every default applied. See `resource.ts` for what people write. */
+/**
+ * Tenant, plan, API key and template as the data plane sees them: compiled, with every default applied. `resource.ts` has what people
+ * write.
+ */
 import type { Brand, Instant, JsonObject } from './brand.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
 
@@ -27,7 +30,7 @@ export interface Limits {
   /** Requests of one key in any rolling minute, by mode. */
   readonly syncRateLimitPerMinute: number
   readonly asyncRateLimitPerMinute: number
-  /** Those of all keys of an environment together; absent = `TENANT_RATE_TIMES` the rate of one key. */
+  /** Requests of all keys of an environment together; absent = `TENANT_RATE_TIMES` the rate of one key. */
   readonly tenantSyncRateLimitPerMinute?: number
   readonly tenantAsyncRateLimitPerMinute?: number
   /** ApiKeys in force at once; absent = `API_KEYS_MAX`. */
@@ -42,8 +45,8 @@ export interface Limits {
 }
 
 /**
- * What holds where nobody names a limit: a plan leaves it out, or settings were published by a version that did not have it yet. The
- * one place for defaults: a new limit has its own here, or it is optional and says at its field what holds where it is absent.
+ * Defaults for limits that nobody sets: a plan leaves them out, or an older version published the settings. The only place for defaults: a
+ * new limit is listed here, or it is optional and its field says what applies if it is absent.
  */
 export const DEFAULT_LIMITS: Limits = {
   htmlEngineEnabled: false,
@@ -57,26 +60,26 @@ export const DEFAULT_LIMITS: Limits = {
   javascriptEnabled: false,
 }
 
-/** How many busy keys a tenant has room for where its limits name no rate of the tenant: the rate follows that of a key. */
+/** How many busy keys fit into a tenant if its limits set no rate for the tenant, which then follows the rate of a key. */
 export const TENANT_RATE_TIMES = 4
 
-/** How many ApiKeys of a tenant are in force at most where its limits do not say. */
+/** How many ApiKeys of a tenant may be in force if its limits do not say. */
 export const API_KEYS_MAX = 50
 
 export interface Tenant {
   readonly id: TenantId
-  /** The uid of the resource: a tenant made anew under an old name is another one and sees nothing old. */
+  /** The uid of the resource. A tenant created again under an old name is another one and sees nothing old. */
   readonly incarnation: string
   readonly limits: Limits
   readonly suspended: boolean
   readonly suspendedReason?: string
   /** Where this tenant's PDFs go. `prefix` ends in `/`. */
   readonly storage: { readonly bucket: string; readonly prefix: string }
-  /** Blocks of addresses where its webhook receivers may stand though they are not public; absent = none. As `10.0.0.0/8`. */
+  /** Blocks of non-public addresses that may receive its webhooks, such as `10.0.0.0/8`; absent = none. */
   readonly webhookAllowCidrs?: readonly string[]
   /**
-   * What its webhooks are signed with, the secret that receivers have known for the longest time first; absent while it cannot be
-   * had. One has no `until`: the current one. `webhook-secret.ts` reads them.
+   * The secrets that sign its webhooks, oldest first; absent while there is none. The current one has no `until`. `webhook-secret.ts` reads
+   * them.
    */
   readonly webhookSecrets?: readonly WebhookSecret[]
 }
@@ -84,7 +87,7 @@ export interface Tenant {
 /** A webhook secret, sealed (see `seal.ts`). */
 export interface WebhookSecret {
   readonly sealed: string
-  /** When the overlap ends of one that was replaced. */
+  /** End of the overlap, for a secret that was replaced. */
   readonly until?: Instant
 }
 
@@ -96,13 +99,13 @@ export interface ApiKey {
   readonly expiresAt?: Instant
 }
 
-/** A template as it is listed and admitted. Its sources stand under `digest` in the artifact store. */
+/** A template as it is listed and admitted. Its sources are under `digest` in the artifact store. */
 export interface Template {
   readonly tenant: TenantId
   readonly code: TemplateCode
   readonly name: string
   readonly version: number
-  /** The template's own engine, where it names one. */
+  /** The template's own engine, if it names one. */
   readonly engine?: Engine
   readonly variablesSchema: JsonObject
   readonly digest: TemplateDigest
@@ -124,13 +127,13 @@ export interface TemplateSource {
     readonly javascript: boolean
   }
   readonly options: RenderOptions
-  /** BCP 47; what `Intl`, the filters and the document's language take where the source names none. Absent = en-US. */
+  /** BCP 47. For `Intl`, the filters and the document's language if the source names none. Absent = en-US. */
   readonly locale?: string
-  /** The files beside the sources, which call them `asset:<name>`; their bytes stand under `digest` in the artifact store. */
+  /** The files that the sources use as `asset:<name>`. Their bytes are under `digest` in the artifact store. */
   readonly assets?: readonly AssetReference[]
-  /** The faces of its own, beside those every template has. */
+  /** Its own fonts, beside those that every template has. */
   readonly fonts?: readonly FontReference[]
-  /** The hosts it may fetch files from, in small letters; absent = none. */
+  /** The hosts it may fetch files from, in lower case; absent = none. */
   readonly allowedHosts?: readonly string[]
 }
 
@@ -149,7 +152,7 @@ export interface FontReference {
   readonly asset: string
 }
 
-/** An asset with its bytes, wherever they were kept. */
+/** An asset with its bytes, from any place they are stored. */
 export interface Asset extends AssetReference {
   readonly bytes: Uint8Array
 }

@@ -1,10 +1,10 @@
-/** Every ceiling of webhooks, with its unit and the reason for its value; those of everything else are in `limit.ts`. */
+/** Limits of webhooks, each with its unit and the reason for its value. All other limits are in `limit.ts`. */
 
 const KIB = 1024
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
 
-/** Characters of `webhook_url`: what browsers and proxies agree to carry. */
+/** Characters of `webhook_url`: what browsers and proxies commonly support. */
 export const WEBHOOK_URL_CHARS_MAX = 2048
 
 /** How long one call of a webhook receiver may take in all, from the look-up of its name to its status line. */
@@ -17,71 +17,76 @@ export const WEBHOOK_EXCERPT_BYTES_MAX = 4 * KIB
 /** Bytes of the headers of a receiver's answer. */
 export const WEBHOOK_HEADER_BYTES_MAX = 16 * KIB
 
-/** How long after the end of an attempt that failed the next one follows. Their number is the number of retries. */
+/** Waits between the end of a failed attempt and the next one. There are as many retries as waits. */
 export const WEBHOOK_RETRY_MS = [1, 5, 30, 300, 1800].map((seconds) => seconds * SECOND_MS)
 
-/** How much later an attempt may be, as a share of its wait, so that those that failed together do not come back together. */
+/** Maximum random delay of an attempt, as a share of its wait, so that deliveries that failed together are not retried together. */
 export const WEBHOOK_JITTER_MAX = 0.1
 
-/** Attempts of one delivery that are shown: more than there are of a schedule. */
+/** Attempts of one delivery that are kept and shown: more than its schedule has. */
 export const WEBHOOK_ATTEMPTS_KEPT_MAX = 50
 
-/** Attempts of one delivery that are asked for and not yet made. */
+/** Attempts of one delivery that were requested and are still to be made. */
 export const WEBHOOK_REDELIVERIES_MAX = 10
 
-/** Calls of receivers at once: in all, for one tenant, and of one host that answers well. */
+/** Concurrent calls of receivers: in all, for one tenant, and to one host that answers well. */
 export const WEBHOOK_CALLS_MAX = 256
 export const WEBHOOK_CALLS_PER_TENANT_MAX = 128
 export const WEBHOOK_CALLS_PER_HOST_MAX = 8
 
-/** Calls at once of a host that nothing is known of. */
+/** Concurrent calls to a host of which nothing is known. */
 export const WEBHOOK_CALLS_OF_NEW_HOST = 2
 
-/** Hosts whose pace is remembered. Beyond them, those that have nothing to do are forgotten. */
+/** Hosts whose response times are remembered. Above it, idle hosts are forgotten. */
 export const WEBHOOK_HOSTS_KNOWN_MAX = 10_000
 
-/** Events read between two notes of how far they are read: as many are read again after a crash, at most. */
+/** Events read between two commits of the position: at most this many are read again after a crash. */
 export const WEBHOOK_EVENTS_PER_COMMIT = 256
 
-/** A host that takes longer than this to answer is slow: it gets one call at a time. */
+/** A host that takes longer than this to answer is slow and gets one call at a time. */
 export const WEBHOOK_SLOW_MS = SECOND_MS
 
-/** Due deliveries fetched at a time: enough that a busy log is asked seldom, few beside those that wait in memory. */
+/** Due deliveries fetched at a time: so many that a busy log is asked rarely, few compared with those that wait in memory. */
 export const WEBHOOK_DUE_PREFETCH = 256
 
-/** Due deliveries that wait in memory for a call, in all and for one host; what is beyond is put off on the disk. */
+/** Due deliveries that wait in memory for a call, in all and for one host. More are postponed on disk. */
 export const WEBHOOK_WAITING_MAX = 4096
 export const WEBHOOK_WAITING_PER_HOST_MAX = 64
 
-/** How long a delivery is put off that finds no room, at least and at most. */
+/** How long a delivery without room is postponed, at least and at most. */
 export const WEBHOOK_DEFER_MS_MIN = SECOND_MS
 export const WEBHOOK_DEFER_MS_MAX = 60 * SECOND_MS
 
-/** How often a delivery whose tenant has no webhook secret looks for it again: the rarer the longer it waits, as there may be many. */
+/**
+ * How often a delivery without a webhook secret of its tenant is tried again. The interval grows with the wait, because there may be many.
+ */
 export const WEBHOOK_SECRET_RETRY_MS_MIN = 30 * SECOND_MS
 export const WEBHOOK_SECRET_RETRY_MS_MAX = 600 * SECOND_MS
 
 /** How long the webhook secret from before a rotation still signs. */
 export const WEBHOOK_SECRET_OVERLAP_MS = 24 * HOUR_MS
 
-/** Webhook secrets of one tenant that sign at once, the current one and those before it: each adds 48 bytes to every request. */
+/** Webhook secrets of one tenant that sign at once: the current one and those before it. Each adds 48 bytes to every request. */
 export const WEBHOOK_SECRETS_MAX = 8
 
-/** Characters of a webhook secret: fewer could be guessed, and more add nothing to an HMAC of 256 bits. */
+/** Characters of a webhook secret. Shorter ones could be guessed, and longer ones add nothing to an HMAC of 256 bits. */
 export const WEBHOOK_SECRET_CHARS_MIN = 24
 export const WEBHOOK_SECRET_CHARS_MAX = 512
 
 /** Rotations of one tenant's webhook secret that are remembered, so that none is made twice: more than anyone goes back in a manifest. */
 export const WEBHOOK_ROTATIONS_KEPT_MAX = 32
 
-/** Files of webhook secrets that are read or made at once: the disk flushes several as quickly as one. */
+/** Files of webhook secrets that are read or created at once: the disk flushes several as quickly as one. */
 export const WEBHOOK_SECRET_FILES_AT_ONCE = 32
 
-/** Objects of deliveries that are read or made at once: a store at a distance answers many as quickly as one. */
+/** Objects of deliveries that are read or written at once: a remote store answers many as quickly as one. */
 export const WEBHOOK_OBJECTS_AT_ONCE = 32
 
-/** Reminders of one rung that are watched in memory, from its head on: enough that what ripens together is passed on together. */
+/** Reminders of one delay topic that are held in memory, from its head on: enough that those due together are forwarded together. */
 export const WEBHOOK_DELAY_HELD_MAX = 256
 
-/** A wait that is this much shorter than a rung still goes there: the time it takes to write down an attempt is none to climb down for. */
+/**
+ * A wait that is shorter than a delay topic by at most this still uses that topic. Recording an attempt takes time, which must not move it
+ * to the next shorter one.
+ */
 export const WEBHOOK_DELAY_SLACK_MS = 250

@@ -13,7 +13,7 @@ import {
 const KEY = Buffer.alloc(32, 7)
 const HOUR = 3_600_000
 
-/** What a tenant is left with after these rotations: hours and secrets. */
+/** The secrets of a tenant after these rotations, given as hours and secrets. */
 function after(...rotations: readonly (readonly [hour: number, secret: string])[]): readonly WebhookSecret[] {
   return rotations.reduce<readonly WebhookSecret[]>(
     (before, [hour, secret]) =>

@@ -1,7 +1,7 @@
 /**
- * What a tenant's webhooks are signed with, over its rotations. A secret that was replaced goes on signing for an overlap, so that no
- * receiver has to change at the moment its sender does. `X-Service-Signature` has room for one signature and is made with the secret
- * that receivers have known for the longest time; `webhook-signature` has one by each. Pure.
+ * The secrets that sign a tenant's webhooks, across rotations. A replaced secret keeps signing for an overlap, so that no receiver has to
+ * switch at the same moment as its sender. `X-Service-Signature` holds one signature, made with the secret that receivers have known
+ * longest. `webhook-signature` holds one signature for each secret. Pure.
  */
 import type { Instant } from './brand.ts'
 import type { Ids } from './port/ids.ts'
@@ -16,34 +16,34 @@ import {
   WEBHOOK_SECRETS_MAX,
 } from './webhook-limit.ts'
 
-/** What a webhook secret looks like that somebody brings along. */
+/** The form of a webhook secret that a tenant brings, for error messages. */
 export const WEBHOOK_SECRET_FORMAT = `${WEBHOOK_SECRET_CHARS_MIN} to ${WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters without spaces or line ends`
 
-/** Is it of `WEBHOOK_SECRET_FORM`? Anything else is spelled by some tools in another way than it was meant. */
+/** Whether it matches `WEBHOOK_SECRET_FORMAT`. Tools disagree on how to spell anything else. */
 export function isWebhookSecret(text: string): boolean {
   const isLongEnough = text.length >= WEBHOOK_SECRET_CHARS_MIN && text.length <= WEBHOOK_SECRET_CHARS_MAX
   return isLongEnough && /^[!-~]+$/.test(text)
 }
 
-/** Makes a webhook secret. It does not begin with `whsec_`, after which libraries of Standard Webhooks expect base64. */
+/** Generates a webhook secret. It does not begin with `whsec_`, after which libraries of Standard Webhooks expect base64. */
 export function newWebhookSecret(brand: string, ids: Ids): string {
   return `${brand}_webhook_${randomSecret(ids)}`
 }
 
-/** Where a tenant's webhook secret stands that is brought along. */
+/** Reference to a webhook secret that a tenant brings. */
 export type WebhookSecretReference = NonNullable<TenantSpec['webhookSecretRef']>
 
 export type ReferencedSecret = { readonly secret: string } | { readonly fault: string }
 
-/** The values of a Secret, as manifests and clusters have them. */
+/** The values of a Secret, as in manifests and clusters. */
 export interface SecretValues {
   /** Base64. */
   readonly data?: Readonly<Record<string, string>>
-  /** As it is; goes before `data` of the same key. */
+  /** Plain text. Takes precedence over `data` of the same key. */
   readonly stringData?: Readonly<Record<string, string>>
 }
 
-/** The webhook secret that a reference leads to, given the Secret there; or why there is nothing to be had, and what to do. */
+/** The webhook secret that a reference names, from the given Secret. Or why there is none, and what to do. */
 export function referencedSecret(
   { namespace, name, key }: WebhookSecretReference,
   secret: SecretValues | undefined,
@@ -62,9 +62,9 @@ export function referencedSecret(
     : fault(`its value is not ${WEBHOOK_SECRET_FORMAT}: give it another`)
 }
 
-/** Whose webhook secret is sealed, and with what. */
+/** The owner of a sealed webhook secret, and the key. */
 export interface WebhookSeal {
-  /** One life of a tenant: another one cannot be given its secret. */
+  /** One lifetime of a tenant. Another incarnation cannot be given its secret. */
   readonly incarnation: string
   readonly key: SealKey
 }
@@ -74,15 +74,15 @@ export function sealWebhookSecret(secret: string, whose: WebhookSeal): string {
   return seal(secret, sealOf(whose))
 }
 
-/** The reverse of `sealWebhookSecret`; undefined where it does not open. */
+/** Opens what `sealWebhookSecret` sealed; undefined if it does not open. */
 export function openWebhookSecret(sealed: string, whose: WebhookSeal): string | undefined {
   return unseal(sealed, sealOf(whose))
 }
 
 /**
- * The secrets in force when `sealed` is the current one, in the order of `Tenant.webhookSecrets`: `before` itself, spelled alike, where it
- * was so already. One that is replaced gets an overlap; one that comes back within its own keeps its place. Undefined
- * where `WEBHOOK_SECRETS_MAX` of them are in force: the new one has to wait until an overlap ends.
+ * The secrets in force after `sealed` becomes the current one, in the order of `Tenant.webhookSecrets`. Same entries as `before` if it was
+ * current already. A replaced secret gets an overlap. A secret that returns within its overlap keeps its position. Undefined if
+ * `WEBHOOK_SECRETS_MAX` are in force: the new one must wait until an overlap ends.
  */
 export function withCurrentSecret(
   before: readonly WebhookSecret[],
@@ -97,20 +97,20 @@ export function withCurrentSecret(
   return secrets.length < WEBHOOK_SECRETS_MAX ? [...secrets, { sealed }] : undefined
 }
 
-/** Those whose overlap has not ended, and the current one. */
+/** The current secret, and those whose overlap has not ended. */
 export function inForce(secrets: readonly WebhookSecret[], now: Instant): readonly WebhookSecret[] {
   return secrets.filter(({ until }) => until === undefined || now < until)
 }
 
-/** The secrets that sign at one moment, as they were handed out. */
+/** The secrets that sign at one moment, in plain text. */
 export interface SigningSecrets {
-  /** The one known for the longest time: signs `X-Service-Signature`. */
+  /** The one that receivers have known longest. Signs `X-Service-Signature`. */
   readonly oldest: string
-  /** All of them, the current one first, as they sign `webhook-signature`. */
+  /** All of them, the current one first, in the order of `webhook-signature`. */
   readonly all: readonly string[]
 }
 
-/** What signs a tenant's webhooks now; undefined where it has no secret, or none that opens with this key. */
+/** The secrets that sign a tenant's webhooks now. Undefined if it has none, or none that opens with this key. */
 export function signingSecretsOf(
   { incarnation, webhookSecrets = [] }: Pick<Tenant, 'incarnation' | 'webhookSecrets'>,
   key: SealKey,
@@ -130,7 +130,7 @@ function sealOf({ incarnation, key }: WebhookSeal): Seal {
   return { name: `webhook secret of ${incarnation}`, key }
 }
 
-/** A key may have the name of something that every object has. */
+/** A key may have the name of an inherited property. */
 function ownValue(values: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
   return values !== undefined && Object.hasOwn(values, key) ? values[key] : undefined
 }

@@ -1,17 +1,17 @@
-/** Which URLs a receiver may have. What a name leads to is looked at when it is called; here is what can be said before. Pure. */
+/** Checks which URLs a receiver may have, without resolving names: the addresses are checked when the receiver is called. Pure. */
 import { addressClassOf, type Cidr, mayConnect } from './address.ts'
 import { WEBHOOK_URL_CHARS_MAX } from './webhook-limit.ts'
 
 export interface WebhookPolicy {
-  /** Is `http:` taken, as a closed network may want? */
+  /** Whether `http:` is accepted, for closed networks. */
   readonly isHttpAllowed: boolean
-  /** Blocks of addresses that are called though they are not public. */
+  /** Blocks of non-public addresses that may be called. */
   readonly allowCidrs: readonly Cidr[]
 }
 
 /**
- * Why a URL is not called, as the rest of a sentence that begins with its name; undefined where nothing can be said against it.
- * Names of an inner network are refused where no block of addresses is allowed: they lead nowhere else.
+ * Why a URL may not be called, as the rest of a sentence that begins with its name; undefined if nothing is wrong. Names of internal
+ * networks are refused if no block of addresses is allowed, because they lead nowhere else.
  */
 export function webhookUrlFault(text: string, { isHttpAllowed, allowCidrs }: WebhookPolicy): string | undefined {
   if (text.length > WEBHOOK_URL_CHARS_MAX) return `must have at most ${WEBHOOK_URL_CHARS_MAX} characters`
@@ -27,20 +27,20 @@ export function webhookUrlFault(text: string, { isHttpAllowed, allowCidrs }: Web
   return isInternalName(host) && allowCidrs.length === 0 ? NOT_PUBLIC : undefined
 }
 
-/** Which class the address is of would tell a tenant about a network that is none of theirs. */
+/** Naming the class of the address would tell a tenant about a network that is not theirs. */
 export const NOT_PUBLIC = 'must lead to a public address'
 
-/** The host of a URL as resolvers and `addressClassOf` take it: without the brackets of IPv6 and dots at the end. */
+/** The host of a URL in the form that resolvers and `addressClassOf` take: without the brackets of IPv6 and trailing dots. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
 }
 
-/** Services of the system speak below 1024, and some would take a POST for a command. `URL` leaves out a scheme's own port. */
+/** System services listen below 1024, and some would read a POST as a command. `URL` omits the default port of a scheme. */
 function isPortAllowed(port: string): boolean {
   return port === '' || port === '80' || port === '443' || Number(port) >= 1024
 }
 
-/** Domains kept for inner networks (RFC 6761, 6762, 8375, 9476; Kubernetes; clouds; routers). `local` is that of clusters, too. */
+/** Domains reserved for internal networks (RFC 6761, 6762, 8375, 9476; Kubernetes; clouds; routers). Clusters use `local`, too. */
 const INTERNAL_DOMAINS = [
   'localhost',
   'localdomain',
@@ -55,7 +55,7 @@ const INTERNAL_DOMAINS = [
   'private',
 ]
 
-/** Is this a name, as `hostOf` gives it, that public resolvers do not know: of one label, or below a domain of inner networks? */
+/** Whether public resolvers cannot know this name, given as `hostOf` returns it: it has one label, or is below an internal domain. */
 export function isInternalName(name: string): boolean {
   return !name.includes('.') || INTERNAL_DOMAINS.some((domain) => name.endsWith(`.${domain}`))
 }

@@ -1,24 +1,24 @@
-/** Every ceiling of how a worker waits, and how it goes, with its unit and the reason for its value; those of everything else are in `limit.ts`. */
+/** Limits of how a worker waits and shuts down, each with its unit and the reason for its value. All other limits are in `limit.ts`. */
 
 const SECOND_MS = 1000
 
-/** How often a render that another renderer holds is looked at: when that one gives it back, a sync caller still waits for it. */
+/** How often a render that another renderer holds is checked. When it is released, a sync caller is still waiting for it. */
 export const HELD_POLL_MS_MAX = SECOND_MS
 
-/** How many such renders wait without a slot: those that were under way in a few renderers whose partitions have changed hands. */
+/** How many such renders wait without a slot: those in progress in a few renderers whose partitions were reassigned. */
 export const DEFERRED_RENDERS_MAX = 256
 
-/** Sync renders that a worker has at hand to give each tenant its turn: more than come in the time that one waits. A record is some KiB, and 200 KiB at most. */
+/** Sync renders that a worker buffers to serve tenants in turn: more than arrive while one waits. A record is some KiB, at most 200. */
 export const SYNC_BUFFERED_MAX = 256
 
-/** How long giving a claim back may take when a renderer has to go: it lapses by itself, only later. */
+/** How long a stopping renderer may take to release a claim. Otherwise the claim expires by itself, only later. */
 export const CLAIM_RELEASE_MS_MAX = SECOND_MS
 
 /**
- * How long a process may take to close what it has open, once its drain is over: it then ends with that open. Kubernetes kills 30
- * seconds after SIGTERM unless it is told otherwise, and a drain has 25.
+ * How long a process may take to close everything after its drain. Then it exits even if something is open. Kubernetes kills it 30 seconds
+ * after SIGTERM unless told otherwise, and a drain has 25.
  */
 export const CLOSE_MS_MAX = 4 * SECOND_MS
 
-/** Longest wait of a slot before it tries again what it cannot go on without: with it the slot is back soon after a store is. */
+/** Longest wait of a slot before it retries a step it depends on. Keeps the delay short after a store is back. */
 export const STORE_RETRY_MS_MAX = 2 * SECOND_MS

@@ -2,23 +2,25 @@ import type { Instant } from '../brand.ts'
 import type { ArtifactAddress } from '../render.ts'
 
 /**
- * Objects by address: PDFs, manifests, large inputs, template sources. Resolved writes survive kill -9 and power loss.
- * Every method throws `Unavailable` when the store cannot be reached.
+ * Objects by address: PDFs, manifests, large inputs, template sources. Resolved writes survive kill -9 and power loss. Every method throws
+ * `Unavailable` when the store cannot be reached.
  */
 export interface ArtifactStore {
-  /** Writes an object, replacing one that is there; a reader sees the old bytes or the new, never a part. */
+  /** Writes an object and replaces an existing one. A reader sees the old bytes or the new ones, never a mix. */
   put(address: ArtifactAddress, bytes: Uint8Array, signal: AbortSignal): Promise<void>
-  /** Writes an object only where none is. Of any number of racing writers exactly one gets `true`. */
+  /** Writes an object only if there is none. Of any number of racing writers exactly one gets `true`. */
   create(address: ArtifactAddress, bytes: Uint8Array, signal: AbortSignal): Promise<boolean>
-  /** The whole object, or undefined where there is none. */
+  /** The whole object, or undefined if there is none. */
   get(address: ArtifactAddress, signal: AbortSignal): Promise<Uint8Array | undefined>
-  /** Is there an object? */
+  /** Whether there is an object. */
   has(address: ArtifactAddress, signal: AbortSignal): Promise<boolean>
-  /** Removes an object; removing nothing is fine. */
+  /** Removes an object. Removing a missing one is fine. */
   delete(address: ArtifactAddress, signal: AbortSignal): Promise<void>
-  /** Addresses of a bucket whose key begins with `prefix` (which ends in `/` or is empty), in no order. */
+  /** Addresses in a bucket whose key begins with `prefix` (which ends in `/` or is empty), in any order. */
   list(bucket: string, prefix: string, signal: AbortSignal): AsyncIterable<ArtifactAddress>
-  /** An absolute URL under which anyone may GET the object until `expiresAt`, offered to browsers as `filename`. Says nothing of whether it exists. */
+  /**
+   * A URL under which anyone may GET the object until `expiresAt`. Browsers save it as `filename`. Does not check that the object exists.
+   */
   presign(
     address: ArtifactAddress,
     grant: { expiresAt: Instant; filename: string },

@@ -1,26 +1,26 @@
 /**
- * How far the views are made of the event log, kept where the views are, so that it is lost where they are and comes back as old as
- * they do. And what was charged by then, which tells when less than all is lost. Every method may be called again, and throws
- * `Unavailable` when the store cannot be reached.
+ * How far the event log is applied to the views. Checkpoints are kept in the same store as the views, so they are lost together with them,
+ * and come back as old as they do. The store also keeps what was charged by then, which reveals a partial loss. Every method may be called
+ * again, and throws `Unavailable` when the store cannot be reached.
  */
 export interface Checkpoints {
   /**
-   * Where to go on in a partition: at the `first` event the log has where nothing is known, or what is known means nothing to the log.
-   * From then on the checkpoint stands there, so that its loss shows.
+   * Where to continue in a partition. If no checkpoint is known, or it does not fit the log, this is the `first` event of the log. The
+   * checkpoint then exists from now on, so that its loss shows.
    */
   begin(partition: number, range: EventRange, signal: AbortSignal): Promise<Checkpoint>
   /**
-   * Moves a checkpoint on when what was read up to `to` is applied. Undefined when it is not as it was: it was lost, moved by another
-   * process, or the store is not the one that it was (it was started again, or another took its place), and may have lost what was applied.
+   * Moves a checkpoint forward after everything up to `to` was applied. Undefined if the checkpoint is not as it was, so that applied
+   * events may be lost. Reasons: it was lost, another process moved it, or the store is another one (restarted or replaced).
    */
   advance(checkpoint: Checkpoint, applied: Applied, signal: AbortSignal): Promise<Checkpoint | undefined>
-  /** What accounts were charged in a month at the last `advance` that told of them: never more than they are charged now, unless that was lost. */
+  /** What accounts were charged in a month, as of the last `advance` that reported it. Never more than now, unless charges were lost. */
   charged(period: string, signal: AbortSignal): Promise<Charged>
-  /** Forgets every checkpoint, so that all begins anew; does nothing where that has happened since `charged` was asked. */
+  /** Deletes every checkpoint, so that everything starts over. Does nothing if that has happened since `charged` was read. */
   forget(charged: Charged, signal: AbortSignal): Promise<void>
 }
 
-/** The offsets of what the log has of a partition: the first, and the next to come; absent = later than any. */
+/** The offsets that the log has of a partition: the first, and the next to come; absent = later than any. */
 export interface EventRange {
   readonly first: number
   readonly end?: number
@@ -30,21 +30,21 @@ export interface Checkpoint {
   readonly partition: number
   /** The offset of the first event that is not applied. */
   readonly offset: number
-  /** Of which beginning it is, and of which store. */
+  /** Identifies the start of the projection and the store. */
   readonly fence: string
 }
 
 export interface Applied {
   readonly to: number
-  /** The month of now, and what accounts with new charges in it are charged by now, each under a name. */
+  /** The current month, and the charge totals of accounts with new charges in it, each under a name. */
   readonly period: string
   readonly charged: ReadonlyMap<string, number>
 }
 
 export interface Charged {
   readonly period: string
-  /** Changes when all begins anew. */
+  /** Changes when the projection starts over. */
   readonly beginning: string
-  /** Units, by the names that `advance` was given. */
+  /** Units, by the names that `advance` got. */
   readonly units: ReadonlyMap<string, number>
 }

@@ -3,10 +3,10 @@ import type { Instant } from '../brand.ts'
 /** Time. Wall time for records, monotonic time for durations; both in milliseconds. */
 export interface Clock {
   now(): Instant
-  /** Never goes back; its zero means nothing. */
+  /** Never goes back. Its zero has no meaning. */
   monotonic(): number
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  /** Resolves after `ms`. Rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** A signal that aborts with a `TimeoutError` after `ms`; it does not keep the process alive. */
+  /** A signal that aborts with a `TimeoutError` after `ms`. It does not keep the process alive. */
   timeout(ms: number): AbortSignal
 }

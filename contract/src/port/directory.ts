@@ -1,37 +1,37 @@
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '../tenant.ts'
 
-/** All tenants, keys and templates at one moment. Immutable: a change is another snapshot. */
+/** All tenants, keys and templates at one moment. Immutable: a change makes another snapshot. */
 export interface DirectorySnapshot {
   /** Grows with every change. */
   readonly revision: number
   readonly tenants: ReadonlyMap<TenantId, Tenant>
   readonly keys: ReadonlyMap<KeyHash, ApiKey>
-  /** The published templates of each tenant, by code, in the order of their codes. */
+  /** The published templates of each tenant by code, sorted by code. */
   readonly templates: ReadonlyMap<TenantId, ReadonlyMap<TemplateCode, Template>>
 }
 
-/** The settings in force, in memory: reading them never waits and never fails. */
+/** The settings in force, in memory. Reading them never waits and never fails. */
 export interface Directory {
   current(): DirectorySnapshot
 }
 
-/** How far a copy of settings that stand elsewhere can be relied on. */
+/** How up to date a copy of settings from another store is. */
 export interface DirectoryState {
-  /** Has it settings? Once it has, it keeps the last good ones, whatever becomes of where they stand. */
+  /** Whether it has settings. Once it has, it keeps the last good ones, even if the store loses them. */
   readonly isReady: boolean
   readonly isConnected: boolean
-  /** What is in the way of having the newest, in words. */
+  /** Why it may not have the newest, in words. */
   readonly reason?: string
-  /** That of `current`. */
+  /** The revision of `current`. */
   readonly revision: number
-  /** How long ago it was last known to be the newest there is; since the opening where it never was. */
+  /** How long ago it was last known to be the newest; since the opening if it never was. */
   readonly ageMs: number
-  /** Values met since the opening that were not of their shape, and not taken. */
+  /** Values since the opening that had a wrong shape and were ignored. */
   readonly damaged: number
 }
 
-/** The writing side, for whoever compiles resources. */
+/** The writing side, for the process that compiles resources. */
 export interface DirectoryPublisher {
-  /** Replaces all settings at once. Resolves when `current` gives them to every later call of this process. Refuses a revision that is not newer. */
+  /** Replaces all settings. Resolves when every later `current` in this process returns them. Refuses a revision that is not newer. */
   publish(snapshot: DirectorySnapshot, signal: AbortSignal): Promise<void>
 }

@@ -1,53 +1,53 @@
 import type { RenderEvent } from '../event.ts'
 
-/** What happened to renders, in the order it was recorded, kept for a month of quota, and longer. */
+/** What happened to renders, in the order it was recorded. Kept longer than a month of quota. */
 export interface EventLog {
-  /** Resolves when the event is durable. An event appended again under its id is there at least once; readers drop repeats by id. */
+  /** Resolves when the event is durable. An event appended again under its id may be in the log twice; readers drop duplicates by id. */
   append(event: RenderEvent, signal: AbortSignal): Promise<void>
   /**
-   * The events from where this reader last called `done`, then those to come, until the signal aborts (the iteration then
-   * ends). Delivery is at least once: what was given out and not done is given again to the next `follow` of the same reader.
-   * At least `EXPIRY_RENDERS_MAX` events are given out before any of them is done; a log may wait then.
+   * The events after this reader's last `done`, then new ones, until the signal aborts; the iteration then ends. Delivery is at least once:
+   * unfinished events are delivered again to the next `follow` of the same reader. At least `EXPIRY_RENDERS_MAX` events are delivered
+   * before any of them is done; after that, a log may wait.
    */
   follow(reader: string, signal: AbortSignal): AsyncIterable<ReceivedEvent>
 }
 
 export interface ReceivedEvent {
   readonly event: RenderEvent
-  /** This reader is through with this event and all before it. Resolves when durable. */
+  /** Marks this event and all before it as processed. Resolves when durable. */
   done(): Promise<void>
 }
 
-/** An event log that lets its reader begin again wherever it wants to. Embedded stores are durable as a whole, and have no use for it. */
+/** An event log whose reader can start again from any offset. Embedded stores are durable as a whole, and do not need it. */
 export interface ReplayableLog {
   /**
-   * The events of the partitions that this process shares with the others of the same reader, from where `begin` says, then those to
-   * come, until the signal aborts (the iteration then ends). `begin` is asked when a partition is given to this process, and after
-   * `again`. Within `REPLAY_IDLE_MS` every partition comes by, be it without an event, so that its reader may look after what it keeps.
-   * What cannot be read is passed over: it is for those who `follow` to bury.
+   * The events of this process's share of the partitions, from where `begin` says, then new ones, until the signal aborts; the iteration
+   * then ends. `begin` is asked when a partition is assigned to this process, and after `rewind`. Every partition comes up within
+   * `REPLAY_IDLE_MS`, even without an event, so that its reader can check what it keeps. Unreadable events are skipped: those who `follow`
+   * dead-letter them.
    */
   replay(reader: string, begin: ReplayStart, signal: AbortSignal): AsyncIterable<readonly EventBatch[]>
 }
 
 /**
- * Resolves to the offset of the event to begin with, from `first` on. Asked without an `end`, it may name one the log does not have;
- * then it is asked again, with the offset after the last event there is.
+ * Resolves to the offset of the event to start with, from `first` on. Called without `end`, it may name one that the log does not have.
+ * Then it is called again, with the offset after the last event.
  */
 export type ReplayStart = (
   partition: number,
   range: { readonly first: number; readonly end?: number },
 ) => Promise<number>
 
-/** What follows each other in one partition. */
+/** Consecutive events of one partition. */
 export interface EventBatch {
   readonly partition: number
-  /** The offset at which it begins, and that of what comes after it. */
+  /** The offset of its start, and the offset after its end. */
   readonly from: number
   readonly to: number
-  /** Of those between, what can be read. */
+  /** The readable events in between. */
   readonly events: readonly RenderEvent[]
-  /** The reader is through with it. Not what it goes by when it begins again, but what the log's own tools show. */
+  /** Marks the batch as processed. Only the log's own tools show this; a restart uses `begin`. */
   done(): void
-  /** The partition begins again where `begin` then says; what was read of it ahead is forgotten. */
+  /** Reads the partition again from where `begin` says. Drops what was prefetched. */
   rewind(): void
 }

@@ -1,5 +1,5 @@
-/** Chance. */
+/** Randomness. */
 export interface Ids {
-  /** Bytes from a cryptographic source. */
+  /** Random bytes from a cryptographic source. */
   random(bytes: number): Uint8Array
 }

@@ -5,30 +5,29 @@ import type { Engine } from '../render-options.ts'
 import type { Environment, KeyHash, Limits } from '../tenant.ts'
 
 /**
- * What a tenant may ask for: rates, monthly quota, and its share of the async lane. Accounts are tenant incarnations, so a
- * tenant made anew under an old name begins with nothing used. A reservation holds quota and a place among the outstanding
- * renders from `reserve` on; it lapses by itself after `RESERVATION_MS` unless confirmed, and ends with `settle`.
- * Every method is idempotent per render id and throws `Unavailable` when the limiter cannot be reached.
+ * What a tenant may request: rates, monthly quota, and its share of the async lane. Accounts are tenant incarnations, so a tenant created
+ * again under an old name starts with nothing used. From `reserve` on, a reservation holds quota and counts as an outstanding render. It
+ * expires after `RESERVATION_MS` unless confirmed, and ends with `complete`. Every method is idempotent per render id and throws
+ * `Unavailable` when the limiter cannot be reached.
  */
 export interface Limiter {
   /**
-   * Decides on one render by one look at all of its buckets, all or nothing: a refusal changes no counter. Rates are true
-   * rolling minutes: in no span of 60 s are more admitted than the limit that stood at the last of them.
+   * Decides on one render by all of its buckets at once, all or nothing: a refusal changes no counter. Rates are true rolling minutes: no
+   * span of 60 s admits more than the limit in force at its last admission.
    */
   reserve(request: Reservation, signal: AbortSignal): Promise<Decision>
   /**
-   * Makes a reservation last until it is settled, or should nobody ever tell, for `QUEUE_AGE_MS_MAX` from now; one that has lapsed
-   * is made anew, and this never refuses. Does nothing for a render that was settled: the word of the queue may come after its
-   * end. Called when the queue has the record, and again by whoever claims it.
+   * Makes a reservation last until `complete`, or for `QUEUE_AGE_MS_MAX` from now if that never comes. An expired reservation is made
+   * again; this never refuses. Does nothing for a completed render, because the queue may confirm it after its end. Called when the queue
+   * has the record, and again by the renderer that claims it.
    */
   confirm(record: RenderRecord, signal: AbortSignal): Promise<void>
   /**
-   * Ends a reservation by the outcome: the units of a render that succeeded are charged to the month of its reservation, once,
-   * durably where the render is durable; those of one that failed are free again. A render that the API abandoned gives back
-   * its place in the rate buckets too.
+   * Ends a reservation by the outcome, once, and durably if the render is durable. Units of a successful render are charged to the month of
+   * its reservation. Units of a failed one are free again. A render that the API abandoned also gives its place in the rate buckets back.
    */
   complete(manifest: Manifest, signal: AbortSignal): Promise<void>
-  /** What an account has used of a month. */
+  /** What an account has used in a month. */
   usage(account: string, period: string, signal: AbortSignal): Promise<Usage>
 }
 
@@ -43,22 +42,22 @@ export interface Reservation {
   /** Quota units, 0 in the sandbox, and the UTC month (`2026-11`) they count in. */
   readonly units: number
   readonly period: string
-  /** The limits in force now: a lowered one counts from this call on. */
+  /** The limits in force now. A lowered limit counts from this call on. */
   readonly limits: Limits
   /**
-   * Of the settings these limits are from. Where several processes share a limiter and it knows limits of a newer revision, those
-   * count: a change counts in all processes from the moment it is published.
+   * The revision of the settings that these limits come from. Processes may share a limiter that knows limits of a newer revision. Then
+   * those count, so a change applies in all processes from the moment it is published.
    */
   readonly revision: number
 }
 
-/** Units of renders that succeeded, and of those still under way. */
+/** Units of successful renders, and units reserved by unfinished ones. */
 export interface Usage {
   readonly charged: number
   readonly reserved: number
 }
 
-/** A limiter whose charges may be lost, in whole and for one account alone. Every method throws `Unavailable` as those of all do. */
+/** A limiter whose charges may be lost, as a whole or for one account alone. Every method throws `Unavailable` like those of `Limiter`. */
 export interface AuditableLimiter extends Limiter {
   /** What an account is charged in a month. */
   chargeTotal(account: string, period: string, signal: AbortSignal): Promise<ChargeTotal>
@@ -66,26 +65,29 @@ export interface AuditableLimiter extends Limiter {
 
 export interface ChargeTotal {
   readonly charged: number
-  /** Which count it is: where the charges were lost another one begins. Absent as long as nothing is charged. */
+  /** Identifies the count: after a loss of charges another one starts. Absent as long as nothing is charged. */
   readonly count?: string
 }
 
-/** The tightest of the rate buckets a render goes through. */
+/** The tightest of the rate buckets that a render counts in. */
 export interface RateState {
   readonly limit: number
-  /** Left after this decision. */
+  /** Free places after this decision. */
   readonly remaining: number
-  /** When all of it is free again if nothing more is asked. */
+  /** When all places are free again if nothing more is requested. */
   readonly resetAt: Instant
 }
 
-/** `rate`: the key's bucket, or the tenant's of the mode or of react_pdf. `html_rate`: the tenant's html bucket alone. `retryAfterMs` is the shortest wait after which the same call is admitted if nothing else is asked meanwhile. */
+/**
+ * `rate`: the key's bucket, or the tenant's for the mode or for react_pdf. `html_rate`: the tenant's html bucket alone. `retryAfterMs` is
+ * the shortest wait after which the same call is admitted, if nothing else is requested meanwhile.
+ */
 export type Decision =
   | {
       readonly kind: 'admitted'
       readonly lane: Lane
       readonly rate: RateState
-      /** Of the month, this render included. */
+      /** Of the month, including this render. */
       readonly usage: Usage
     }
   | {

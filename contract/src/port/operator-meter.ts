@@ -1,19 +1,19 @@
-/** What is done next comes before what is looked at again. */
+/** Queue priorities, most urgent first. `live`: a resource changed. `resync`: a resource is only checked again. */
 export const PRIORITIES = ['live', 'resync'] as const
 export type Priority = (typeof PRIORITIES)[number]
 
-/** How a look at one object ended. `requeue_after`: it is to be looked at again at a time of its own. */
+/** The result of one reconciliation. `requeue_after`: the object is reconciled again at a time of its own. */
 export const RECONCILE_RESULTS = ['success', 'requeue_after', 'error'] as const
 export type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
 
-/** What operators watch of the operator itself. Counting never fails and never waits. */
+/** Metrics of the operator. Counting never fails and never waits. */
 export interface OperatorMeter {
-  /** A controller has begun, with so many workers. `look` is asked at each scrape, and must neither wait nor throw. Once for each name. */
+  /** A controller has started with so many workers. Each scrape calls `readState`, which must neither wait nor throw. Once per name. */
   controller(
     name: string,
     controller: { readonly workers: number; readonly readState: () => WorkState },
   ): ControllerMeter
-  /** A request to the API server was answered; `code` is its status, or `<error>` when no answer came. */
+  /** The API server answered a request. `code` is its status, or `<error>` without an answer. */
   requested(method: string, code: string): void
   /** Whether this process holds the lease. */
   leading(isHeld: boolean): void
@@ -21,9 +21,9 @@ export interface OperatorMeter {
   relisted(kind: string): void
   /** A watch of a kind was opened. */
   watched(kind: string): void
-  /** So much of what we wrote, in Redis or in Secrets, was changed by somebody else, and was put right. */
+  /** The operator restored `count` of its own entries in Redis or Secrets that somebody else had changed. */
   repaired(kind: string, count: number): void
-  /** An object of a kind was met that cannot be read. */
+  /** An object of a kind could not be read. */
   unread(kind: string): void
 }
 
@@ -35,17 +35,17 @@ export interface WorkState {
 }
 
 export interface ControllerMeter {
-  /** A key was put into the queue, where it was not. */
+  /** A key was added to the queue that was not in it. */
   added(): void
-  /** A key is to be put into the queue later. */
+  /** A key will be added to the queue later. */
   deferred(): void
-  /** A worker took a key that has waited for so long. */
+  /** A worker took a key that had waited for this long. */
   taken(waitedMs: number): void
   /** The worker is done with it. */
   done(workedMs: number): void
   /** A worker is busy, until this is disposed. */
   busy(): Disposable
   reconciled(result: ReconcileResult, durationMs: number): void
-  /** An error that no retry mends; it is counted as an error as well. */
+  /** An error that no retry fixes. It also counts as an error. */
   failedTerminally(): void
 }

@@ -1,7 +1,7 @@
-/** What operators watch of the views that are made of the event log. Counting never fails and never waits. */
+/** Metrics of the views that are computed from the event log. Counting never fails and never waits. */
 export interface ProjectionMeter {
-  /** So many events are in the views now. */
+  /** So many events were applied to the views. */
   applied(count: number): void
-  /** The store had lost what was in the views: all of a partition, or some of it, is put into them again. */
+  /** The store had lost some or all applied events of a partition: they are applied again. */
   rebuildStarted(): void
 }

@@ -4,40 +4,40 @@ import type { AttemptResult } from '../delivery.ts'
 /** One POST to a receiver. */
 export interface WebhookRequest {
   readonly url: string
-  /** In the names and order they are sent in; without Host, Connection, Accept-Encoding and Content-Length. */
+  /** All headers in the order they are sent, except Host, Connection, Accept-Encoding and Content-Length. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Blocks of addresses this tenant may be called at though they are not public, beside those of the installation. */
+  /** Blocks of non-public addresses that this tenant's webhooks may call, beside those of the installation. */
   readonly allowCidrs: readonly Cidr[]
 }
 
 export interface WebhookResponse {
   readonly result: AttemptResult
-  /** Absent when no answer came. */
+  /** Absent without an answer. */
   readonly statusCode?: number
-  /** `Retry-After` as it was sent. */
+  /** `Retry-After` as the receiver sent it. */
   readonly retryAfter?: string
   /** The beginning of the body as text. */
   readonly excerpt?: string
-  /** What went wrong, for the tenant: names its host, and no address. Absent when nothing did. */
+  /** What went wrong, for the tenant: names its host, but no address. Absent if nothing did. */
   readonly message?: string
 }
 
 /**
- * Calls receivers. It follows no redirect, sends no cookie, decompresses nothing, and reads of an answer what an excerpt has room
- * for, in `WEBHOOK_EXCERPT_MS_MAX`. The head of an answer decides: what happens to the connection afterwards changes nothing.
+ * Calls receivers. It follows no redirect, sends no cookie and decompresses nothing. Of an answer it reads an excerpt, for at most
+ * `WEBHOOK_EXCERPT_MS_MAX`. The head of an answer decides: what happens to the connection afterwards changes nothing.
  *
- * A receiver may get one call twice, in the same bytes: when it closes a connection that had been kept, just as it is used again,
- * the call is made anew.
+ * A receiver may get one call twice, with the same bytes: if it closes a kept-alive connection just as it is used again, the call is
+ * repeated.
  *
- * A connection goes only to an address that is public or allowed (see `mayConnect`), whatever the URL calls it: a name is resolved
- * once, is refused where any of its addresses is not such a one, and what is connected to is looked at again before a byte is sent.
- * A connection that was allowed for one list of blocks is used for no other.
+ * A connection goes only to an address that is public or allowed (see `mayConnect`), whatever the URL calls it. A name is resolved once,
+ * and refused if any of its addresses is neither. The connected address is checked again before a byte is sent. A connection that was
+ * allowed by one list of blocks is never used with another list.
  */
 export interface WebhookSender extends AsyncDisposable {
   /**
-   * Sends and has the head of the answer within `WEBHOOK_ATTEMPT_MS_MAX`. Rejects with the signal's reason when that aborts before;
-   * an answer that is there is given all the same. Rejects with nothing else, unless the headers are none.
+   * Sends the request and receives the head of the answer within `WEBHOOK_ATTEMPT_MS_MAX`. Rejects with the signal's reason if that aborts
+   * first; a received answer is returned all the same. Rejects for no other reason, except invalid headers.
    */
   post(request: WebhookRequest, signal: AbortSignal): Promise<WebhookResponse>
 }

@@ -1,26 +1,26 @@
 /**
- * How our own records travel through what other processes read: JSON, beside the major version of its form. Both sides check it, the
- * writer so that no mistake of ours gets in, the reader because it cannot know who wrote.
+ * Encodes our own records for logs and queues that other processes read: JSON, beside the major version of its form. Both sides validate.
+ * The writer so that no defect of ours gets in, the reader because it cannot know who wrote.
  */
 import assert from 'node:assert/strict'
 import type { ErrorDetail } from '../error.ts'
 import { compileValidator } from './validator.ts'
 
 export interface Codec<T> {
-  /** Goes up when what is written is misread by those who know only the version before. Stands beside the record. */
+  /** Increases when readers of the previous version would misread the new form. Stored beside the record. */
   readonly version: string
-  /** Throws where the value does not conform, which is a mistake of ours. */
+  /** Throws if the value does not conform, which is a defect. */
   readonly encode: (value: T) => string
-  /** What was read, or why it is nothing of ours: a sentence that quotes nothing of it. Takes any bytes. */
+  /** The value, or why it is not a record of ours: a sentence that quotes nothing of it. Accepts any bytes. */
   readonly decode: (version: string | undefined, bytes: Uint8Array | null) => Decoded<T>
 }
 
-/** What was read, or why it is nothing of ours. */
+/** The value, or why it is not a record of ours. */
 export type Decoded<T> = { readonly value: T } | { readonly fault: string }
 
 const VERSION_CHARS_MAX = 32
 
-/** Writes and reads values of a type that the schema describes. */
+/** Makes the codec of a type that the schema describes. */
 export function codecOf<T>(version: string, schema: object): Codec<T> {
   const faultsOf = compileValidator(schema)
   return {
@@ -37,7 +37,7 @@ export function codecOf<T>(version: string, schema: object): Codec<T> {
       const value = parse(bytes)
       if (value === undefined) return { fault: 'it is not JSON' }
       const faults = faultsOf(value)
-      // The schema has said so; a brand stands for what it says of a string.
+      // The schema has checked it; a brand names what the schema checks of a string.
       return faults.length === 0 ? { value: value as T } : { fault: listed(faults) }
     },
   }

@@ -5,7 +5,7 @@ import { renderEventCodec, renderEventSchema } from './render-event.ts'
 
 type Kept = Manifest['render']
 
-/** Which fields of a render an event carries: compiles only while it says what the type says. */
+/** The fields of a render that an event carries. Compiles only while it agrees with the type. */
 const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, Name> ? 'may' : 'must' } = {
   id: 'must',
   tenant: 'must',

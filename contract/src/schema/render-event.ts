@@ -1,4 +1,4 @@
-/** How the event of a render travels in a log that other processes read. */
+/** The stored form of a render event, in a log that other processes read. */
 
 import { EVENT_TYPES, type RenderEvent } from '../event.ts'
 import { type Codec, codecOf } from './codec.ts'
@@ -17,7 +17,7 @@ const count = { type: 'integer', minimum: 0 } as const
 const duration = { type: 'number', minimum: 0 } as const
 const text = { type: 'string' } as const
 
-/** The schema of a `RenderEvent`. Fields nobody knows are left alone: a newer version may have added them. */
+/** The schema of a `RenderEvent`. Unknown fields are allowed: a newer version may have added them. */
 export const renderEventSchema = {
   type: 'object',
   required: ['id', 'type', 'manifest'],
@@ -71,7 +71,7 @@ export const renderEventSchema = {
   },
 } as const
 
-/** Writes and reads events, in their first version. */
+/** Encodes and decodes events, in their first version. */
 export function renderEventCodec(): Codec<RenderEvent> {
   return codecOf<RenderEvent>('1', renderEventSchema)
 }

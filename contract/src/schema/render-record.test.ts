@@ -4,7 +4,7 @@ import { LANES, MODES, type RenderRecord } from '../render.ts'
 import { ENGINES } from '../render-options.ts'
 import { renderRecordCodec, renderRecordSchema } from './render-record.ts'
 
-/** Which fields there are, and which of them there may be: compiles only while it says what the type says. */
+/** All fields, and which of them are optional. Compiles only while it agrees with the type. */
 const FIELDS: {
   readonly [Name in keyof Required<RenderRecord>]: {} extends Pick<RenderRecord, Name> ? 'may' : 'must'
 } = {
@@ -102,7 +102,7 @@ describe('what is no record', () => {
   })
 
   test('is not written either', () => {
-    // A mistake of ours that the compiler has not seen.
+    // A defect of ours that the compiler does not see.
     const mistake = { ...aRecord(), units: -1 }
     expect(() => encode(mistake)).toThrow('/units must be >= 0')
   })

@@ -1,4 +1,4 @@
-/** How an accepted render travels in a queue that other processes read. */
+/** The stored form of an accepted render, in a queue that other processes read. */
 
 import { FILENAME_CHARS_MAX } from '../limit.ts'
 import { LANES, MODES, type RenderRecord } from '../render.ts'
@@ -10,14 +10,14 @@ import { renderOptionsSchema } from './render-request.ts'
 const text = { type: 'string', minLength: 1, maxLength: 1024 } as const
 const count = { type: 'integer', minimum: 0 } as const
 const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const
-/** As `isArtifactAddress` has it: no name begins with a dot, and none is empty. */
+/** Like `isArtifactAddress`: no name begins with a dot, and none is empty. */
 const name = '[A-Za-z0-9_-][A-Za-z0-9._-]*'
 const bucket = { type: 'string', pattern: `^${name}$` } as const
 
-/** Any that an older release let in: a header is made of it by `contentDisposition`, which takes all. */
+/** Anything that an older release accepted: `contentDisposition` can make a header of any name. */
 const filename = { type: 'string', minLength: 1, maxLength: FILENAME_CHARS_MAX } as const
 
-/** The schema of a `RenderRecord`. Fields nobody knows are left alone: a newer version may have added them. */
+/** The schema of a `RenderRecord`. Unknown fields are allowed: a newer version may have added them. */
 export const renderRecordSchema = {
   type: 'object',
   required: [
@@ -90,7 +90,7 @@ export const renderRecordSchema = {
   },
 } as const
 
-/** Writes and reads render records, in their first version. */
+/** Encodes and decodes render records, in their first version. */
 export function renderRecordCodec(): Codec<RenderRecord> {
   return codecOf<RenderRecord>('1', renderRecordSchema)
 }

@@ -1,4 +1,4 @@
-/** The body of POST /render (interface §2.1). One schema: it validates, it is the type, and it stands in the OpenAPI document. */
+/** The body of POST /render (interface §2.1). One schema: it validates, gives the type, and is part of the OpenAPI document. */
 import type { FromSchema } from 'json-schema-to-ts'
 import { FILENAME_CHARS_MAX, PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN, TEMPLATE_CODE_CHARS_MAX } from '../limit.ts'
 import { MODES } from '../render.ts'
@@ -19,8 +19,8 @@ const pageSide = { type: 'number', minimum: PAGE_SIDE_PT_MIN, maximum: PAGE_SIDE
 export const TEMPLATE_CODE_PATTERN = '^[a-z0-9]+([_-][a-z0-9]+)*$'
 
 /**
- * No control characters, none of the characters a file system or a header gives a meaning to, and none that turn the direction of text:
- * they would show `invoice-fdp.exe` as `invoice-exe.pdf`.
+ * Refuses control characters, characters with a meaning to a file system or a header, and those that change the direction of text: they
+ * would show `invoice-fdp.exe` as `invoice-exe.pdf`.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
 const FILENAME_PATTERN =

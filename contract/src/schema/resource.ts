@@ -1,7 +1,7 @@
 /**
- * The manifests of the four kinds, and of the ConfigMaps and Secrets that may stand beside them. What a spec may hold is defined in
- * `crds`, and made into `../crd`. Unknown fields are refused, as a misspelt limit that is silently ignored is a limit
- * nobody has. Limits carry no defaults: `compile` applies those of `tenant.ts`.
+ * The manifests of the four kinds, and of the ConfigMaps and Secrets beside them. `crds` defines what a spec may hold; `../crd` is
+ * generated from it. Unknown fields are refused, because a misspelt limit that is silently ignored limits nobody. Limits have no defaults
+ * here: `compile` applies those of `tenant.ts`.
  */
 import type { FromSchema } from 'json-schema-to-ts'
 import { type ApiKeySpec, apiKeySpecSchema } from '../crd/api-key.ts'
@@ -15,7 +15,7 @@ export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
 
 const { filename: _filename, ...templateOptions } = renderOptionsSchema.properties
 
-/** The options of a request but for the name of the file. A definition for Kubernetes cannot say what is a text or a mapping. */
+/** The options of a request except the file name. A Kubernetes definition cannot say that a field is a text or a mapping. */
 const optionsSchema = { type: 'object', additionalProperties: false, properties: templateOptions } as const
 
 const templateSpec = {
@@ -38,7 +38,7 @@ export type { TenantSpec, TenantStatus } from '../crd/tenant.ts'
 export type TemplateSpec = Omit<DefinedTemplateSpec, 'options'> & {
   readonly options?: FromSchema<typeof optionsSchema>
 }
-/** A text, or where it stands; exactly one. */
+/** A text, or a reference to it; exactly one. */
 export type SourceSpec = NonNullable<TemplateSpec['reactPdf']>['source']
 
 interface ManifestMetadata {
@@ -47,7 +47,7 @@ interface ManifestMetadata {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** A manifest as it was written: valid by itself; whether it fits the others, `compile` says. */
+/** A manifest as written. It is valid by itself; `compile` decides whether it fits the others. */
 export type ResourceManifest =
   | { readonly kind: 'Plan'; readonly metadata: ManifestMetadata; readonly spec: PlanSpec }
   | { readonly kind: 'Tenant'; readonly metadata: ManifestMetadata; readonly spec: TenantSpec }
@@ -65,15 +65,15 @@ export type ResourceManifest =
       readonly metadata: ManifestMetadata
       /** Base64. */
       readonly data?: Readonly<Record<string, string>>
-      /** As it is; goes before `data` of the same key. */
+      /** Plain text. Takes precedence over `data` of the same key. */
       readonly stringData?: Readonly<Record<string, string>>
     }
 
 export type ManifestKind = ResourceManifest['kind']
 
-/** The annotation of a Tenant by which a new webhook secret is asked for: any time that was not asked for before, in RFC 3339. */
+/** The annotation of a Tenant that requests a new webhook secret: any RFC 3339 time that was not requested before. */
 export const ROTATE_ANNOTATION = 'platen.dev/rotate-webhook-secret'
-/** Where it stands in a manifest, as a JSON pointer. */
+/** JSON pointer to the annotation in a manifest. */
 export const ROTATE_POINTER = `/metadata/annotations/${ROTATE_ANNOTATION.replace('/', '~1')}`
-/** The annotation of an ApiKey by which a new key is asked for, likewise; in a cluster only. */
+/** The annotation of an ApiKey that requests a new key in the same way; in a cluster only. */
 export const ROTATE_KEY_ANNOTATION = 'platen.dev/rotate'

@@ -1,4 +1,4 @@
-/** What the API answers, as JSON Schemas for the OpenAPI document and for the tests that hold answers against it. */
+/** What the API answers, as JSON Schemas for the OpenAPI document and for tests that validate answers. */
 import type { FromSchema } from 'json-schema-to-ts'
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '../delivery.ts'
 import { FAILURES, HTTP_ERRORS, WARNINGS } from '../error.ts'

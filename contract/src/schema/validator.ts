@@ -1,6 +1,6 @@
 /**
- * JSON Schema 2020-12 by ajv, for our own wire shapes; `variable/variables-schema.ts` does the same for those of tenants. A validator
- * changes nothing, and a fault names the place but never the value found there: it may be someone's secret, and it may be 10 MiB.
+ * JSON Schema 2020-12 by ajv, for our own wire shapes. `variable/variables-schema.ts` does the same for schemas of tenants. A validator
+ * changes nothing. A fault names the path but never the value: it may be a secret, and it may be 10 MiB.
  */
 import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -11,20 +11,20 @@ import { ERROR_DETAILS_MAX } from '../limit.ts'
 export type Validator = (value: unknown) => readonly ErrorDetail[]
 
 const NAME_CHARS_MAX = 64
-/** Errors looked at to find those worth telling: finding the branches of a union compares each with each. */
+/** Errors that are examined to select those to report. Finding the branches of a union compares each with each. */
 const CONSIDERED_MAX = 500
 
-/** Compiles a schema of ours. Throws an `Error` whose message says what is wrong, and where, when it is no schema or refers outside itself. */
+/** Compiles a schema of ours. Throws an `Error` that says what is wrong, and where, if it is no schema or refers to something outside. */
 export function compileValidator(schema: object): Validator {
   return compileWith((allErrors) => ajv(allErrors), schema).faultsOf
 }
 
-/** Makes a value one of this version, in its place. Answers false for a value that does not conform, which may be changed by then. */
+/** Converts a value to this version, in place. Returns false if it does not conform; the value may have changed by then. */
 export type Converter = (value: object) => boolean
 
 /**
- * Compiles a schema of values that an older or a newer version may have written. A field that is missing gets the `default` of the
- * schema, and a field that the schema does not name is removed.
+ * Compiles a schema for values that an older or a newer version may have written. A missing field gets the `default` of the schema, and a
+ * field that the schema does not name is removed.
  */
 export function compileConverter(schema: object): Converter {
   const compiled = compileWith((allErrors) => ajv(allErrors, { useDefaults: true, removeAdditional: 'all' }), schema)
@@ -36,13 +36,13 @@ export interface Compiled {
   readonly faultsOf: Validator
 }
 
-/** The same by another ajv, made by `make` for each of the two passes; see `variable/variables-schema.ts`. */
+/** Compiles with another ajv, which `make` creates for each of the two passes. See `variable/variables-schema.ts`. */
 export function compileWith(make: (allErrors: boolean) => Ajv2020, schema: object): Compiled {
-  // Two passes: the first stops at the first fault, so that a hostile body of millions of faults costs one; the second lists
-  // them all, and runs only over a body that has shown itself to be small.
+  // Two passes. The first stops at the first fault, so that a hostile body with millions of faults costs only one. The second lists all
+  // faults, and runs only for a small body.
   assertSchema(schema)
   const first = make(false).compile(schema)
-  // Most validators never meet a fault.
+  // Most validators never find a fault.
   let all: typeof first | undefined
   const faultsOf: Validator = (value) => {
     if (first(value)) return []
@@ -58,8 +58,8 @@ export function compileWith(make: (allErrors: boolean) => Ajv2020, schema: objec
 const LISTED_NODES_MAX = 10_000
 
 /**
- * Kept over calls, alone in this module: compiling the meta-schema takes ajv 20 ms, any schema of ours 1 ms. It only ever looks
- * at schemas as data, so nothing of one is there when the next comes.
+ * Kept between calls; nothing else in this module is. Compiling the meta-schema takes ajv 20 ms, any schema of ours 1 ms. It treats schemas
+ * as data only, so nothing of one remains for the next.
  */
 let metaSchema: Ajv2020 | undefined
 
@@ -74,10 +74,10 @@ function ajv(allErrors: boolean, options: Options = {}): Ajv2020 {
   return formats.default(new Ajv2020({ ...AJV_OPTIONS, ...options, allErrors }))
 }
 
-/** The schema was looked at before. */
+/** `assertSchema` has validated the schema. */
 export const AJV_OPTIONS = { strict: false, logger: false, validateFormats: true, validateSchema: false } as const
 
-/** Nodes of a JSON value, counted no further than `max`. */
+/** Nodes of a JSON value, counted up to `max`. */
 function sizeUpTo(value: unknown, max: number): number {
   const rest = [value]
   let nodes = 0
@@ -100,8 +100,8 @@ function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
 }
 
 /**
- * Of a failed `anyOf` ajv reports the faults of every branch as well as its own. A fault deeper inside says what is wrong with
- * the branch that was meant; where there is none, it is enough to say that no branch fits.
+ * For a failed `anyOf` ajv reports the faults of every branch as well as its own. A fault deeper inside tells what is wrong with the
+ * intended branch. Without one it is enough to report that no branch fits.
  */
 function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const isInside = (error: ErrorObject, union: ErrorObject) =>
@@ -115,7 +115,7 @@ function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[]
   })
 }
 
-/** The place of the fault; for a property that is missing or not allowed, the place of that property. */
+/** JSON pointer of the fault. For a property that is missing or not allowed, it points to that property. */
 function pathOf({ instancePath, params }: ErrorObject): string {
   const property: unknown = params['missingProperty'] ?? params['additionalProperty'] ?? params['unevaluatedProperty']
   if (typeof property !== 'string') return instancePath

@@ -11,7 +11,7 @@ const reactPdf = { source: { inline: 'x' } }
 const asset = { name: 'logo.png', inline: 'QUJD' }
 const font = { family: 'Inter', asset: 'logo.png' }
 
-/** The least a spec of each kind needs. */
+/** The minimal spec of each kind. */
 const LEAST: Readonly<Record<Kind, JsonObject>> = {
   Plan: {},
   Tenant: { planRef: { name: 'starter' } },
@@ -19,7 +19,7 @@ const LEAST: Readonly<Record<Kind, JsonObject>> = {
   ApiKey: { tenantRef, secretName: 'ci-key' },
 }
 
-/** What is taken and what is refused at a place; `around` is the spec it stands in where the least will not do. */
+/** Accepted and refused values of a field. `around` is the spec for it if the minimal one will not do. */
 type Row = readonly [field: string, taken: readonly Json[], refused: readonly Json[], around?: JsonObject]
 
 const NAMES = ['a', 'a-1.b', 'a'.repeat(253)]
@@ -77,7 +77,7 @@ const withFont = { ...withAsset, fonts: [font] }
 const within = (rows: readonly Row[], place: string): readonly Row[] =>
   rows.map(([field, taken, refused]) => [`${place}.${field}`, taken, refused])
 
-/** A row for each field: what is taken and what is refused, there or below. */
+/** A row for each field: the values accepted and refused there or below. */
 const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
   Plan: [['displayName', TEXTS, NO_TEXTS], ['htmlRateLimitPerMinute', [0], NO_RATES], ...PLAN_LIMITS],
   Tenant: [
@@ -252,11 +252,11 @@ function faultsOf(value: JsonObject): readonly string[] {
   return 'faults' in result ? result.faults.map(({ path, message }) => `${path} ${message}`) : []
 }
 
-/** The spec with a value at a place; of a list, in its first item. */
+/** The spec with a value at a path; in a list, in its first item. */
 function put(spec: JsonObject, [first = '', ...rest]: readonly string[], value: Json): JsonObject {
   const inner = spec[first]
   if (rest.length === 0) return { ...spec, [first]: value }
-  // A place is named as deep as the spec around it goes, or in an object that is not there yet.
+  // A path is as deep as the surrounding spec, or leads into an object that is not there yet.
   if (Array.isArray(inner)) return { ...spec, [first]: [put(inner[0] as JsonObject, rest, value), ...inner.slice(1)] }
   return { ...spec, [first]: put((inner ?? {}) as JsonObject, rest, value) }
 }
@@ -269,7 +269,7 @@ const rows = Object.entries(FIELDS).flatMap(([kind, fields]) =>
 describe('each field', () => {
   test.for(rows)('%s %s', ([kind, field, taken, refused, around]) => {
     const tell = (value: Json) => faultsOf(manifest(kind, put(around ?? LEAST[kind], field.split('.'), value)))
-    // In short, as some are as long as may be.
+    // Shortened, because some have the maximum length.
     const shown = (values: readonly Json[]) => values.map((value) => JSON.stringify(value).slice(0, 100))
     expect(shown(taken.filter((value) => tell(value).length > 0))).toEqual([])
     expect(shown(refused.filter((value) => tell(value).length === 0))).toEqual([])
@@ -283,7 +283,7 @@ describe('each field', () => {
   })
 })
 
-/** Every field below a schema, as `storage.prefix`; of a list, those of its items. */
+/** Every field below a schema, as `storage.prefix`; for a list, those of its items. */
 function fieldsOf(schema: unknown, place = ''): readonly string[] {
   if (typeof schema !== 'object' || schema === null) return []
   if ('anyOf' in schema && Array.isArray(schema.anyOf)) return schema.anyOf.flatMap((branch) => fieldsOf(branch, place))

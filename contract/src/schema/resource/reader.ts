@@ -1,4 +1,4 @@
-/** Reads the manifests of the four kinds, and of the ConfigMaps and Secrets that may stand beside them. */
+/** Reads the manifests of the four kinds, and of the ConfigMaps and Secrets beside them. */
 import type { JsonObject } from '../../brand.ts'
 import type { ErrorDetail } from '../../error.ts'
 import { type Kind, type ResourceManifest, SPEC_SCHEMAS } from '../resource.ts'
@@ -7,7 +7,7 @@ import { brokenRules } from './rule.ts'
 
 const API_VERSION = 'platen.dev/v1alpha1'
 
-/** Names of Kubernetes' stricter kind, as tenants and namespaces have, and of the other. It checks those of resources by itself. */
+/** Kubernetes label names, for tenants and namespaces, and the longer subdomain names. Kubernetes itself checks those of resources. */
 const labelName = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const
 const subdomainName = {
   type: 'string',
@@ -69,7 +69,7 @@ export type ReadResource = (
   value: JsonObject,
 ) => { readonly written: ResourceManifest } | { readonly faults: readonly ErrorDetail[] }
 
-/** Makes the reader of manifests; the schemas are compiled once, here. Faults carry JSON pointers and never a value. */
+/** Makes the reader of manifests. Compiles the schemas once, here. Faults have JSON pointers and never a value. */
 export function resourceReader(): ReadResource {
   const validators = new Map(Object.entries(SHAPES).map(([kind, shape]) => [kind, compileValidator(shape)]))
   return (value) => {
@@ -79,7 +79,7 @@ export function resourceReader(): ReadResource {
       return { faults: [{ path: '/kind', message: `must be one of ${[...validators.keys()].join(', ')}` }] }
     const faults = validate(value)
     if (faults.length > 0) return { faults }
-    // Its kind's schema has just said so.
+    // The schema of its kind has checked it.
     const written = value as unknown as ResourceManifest
     const broken = brokenRules(written)
     return broken.length > 0 ? { faults: broken } : { written }

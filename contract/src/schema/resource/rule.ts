@@ -1,4 +1,7 @@
-/** What one field of a manifest demands of another, and of what it was before. A cluster says the same in CEL; said here in words an author can act on. */
+/**
+ * Rules between fields of a manifest, and between its old and new state. A cluster enforces the same in CEL. Here the messages tell an
+ * author what to do.
+ */
 import { parseCidr } from '../../address.ts'
 import type { ErrorDetail } from '../../error.ts'
 import { INSTANT_FORMAT, parseInstant } from '../../instant.ts'
@@ -7,7 +10,7 @@ import { TEMPLATE_CODE_PATTERN } from '../render-request.ts'
 import type { ApiKeySpec, ResourceManifest, TemplateSpec, TenantSpec } from '../resource.ts'
 import { ROTATE_ANNOTATION, ROTATE_POINTER } from '../resource.ts'
 
-/** The rules a manifest breaks that has passed the schema of its kind. */
+/** The rules that a manifest breaks. It must have passed the schema of its kind. */
 export function brokenRules(written: ResourceManifest): readonly ErrorDetail[] {
   switch (written.kind) {
     case 'Plan':
@@ -28,7 +31,7 @@ export function brokenRules(written: ResourceManifest): readonly ErrorDetail[] {
   }
 }
 
-/** The rules that changing `before` to `after`, which is of the same kind and place, breaks. */
+/** The rules that the change from `before` to `after` breaks. Both have the same kind and place. */
 export function brokenChanges(before: ResourceManifest, after: ResourceManifest): readonly ErrorDetail[] {
   if (before.kind === 'Template' && after.kind === 'Template') return templateChanges(before.spec, after.spec)
   if (before.kind === 'ApiKey' && after.kind === 'ApiKey') return apiKeyChanges(before.spec, after.spec)
@@ -75,7 +78,7 @@ function tenantRules({ webhooks }: TenantSpec): readonly ErrorDetail[] {
   )
 }
 
-/** Without blocks of IPv4 spelt as IPv6: connections are held against those of IPv4, so these would allow nothing. */
+/** Refuses IPv4 blocks written as IPv6. Connections are checked against IPv4 blocks, so these would allow nothing. */
 function isBlock(text: string): boolean {
   const cidr = parseCidr(text)
   return cidr !== undefined && !(cidr.bits === 128 && cidr.value >> 32n === 0xffffn)

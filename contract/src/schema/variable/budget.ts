@@ -1,11 +1,14 @@
-/** What compiling a schema and checking data may take, counted: what fits once fits always, on however busy a machine. */
+/**
+ * Counts the cost of compiling a schema and checking data. A count does not depend on how busy the machine is, so what fits once always
+ * fits.
+ */
 import { SCHEMA_WEIGHT_MAX, VALIDATION_STEPS_MAX } from '../../limit.ts'
 
 export class OutOfSteps extends Error {
   override readonly name = 'OutOfSteps'
 }
 
-/** What is left for the check under way. */
+/** The steps left for the current check. */
 export class Steps {
   #left = 0
 
@@ -19,24 +22,24 @@ export class Steps {
   }
 }
 
-/** What a fault costs to write down, and what a branch does, which most often has one. */
+/** The cost of recording a fault, and of a branch, which usually has one. */
 export const FAULT_STEPS = 20
 
-/** Looks at references without a keyword between them: two or three for each that leads to the next. More of them lead in circles. */
+/** References followed without a keyword between them: two or three for each in a chain. More of them form a circle. */
 const REFERENCES_IN_A_ROW_MAX = 128
 
-/** What compiling one schema has weighed so far. */
+/** The weight of the schema that is being compiled. */
 export class Weight {
   #sum = 0
   #followed = 0
 
-  /** Of a keyword. */
+  /** Adds the weight of a keyword. */
   add(weight: number): void {
     this.#followed = 0
     this.#take(weight)
   }
 
-  /** Of a reference, on the way to what it names in the end. */
+  /** Adds the weight of following a reference, which may lead to another one. */
   follow(weight: number): void {
     this.#followed += 1
     if (this.#followed > REFERENCES_IN_A_ROW_MAX) throw new OutOfSteps()

@@ -1,10 +1,10 @@
-/** Keywords that compare whole values, in linear time and without calling anything the data brings along. */
+/** Keywords that compare whole values, in linear time and without calling methods that the data may bring along. */
 import { _ } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json } from '../../brand.ts'
 import { FAULT_STEPS, type Steps, type Weight } from './budget.ts'
 
-/** `uniqueItems` in linear time: ajv compares each item with each other. */
+/** `uniqueItems` in linear time. That of ajv compares each item with each other. */
 export function compareByText(ajv: Ajv2020, steps: Steps): void {
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({
@@ -25,7 +25,7 @@ export function compareByText(ajv: Ajv2020, steps: Steps): void {
   })
 }
 
-/** Equal values have equal texts. */
+/** Equal values give equal texts. */
 function canonicalText(value: Json): string {
   return JSON.stringify(value, (_name, field: unknown) =>
     typeof field === 'object' && field !== null && !Array.isArray(field)
@@ -34,7 +34,7 @@ function canonicalText(value: Json): string {
   )
 }
 
-/** `const` and `enum` by fields alone: ajv takes a `toString` or `constructor` in the data for methods of its own, and calls them. */
+/** `const` and `enum` that compare fields only. ajv takes a `toString` or `constructor` in the data for its own methods, and calls them. */
 export function compareByValue(ajv: Ajv2020, steps: Steps, weight: Weight): void {
   const comparing = (keyword: string, valuesOf: (schema: Json) => readonly Json[]) => ({
     compile(schema: Json) {
@@ -50,7 +50,7 @@ export function compareByValue(ajv: Ajv2020, steps: Steps, weight: Weight): void
   for (const keyword of ['const', 'enum']) ajv.removeKeyword(keyword)
   ajv.addKeyword({ ...comparing('const', (schema) => [schema]), error: { message: 'must be equal to constant' } })
   ajv.addKeyword({
-    // The schema is one, so these are a list.
+    // The schema is valid, so this is a list.
     ...comparing('enum', (schema) => schema as readonly Json[]),
     error: {
       message: 'must be equal to one of the allowed values',
@@ -61,7 +61,7 @@ export function compareByValue(ajv: Ajv2020, steps: Steps, weight: Weight): void
 
 const COMPARING_WEIGHT = 3
 
-/** Nested no deeper than a schema may be. */
+/** The recursion is no deeper than a schema may nest. */
 function isSame(one: Json, other: Json): boolean {
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
   if (Array.isArray(one) !== Array.isArray(other)) return false
@@ -73,7 +73,7 @@ function isSameAs(one: Json | undefined, other: Json): boolean {
   return one !== undefined && isSame(one, other)
 }
 
-/** Values in a value, down to the last one. */
+/** Number of values nested in a value. */
 function entriesIn(value: Json): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce<number>((sum, each) => sum + entriesIn(each), 1)

@@ -1,13 +1,13 @@
-/** Has ajv count what it does: a weight for each keyword and reference it compiles, and steps for each keyword it checks. */
+/** Makes ajv count its work: a weight for each keyword and reference it compiles, and steps for each keyword it checks. */
 import { _, KeywordCxt, Name } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { FAULT_STEPS, type Steps, type Weight } from './budget.ts'
 
-/** Characters of a reference, and keywords beside it at the top, that take as long as a keyword. */
+/** A reference of so many characters, or so many keywords at the top level, take as long as one keyword. */
 const REFERENCE_CHARS = 200
 const TOP_KEYWORDS = 64
 
-/** Makes every look at a reference weigh something: ajv follows one to its end from each place anew, and goes over it at each step. */
+/** Gives each resolution of a reference a weight. ajv follows a reference to its end again from each place, and parses it at each step. */
 export function weighReferences(ajv: Ajv2020, weight: Weight, topKeywords: number): void {
   const resolver = ajv.opts.uriResolver
   ajv.opts.uriResolver = {
@@ -23,7 +23,7 @@ export function weighReferences(ajv: Ajv2020, weight: Weight, topKeywords: numbe
   }
 }
 
-/** Keywords whose check goes over the items of a list, the names of an object or the characters of a text. */
+/** Keywords whose check visits the items of a list, the names of an object or the characters of a text. */
 const WALKS: Readonly<Record<string, (value: unknown) => number>> = {
   ...byName(['items', 'contains', 'unevaluatedItems'], (value) => (Array.isArray(value) ? value.length : 0)),
   ...byName(
@@ -46,7 +46,7 @@ function byName<Value>(names: readonly string[], value: Value): Record<string, V
 
 const BRANCHING = ['anyOf', 'oneOf']
 
-/** What a keyword weighs, and each entry of it; measured, and 1 and 0 where nothing is said. */
+/** The weight of a keyword and of each of its entries, as measured. Others weigh 1 and 0. */
 const WEIGHTS: Readonly<Record<string, readonly [own: number, entry: number]>> = {
   ...byName(['properties'], [1, 2.5]),
   ...byName(['patternProperties', 'prefixItems', 'anyOf'], [1, 3]),
@@ -60,7 +60,7 @@ const WEIGHTS: Readonly<Record<string, readonly [own: number, entry: number]>> =
   ...byName(['contains', '$dynamicRef', '$recursiveRef', '$dynamicAnchor'], [5, 0]),
 }
 
-/** Keywords of lists whose code is joined in a time that grows with the square of their length, and the length that weighs twice as much. */
+/** Keywords with lists whose code is joined in quadratic time, and the length at which an item weighs twice as much. */
 const JOINED = ['dependentRequired', 'dependencies']
 const JOINED_LENGTH = 50
 
@@ -77,8 +77,8 @@ function weightOf(keyword: string, schema: unknown): number {
 }
 
 /**
- * Makes every keyword weigh something when it is compiled, and pay before it is checked: a step for each entry of its own in the
- * schema, as often as it goes over the data.
+ * Gives every keyword a weight when it is compiled, and a cost before it is checked: a step for each of its entries in the schema, once per
+ * pass over the data.
  */
 export function countKeywords(ajv: Ajv2020, steps: Steps, weight: Weight): void {
   for (const rule of Object.values(ajv.RULES.all)) {
@@ -107,7 +107,7 @@ function entriesOf(schema: unknown): number {
   return typeof schema === 'object' && schema !== null ? Object.keys(schema).length + 1 : 1
 }
 
-/** Of the branches before it ajv has assigned what they evaluated only where one fits, and takes it for assigned. */
+/** ajv sets the evaluated properties of earlier branches only if one of them fits, but then relies on them being set. */
 function assignEvaluated({ gen, it: { props } }: KeywordCxt): void {
   if (props instanceof Name) gen.if(_`${props} === undefined`, () => gen.assign(props, _`{}`))
 }

@@ -122,7 +122,7 @@ test('a pattern weighs no less than what becomes of it', () => {
       .array(fc.tuple(tie('part'), fc.constantFrom('', '*', '+?', '{3}', '{0,9}', '{2,}', '|')), { maxLength: 4 })
       .map((parts) => parts.map(([part, times]) => (part === '^' ? part : part + times)).join('')),
   }))
-  // Of RE2 itself: one instruction to begin with, one to end, and one for what matches before.
+  // Instructions of RE2 itself: one at the start, one at the end, and one to skip to the match.
   const own = 3
   fc.assert(
     fc.property(pattern, (source) => {

@@ -1,26 +1,26 @@
 /**
- * Regular expressions of tenants, matched in time linear in the text: JavaScript's own engine backtracks, and `^(a+)+$` on forty
- * letters holds the thread for hours. RE2 does not, and knows no look-around and no back-references.
+ * Regular expressions of tenants, matched in time linear in the text. JavaScript's own engine backtracks, and `^(a+)+$` on forty letters
+ * blocks the thread for hours. RE2 does not backtrack. It has no look-around and no back-references.
  *
- * A pattern is ECMAScript with the `u` flag, as JSON Schema has it, so it is translated: RE2 spells code points and groups in
- * another way, and means less by `\s` and more by `.`.
+ * A pattern is ECMAScript with the `u` flag, as in JSON Schema, so it is translated. RE2 spells code points and groups differently. Its
+ * `\s` matches less, and its `.` matches more.
  */
 import { RE2JS } from 're2js'
 import { PATTERN_SIZE_MAX } from '../../limit.ts'
 
 export interface Pattern {
-  /** Does any part of the text match? */
+  /** Whether any part of the text matches. */
   readonly test: (text: string) => boolean
-  /** What testing a text of so many characters costs at worst, in steps of about ten nanoseconds. */
+  /** The worst-case cost of testing a text of so many characters, in steps of about ten nanoseconds. */
   readonly stepsFor: (characters: number) => number
 }
 
-/** Instructions of a pattern that are tried on one character in the time of one step; measured. */
+/** Instructions of a pattern that run on one character in the time of one step, as measured. */
 const INSTRUCTIONS_PER_STEP = 16
-/** Instructions times characters after which the states found so far are dropped: they are memory that the text, too, decides on. */
+/** Instructions times characters after which RE2's cached states are dropped. They use memory, and the text influences how much. */
 const CACHED_WORK_MAX = 100_000
 
-/** Compiles a pattern that is good ECMAScript. Throws an `Error` that says what RE2 does not know in it, or that it is too large. */
+/** Compiles a valid ECMAScript pattern. Throws an `Error` if RE2 does not support something in it, or if it is too large. */
 export function compilePattern(pattern: string): Pattern {
   const regExp = parse(pattern)
   const size = regExp.programSize()
@@ -41,14 +41,14 @@ export function compilePattern(pattern: string): Pattern {
   }
 }
 
-/** A group's ends, a repetition with its bounds, or one of the others; classes of Unicode are tables of hundreds of ranges. */
+/** The start or end of a group, a repetition with its bounds, or another token. A Unicode class is a table of hundreds of ranges. */
 const TOKEN =
   /(?<open>\((?:\?(?:<[^>]*>|[^)]?))?)|(?<close>\))|\{(?<least>\d+),?(?<most>\d*)\}|\[(?:\\.|[^\]\\])*\]|\\[ucxpP]\{[^}]*\}|\\.|./gsu
 const UNICODE_CLASS = /\\[pP]/g
 
 /**
- * What it takes to compile a pattern that is good ECMAScript, in units of some 50 microseconds, told without compiling it: RE2 writes
- * out what is repeated before it says that this is too much.
+ * The weight of compiling a valid ECMAScript pattern, in units of about 50 µs. Estimated without compiling, because RE2 expands repetitions
+ * before it reports that there are too many.
  */
 export function weightOfPattern(pattern: string): number {
   const classes = pattern.match(UNICODE_CLASS)?.length ?? 0
@@ -59,9 +59,9 @@ const PATTERN_WEIGHT = 3
 const UNICODE_CLASS_WEIGHT = 4
 const INSTRUCTIONS_PER_WEIGHT = 32
 
-/** No fewer than the instructions of a pattern, and as a rule little more. */
+/** An upper estimate of the instructions of a pattern, usually close. */
 function writtenOut(pattern: string): number {
-  /** Of each group around, what it has so far. */
+  /** The sums of the enclosing groups so far. */
   const outer: number[] = []
   let sum = 0
   let last = 0
@@ -79,7 +79,7 @@ function writtenOut(pattern: string): number {
     }
     const times = Math.max(Number(groups['least'] ?? 0), Number(groups['most'] ?? 0), 1)
     if (token.startsWith('{')) {
-      // Each but the first may be left out, which is an instruction of its own.
+      // Each repetition but the first is optional, which takes an instruction of its own.
       sum += (last + 1) * (times - 1)
       last = (last + 1) * times
       continue
@@ -90,7 +90,7 @@ function writtenOut(pattern: string): number {
   return sum
 }
 
-/** Characters of a long class that take as long as an instruction. */
+/** Characters of a long class that take as long as one instruction. */
 const CHARS_PER_INSTRUCTION = 8
 
 function parse(pattern: string): RE2JS {
@@ -103,19 +103,19 @@ function parse(pattern: string): RE2JS {
   }
 }
 
-/** What `\s` is in ECMAScript; RE2 stops at ASCII. */
+/** What `\s` matches in ECMAScript; that of RE2 is ASCII only. */
 const SPACE = '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
 const NOT_SPACE =
   '\\x00-\\x08\\x0e-\\x1f!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}' +
   '\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}'
 
-/** A class, or what has a meaning outside one. With the `u` flag a class ends at its first bare bracket. */
+/** A class, or a token with a meaning outside of classes. With the `u` flag a class ends at its first unescaped bracket. */
 const PART =
   /\[(?<not>\^?)(?<members>(?:\\.|[^\]\\])*)\]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\[ucpPk](?:\{[^}]*\}|\w{4}|\w)?|\\.|\.|\(\?<?[=!]|\(\?<|\(\?[a-z-]+:/gsu
-/** What has a meaning inside one. */
+/** Tokens with a meaning inside a class. */
 const MEMBER = /\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\[ucpP](?:\{[^}]*\}|\w{4}|\w)?|\\.|\[/gsu
 
-/** The same pattern as RE2 writes it. Throws for what it does not have. */
+/** Translates the pattern to RE2. Throws for what RE2 does not have. */
 function translate(pattern: string): string {
   return pattern.replace(PART, (part: string, not: string | undefined, members: string | undefined) => {
     if (members !== undefined) return spellClass(not === '^', members.replace(MEMBER, spellMember))
@@ -140,7 +140,7 @@ function translate(pattern: string): string {
 }
 
 function spellClass(isNegated: boolean, members: string): string {
-  // The empty class matches nothing, and its opposite everything.
+  // The empty class matches nothing, and its negation everything.
   if (members === '') return isNegated ? '[\\x00-\\x{10ffff}]' : '[^\\x00-\\x{10ffff}]'
   return `[${isNegated ? '^' : ''}${members}]`
 }
@@ -160,7 +160,7 @@ function spellMember(member: string): string {
   }
 }
 
-/** Code points, control characters and Unicode properties are written in another way. */
+/** Code points, control characters and Unicode properties are spelled differently in RE2. */
 function spellEscape(escape: string): string {
   const [lead = 0, trail] = [...escape.matchAll(/\\u\{?([0-9a-fA-F]+)/g)].map(([, digits = '']) =>
     Number.parseInt(digits, 16),

@@ -148,7 +148,7 @@ describe('nothing goes on for ever:', () => {
     ],
   }
   const nested = (levels: number): Json => (levels === 0 ? {} : { x: nested(levels - 1) })
-  // Each level is ten times the one below.
+  // Each level is ten times the size of the one below.
   const laughs = Object.fromEntries(
     Array.from({ length: 12 }, (_, level) => [
       `l${level + 1}`,

@@ -1,7 +1,7 @@
 /**
- * The schemas tenants write. They and the data they are held against are hostile input, so all of it is bounded: the size of a
- * schema, what ajv does to compile it, the time of its patterns (`pattern.ts`) and formats, and the steps of checking one body,
- * since a handful of references that branch is enough to go on for ever. All of it is counted, so what fits once fits always.
+ * The schemas of tenants. They and the data they validate are hostile input, so everything is limited: the size of a schema, the work of
+ * ajv to compile it, the time of its patterns (`pattern.ts`) and formats, and the steps of checking one body. A handful of references that
+ * branch would otherwise run forever. All of it is counted, so what fits once always fits.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -14,8 +14,8 @@ import { countKeywords, weighReferences } from './count.ts'
 import { compilePattern, weightOfPattern } from './pattern.ts'
 
 /**
- * Compiles a `variables_schema`. Throws an `Error` whose message says what is wrong when it is no schema, refers outside itself or
- * to itself without end, is too large, or has a pattern that cannot be matched in linear time.
+ * Compiles a `variables_schema`. Throws an `Error` that says what is wrong if it is no schema, refers to something outside or endlessly to
+ * itself, is too large, or has a pattern that cannot be matched in linear time.
  */
 export function compileVariablesSchema(schema: JsonObject): Validator {
   try {
@@ -48,7 +48,7 @@ function compileBounded(schema: JsonObject): Validator {
     ]
 }
 
-/** What `run` returns, or undefined when it ran out of steps or of stack. */
+/** The result of `run`, or undefined if it ran out of steps or of stack. */
 function undefinedIfEndless<Result>(run: () => Result): Result | undefined {
   try {
     return run()
@@ -58,10 +58,10 @@ function undefinedIfEndless<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** Keywords whose value the errors of ajv and of patterns quote, without saying where it stands. */
+/** Keywords whose value appears in errors of ajv and of patterns, without its path. */
 const QUOTED = ['$ref', '$dynamicRef', '$anchor', '$dynamicAnchor', '$id', '$schema', 'pattern']
 
-/** The JSON pointer of such a keyword, if a reason quotes one; of a pattern that is a name, that name's. */
+/** The JSON pointer of such a keyword if `reason` quotes its value. For a pattern that is a property name, the pointer of that property. */
 function pointerTo(schema: JsonObject, reason: string): string | undefined {
   const rest: { readonly value: unknown; readonly path: string }[] = [{ value: schema, path: '' }]
   const isQuoted = (text: unknown) =>
@@ -79,10 +79,10 @@ function pointerTo(schema: JsonObject, reason: string): string | undefined {
   return undefined
 }
 
-/** Keywords that ajv looks up in objects of its own, and those it puts there. */
+/** Keywords whose values ajv uses as keys of its own objects. */
 const REFERRING = ['$ref', '$dynamicRef', '$schema', '$id', '$anchor', '$dynamicAnchor']
 
-/** Has a reference a part that every object inherits? ajv takes what that is for a schema, and calls it. */
+/** Whether a part of the reference is a property that every object inherits. ajv would take that property for a schema, and call it. */
 function namesInherited(reference: string): boolean {
   return reference.split(/[#/]/).some((part) => decoded(part) in Object.prototype)
 }
@@ -95,7 +95,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Refuses what is too large to be looked at, and counts the types that are listed: ajv has no rule of them that could be counted. */
+/** Refuses schemas that are too large, and counts the entries of `type` lists: ajv has no rule for them that could count. */
 function requireSmall(schema: JsonObject): number {
   const rest: { readonly value: unknown; readonly depth: number }[] = [{ value: schema, depth: 1 }]
   let types = 0
@@ -103,7 +103,7 @@ function requireSmall(schema: JsonObject): number {
     const { value, depth } = node
     if (typeof value !== 'object' || value === null) continue
     if (depth > SCHEMA_DEPTH_MAX) throw new Error(`it is nested more than ${SCHEMA_DEPTH_MAX} levels deep`)
-    // ajv's own extension: such a schema answers with a promise, which is true of everything.
+    // An extension of ajv: such a schema returns a promise, which is truthy for any data.
     if (Object.hasOwn(value, '$async')) throw new Error('it has the keyword $async, which is not JSON Schema')
     for (const [name, child] of Object.entries(value)) {
       if (name === 'type' && Array.isArray(child)) types += child.length
@@ -122,7 +122,7 @@ const LIST_INLINED_MAX = 20
 interface Bounds {
   readonly steps: Steps
   readonly weight: Weight
-  /** Of the schema, whether or not JSON Schema knows them. */
+  /** All keywords at the top of the schema, known to JSON Schema or not. */
   readonly topKeywords: number
 }
 
@@ -135,22 +135,22 @@ function boundedAjv(allErrors: boolean, { steps, weight, topKeywords }: Bounds):
         steps.spend(stepsFor(text.length))
         return test(text)
       },
-      // ajv keeps one of each, by its text.
+      // ajv caches regular expressions by their text.
       toString: () => pattern,
     }
   }
-  // `code` is for those who write validators into files.
+  // Only needed to write validators into files.
   const ajv = new Ajv2020({
     ...AJV_OPTIONS,
     allErrors,
-    // What a reference names is compiled once, and not again at each place that names it.
+    // Compiles the target of a reference once, instead of at each place that names it.
     inlineRefs: false,
-    // The code for a longer list is joined in a time that grows with its square.
+    // The code for a longer list would be joined in quadratic time.
     loopRequired: LIST_INLINED_MAX,
-    // The optimizer of ajv goes over all it has made again and again: it takes longer than it saves.
+    // The optimizer of ajv repeatedly walks all generated code: it takes longer than it saves.
     code: { optimize: false, regExp: Object.assign(regExp, { code: '' }) },
   })
-  // Without the keywords that ajv-formats adds to those of JSON Schema.
+  // Without the keywords that ajv-formats adds to JSON Schema.
   formats.default(ajv, { mode: 'full' })
   boundFormats(ajv)
   compareByText(ajv, steps)
@@ -168,17 +168,17 @@ function boundFormats(ajv: Ajv2020): void {
     const test = LONG_FORMATS.includes(name) ? undefined : testOf(format)
     if (test !== undefined) ajv.addFormat(name, (text: string) => text.length <= FORMAT_CHARS_MAX && test(text))
   }
-  // ajv's own overflows the stack on a few megabytes of base64, and takes quadratic time for URLs.
+  // Those of ajv overflow the stack on a few megabytes of base64, and take quadratic time for URLs.
   ajv.addFormat('byte', (text: string) => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text))
   ajv.addFormat('url', (text: string) => /^(https?|ftp):\/\//i.test(text) && URL.canParse(text))
 }
 
-/** The check of a format of texts; formats of numbers, and those that take anything, need no bound. */
+/** The check of a text format. Formats of numbers, and formats that accept anything, need no limit. */
 function testOf(format: Ajv2020['formats'][string]): ((text: string) => boolean) | undefined {
   const isObject = typeof format === 'object' && !(format instanceof RegExp)
   const validate: unknown = isObject ? format.validate : format
   if (isObject && format.type === 'number') return undefined
   if (validate instanceof RegExp) return (text) => validate.test(text)
-  // None of ajv-formats' are asynchronous.
+  // No format of ajv-formats is asynchronous.
   return typeof validate === 'function' ? (text) => validate(text) === true : undefined
 }
