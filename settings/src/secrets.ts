@@ -1,8 +1,8 @@
 /**
- * What the embedded service makes up for itself and must find again: API keys, webhook secrets, the ring that signs render ids, the
- * keys that sign URLs and seal secrets. Each is one file of mode 0600 in a folder of mode 0700, written once; what is there is never
- * replaced, as a new key in the place of a damaged one would lock out every caller and orphan every render id. A webhook secret alone
- * is, when a new one was asked for.
+ * Secrets that the embedded service generates and must find again: API keys, webhook secrets, the ring that signs render ids, and the keys
+ * that sign URLs and seal secrets. Each is one file of mode 0600 in a folder of mode 0700, and is written once. An existing file is never
+ * replaced: a new key instead of a damaged one would lock out every caller and orphan every render id. The only exception is a webhook
+ * secret, if a new one was requested.
  */
 import assert from 'node:assert/strict'
 import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -26,14 +26,14 @@ export interface ApiKeyFile {
   readonly environment: Environment
 }
 
-/** Where the key of an ApiKey with `secretName` stands. A namespace has no dots, so no two of them share a file. */
+/** The file of the key of an ApiKey with `secretName`. A namespace has no dots, so no two share a file. */
 export function apiKeyPath({ dataDir, namespace, secretName }: ApiKeyFile): string {
   return join(dataDir, KEYS, `${namespace}.${secretName}`)
 }
 
 /**
- * The SHA-256 of the key in that file, which is made when there is none. Throws an `Error` that names the file, and never what is
- * in it, when it cannot be read or written or holds no key of this brand and environment.
+ * The SHA-256 of the key in that file; the key is generated if there is no file. Throws an `Error` that names the file, but never its
+ * content, if it cannot be read or written or holds no key of this brand and environment.
  */
 export async function loadOrCreateApiKey(
   file: ApiKeyFile,
@@ -57,14 +57,14 @@ export interface WebhookSecretFile {
   readonly tenant: string
 }
 
-/** Where the webhook secret of a tenant stands that references none. */
+/** The file of the webhook secret of a tenant that references none. */
 export function webhookSecretPath({ dataDir, tenant }: WebhookSecretFile): string {
   return join(dataDir, WEBHOOK_SECRETS, tenant)
 }
 
 /**
- * The webhook secret in that file, which is made when there is none. Throws an `Error` that names the file, and never what is in it,
- * when it cannot be read or written or holds no sound secret.
+ * The webhook secret in that file; generated if there is no file. Throws an `Error` that names the file, but never its content, if it
+ * cannot be read or written or holds no valid secret.
  */
 export async function loadOrCreateWebhookSecret(
   file: WebhookSecretFile,
@@ -79,25 +79,25 @@ export async function loadOrCreateWebhookSecret(
   )
 }
 
-/** The webhook secret in that file; undefined where there is none, or none that is sound. Throws an `Error` that names the file. */
+/** The webhook secret in that file; undefined if there is none, or an invalid one. Throws an `Error` that names the file. */
 export async function readWebhookSecret(file: WebhookSecretFile): Promise<string | undefined> {
   return soundSecret((await readText(webhookSecretPath(file))) ?? '')
 }
 
-/** Writes a webhook secret over what stands in that file; it is on the disk when it resolves. Throws an `Error` that names the file. */
+/** Replaces the webhook secret in that file. It is on disk when it resolves. Throws an `Error` that names the file. */
 export async function replaceWebhookSecret(file: WebhookSecretFile, secret: string): Promise<void> {
   await writePrivateFile(webhookSecretPath(file), `${secret}\n`, { isReplacing: true })
 }
 
-/** Editors end a file with a line end. */
+/** Editors add a line end to a file. */
 function soundSecret(text: string): string | undefined {
   const secret = text.trim()
   return isWebhookSecret(secret) ? secret : undefined
 }
 
 /**
- * Key material of `bytes` bytes, kept as one line of base64url in `path` and made there when there is none. Throws an `Error` that
- * names the file when it cannot be read or written or has another length.
+ * Key material of `bytes` bytes, stored as one line of base64url in `path`, and generated if there is no file. Throws an `Error` that names
+ * the file if it cannot be read or written or has another length.
  */
 export async function loadOrCreateKeyFile(path: string, bytes: number, ids: Ids): Promise<Uint8Array> {
   const { text } = await loadOrCreate(path, () => `${Buffer.from(ids.random(bytes)).toString('base64url')}\n`)
@@ -106,7 +106,7 @@ export async function loadOrCreateKeyFile(path: string, bytes: number, ids: Ids)
   return key
 }
 
-/** Of two processes that start at once one writes, and both read what it wrote. */
+/** If two processes start at once, one writes, and both read what it wrote. */
 async function loadOrCreate(path: string, make: () => string): Promise<{ text: string; isNew: boolean }> {
   const found = await readText(path)
   if (found !== undefined) return { text: found, isNew: false }
@@ -116,7 +116,7 @@ async function loadOrCreate(path: string, make: () => string): Promise<{ text: s
   return { text, isNew }
 }
 
-/** The text of a file, or undefined where there is none. */
+/** The text of a file, or undefined if there is none. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -127,8 +127,8 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a file that only its owner can read, whole or not at all, and on the disk when it resolves. Without `isReplacing` a file
- * that is there stays as it is and the answer is false.
+ * Writes a file that only its owner can read, entirely or not at all. It is on disk when it resolves. Without `isReplacing`, an existing
+ * file stays as it is and the result is false.
  */
 export async function writePrivateFile(
   path: string,
@@ -153,12 +153,12 @@ export async function writePrivateFile(
   }
 }
 
-/** Of `writePrivateFile`. */
+/** Temporary names of `writePrivateFile`. */
 const TEMPORARY = /^\..+\.\d+$/
 
 /**
- * Removes what kills have left of files that were being written: it may be a secret that is another one's by now. For the one process
- * that owns the data folder, before it writes anything there.
+ * Removes files that a kill left half-written: each may hold a secret that belongs to somebody else by now. Only for the one process that
+ * owns the data folder, before it writes anything there.
  */
 export async function removeTemporaryFiles(dataDir: string): Promise<void> {
   for (const folder of [dataDir, join(dataDir, KEYS), join(dataDir, WEBHOOK_SECRETS)]) {

@@ -1,4 +1,4 @@
-/** ApiKeys in, the keys that open the door out. */
+/** Compiles ApiKeys to the keys that are accepted. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
 import { API_KEYS_MAX, type ApiKey, type KeyHash, type Tenant } from '@platen/contract/tenant.ts'
@@ -12,18 +12,18 @@ import {
   type TenantsByName,
 } from './tenant.ts'
 
-/** The current key first, then the one it has replaced, as long as that one's overlap lasts. */
+/** The current key first, then the key it replaced, as long as its overlap lasts. */
 export type ApiKeyResult = CompileResult<ApiKeyResource, readonly ApiKey[]>
 
-/** What a look for the key behind `secretName` came to. */
+/** The result of looking for the key behind `secretName`. */
 export type FoundKey =
   | KeysInForce
   | {
-      /** Why it cannot be had, and what to do. */
+      /** Why there is no key, and what to do. */
       readonly fault: string
-      /** Absent: its Secret is gone, or does not hold it. */
+      /** Absent: its Secret is missing, or does not contain it. */
       readonly reason?: SecretRefusalReason
-      /** What stays in force meanwhile, where that is known otherwise; absent: what was published. */
+      /** The keys that stay in force meanwhile, if they are known from elsewhere; absent: the published ones. */
       readonly kept?: KeysInForce
     }
 
@@ -39,14 +39,14 @@ export interface ReplacedKey {
   readonly until: Instant
 }
 
-/** By the ApiKey's uid. One that is missing here keeps the keys it had. */
+/** By the ApiKey's uid. An ApiKey that is missing here keeps its keys. */
 export type FoundKeys = ReadonlyMap<Uid, FoundKey>
 
 interface ApiKeyInput {
   /** The oldest first. */
   readonly apiKeys: readonly ApiKeyResource[]
   readonly tenants: TenantsByName
-  /** Is the ApiKey among those that `keysWithinLimit` its tenant are for? */
+  /** Whether the ApiKey is among the `keysWithinLimit` of its tenant. */
   readonly isWithinLimit: (resource: ApiKeyResource) => boolean
   readonly foundKeys: FoundKeys
   readonly now: Instant
@@ -54,8 +54,8 @@ interface ApiKeyInput {
 }
 
 /**
- * The ApiKeys that have a place among those of their tenant: the oldest from its namespaces, as many as its limits allow, whatever else
- * becomes of them. So who makes more takes no place from one that works.
+ * The ApiKeys within the limit of their tenant: the oldest from its namespaces, as many as its limits allow, whether or not they compile.
+ * So creating more never displaces a working one.
  */
 export function keysWithinLimit(tenant: TenantResult, oldestFirst: Iterable<ApiKeyResource>): ReadonlySet<Uid> {
   const keys = new Set<Uid>()
@@ -72,8 +72,8 @@ function apiKeysMaxOf(tenant: Tenant | undefined): number {
 }
 
 /**
- * The keys in force. A key whose secret has gone keeps its published hash: losing a file must not lock a tenant out. A key whose
- * tenant does not know it or has enough, or whose hash an older one has, opens nothing.
+ * The keys in force. A key whose secret is gone keeps its published hash, because losing a file must not lock a tenant out. A key opens
+ * nothing if its tenant does not list its namespace or has enough keys, or if an older key has the same hash.
  */
 export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyResult[] {
   const hashOwners = new Map<KeyHash, ApiKeyResource>()
@@ -84,7 +84,7 @@ export function compileApiKeys(input: ApiKeyInput): readonly ApiKeyResult[] {
       return { resource, conditions: conditionsOf(resource, { needed: [tooManyKeys(found.tenant)] }) }
     const key = resolveKey(resource, input)
     const unique = requireUniqueHash(resource, key.hash, hashOwners)
-    // A published key that is lost here is not known next time: the conditions say now what they will say then.
+    // A published key that loses here is unknown the next time. The conditions already say what they will say then.
     const accepted = key.isPublished ? ACCEPTED : unique
     const conditions = conditionsOf(resource, { needed: [accepted, ...key.findings] })
     if (key.hash === undefined || !unique.isTrue) return { resource, conditions }
@@ -102,10 +102,10 @@ function tooManyKeys(tenant: Tenant): Finding {
 }
 
 interface ResolvedKey {
-  /** The keys this ApiKey asks for; none where nothing was ever known of its Secret. */
+  /** The keys of this ApiKey; absent if nothing was ever known of its Secret. */
   readonly hash?: KeyHash
   readonly replaced?: ReplacedKey
-  /** Nothing but what is published tells of the key. */
+  /** Whether the key is known only from the published settings. */
   readonly isPublished?: boolean
   readonly findings: readonly Finding[]
 }
@@ -128,7 +128,7 @@ function resolveKey({ metadata, spec }: ApiKeyResource, { foundKeys, previous, n
   }
 }
 
-/** The hashes of the keys an ApiKey asks for, as far as they are known. */
+/** The known hashes of an ApiKey's keys. */
 export function requestedHashes({ metadata, spec }: ApiKeyResource, foundKeys: FoundKeys): readonly KeyHash[] {
   if (spec.sha256 !== undefined) return [declaredHash(spec.sha256)]
   const found = foundKeys.get(metadata.uid)
@@ -136,7 +136,7 @@ export function requestedHashes({ metadata, spec }: ApiKeyResource, foundKeys: F
   return known === undefined ? [] : [known.hash, ...(known.replaced ? [known.replaced.hash] : [])]
 }
 
-/** The schema has seen to its form. */
+/** The schema has checked the form. */
 function declaredHash(sha256: string): KeyHash {
   return sha256.slice('sha256:'.length) as KeyHash
 }
@@ -157,7 +157,7 @@ function requireUniqueHash(
   owners: Map<KeyHash, ApiKeyResource>,
 ): Finding {
   const owner = hash === undefined ? undefined : owners.get(hash)
-  // Whose it is stays unsaid: the owner may be another tenant's.
+  // The owner is not named: it may belong to another tenant.
   if (owner !== undefined)
     return fails(
       'Accepted',
@@ -170,7 +170,7 @@ function requireUniqueHash(
 
 const ACCEPTED = holds('Accepted', 'Accepted')
 
-/** A key that was replaced lives no longer than its overlap, nor than the ApiKey. */
+/** A replaced key expires with its overlap or with the ApiKey, whichever is first. */
 function overlapEnd({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, { until }: ReplacedKey): Instant {
   return Math.min(until, expiresAt)
 }

@@ -15,7 +15,7 @@ import { type CheckFault, checkRequestsOf } from './template.ts'
 const ACME = 'acme' as TenantId
 
 interface Given extends Partial<Omit<CompileInput, 'resources' | 'checks'>> {
-  /** What the check finds in every template. */
+  /** Faults that the check finds in every template. */
   readonly faults?: readonly CheckFault[]
 }
 

@@ -1,7 +1,7 @@
 /**
- * Resources in, settings and conditions out: the station between what people declare and what API and renderers enforce, and the
- * same function whether the resources come from a cluster or from a folder. Pure, and total: whatever is wrong with a resource is
- * said in its conditions, costs nobody else anything, and leaves the last good settings of that resource in force.
+ * Compiles resources to settings and conditions: from what people declare to what API and renderers enforce. The same function serves a
+ * cluster and a folder. Pure and total: a fault of a resource is reported in its conditions, affects no other resource, and leaves the last
+ * good settings of that resource in force.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
@@ -33,24 +33,24 @@ import { type CheckFaults, compileTemplates, type TemplateResult } from './templ
 import { compilePlans, compileTenants, type FoundSecrets, type TenantResult } from './tenant.ts'
 
 export interface CompileInput {
-  /** All there are, each kind and place once, in any order. */
+  /** All resources, each kind and place once, in any order. */
   readonly resources: readonly Resource[]
   readonly configMaps: ConfigMaps
   readonly foundKeys: FoundKeys
-  /** A tenant that is missing here keeps the secrets it had. */
+  /** A tenant that is missing here keeps its secrets. */
   readonly webhookSecrets: FoundSecrets
   readonly now: Instant
   /** The answers to `checkRequestsOf` these templates. */
   readonly checks: CheckFaults
-  /** What a plan has where it says nothing. */
+  /** Limits that apply where a plan does not set them. */
   readonly defaults: Limits
-  /** Where the PDFs of tenants go that name no bucket. */
+  /** Bucket for PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
-  /** What the last call returned, or what is left of it after a restart; absent at the very first. */
+  /** The result of the last call, or what a restart left of it; absent for the very first. */
   readonly previous?: Previous
 }
 
-/** What compiling asks of the past. */
+/** The part of the past that compiling needs. */
 export interface Previous {
   readonly snapshot: DirectorySnapshot
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
@@ -62,11 +62,14 @@ export interface Previous {
 }
 
 export interface Compiled {
-  /** Of the revision of `previous` where nothing changed, else of the next. */
+  /** Has the revision of `previous` if nothing changed, else the next one. */
   readonly snapshot: DirectorySnapshot
-  /** The source of every template in the snapshot but those of before a restart; they must stand in the artifact store before the snapshot is published. */
+  /**
+   * The source of every template in the snapshot, except those from before a restart. They must be in the artifact store before the
+   * snapshot is published.
+   */
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
-  /** The assets of these sources, which must stand there as well. */
+  /** The assets of these sources. They must be in the store, too. */
   readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
   readonly plans: CompileResults<PlanResource, Limits>
   readonly tenants: CompileResults<TenantResource, Tenant>
@@ -74,7 +77,7 @@ export interface Compiled {
   readonly apiKeys: CompileResults<ApiKeyResource, readonly ApiKey[]>
 }
 
-/** Compiles all resources. Throws for nothing that a resource can say. */
+/** Compiles all resources. No content of a resource makes it throw. */
 export function compile(input: CompileInput): Compiled {
   const previous = input.previous ?? NO_PREVIOUS
   const { plans, tenants, templates, apiKeys } = sortedByKind(input.resources)
@@ -116,7 +119,7 @@ export function compile(input: CompileInput): Compiled {
   }
 }
 
-/** What every resource came to, plans first, then tenants, templates and keys. */
+/** The results of all resources: plans first, then tenants, templates and keys. */
 export function resultsOf({
   plans,
   tenants,
@@ -126,7 +129,7 @@ export function resultsOf({
   return [...plans.values(), ...tenants.values(), ...templates.values(), ...apiKeys.values()]
 }
 
-/** What was before anything was. */
+/** The previous state at the very first. */
 export const NO_PREVIOUS: Previous = {
   snapshot: { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() },
   sources: new Map(),

@@ -1,8 +1,8 @@
-/** What is said about a resource, and the little grammar of saying it. */
+/** Conditions of a resource, and short functions to make them. */
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/resource.ts'
 
-/** A finding before it is tied to a generation. */
+/** A condition before it is tied to a generation. */
 export interface Finding {
   readonly type: ConditionType
   readonly isTrue: boolean
@@ -19,8 +19,8 @@ export function fails(type: ConditionType, reason: ConditionReason, message: str
 }
 
 /**
- * The conditions of a resource: its findings, and `Ready`, which is the first of `required` that fails, or true. What is not
- * `required` for readiness (whether a tenant is suspended, a plan in use) is only told.
+ * The conditions of a resource: its findings, and `Ready`, which is the first of `needed` that fails, or true. Findings that do not affect
+ * readiness (whether a tenant is suspended, or a plan in use) are only reported.
  */
 export function conditionsOf(
   resource: Resource,
@@ -32,7 +32,7 @@ export function conditionsOf(
   return findings.map((finding) => toCondition(finding, resource))
 }
 
-/** A finding, as it is told of the generation of a resource. */
+/** Makes the condition of a finding for the generation of a resource. */
 export function toCondition({ type, isTrue, reason, message }: Finding, { metadata }: Resource): Condition {
   return {
     type,
@@ -43,7 +43,7 @@ export function toCondition({ type, isTrue, reason, message }: Finding, { metada
   }
 }
 
-/** The place of a resource as people say it: `Template team-acme/invoice`. */
+/** The name of a resource for people: `Template team-acme/invoice`. */
 export function labelOf({ kind, metadata }: Resource): string {
   return `${kind} ${'namespace' in metadata ? `${metadata.namespace}/` : ''}${metadata.name}`
 }

@@ -7,7 +7,7 @@ import { canonicalJson, digestOf } from './digest.ts'
 test.for([
   [{ b: 1, a: [null, true, 'x'] }, '{"a":[null,true,"x"],"b":1}'],
   [{ a: undefined, b: {} }, '{"b":{}}'],
-  // By code units, as RFC 8785 has it: the emoji's first half comes before the ligature.
+  // By code units (RFC 8785): the first half of the emoji sorts before the ligature.
   [{ '\ufb33': 1, '\u{1f600}': 2, '\u20ac': 3 }, '{"\u20ac":3,"\u{1f600}":2,"\ufb33":1}'],
   [{ a: 1e21, b: -0, c: 0.1 }, '{"a":1e+21,"b":0,"c":0.1}'],
 ] as const)('%j is spelled %s', ([value, spelling]) => {

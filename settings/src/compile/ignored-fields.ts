@@ -1,4 +1,7 @@
-/** Fields that are checked and kept, and change nothing: better said than found out. A field leaves this file when it has an effect. */
+/**
+ * Fields that are valid and stored but have no effect. They are reported, so that nobody finds out by accident. Remove a field here when it
+ * gets an effect.
+ */
 import { type ApiKeyResource, type Resource, type TenantResource } from '@platen/contract/resource.ts'
 import { ROTATE_POINTER } from '@platen/contract/schema/resource.ts'
 
@@ -9,7 +12,7 @@ export interface IgnoredField {
   readonly message: string
 }
 
-/** The fields of a resource that ask for what the service does not do. */
+/** The fields of a resource that request what the service does not do. */
 export function ignoredFieldsOf(resource: Resource): readonly IgnoredField[] {
   switch (resource.kind) {
     case 'Plan':

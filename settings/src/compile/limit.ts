@@ -2,10 +2,10 @@
 import type { PlanSpec, TenantSpec } from '@platen/contract/schema/resource.ts'
 import type { Limits } from '@platen/contract/tenant.ts'
 
-/** Limits as one resource gives them: only those it names. */
+/** The limits that one resource sets. */
 export type LimitLayer = NonNullable<TenantSpec['overrides']>
 
-/** The limits, or what contradicts what in them, in words for their owner. */
+/** The limits, or which of them contradict each other, in words for their owner. */
 export type MergedLimits = { readonly limits: Limits } | { readonly contradiction: string }
 
 export function limitLayerOf({ displayName: _displayName, ...layer }: PlanSpec): LimitLayer {
@@ -13,8 +13,8 @@ export function limitLayerOf({ displayName: _displayName, ...layer }: PlanSpec):
 }
 
 /**
- * Lays `layer` over `base`. Refused is only what the layer itself says: a plan with an html rate whose tenant has html switched off
- * makes sense, an html rate given to a tenant that has no html does not.
+ * Lays `layer` over `base`. Refuses only contradictions within the layer. A plan with an html rate fits a tenant that has html switched
+ * off. An html rate for a tenant without html does not.
  */
 export function overlay(base: Limits, layer: LimitLayer): MergedLimits {
   const limits: Limits = { ...base, ...layer }
@@ -29,7 +29,7 @@ export function overlay(base: Limits, layer: LimitLayer): MergedLimits {
   return { limits }
 }
 
-/** A quota of 0 is a way to say "nothing at all", not a mistake. */
+/** A quota of 0 means "nothing at all" and is not a mistake. */
 function neverAffordsHtml({ htmlEngineEnabled, htmlEngineRenderMultiplier, renderLimitMonthly = 0 }: Limits): boolean {
   return htmlEngineEnabled && renderLimitMonthly > 0 && htmlEngineRenderMultiplier > renderLimitMonthly
 }

@@ -1,4 +1,4 @@
-/** The sources and assets of a template, inline or from ConfigMaps, brought together. */
+/** Collects the sources and assets of a template, inline or from ConfigMaps. */
 import { isDeeperThan } from '@platen/contract/json-depth.ts'
 import { ASSETS_BYTES_MAX, JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
@@ -7,7 +7,7 @@ import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/c
 import { type Finding, fails } from './condition.ts'
 import { sha256 } from './digest.ts'
 
-/** What ConfigMaps hold, by `namespace/name`; `binaryData` in base64. */
+/** Contents of ConfigMaps, by `namespace/name`; `binaryData` in base64. */
 export type ConfigMaps = ReadonlyMap<string, ConfigMapContent>
 
 export interface ConfigMapContent {
@@ -15,7 +15,7 @@ export interface ConfigMapContent {
   readonly binaryData?: Readonly<Record<string, string>>
 }
 
-/** The ConfigMaps a template takes something from, as `namespace/name`, each once. */
+/** The ConfigMaps that a template refers to, as `namespace/name`, each once. */
 export function configMapNamesOf({ metadata, spec }: TemplateResource): readonly string[] {
   const { reactPdf, html, assets = [] } = spec
   const sources = [reactPdf?.source, html?.template, html?.header, html?.footer, ...assets]
@@ -23,18 +23,18 @@ export function configMapNamesOf({ metadata, spec }: TemplateResource): readonly
   return [...new Set(names)].map((name) => `${metadata.namespace}/${name}`)
 }
 
-/** A template's own texts and files, wherever they were written. */
+/** A template's own texts and files, from any place they were written. */
 export interface ResolvedSource {
   readonly source: TemplateSource
   readonly assets: readonly Asset[]
 }
 
-/** Finds every source and asset of a template. The first that is missing, empty or too large is the refusal; so is a spec that nests too deep for whatever walks it next. */
+/** Finds every source and asset of a template. Refuses the first that is missing, empty or too large, and a spec too deep for recursion. */
 export function resolveSource(
   resource: TemplateResource,
   configMaps: ConfigMaps,
 ): ResolvedSource | { readonly refusal: Finding } {
-  // The API server takes a schema and sample data of any depth.
+  // The API server accepts a schema and sample data of any depth.
   if (isDeeperThan(resource.spec, JSON_DEPTH_MAX))
     return {
       refusal: fails('SourceResolved', 'NestedTooDeep', `the spec nests more than ${JSON_DEPTH_MAX} levels deep`),
@@ -52,7 +52,7 @@ export function resolveSource(
   const { reactPdf: tsx, template, ...edges } = texts
   const assets = resolveAssets(resource, configMaps)
   if ('refusal' in assets) return assets
-  // In one order, as equal sets have equal digests.
+  // Sorted, because equal sets must have equal digests.
   const allowedHosts = (resource.spec.egress?.allowedHosts ?? []).toSorted()
   const fonts = (resource.spec.fonts ?? []).map(({ family, weight = 400, style = 'normal', asset }) => ({
     family,
@@ -113,7 +113,7 @@ function resolveAssets(
     if (bytes === undefined)
       return refuse('KeyNotFound', `asset ${name}: ConfigMap ${metadata.namespace}/${ref?.name} has no key ${ref?.key}`)
     bytesInAll += bytes.byteLength
-    // Lower-case hex SHA-256 is what the type means.
+    // `AssetDigest` is defined as lower-case hex SHA-256.
     assets.push({ name, bytes, digest: sha256(bytes) as AssetDigest })
   }
   return bytesInAll > ASSETS_BYTES_MAX
@@ -127,15 +127,15 @@ function bytesIn({ data = {}, binaryData = {} }: ConfigMapContent = {}, key: str
   return text === undefined ? undefined : Buffer.from(text)
 }
 
-/** What a template is called. */
+/** The code, name and version of a template. */
 export function titleOf(resource: TemplateResource): Pick<TemplateSource, 'code' | 'name' | 'version'> {
   const code = codeOf(resource)
   const { name = code, version = 1 } = resource.spec
   return { code, name, version }
 }
 
-/** The API's `template`. */
+/** The `template` field of the API. */
 export function codeOf({ metadata, spec }: TemplateResource): TemplateCode {
-  // Both spellings have passed the pattern of codes.
+  // Both spellings match the pattern of codes.
   return (spec.code ?? metadata.name) as TemplateCode
 }

@@ -11,7 +11,7 @@ const ACME = 'acme' as TenantId
 
 interface Given {
   readonly configMaps?: ConfigMaps
-  /** What the check finds, by the template's react_pdf source. */
+  /** Faults that the check finds, by the template's react_pdf source. */
   readonly faults?: Readonly<Record<string, readonly CheckFault[]>>
   readonly previous?: Compiled
 }

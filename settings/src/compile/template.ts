@@ -1,4 +1,4 @@
-/** Templates in, what is listed and rendered of them out. */
+/** Compiles templates to what the API lists and what renderers use. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
@@ -19,26 +19,26 @@ import { findTenant, type TenantsByName } from './tenant.ts'
 
 export type TemplateResult = CompileResult<TemplateResource, Template>
 
-/** What the publish check is asked: is this a schema, and do these sources compile, and evaluate with the sample data? */
+/** The input of a publish check: is the schema valid, do the sources compile, and do they evaluate with the sample data? */
 export interface CheckRequest {
   readonly source: TemplateSource
   readonly assets: readonly Asset[]
-  /** Both as JSON: a text is handed to a thread in no time, and a megabyte of small values takes a fifth of a second. */
+  /** Both as JSON. Passing a text to a thread is quick; a megabyte of small values takes a fifth of a second. */
   readonly variablesSchema: string
   readonly sampleData?: string
 }
 
-/** What it found, `message` opening with the place as `template.tsx:3:7`. Nothing = fine. */
+/** A fault that the check found. `message` starts with the position, such as `template.tsx:3:7`. */
 export interface CheckFault {
-  /** Whose source it is in; absent = it is in the schema. */
+  /** The engine of the source; absent = the fault is in the schema. */
   readonly engine?: Engine
   readonly message: string
 }
 
-/** Answers to checks, by the request's key. */
+/** Results of checks, by the request's key. */
 export type CheckFaults = ReadonlyMap<string, readonly CheckFault[]>
 
-/** The checks that compiling these templates needs the answers of, by key: equal requests have equal keys. */
+/** The checks that must be answered before these templates compile, by key. Equal requests have equal keys. */
 export function checkRequestsOf(
   templates: readonly TemplateResource[],
   configMaps: ConfigMaps,
@@ -59,7 +59,7 @@ function checkRequestOf(resource: TemplateResource, { source, assets }: Resolved
   return { source, assets, variablesSchema: JSON.stringify(schemaOf(resource)), ...sample }
 }
 
-/** The bytes of the assets need not be looked at: the source names their digests. */
+/** The source names the digests of its assets, so their bytes are not needed. */
 function checkKeyOf({ source, variablesSchema, sampleData }: CheckRequest): string {
   return sha256(canonicalJson({ source, variablesSchema, ...(sampleData !== undefined && { sampleData }) }))
 }
@@ -77,15 +77,15 @@ interface TemplateInput {
 
 interface CompiledTemplates {
   readonly results: readonly TemplateResult[]
-  /** The sources of everything in force. */
+  /** The sources of all templates in force. */
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
-  /** Their assets; those of before a restart are left out. */
+  /** Their assets, except those from before a restart. */
   readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
 }
 
 /**
- * The templates in force. A broken one leaves the last good one of the same resource in force, as long as nobody else has its
- * code by now; one whose tenant does not know it (any more) leaves nothing.
+ * The templates in force. For a broken one, the last good one of the same resource stays in force, unless another template has its code by
+ * now. A template whose tenant does not list its namespace (any more) has nothing in force.
  */
 export function compileTemplates(input: TemplateInput): CompiledTemplates {
   const codeOwners = new Map<string, TemplateResource>()
@@ -114,7 +114,7 @@ interface CompiledTemplate extends TemplateResult {
   readonly lastGood?: Template
 }
 
-/** A defect met in one resource is told of that one, and touches no other. */
+/** A defect that one resource triggers is reported at that resource, and affects no other. */
 function compileTemplate(
   resource: TemplateResource,
   input: TemplateInput,
@@ -146,7 +146,7 @@ function compileOrThrow(
       : [accepted, resolved.refusal]
   const engines = enginesOf(resource)
   const engineAllowed = allowEngines(resource, found.tenant)
-  // With another engine to offer, the template is ready all the same; the API answers 402 to who asks for html.
+  // A template with another engine is ready anyway. The API answers 402 to requests for html.
   const isNeeded = engines.length === 1 && engineAllowed.reason === 'EngineNotInPlan'
   const conditions = isNeeded
     ? conditionsOf(resource, { needed: [...needed, engineAllowed] })
@@ -195,7 +195,7 @@ function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Findi
   return holds('EngineAllowed', 'EngineAllowed')
 }
 
-/** What a template comes to that is sound, with the digest of its source. */
+/** The settings of a sound template, with the digest of its source. */
 export function settingsOf(resource: TemplateResource, digest: TemplateDigest): Template {
   const { engine } = resource.spec
   return {
@@ -221,12 +221,12 @@ function tenantIdOf({ spec }: TemplateResource): TenantId {
   return spec.tenantRef.name as TenantId
 }
 
-/** The place a template asks for. */
+/** The code that a template asks for, qualified by its tenant. */
 export function requestedCodeOf(resource: TemplateResource): string {
   return qualifiedCodeOf({ tenant: tenantIdOf(resource), code: codeOf(resource) })
 }
 
-/** What only one template can have. */
+/** Unique for one template. */
 export function qualifiedCodeOf({ tenant, code }: Pick<Template, 'tenant' | 'code'>): string {
   return `${tenant}/${code}`
 }

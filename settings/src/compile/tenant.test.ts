@@ -1,4 +1,4 @@
-/** The webhooks of a tenant: where they may go, and what signs them. */
+/** The webhooks of a tenant: their targets and their secrets. */
 import type { TenantResource, Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from '@platen/contract/webhook-limit.ts'

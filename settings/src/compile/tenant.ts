@@ -1,4 +1,4 @@
-/** Plans and tenants in, the tenants in force out; and who may name a tenant. */
+/** Compiles plans and tenants, and decides who may name a tenant. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
@@ -14,13 +14,13 @@ export type TenantResult = CompileResult<TenantResource, Tenant>
 
 interface PlanInput {
   readonly plans: readonly PlanResource[]
-  /** Does a tenant name the plan of this name? */
+  /** Whether a tenant names this plan. */
   readonly isInUse: (plan: string) => boolean
   readonly defaults: Limits
   readonly previous: InForce<Limits>
 }
 
-/** The limits each plan gives. A plan that contradicts itself gives those it gave before. */
+/** The limits of each plan. A plan that contradicts itself keeps its previous ones. */
 export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput): readonly PlanResult[] {
   return plans.map((resource) => {
     const merged = overlay(defaults, limitLayerOf(resource.spec))
@@ -38,21 +38,21 @@ export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput):
   })
 }
 
-/** Why a Secret is not taken, where it is neither gone nor unsound. */
+/** Why a Secret is refused, other than being missing or invalid. */
 export type SecretRefusalReason = 'SecretTaken' | 'SecretsNotGranted'
 
-/** What a look for a tenant's webhook secret came to. */
+/** The result of looking for a tenant's webhook secret. */
 export type FoundSecret =
   | {
       /** Sealed. */
       readonly current: string
-      /** The one it has just replaced: it was in force where nothing else is known of before. */
+      /** The secret that it has just replaced. It counts as the previous one if no other is known. */
       readonly replaced?: string
     }
   | {
       /** Why there is none, and what to do. */
       readonly fault: string
-      /** Absent: it is gone, or no sound one. */
+      /** Absent: it is missing or invalid. */
       readonly reason?: SecretRefusalReason
     }
 
@@ -70,9 +70,9 @@ interface TenantInput {
 }
 
 /**
- * The tenants in force. One whose plan is gone, or whose limits or storage are refused, keeps those it had, never "unlimited" and
- * never "nothing"; being suspended is never held up by that. One that never had any is not served at all. A webhook secret that
- * cannot be had costs the tenant nothing else, and the one published earlier stays in force.
+ * The tenants in force. A tenant whose plan is gone, or whose limits or storage are refused, keeps its previous ones, never "unlimited" and
+ * never "nothing". A suspension always applies at once. A tenant that never had any is not served. If a webhook secret is not available,
+ * the published one stays in force, and nothing else of the tenant is affected.
  */
 export function compileTenants({
   tenants,
@@ -177,12 +177,12 @@ function suspension({ spec }: TenantResource): Finding {
     : fails('Suspended', 'Active', 'renders are accepted')
 }
 
-/** What the service itself keeps in its bucket, which no tenant may write over. */
+/** Prefixes of the service itself in its bucket. No tenant may write there. */
 const SERVICE_PREFIXES = ['manifest/', 'template/', 'asset/', 'delivery/', EXPIRY_PREFIX, IDEMPOTENCY_PREFIX]
 
 /**
- * Who is refused the storage it asks for. Those that stay where they are claim before those that move, and the older before the
- * younger: PDFs that lie somewhere already are not made someone else's. Who is refused a move stays, too.
+ * The tenants whose requested storage is refused. Those that keep their storage are registered before those that move, and older ones
+ * before younger ones, so that existing PDFs never become someone else's. A tenant whose move is refused keeps its storage, too.
  */
 function storageRefusals({
   tenants,
@@ -197,7 +197,7 @@ function storageRefusals({
   const staying = tenants.filter(stays)
   const moving = tenants.filter((tenant) => !stays(tenant))
   const heldBack = new Map<TenantResource, string>()
-  // Each that is held back may be in the way of others, so they claim anew.
+  // A tenant that stays after all may conflict with others, so everything is registered again.
   for (;;) {
     const owners = openStorageOwners(serviceBucket)
     const refused = new Map(heldBack)
@@ -219,12 +219,12 @@ interface Refused {
   /** The oldest first. */
   readonly tenants: readonly TenantResource[]
   readonly serviceBucket: string
-  /** Who stood in the way when it was refused. */
+  /** The owner that conflicted when it was refused. */
   readonly refused: ReadonlyMap<TenantResource, string>
   readonly before: (resource: TenantResource) => Tenant['storage'] | undefined
 }
 
-/** Of several in the way the oldest is named, whoever came there first: what stands is told in the same words as long as it stands. */
+/** Names the oldest of several conflicting owners, whichever was registered first, so that an unchanged conflict keeps its message. */
 function refusalsOf({ tenants, serviceBucket, refused, before }: Refused): ReadonlyMap<TenantResource, Finding> {
   const { register, ownerOf } = openStorageOwners(serviceBucket)
   for (const resource of tenants) {
@@ -239,16 +239,16 @@ function refusalsOf({ tenants, serviceBucket, refused, before }: Refused): Reado
 }
 
 interface StorageOwners {
-  /** Claims storage for an owner, and tells who has it already, or a part of it, or what it is a part of. */
+  /** Registers storage for an owner. Returns the owner of the same storage, of a part of it, or of storage that contains it. */
   readonly register: (storage: Tenant['storage'], owner: string) => string | undefined
-  /** Who has it, as above, other than this one. */
+  /** The owner as above, except `other`. */
   readonly ownerOf: (storage: Tenant['storage'], other: string) => string | undefined
 }
 
-/** With what the service has itself. */
+/** Starts with what the service itself owns. */
 function openStorageOwners(serviceBucket: string): StorageOwners {
   const owners = new Map<string, string>()
-  /** Who claimed something inside a folder, in this order. */
+  /** Owners of something inside a folder, in order of registration. */
   const inside = new Map<string, string[]>()
   const foldersOf = (whole: string) => [...foldersAbove(whole), whole]
   const ownerOf = (storage: Tenant['storage'], other: string) => {
@@ -272,17 +272,17 @@ function openStorageOwners(serviceBucket: string): StorageOwners {
   return { register, ownerOf }
 }
 
-/** A storage by one name: `bucket a/b/`. */
+/** A storage as one name: `bucket a/b/`. */
 export function folderOf({ bucket, prefix }: Tenant['storage']): string {
   return `${bucket} ${prefix}`
 }
 
-/** The folders that a folder lies in: `bucket a/b/` lies in `bucket a/`. */
+/** The folders that contain a folder: `bucket a/` contains `bucket a/b/`. */
 export function foldersAbove(folder: string): readonly string[] {
   return [...folder.matchAll(/\/(?=.)/g)].map(({ index }) => folder.slice(0, index + 1))
 }
 
-/** Where the PDFs of a tenant are to go. */
+/** The storage that a tenant asks for. */
 export function storageOf({ metadata, spec }: TenantResource, serviceBucket: string): Tenant['storage'] {
   return { bucket: spec.storage?.bucket ?? serviceBucket, prefix: spec.storage?.prefix ?? `${metadata.name}/` }
 }
@@ -290,8 +290,8 @@ export function storageOf({ metadata, spec }: TenantResource, serviceBucket: str
 export type TenantsByName = Pick<ReadonlyMap<string, TenantResult>, 'get'>
 
 /**
- * The tenant a template or key belongs to, or why it belongs to none. Both sides must agree: it names the tenant, and the tenant lists
- * its namespace. A tenant that does not is told as one that is not there: users of a namespace may see no Tenants.
+ * The tenant of a template or key, or why it has none. Both sides must agree: the resource names the tenant, and the tenant lists its
+ * namespace. A tenant that does not is reported as missing, because users of a namespace may not see Tenants.
  */
 export function findTenant(
   { metadata, spec }: TemplateResource | ApiKeyResource,
@@ -306,7 +306,7 @@ export function findTenant(
   return { tenant: outcome.settings }
 }
 
-/** Does the tenant say that templates and keys of this namespace may name it? */
+/** Whether the tenant lists this namespace, so that templates and keys in it may name the tenant. */
 export function listsNamespaceOf(
   { resource }: TenantResult,
   { metadata }: Pick<TemplateResource | ApiKeyResource, 'metadata'>,

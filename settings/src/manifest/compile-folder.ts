@@ -1,4 +1,4 @@
-/** What the documents of a folder come to: the publish checks of their templates, then the same `compile` as in a cluster. */
+/** Compiles the documents of a folder: runs the publish checks of their templates, then the same `compile` as in a cluster. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
@@ -12,19 +12,19 @@ import type { CheckResult } from '../publish/run-check.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
 
-/** The bucket of manifests, templates and, unless a tenant says otherwise, PDFs. */
+/** Bucket of manifests, templates and, unless a tenant names another, PDFs. */
 export const SERVICE_BUCKET = 'platen'
 
 export interface FolderInput {
   readonly documents: readonly ManifestDocument[]
-  /** The documents' resources, identified. */
+  /** The resources of the documents, with their identities. */
   readonly resources: readonly Resource[]
   readonly foundKeys: FoundKeys
   readonly webhookSecrets: FoundSecrets
-  /** Where the PDFs of tenants go that name no bucket. */
+  /** Bucket for PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly previous: Previous
-  /** Answers that need not be asked for again. */
+  /** Answers that are known already. */
   readonly known: CheckFaults
   readonly checks: Pick<FolderChecks, 'answer'>
   /** How long to wait for answers, in milliseconds. */
@@ -34,15 +34,15 @@ export interface FolderInput {
 
 export interface CompiledFolder {
   readonly compiled: Compiled
-  /** All answers that are known of what is in the folder. */
+  /** All known answers about the folder. */
   readonly answers: CheckFaults
-  /** Those of them to remember: the others came to nothing, and may when they are asked for again. */
+  /** The answers to remember. The others are not final, and another try may succeed. */
   readonly finalAnswers: CheckFaults
-  /** Are there templates whose check is under way? */
+  /** Whether checks of templates are still running. */
   readonly isWaiting: boolean
 }
 
-/** Compiles a folder, with the checks that are answered in time. Nothing that belongs to no tenant is checked. Rejects only when `signal` aborts. */
+/** Compiles a folder with the checks answered in time. Templates without a tenant are not checked. Rejects only when `signal` aborts. */
 export async function compileFolder(input: FolderInput, signal: AbortSignal): Promise<CompiledFolder> {
   const { documents, resources, foundKeys, webhookSecrets, serviceBucket, previous, clock } = input
   const configMaps = configMapsOf(documents)
@@ -66,7 +66,7 @@ export async function compileFolder(input: FolderInput, signal: AbortSignal): Pr
   }
 }
 
-/** The checks that templates of tenants wait for. */
+/** The missing checks of templates that have a tenant. */
 function uncheckedIn({ templates }: Compiled, configMaps: ConfigMaps): ReadonlyMap<string, WantedCheck> {
   const unchecked = [...templates.values()].filter(isUnchecked)
   return new Map(
@@ -78,7 +78,7 @@ function uncheckedIn({ templates }: Compiled, configMaps: ConfigMaps): ReadonlyM
   )
 }
 
-/** Is it not known yet what a template comes to? */
+/** Whether the result of a template is not known yet. */
 export function isUnchecked({ conditions }: Pick<CompileResult<Resource, unknown>, 'conditions'>): boolean {
   return conditions.some(({ reason }) => reason === 'NotChecked')
 }

@@ -1,6 +1,6 @@
 /**
- * The publish checks of a folder's templates. What a look at the folder asks is answered at once where that goes quickly, and else when
- * it is there: a template that takes long, or hangs, holds up no change of a tenant or key.
+ * The publish checks of a folder's templates. A load of the folder gets quick answers at once, and the others later: a slow or hanging
+ * template delays no change of a tenant or key.
  */
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
@@ -11,22 +11,22 @@ import type { CheckRequest } from '../compile/template.ts'
 import { type CheckResult, type PublishCheck, runCheck } from '../publish/run-check.ts'
 
 export interface WantedCheck {
-  /** The name of the tenant the template belongs to. */
+  /** The name of the template's tenant. */
   readonly tenant: string
   readonly request: CheckRequest
 }
 
 export interface FolderChecks extends Disposable {
   /**
-   * Asks for these, by their keys, and for nothing that was asked for before. Resolves with the answers there are when all are, or
-   * after so many milliseconds. Rejects with the signal's reason.
+   * Starts the wanted checks, by key, unless they are running already, and cancels all others. Resolves with the available answers when all
+   * are there, or after `waitMs` milliseconds. Rejects with the signal's reason.
    */
   answer(
     wanted: ReadonlyMap<string, WantedCheck>,
     waitMs: number,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, CheckResult>>
-  /** Resolves when there is an answer that nobody has had. Rejects with the signal's reason. */
+  /** Resolves when there is an answer that was not returned yet. Rejects with the signal's reason. */
   answered(signal: AbortSignal): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderC
       pending.delete(key)
       answerArrived.notify()
     } catch {
-      // Nobody asks for it any more.
+      // The check is no longer wanted.
     }
   }
   const keepOnly = (isWanted: (key: string) => boolean) => {
@@ -80,7 +80,7 @@ export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderC
   }
 }
 
-/** The checks of templates that are all the caller's own: no tenant waits for its turn. */
+/** Checks for a caller who owns all templates: no tenant waits for its turn. */
 export function openOwnChecks(check: PublishCheck, clock: Clock): FolderChecks {
   const turns = openFairSemaphore({ permits: TEMPLATE_CHECKS_AT_ONCE, permitsPerTenant: TEMPLATE_CHECKS_AT_ONCE })
   return openFolderChecks({

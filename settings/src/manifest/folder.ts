@@ -1,7 +1,7 @@
 /**
- * A folder of manifest files: reading it, and knowing when to read it again. What is broken keeps the last good state: of a
- * document that is refused, of a file that cannot be read, and, where a document is too broken to say whose it is, of every
- * document its file no longer has. Only what is cleanly gone is gone.
+ * A folder of manifest files: reads it, and tells when to read it again. Broken parts keep the last good state: of a refused document, of
+ * an unreadable file, and of every document missing from a file in which a document is too broken to identify. Only resources that are
+ * cleanly removed are gone.
  */
 import { createHash } from 'node:crypto'
 import { constants, watch } from 'node:fs'
@@ -22,12 +22,12 @@ interface FileState {
   readonly digest?: string
   readonly documents: readonly ManifestDocument[]
   readonly faults: readonly ManifestFault[]
-  /** As it was read; absent where it is not UTF-8. */
+  /** The text; absent if the file is not UTF-8. */
   readonly text?: string
   readonly parts?: ParsedParts
 }
 
-/** What a folder says, by file, in the order of their names. */
+/** The state of a folder, by file, sorted by name. */
 export interface FolderState {
   readonly files: ReadonlyMap<string, FileState>
   /** All documents in force, each place once. */
@@ -37,14 +37,14 @@ export interface FolderState {
 
 export const EMPTY_FOLDER: FolderState = { files: new Map(), documents: [], faults: [] }
 
-/** A folder of which no more is known than these documents, each place once. */
+/** A folder state with these documents and nothing else, each place once. */
 export function folderFromDocuments(documents: readonly ManifestDocument[]): FolderState {
   const byFile = Map.groupBy(documents, ({ file }) => file)
   const files = [...byFile].map(([name, documents]): [string, FileState] => [name, { documents, faults: [] }])
   return { files: new Map(files), documents, faults: [] }
 }
 
-/** A folder of which only the texts are known: read after it, what is refused is not in force, and what is as before is not parsed again. */
+/** A folder state with only the texts. In a read after it, refused documents are not in force, and unchanged texts are not parsed again. */
 export function withoutDocuments({ files }: FolderState): FolderState {
   const parsed = [...files].map(([name, { parts }]): [string, FileState] => {
     return [name, { documents: [], faults: [], ...(parts && { parts }) }]
@@ -52,18 +52,18 @@ export function withoutDocuments({ files }: FolderState): FolderState {
   return { files: new Map(parsed), documents: [], faults: [] }
 }
 
-/** Is this the name of a manifest file? */
+/** Whether this is the name of a manifest file. */
 export function isManifest(name: string): boolean {
   return /^[^.].*\.ya?ml$/.test(name)
 }
 
 export interface Reader {
   readonly read: ReadResource
-  /** Reads large changes elsewhere, before they are asked for here; absent = nobody else waits for this thread. */
+  /** Parses large changes in another thread, before they are needed here; absent = nothing else needs this thread. */
   readonly readAhead?: ReadAhead | undefined
 }
 
-/** Reads the folder anew; a file with the bytes it had is not parsed again. Throws the file system's error when the folder cannot be listed. */
+/** Reads the folder again. An unchanged file is not parsed again. Throws the file system's error if the folder cannot be listed. */
 export async function readFolder(dir: string, previous: FolderState, reader: Reader): Promise<FolderState> {
   const names = (await readdir(dir)).filter(isManifest).sort()
   const files = new Map<string, FileState>()
@@ -83,10 +83,10 @@ export async function readFolder(dir: string, previous: FolderState, reader: Rea
   return { files, ...merge(files, previous.documents) }
 }
 
-/** The bytes of a file; why they cannot be had; or undefined where there is no file (any more). */
+/** The bytes of a file; or why they cannot be read; or undefined if there is no file (any more). */
 async function readFileUpTo(path: string, bytesMax: number): Promise<Uint8Array | string | undefined> {
   try {
-    // Non-blocking, so that opening a pipe that somebody named like a manifest does not wait for its writer.
+    // Non-blocking: opening a pipe with the name of a manifest must not wait for its writer.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : { size: undefined }))
     if (size === undefined) return undefined
@@ -134,8 +134,8 @@ function decode(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * The first to declare a resource wins: two files that disagree are a mistake somebody must mend. A change that may not be made
- * leaves the resource as it was, until it is removed and declared anew.
+ * The first declaration of a resource wins: two files that disagree are a mistake that somebody must correct. A forbidden change leaves the
+ * resource as it was, until it is removed and declared again.
  */
 function merge(
   files: ReadonlyMap<string, FileState>,
@@ -167,22 +167,22 @@ function duplicate({ file, line, place }: ManifestDocument, first: ManifestDocum
 }
 
 export interface FolderWatch extends Disposable {
-  /** Resolves when something in the folder has changed since the watch began and then nothing for `MANIFEST_QUIET_MS`. */
+  /** Resolves when something in the folder has changed since the watch began, and then nothing for `MANIFEST_DEBOUNCE_MS`. */
   changed(signal: AbortSignal): Promise<void>
-  /** Has something in it changed since the watch began? */
+  /** Whether something in it has changed since the watch began. */
   hasChanged(): boolean
 }
 
 export interface WatchOptions {
-  /** Only files of such names count, and the folder itself; absent = all. */
+  /** Only files with such names count, and the folder itself; absent = all. */
   readonly isOfInterest?: (name: string) => boolean
-  /** Does the process live for as long as the watch? */
+  /** Whether the watch keeps the process alive. */
   readonly isPersistent?: boolean
 }
 
 /**
- * Watches a folder from now on. One watch is for one change: the next begins before the folder is read, so that nothing is missed,
- * and finds the folder again that was removed and made anew. Throws the file system's error.
+ * Watches a folder from now on, for one change. The next watch begins before the folder is read, so that no change is missed, and so that a
+ * folder that was removed and created again is found. Throws the file system's error.
  */
 export function watchFolder(
   dir: string,
@@ -195,10 +195,10 @@ export function watchFolder(
     changes++
     changed.resolve()
   }
-  // A watch that breaks is a change, too: the next look at the folder says what became of it.
+  // A broken watch counts as a change: the next read of the folder shows what happened.
   const watcher = watch(dir, { persistent: isPersistent }).on('error', onChange)
   watcher.on('change', (_kind, name) => {
-    // Not every system tells the name; of the folder itself it is the folder's own.
+    // Some systems do not report the name. For the folder itself it is the folder's own.
     if (typeof name !== 'string' || isOfInterest(name) || name === basename(dir)) onChange()
   })
   return {

@@ -1,6 +1,6 @@
 /**
- * Who each resource is. A cluster gives every resource a uid, an age and a generation; here they are given at first sight and kept
- * in the data folder, so that a tenant keeps its renders over a restart, and one made anew under an old name sees nothing old.
+ * The identity of each resource. A cluster gives every resource a uid, an age and a generation. Here they are assigned at first sight and
+ * kept in the data folder. So a tenant keeps its renders across restarts, and one created again under an old name sees nothing old.
  */
 import { join } from 'node:path'
 import type { Instant } from '@platen/contract/brand.ts'
@@ -18,9 +18,9 @@ interface Identity {
   readonly generation: number
   /** SHA-256 of the spec of that generation. */
   readonly spec: string
-  /** Of a tenant: the times by which new webhook secrets were asked for, and that are dealt with; the last ones. */
+  /** Of a tenant: the last times by which new webhook secrets were requested, and that were handled. */
   readonly rotations?: readonly Instant[]
-  /** A new webhook secret, sealed, from when it is made until it stands in its file. */
+  /** A new sealed webhook secret, until it is written to its file. */
   readonly nextSecret?: string
 }
 
@@ -43,14 +43,17 @@ const shape = {
   },
 } as const
 
-/** The identities kept in a data folder; none at first. Throws an `Error` naming the file when it is damaged: giving everyone a new identity would make every render nobody's. */
+/**
+ * The identities in a data folder; none at first. Throws an `Error` with the file name if it is damaged: with new identities, every render
+ * would lose its tenant.
+ */
 export async function loadIdentities(dataDir: string): Promise<Identities> {
   const path = pathIn(dataDir)
   const text = await readText(path)
   if (text === undefined) return {}
   const value = parseJson(text)
   if (compileValidator(shape)(value).length > 0) throw new Error(`${path} is damaged: restore it from a backup`)
-  // Its schema has just said so.
+  // The schema has checked it.
   return value as Identities
 }
 
@@ -62,7 +65,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Keeps the identities; they are on the disk when it resolves. */
+/** Stores the identities. They are on disk when it resolves. */
 export async function storeIdentities(dataDir: string, identities: Identities): Promise<void> {
   await writePrivateFile(pathIn(dataDir), `${JSON.stringify(identities, null, 1)}\n`, { isReplacing: true })
 }
@@ -74,12 +77,12 @@ function pathIn(dataDir: string): string {
 interface IdentifyInput {
   readonly documents: readonly ManifestDocument[]
   readonly known: Identities
-  /** Was the whole folder read without a fault? Only then is what is not there gone. */
+  /** Whether the whole folder was read without a fault. Only then missing resources count as removed. */
   readonly isComplete: boolean
   readonly now: Instant
 }
 
-/** Gives every resource among the documents its identity, new ones where they have none; `identities` is `known` itself where nothing changed. */
+/** Gives every resource its identity, a new one if it has none. `identities` is `known` itself if nothing changed. */
 export function identify(
   { documents, known, isComplete, now }: IdentifyInput,
   ids: Ids,
@@ -110,17 +113,17 @@ function nextIdentity(before: Identity | undefined, { written, spec, now, ids }:
   if (before !== undefined) return { ...before, spec, generation: before.generation + 1 }
   const asked = rotationOf(written)
   return {
-    // Sixteen random bytes, as many as a UUID has.
+    // Sixteen random bytes, like a UUID.
     uid: Buffer.from(ids.random(16)).toString('hex') as Uid,
     createdAt: now,
     generation: 1,
     spec,
-    // Its first secret is new.
+    // The first secret of a tenant is new anyway.
     ...(asked !== undefined && { rotations: [asked] }),
   }
 }
 
-/** When a new webhook secret is asked for. */
+/** The time in the annotation that requests a new webhook secret. */
 function rotationOf({ kind, metadata }: WrittenResource): Instant | undefined {
   const text = kind === 'Tenant' ? metadata.annotations?.[ROTATE_ANNOTATION] : undefined
   return text === undefined ? undefined : Date.parse(text)

@@ -1,8 +1,8 @@
 /**
- * What outlives the process of a folder's state: the documents and the settings last in force, and the templates that were found
- * sound. After a restart a resource that is refused has its last good state all the same, a change is held against what was there
- * before, and nobody waits for checks that were made. It is a convenience, not the truth, which is the folder: damaged or of another
- * version, it is left aside, and the overlaps of webhook secrets end with it.
+ * The part of a folder's state that survives the process: the last documents and settings in force, and the templates that were found
+ * sound. After a restart, a refused resource keeps its last good state, a change is compared with the previous state, and nobody waits for
+ * finished checks. It is a cache; the folder is the truth. A damaged file or one of another version is ignored, and the overlaps of webhook
+ * secrets end with it.
  */
 import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
@@ -16,17 +16,17 @@ import { readText, writePrivateFile } from '../secrets.ts'
 import { type FolderState, folderFromDocuments } from './folder.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
-/** Goes up with the shape of what is kept, settings but for their limits included, and when a publish check asks for more. */
+/** Increases with the stored form, including settings except their limits, and when a publish check covers more. */
 const VERSION = 5
 
 interface Kept {
-  /** Without Secrets: what is secret is kept where it is declared and nowhere else. */
+  /** Without Secrets: secrets are kept only where they are declared. */
   readonly documents: readonly ManifestDocument[]
   readonly plans: readonly (readonly [Uid, Limits])[]
   readonly tenants: readonly (readonly [Uid, Tenant])[]
   readonly templates: readonly (readonly [Uid, Template])[]
   readonly apiKeys: readonly (readonly [Uid, readonly ApiKey[]])[]
-  /** Keys of the checks that found nothing. Others are made anew: a newer service may find a template sound. */
+  /** Keys of checks without faults. The others are repeated: a newer service may find a template sound. */
   readonly sound: readonly string[]
 }
 
@@ -36,13 +36,13 @@ export interface LastGood {
   readonly checks: CheckFaults
 }
 
-/** What was in force when the service last ran; `undefined` where nothing is kept, and `'damaged'` where it cannot be used. */
+/** What was in force when the service last ran. `undefined` if nothing is stored, `'damaged'` if it cannot be used. */
 export async function loadLastGood(dataDir: string, read: ReadResource): Promise<LastGood | 'damaged' | undefined> {
   const text = await readText(pathIn(dataDir))
   if (text === undefined) return undefined
   const [digest, json = ''] = text.split('\n', 2)
   if (digest !== digestOf(json)) return 'damaged'
-  // The digest has just said that a version with this shape wrote it.
+  // The digest shows that a version with this form wrote it.
   const { documents, plans, tenants, templates, apiKeys, sound } = JSON.parse(json) as Kept
   const isStillGood = ({ written }: ManifestDocument) => 'written' in read(written as unknown as JsonObject)
   return {
@@ -58,12 +58,12 @@ export async function loadLastGood(dataDir: string, read: ReadResource): Promise
   }
 }
 
-/** A version that had fewer limits may have kept these. */
+/** A version with fewer limits may have stored these. */
 function complete(limits: Limits): Limits {
   return { ...DEFAULT_LIMITS, ...limits }
 }
 
-/** Keeps what is in force now; it is on the disk when it resolves. */
+/** Stores what is in force now. It is on disk when it resolves. */
 export async function storeLastGood(dataDir: string, { folder, previous, checks }: LastGood): Promise<void> {
   const kept: Kept = {
     documents: folder.documents.filter(({ written }) => written.kind !== 'Secret'),

@@ -1,6 +1,6 @@
 /**
- * One look at a folder of manifests, the whole way: read, identify, find keys, check, compile, store, publish, report. The same
- * folder gives the same settings.
+ * Loads a folder of manifests once, all steps: read, identify, find keys, check, compile, store, publish, report. The same folder gives the
+ * same settings.
  */
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -24,29 +24,29 @@ import { type ReportedResults, report } from './report.ts'
 import type { ReadAhead } from './text/read-ahead.ts'
 import { beginRotations, secretFinder, setAsideSecretFiles } from './webhook-secret.ts'
 
-/** What loading a folder takes. */
+/** Dependencies and options of loading a folder. */
 export interface LoadOptions {
   /** The folder of YAML files. */
   readonly dir: string
-  /** Where generated keys and identities are kept. */
+  /** Where generated keys and identities are stored. */
   readonly dataDir: string
-  /** Opens the prefix of generated keys and secrets. */
+  /** Start of the prefix of generated keys and secrets. */
   readonly brand: string
-  /** Seals webhook secrets wherever they go. */
+  /** Seals webhook secrets before they are stored or published. */
   readonly sealKey: SealKey
-  /** Where template sources go, and the PDFs of tenants that name no bucket. */
+  /** Bucket of template sources, and of PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly checks: FolderChecks
-  /** How long the first look, and each after it, waits for checks, in milliseconds. */
+  /** How long the first load and each later one wait for checks, in milliseconds. */
   readonly checkWaitMs: { readonly first: number; readonly later: number }
   readonly artifacts: ArtifactStore
   readonly publisher: DirectoryPublisher
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
-  /** Reads large changes of the folder in a thread; absent = nobody else waits for this one. */
+  /** Parses large changes in a thread; absent = nothing else needs this thread. */
   readonly readAhead?: ReadAhead
-  /** Told of what is about to be published. */
+  /** Called with what is about to be published. */
   readonly review?: (look: Review) => void
 }
 
@@ -56,29 +56,29 @@ export interface Review {
   readonly checks: CheckFaults
 }
 
-/** What one look at the folder leaves to the next. */
+/** State that one load passes to the next. */
 export interface LoadState {
   readonly folder: FolderState
-  /** Answers that need not be asked for again. */
+  /** Answers that are known already. */
   readonly checks: CheckFaults
-  /** All answers, which hold as long as the folder is the same. */
+  /** All answers, which are valid as long as the folder does not change. */
   readonly answers: CheckFaults
-  /** Are there templates whose check is under way? */
+  /** Whether checks of templates are still running. */
   readonly isWaiting: boolean
-  /** What resources came to when they were reported last. */
+  /** The results of resources at the last report. */
   readonly reported: ReportedResults
-  /** What was in force, be it before a restart. */
+  /** What was in force, possibly before a restart. */
   readonly previous: Previous
   /** What is published; absent at first. */
   readonly compiled?: Compiled
 }
 
-/** One look; see `makeLoader`. */
+/** One load; see `makeLoader`. */
 export type Load = (state: LoadState, signal: AbortSignal) => Promise<LoadState>
 
 /**
- * What was in force when the folder was last looked at, and how to look again. Throws an `Error` for the operator when the data
- * folder cannot be used.
+ * The state after the last load of the folder, and the function that loads again. Throws an `Error` for the operator if the data folder
+ * cannot be used.
  */
 export async function openLoader(options: LoadOptions): Promise<{ readonly state: LoadState; readonly load: Load }> {
   const { dataDir, log } = options
@@ -92,20 +92,20 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
 }
 
 /**
- * Makes what takes one look at the folder after another. A look goes the whole way and rejects for nothing that a resource says; what
- * it has not come to it leaves to the next.
+ * Makes the function that loads the folder again and again. A load runs all steps and rejects for nothing that a resource contains. Checks
+ * that are still running are left to the next load.
  */
 function makeLoader(options: LoadOptions, read: ReadResource, known: Identities): Load {
   const { dir, dataDir, publisher, clock, ids, log, review, readAhead, checkWaitMs: waitMs } = options
   const findSecrets = secretFinder(options)
-  // As they stand on the disk, be it by a look that failed later.
+  // The identities on disk, even if the load that wrote them failed later.
   let kept = known
   const keep = async (identities: Identities) => {
     if (identities !== kept) await storeIdentities(dataDir, identities)
     kept = identities
   }
   return async (state, signal) => {
-    // Before the first look is over nobody is served, and a thread would only come later.
+    // The first load serves no caller yet, so a thread would only delay it.
     const reader = { read, readAhead: state.compiled && readAhead }
     const folder = await readFolder(dir, state.folder, reader)
     const isUnchanged = state.compiled !== undefined && isSameFolder(folder, state.folder)
@@ -114,7 +114,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const isComplete = folder.faults.length === 0
     const { resources, identities } = identify({ documents, known: kept, isComplete, now: clock.now() }, ids)
     await setAsideSecretFiles(dataDir, { before: kept, after: identities })
-    // Before anything is published under them.
+    // Before anything is published under these identities.
     await keep(beginRotations(resources, identities, options))
     const secrets = await findSecrets({ documents, resources, identities: kept })
     await keep(secrets.identities)
@@ -129,7 +129,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
       await publisher.publish(compiled.snapshot, signal)
     const reported = report(log, { folder, compiled, before: state })
-    // It is in force all the same; what is lost is a comfort after a restart.
+    // It is in force anyway. Only the last good state after a restart is lost.
     await storeLastGood(dataDir, { folder, previous: compiled, checks: finalAnswers }).catch((err: unknown) =>
       log.warn({ err }, 'last good settings not saved'),
     )
@@ -137,7 +137,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
   }
 }
 
-/** What renderers will need of the templates, but for what was stored at the last look. */
+/** Sources and assets that renderers need, except those stored by the last load. */
 function notStored({ sources, assets }: StoredSources, stored: StoredSources | undefined): StoredSources {
   return {
     sources: new Map([...sources].filter(([digest]) => stored?.sources.has(digest) !== true)),
@@ -145,12 +145,12 @@ function notStored({ sources, assets }: StoredSources, stored: StoredSources | u
   }
 }
 
-/** The same files with the same bytes. A file that could not be read counts as changed, being worth another try. */
+/** The same files with the same bytes. An unreadable file counts as changed, so that it is tried again. */
 function isSameFolder(one: FolderState, other: FolderState): boolean {
   return one.files.size === other.files.size && [...one.files].every(([name, file]) => other.files.get(name) === file)
 }
 
-/** The hash of every key that stands in the data folder, made there at first. A key that cannot be had is missing in the answer. */
+/** The hash of every key in the data folder; missing keys are generated. A key that cannot be read or written is missing in the result. */
 async function findKeys(options: LoadOptions, resources: readonly Resource[]): Promise<FoundKeys> {
   const { dataDir, brand, ids, log } = options
   const found = new Map<Uid, FoundKey>()

@@ -1,4 +1,4 @@
-/** What a look at the folder came to, as log lines: only what is new, so that a folder with one old fault does not fill the log. */
+/** Logs the result of loading a folder. Only news is logged, so that one old fault does not fill the log. */
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
@@ -13,7 +13,7 @@ import type { ManifestFault } from './text/parse.ts'
 interface LoadedFolder {
   readonly folder: FolderState
   readonly compiled: Compiled
-  /** The look before, and what was in force then, be it before a restart. */
+  /** The previous load and what was in force then, possibly before a restart. */
   readonly before: {
     readonly folder: FolderState
     readonly compiled?: Compiled
@@ -22,10 +22,13 @@ interface LoadedFolder {
   }
 }
 
-/** What resources came to when they were reported last. */
+/** The results of resources at the last report. */
 export type ReportedResults = ReadonlyMap<Uid, CompileResult<Resource, unknown>>
 
-/** Logs new faults and refusals as warnings with file and reason, and what was mended or published as information. Of what is not checked yet nothing is said. */
+/**
+ * Logs new faults and refusals as warnings with file and reason. Logs repaired and published resources as information. Unchecked templates
+ * are not mentioned.
+ */
 export function report(log: Log, { folder, compiled, before }: LoadedFolder): ReportedResults {
   const known = new Set(before.folder.faults.map(faultKey))
   for (const fault of folder.faults) if (!known.has(faultKey(fault))) warnOfFault(log, fault)
@@ -55,19 +58,19 @@ function warnOfFault(log: Log, { message, ...where }: ManifestFault): void {
 }
 
 interface LastReport {
-  /** The resource at the last look. */
+  /** The resource at the last load. */
   readonly last: Resource | undefined
   readonly where: object
 }
 
-/** What the resource asks for that the service does not do, if it has not asked for it before. */
+/** Logs fields that the service ignores, if the resource did not have them before. */
 function reportIgnoredFields(log: Log, resource: Resource, { last, where }: LastReport): void {
   const known = new Set(last === undefined ? [] : ignoredFieldsOf(last).map(({ path }) => path))
   for (const { path, message } of ignoredFieldsOf(resource))
     if (!known.has(path)) log.warn({ ...where, path, detail: message }, 'field has no effect')
 }
 
-/** The tenants whose webhooks are signed with a secret that they were not signed with before. */
+/** Logs the tenants whose webhooks are signed with a new secret. */
 function reportRotations(log: Log, { tenants }: Compiled, before: Previous): void {
   for (const [uid, { resource, settings }] of tenants) {
     const [last, now] = [before.tenants.get(uid)?.settings, settings].map(currentSecretOf)
@@ -91,12 +94,12 @@ function reportSnapshot(log: Log, { snapshot, templates, apiKeys }: Compiled, be
 }
 
 interface ConditionReport {
-  /** The condition of this type at the last look. */
+  /** The condition of this type at the last load. */
   readonly last: Condition | undefined
   readonly where: object
 }
 
-/** `Ready` gives the reason of whichever condition stands in its way; what was good from the start is not worth a line. */
+/** `Ready` has the reason of the condition that fails. A resource that was ready from the start gets no line. */
 function reportCondition(
   log: Log,
   { type, status, reason, message }: Condition,

@@ -1,8 +1,7 @@
 /**
- * Where the webhook secrets of a folder's tenants come from: a Secret among its documents, or a file in the data folder that is
- * made when there is none. A rotation that an annotation asks for is made once, whatever is killed in between: first the new secret is
- * kept, sealed, with the tenant's identity, then it is written to its file, then it is known to stand there. Each step
- * can be made again with the same result.
+ * Finds the webhook secrets of a folder's tenants: a Secret among its documents, or a file in the data folder that is created if missing. A
+ * rotation requested by an annotation is made once, whatever kill interrupts it. First the new secret is stored, sealed, with the tenant's
+ * identity. Then it is written to its file. Then the identity records that it is there. Each step can be repeated with the same result.
  */
 import { rename } from 'node:fs/promises'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
@@ -28,7 +27,7 @@ import type { ManifestDocument } from './text/parse.ts'
 
 export interface SecretOptions {
   readonly dataDir: string
-  /** Opens generated secrets. */
+  /** Start of the prefix of generated secrets. */
   readonly brand: string
   readonly sealKey: SealKey
   readonly ids: Ids
@@ -36,8 +35,8 @@ export interface SecretOptions {
 }
 
 /**
- * Begins the rotations that are asked for and were not before, in what is kept of the tenants; `identities` itself where there are
- * none. A secret that is referenced rotates with what the reference leads to, so there it is enough to remember that one was asked for.
+ * Begins newly requested rotations in the stored identities; `identities` itself if there are none. A referenced secret rotates with the
+ * Secret it refers to, so it is enough to remember the request.
  */
 export function beginRotations(
   resources: readonly Resource[],
@@ -58,7 +57,7 @@ export function beginRotations(
   return begun.length === 0 ? identities : { ...identities, ...Object.fromEntries(begun) }
 }
 
-/** Puts the files aside of tenants that are no more, by their uid: who takes the name after them is somebody else. */
+/** Renames the files of removed tenants by their uid. A new tenant with the same name is a different one. */
 export async function setAsideSecretFiles(
   dataDir: string,
   { before, after }: { readonly before: Identities; readonly after: Identities },
@@ -75,7 +74,7 @@ export async function setAsideSecretFiles(
 
 export interface FindSecretsInput {
   readonly documents: readonly ManifestDocument[]
-  /** The documents' resources, identified. */
+  /** The resources of the documents, with their identities. */
   readonly resources: readonly Resource[]
   readonly identities: Identities
 }
@@ -83,14 +82,14 @@ export interface FindSecretsInput {
 export interface TenantSecrets {
   /** Of every tenant. */
   readonly found: FoundSecrets
-  /** Without the new secrets that stand in their files by now. */
+  /** Without the new secrets that are in their files by now. */
   readonly identities: Identities
 }
 
-/** Finds the secret of every tenant. Rejects for nothing that stands in a manifest or a file. */
+/** Finds the secret of every tenant. No content of a manifest or a file makes it reject. */
 export type FindSecrets = (look: FindSecretsInput) => Promise<TenantSecrets>
 
-/** Makes the finder. It reads each file once: what is changed there by hand counts from the next start. */
+/** Makes the finder. It reads each file once: a change by hand takes effect at the next start. */
 export function secretFinder(options: SecretOptions): FindSecrets {
   const read = new Map<Uid, string>()
   return async ({ documents, resources, identities }) => {
@@ -116,7 +115,7 @@ export function secretFinder(options: SecretOptions): FindSecrets {
     }
     const waiting = resources.filter((resource) => resource.kind === 'Tenant').values()
     const work = async () => {
-      // All workers draw from the one iterator, so each tenant is looked for once.
+      // All workers share one iterator, so each tenant is handled once.
       for (const tenant of waiting) found.set(tenant.metadata.uid, await find(tenant))
     }
     await Promise.all(Array.from({ length: WEBHOOK_SECRET_FILES_AT_ONCE }, work))
@@ -142,13 +141,13 @@ async function loadSecretFile(
   return { current: sealWebhookSecret(secret, { incarnation: uid, key: sealKey }) }
 }
 
-/** Writes a new secret over the one in a tenant's file. */
+/** Replaces the secret in a tenant's file. */
 async function replaceSecretFile(tenant: TenantResource, next: string, options: SecretOptions): Promise<SealedSecret> {
   const { dataDir, brand, sealKey, ids, log } = options
   const { name, uid } = tenant.metadata
   const file = { dataDir, tenant: name }
   const before = await readWebhookSecret(file)
-  // It does not open when the key has been lost since.
+  // It does not open if the key was lost since.
   const secret = openWebhookSecret(next, { incarnation: uid, key: sealKey }) ?? newWebhookSecret(brand, ids)
   await replaceWebhookSecret(file, secret)
   log.info({ resource: labelOf(tenant), file: webhookSecretPath(file) }, 'webhook secret generated')
@@ -170,12 +169,12 @@ function endRotations(identities: Identities, written: ReadonlySet<string>): Ide
 /** The Secrets among the documents, by `Secret namespace/name`. */
 export type Secrets = ReadonlyMap<string, Extract<ResourceManifest, { kind: 'Secret' }>>
 
-/** All that `webhookSecretRef` may lead to. */
+/** All Secrets that `webhookSecretRef` may name. */
 export function secretsIn(documents: readonly ManifestDocument[]): Secrets {
   return new Map(documents.flatMap(({ place, written }) => (written.kind === 'Secret' ? [[place, written]] : [])))
 }
 
-/** What a reference leads to among them, or why there is nothing to be had, and what to do. */
+/** The secret that a reference names among them, or why there is none, and what to do. */
 export function referencedIn(secrets: Secrets, reference: WebhookSecretReference): ReferencedSecret {
   return referencedSecret(reference, secrets.get(`Secret ${reference.namespace}/${reference.name}`))
 }

@@ -9,7 +9,7 @@ import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
 
 const [REQUEST] = checkRequestsOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
 
-/** Checks of which those of `hanging` come to no answer. */
+/** Checks that never end for a template named `hanging`. */
 function scene() {
   const clock = manualClock()
   const begun: string[] = []

@@ -1,6 +1,6 @@
 /**
- * The publish checks of all tenants, which share a few threads: each tenant has its turn, one at a time, and one whose templates hang
- * waits longer each time before its next. So nobody's templates keep those of others from being checked.
+ * Schedules the publish checks of all tenants on a few threads. Tenants take turns, each with one check at a time. A tenant whose checks
+ * hang waits longer each time before its next one. So no tenant's templates keep those of others from being checked.
  */
 import { backOffMs } from '@platen/contract/back-off.ts'
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
@@ -10,7 +10,7 @@ import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
 import { type CheckResult, type PublishCheck, runCheck } from './run-check.ts'
 
 export interface CheckScheduler {
-  /** What the check says when its turn has come. Rejects only when `signal` aborts. */
+  /** The result of the check, once its turn has come. Rejects only when `signal` aborts. */
   readonly check: (tenant: string, request: CheckRequest, signal: AbortSignal) => Promise<CheckResult>
 }
 
@@ -22,7 +22,7 @@ export interface CheckSchedulerOptions {
 export function openCheckScheduler(options: CheckSchedulerOptions): CheckScheduler {
   const { clock } = options
   const turns = openFairSemaphore({ permits: CHECKS_AT_ONCE, permitsPerTenant: 1 })
-  /** Checks in a row that came to no answer, and until when the tenant waits for it, on the monotonic clock. */
+  /** Consecutive checks without an answer, and until when the tenant waits because of them, on the monotonic clock. */
   const delays = new Map<string, { readonly failures: number; readonly until: number }>()
   const checkInTurn = async (
     tenant: string,

@@ -1,4 +1,6 @@
-/** The threads of the publish check, there only while templates are checked: they take a hundred MiB, and most hours bring no template. */
+/**
+ * The threads of the publish check. They exist only while templates are checked: they take a hundred MiB, and most hours bring no template.
+ */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { CheckFault, CheckRequest } from '../compile/template.ts'
 import { CHECK_THREADS_IDLE_MS } from './limit.ts'
@@ -8,7 +10,7 @@ export interface CheckThreads extends AsyncDisposable {
   readonly check: PublishCheck
 }
 
-/** A pool of render threads, as far as checks are concerned. */
+/** The part of a pool of render threads that checks need. */
 interface CheckPool extends AsyncDisposable {
   run(
     task: { readonly kind: 'check'; readonly check: CheckRequest },
@@ -21,7 +23,7 @@ export interface CheckThreadsOptions {
   readonly clock: Pick<Clock, 'sleep'>
 }
 
-/** Opens them with the first check, and closes them when there was none for a while. Closing it ends what is being checked. */
+/** Opens the threads at the first check, and closes them when idle for a while. Closing cancels running checks. */
 export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThreads {
   let threads: CheckPool | undefined
   let running = 0

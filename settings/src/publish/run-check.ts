@@ -1,18 +1,18 @@
-/** The publish check of one template, with an end to it. */
+/** Runs the publish check of one template with a time limit. */
 import { TEMPLATE_CHECK_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { CheckFault, CheckRequest } from '../compile/template.ts'
 
-/** The renderer's publish check. A rejection is a fault of the template, which may not be there the next time. */
+/** The renderer's publish check. A rejection is reported as a fault of the template, which may be gone the next time. */
 export type PublishCheck = (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
 
 export interface CheckResult {
   readonly faults: readonly CheckFault[]
-  /** Need it not be asked again? */
+  /** Whether the answer is final, so that the check need not be repeated. */
   readonly isFinal: boolean
 }
 
-/** What the check says. Rejects only when `signal` aborts. */
+/** The result of the check. Rejects only when `signal` aborts. */
 export async function runCheck(
   request: CheckRequest,
   { check, clock }: { readonly check: PublishCheck; readonly clock: Clock },

@@ -4,7 +4,7 @@ import type { AssetDigest, TemplateCode, TemplateDigest, TemplateSource } from '
 import { expect, test } from 'vitest'
 import { storeSources } from './store-source.ts'
 
-// Brands are put on by what validates resources; these are valid by being written here.
+// Validation assigns brands; these values are valid as written here.
 const SOURCE: TemplateSource = { name: 'Invoice', code: 'invoice' as TemplateCode, version: 1, options: {} }
 const [SOURCE_DIGEST, ASSET_DIGEST] = ['a'.repeat(64) as TemplateDigest, 'b'.repeat(64) as AssetDigest]
 const STORED = { sources: new Map([[SOURCE_DIGEST, SOURCE]]), assets: new Map([[ASSET_DIGEST, Buffer.from('logo')]]) }

@@ -1,6 +1,6 @@
 /**
- * What renderers need of templates, on its way into the artifact store: it has to stand there before any of these templates is
- * published. All of it is named by its content, so it is written once, and writing it twice changes nothing.
+ * Writes what renderers need of templates to the artifact store, before any of these templates is published. Everything is named by its
+ * content, so it is written once, and writing it twice changes nothing.
  */
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -18,7 +18,7 @@ export interface SourceStore {
   readonly serviceBucket: string
 }
 
-/** Puts there what is not there, each source after all assets. Rejects as the store does: then some of it may be there. */
+/** Stores what is missing, each source after all assets. Rejects as the store does; part of it may be stored then. */
 export async function storeSources(
   { artifacts, serviceBucket }: SourceStore,
   { sources, assets }: StoredSources,

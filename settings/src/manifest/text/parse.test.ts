@@ -146,7 +146,7 @@ test('an anchor may save a few lines', () => {
   expect(parse(twice).documents[0]?.written).toMatchObject({ data: { x: '1', y: '1' } })
 })
 
-/** Ten lines that stand for ten thousand million words. */
+/** Ten lines that expand to ten thousand million words. */
 function laughs(): string {
   const levels = Array.from({ length: 9 }, (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level}, `.repeat(10)}]`)
   return ['l0: &l0 lol', ...levels].join('\n')

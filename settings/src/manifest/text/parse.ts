@@ -1,6 +1,6 @@
 /**
- * The text of one manifest file in, its documents and its faults out. Pure. A fault in one document costs the others nothing,
- * and says where it is as a person reading the file would: file, line, field.
+ * Parses the text of one manifest file to documents and faults. Pure. A fault in one document does not affect the others. It tells its
+ * position as a person reads the file: file, line, field.
  */
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import {
@@ -14,7 +14,7 @@ import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
 import type { Document, LineCounter } from 'yaml'
 import { type Position, parsePart, positionAt, positionOf, splitText } from './yaml-text.ts'
 
-/** A good document. `place` is what no two may share: `Template team-acme/invoice`. */
+/** A valid document. `place` is unique: `Template team-acme/invoice`. */
 export interface ManifestDocument {
   readonly file: string
   readonly line: number
@@ -26,7 +26,7 @@ export interface ManifestFault {
   readonly file: string
   readonly line?: number
   readonly column?: number
-  /** Which resource, where that much could be read. */
+  /** The resource, if it could be read. */
   readonly place?: string
   /** JSON pointer into the document. */
   readonly path?: string
@@ -36,30 +36,30 @@ export interface ManifestFault {
 export interface ParsedFile {
   readonly documents: readonly ManifestDocument[]
   readonly faults: readonly ManifestFault[]
-  /** Places whose documents were refused. */
+  /** Places of refused documents. */
   readonly refused: ReadonlySet<string>
-  /** Is there a faulty document of which not even the place could be read? It may be any of those that are missing. */
+  /** Whether there is a faulty document whose place could not be read. It may be any of the missing ones. */
   readonly hasUnknown: boolean
-  /** What each part of the text came to, for the next time the file is parsed. */
+  /** The results of each part of the text, for the next time the file is parsed. */
   readonly parts: ParsedParts
 }
 
 export interface FileToParse {
   readonly text: string
-  /** As it is named in faults. */
+  /** The name in faults. */
   readonly file: string
   readonly read: ReadResource
-  /** Of the file as it was. A part that is still the same is not parsed again: of ten thousand tenants few change at a time. */
+  /** Results of the previous version of the file. Unchanged parts are not parsed again: of ten thousand tenants, few change at a time. */
   readonly known?: ParsedParts
 }
 
-/** By the text from one document's start to the next one's. */
+/** By the text from the start of one document to the start of the next. */
 export type ParsedParts = ReadonlyMap<string, readonly DocumentResult[]>
 
-/** Where a resource without a namespace stands, as with kubectl. */
+/** Namespace of a resource that names none, as with kubectl. */
 export const NAMESPACE_DEFAULT = 'default'
 
-/** Reads every document of a file. Never throws. */
+/** Parses every document of a file. Never throws. */
 export function parseManifests({ text, file, read, known }: FileToParse): ParsedFile {
   const documents: ManifestDocument[] = []
   const faults: ManifestFault[] = []
@@ -85,12 +85,12 @@ export function parseManifests({ text, file, read, known }: FileToParse): Parsed
   if (documents.length > 0 || faults.length > 0) return { documents, faults, refused, hasUnknown, parts }
   const message = isTooLong
     ? `holds more than ${MANIFEST_DOCUMENTS_MAX} documents`
-    : // What a writer leaves between truncating a file and filling it.
+    : // A writer may have truncated the file and not filled it yet.
       'holds no document: remove it if that is meant'
   return { documents, faults: [{ file, message }], refused, hasUnknown: true, parts }
 }
 
-/** What one part of a text comes to. */
+/** The results of one part of a text. */
 export function readPart(part: string, read: ReadResource): readonly DocumentResult[] {
   const { documents, lines } = parsePart(part)
   return documents.map((document) => readDocument(document, lines, read))
@@ -105,7 +105,7 @@ export type DocumentResult =
 function readDocument(document: Document, lines: LineCounter, read: ReadResource): DocumentResult {
   const start = positionOf(document, '', lines)
   const [broken] = [...document.errors, ...document.warnings]
-  // Only the first: the others follow from it. Its message goes on with an excerpt of the file, which may hold a secret.
+  // Only the first error, because the others follow from it. The rest of its message quotes the file, which may hold a secret.
   if (broken !== undefined) {
     const message = broken.message.split(/ at line \d|\n/, 1)[0] ?? 'is not YAML'
     return { faults: [{ ...positionAt(broken.pos[0], lines), message }] }
@@ -132,7 +132,7 @@ function valueOf(document: Document): { readonly json: JsonObject } | { readonly
   }
 }
 
-/** YAML can say more than JSON: bytes, infinity, things that contain themselves. None of it means anything in a manifest. */
+/** YAML has values that JSON does not: bytes, infinity, cycles. They have no meaning in a manifest. */
 function jsonObject(value: unknown): { readonly json: JsonObject } | { readonly fault: string } {
   const rest: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }]
   for (let nodes = 1, node = rest.pop(); node !== undefined; nodes++, node = rest.pop()) {
@@ -144,7 +144,7 @@ function jsonObject(value: unknown): { readonly json: JsonObject } | { readonly 
     for (const child of Object.values(node.value)) rest.push({ value: child, depth: node.depth + 1 })
   }
   if (!isPlainObject(value)) return { fault: 'is not a mapping of apiVersion, kind, metadata and spec' }
-  // Every value in it was just seen to be JSON.
+  // Every value in it was checked to be JSON.
   return { json: value as JsonObject }
 }
 
@@ -163,7 +163,7 @@ function placeOf({ kind, metadata }: ResourceManifest): string {
 const CLUSTER_KINDS = ['Plan', 'Tenant']
 const NAMESPACED_KINDS = ['Template', 'ApiKey', 'ConfigMap', 'Secret']
 
-/** The place a refused document would have had, where its kind and name can be told. */
+/** The place of a refused document, if its kind and name can be read. */
 function claimedPlace({ kind, metadata }: JsonObject): string | undefined {
   if (typeof kind !== 'string' || !isPlainObject(metadata)) return undefined
   const { name, namespace } = metadata

@@ -1,10 +1,10 @@
-/** What runs in a thread of its own: it reads parts of a manifest file, and ends. */
+/** Worker thread: reads parts of a manifest file, and ends. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { readPart } from './parse.ts'
 
-// What starts it gives it these.
+// The parent thread passes texts.
 const parts = workerData as readonly string[]
 const read = resourceReader()
-// As JSON: a text is taken over at once, and a megabyte of small values takes a fifth of a second.
+// As JSON: a text is transferred at once, and a megabyte of small values takes a fifth of a second.
 parentPort?.postMessage(JSON.stringify(parts.map((part) => readPart(part, read))), [])

@@ -1,6 +1,6 @@
 /**
- * Reads what has changed in a manifest file in a thread: a megabyte of YAML takes seconds, and on the thread that answers everybody all
- * callers would wait for that.
+ * Parses the changes of a manifest file in a thread. A megabyte of YAML takes seconds, and on the main thread all callers would wait for
+ * that.
  */
 import { once } from 'node:events'
 import { getCompileCacheDir } from 'node:module'
@@ -9,19 +9,19 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DocumentResult, ParsedParts } from './parse.ts'
 
-/** What parts come to, as far as it is worth a thread to know it before they are asked for. */
+/** Parses parts in advance, if there is enough text to be worth a thread. */
 export type ReadAhead = (parts: readonly string[]) => Promise<ParsedParts>
 
-/** Characters that change in a file and are read on the thread that answers callers: the worst of them take it 40 ms. */
+/** Changes up to this many characters are parsed on the main thread: the worst take it 40 ms. */
 export const READ_AT_ONCE_CHARS_MAX = 16 * 1024
 
-/** How long a thread has to read more of them: all manifests there may be take less, if people have written them. */
+/** How long a thread may parse. The largest folder allowed takes less, if people have written it. */
 const READ_MS_MAX = 30_000
 
-/** Of a thread, which is there only while it reads: what people write takes a tenth. */
+/** Heap of the thread, which exists only while it parses. What people write takes a tenth. */
 const HEAP_MIB_MAX = 1024
 
-/** What cannot be read in time, or within the memory of a thread, is a fault of each part. */
+/** Parts that cannot be parsed in time, or within the memory of a thread, each get a fault. */
 export function openReadAhead(clock: Pick<Clock, 'timeout'>): ReadAhead {
   return async (parts) => {
     if (parts.reduce((sum, part) => sum + part.length, 0) <= READ_AT_ONCE_CHARS_MAX) return new Map()
@@ -37,7 +37,7 @@ async function readInThread(
   const cache = getCompileCacheDir()
   const worker = new Worker(new URL('./part-thread.ts', import.meta.url), {
     workerData: parts,
-    // Nothing of the service's own environment is of use there but where what it compiles is kept; Node's folder is one of this version below it.
+    // The only variable of the service that the thread needs: Node's compile cache, whose directory contains one for each version of Node.
     env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
   })

@@ -1,4 +1,4 @@
-/** The text of a manifest file: its documents, and where in it each of their values stands. Pure. */
+/** The text of a manifest file: its documents, and the position of each of their values. Pure. */
 import { type Document, isAlias, isCollection, isNode, isScalar, LineCounter, parseAllDocuments } from 'yaml'
 
 /** Both are counted from 1; columns are UTF-16 code units, as editors and JavaScript count them. */
@@ -7,15 +7,15 @@ export interface Position {
   readonly column: number
 }
 
-/** A stretch of a file's text from one document marker to the next: as a rule, one document. */
+/** Part of a file's text from one document marker to the next; usually one document. */
 export interface TextPart {
   readonly part: string
   readonly linesBefore: number
 }
 
-/** The text from each document marker to the next; YAML knows it for one wherever it stands at the start of a line. */
+/** Splits the text at document markers. YAML recognises a marker at the start of any line. */
 export function splitText(text: string): readonly TextPart[] {
-  // A directive belongs to the marker after it. Nobody writes any.
+  // A directive belongs to the marker after it. In practice there are none.
   const isDirected = /^%/m.test(text)
   let linesBefore = 0
   return (isDirected ? [text] : text.split(/^(?=---(?:\s|$))/m)).map((part) => {
@@ -25,11 +25,11 @@ export function splitText(text: string): readonly TextPart[] {
   })
 }
 
-/** Every document of a part that holds something, errors included. Lines are counted from the start of the part. */
+/** Every non-empty document of a part, including its errors. Lines are counted from the start of the part. */
 export function parsePart(part: string): { readonly documents: readonly Document[]; readonly lines: LineCounter } {
   const lines = new LineCounter()
   const parsed = parseAllDocuments(part, { lineCounter: lines, uniqueKeys: true, logLevel: 'error' })
-  // A text without documents comes back as an empty list with properties of its own.
+  // A text without documents is returned as an empty list with extra properties.
   const documents = (Array.isArray(parsed) ? parsed : []).filter(
     (document) => document.errors.length > 0 || !isEmpty(document),
   )
@@ -41,7 +41,7 @@ function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.value === null)
 }
 
-/** Of the value at a JSON pointer, or of the nearest that is there around it; of the document where there is none. */
+/** The position of the value at a JSON pointer, or else of the nearest one around it, or else of the document. */
 export function positionOf(document: Document, pointer: string, lines: LineCounter): Position {
   const [nearest] = nodesAt(document, pointer).reverse()
   return positionAt((nearest?.range ?? document.range)?.[0] ?? 0, lines)
@@ -52,7 +52,7 @@ export function positionAt(offset: number, lines: LineCounter): Position {
   return { line, column: col }
 }
 
-/** The nodes on the way to a pointer, the document's contents first, as far as they are there. */
+/** The existing nodes along a pointer, starting with the document's contents. */
 function nodesAt(document: Document, pointer: string) {
   const nodes = [document.contents].filter(isNode)
   for (const segment of segmentsOf(pointer)) {
@@ -72,21 +72,20 @@ function segmentsOf(pointer: string): readonly string[] {
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** One document in the text of its file. Its positions are the file's. */
+/** One document in the text of its file, with positions in the file. */
 export interface DocumentText {
-  /** The part of the file it stands in, and the number of its first line. */
+  /** The part of the file that contains it, and the number of its first line. */
   readonly text: string
   readonly firstLine: number
-  /** Of the value at a JSON pointer, or of the nearest that is there around it. */
+  /** The position of the value at a JSON pointer, or else of the nearest one around it. */
   positionOf(pointer: string): Position
   /**
-   * Of a place inside the text that stands at a pointer. Undefined where that text is not written line for line: folded, quoted,
-   * or not there.
+   * The position of a place inside the text at a pointer. Undefined if that text is not written line for line: folded, quoted, or absent.
    */
   positionInside(pointer: string, inside: Position): Position | undefined
 }
 
-/** The document of a file that begins at this line, or the first there is. */
+/** The document of a file that begins at this line, or the first one. */
 export function documentAt(parts: readonly TextPart[], line?: number): DocumentText | undefined {
   const found = line === undefined ? parts[0] : partAt(parts, line)
   if (found === undefined) return undefined
@@ -108,7 +107,7 @@ export function documentAt(parts: readonly TextPart[], line?: number): DocumentT
   }
 }
 
-/** The part that a line of the file belongs to. */
+/** The part that contains a line of the file. */
 export function partAt(parts: readonly TextPart[], line: number): TextPart | undefined {
   return parts.findLast(({ linesBefore }) => linesBefore < line)
 }
@@ -119,7 +118,7 @@ interface ParsedDocument {
   readonly lines: LineCounter
 }
 
-/** A literal block begins on the line after its `|`, and every line of it is one of the value's, indented. */
+/** A literal block begins on the line after its `|`, and each of its lines is a line of the value, indented. */
 function insideLiteral(
   { document, part, lines }: ParsedDocument,
   pointer: string,
@@ -134,7 +133,7 @@ function insideLiteral(
   const written = lineOf(part, line, lines)
   const values = node.value.replace(/\n$/, '').split('\n')
   const value = values[inside.line - 1]?.replace(/\r$/, '')
-  // Where the two differ in more than indentation, this is not the line.
+  // If the two differ in more than indentation, this is not the line.
   if (value === undefined || !written.endsWith(value)) return undefined
   return { line, column: written.length - value.length + inside.column }
 }
