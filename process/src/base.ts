@@ -1,4 +1,4 @@
-/** What every process of a cluster stands on, opened in the order in which it is needed and closed in the reverse. */
+/** Opens what every process of a cluster needs, in order of dependency, and closes it in reverse order. */
 import { openProbes, type Probes } from '@platen/adapters/http/probe-server.ts'
 import { type Certificates, gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
@@ -19,18 +19,18 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 
 export interface BaseOptions {
-  /** What it is called in logs, metrics and by the brokers: `api`. */
+  /** Its name in logs, in metrics and at the brokers: `api`. */
   readonly deployable: string
   readonly config: ProcessSettings & Pick<ConnectionSettings, 's3'>
   readonly redis: RedisSettings
-  /** What it was started with, and the settings it knows. */
+  /** Environment variables at the start, and the settings the process knows. */
   readonly variables: Variables
   readonly known: SettingTable
-  /** Certificates that vouch for others than Redis, as PEM. */
+  /** CA certificates for connections other than Redis, as PEM. */
   readonly certificates?: Omit<Certificates, 'redis'>
-  /** Ends the start as well, where it is given. */
+  /** Also aborts the start, if given. */
   readonly stop?: AbortSignal
-  /** Whatever is opened here is closed by it. */
+  /** Closes everything that is opened here. */
   readonly stack: AsyncDisposableStack
 }
 
@@ -42,11 +42,11 @@ export interface Base {
   readonly probes: Probes
   readonly artifacts: ArtifactStore
   readonly redis: RedisConnection
-  /** Ends what takes too long while the process starts. */
+  /** Aborts steps that take too long while the process starts. */
   readonly starting: AbortSignal
 }
 
-/** Opens it all. Throws what the first of them threw that could not be had: why, in words for the operator. */
+/** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
 export async function openBase(options: BaseOptions): Promise<Base> {
   const { deployable, config, stack, stop } = options
   const [clock, ids, log] = [systemClock(), systemIds(), openLog(config.logLevel)]

@@ -1,4 +1,4 @@
-/** What every process of the data plane stands on, opened in the order in which it is needed and closed in the reverse. */
+/** Opens what every process of the data plane needs, in order of dependency, and closes it in reverse order. */
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
@@ -8,14 +8,14 @@ import type { ProcessSettings } from '@platen/adapters/setting/process.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { type Base, type BaseOptions, openBase } from './base.ts'
 
-/** Under which names the event log is read: by the dispatcher, who keeps the expiry index, and who makes the views in Redis. */
+/** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */
 const EVENT_READERS = ['webhooks', 'retention', 'projection']
 
 export interface ProcessOptions extends Omit<BaseOptions, 'redis' | 'certificates' | 'stop'> {
   readonly config: ProcessSettings & ConnectionSettings
-  /** Whether it tells which settings it enforces, under a name of its own; else it only follows them. */
+  /** The name under which it reports which settings it enforces. Without it, the process only follows the settings. */
   readonly reader?: string
-  /** Certificates that vouch for receivers of webhooks, as PEM, where it calls any. */
+  /** CA certificates of webhook receivers, as PEM, if the process calls any. */
   readonly receiversCa?: string | undefined
 }
 
@@ -23,7 +23,7 @@ export interface ClusterProcess extends Base {
   readonly kafka: KafkaConnection
   readonly topics: TopicSettings
   readonly directory: RedisDirectory
-  /** Where manifests and templates stand. */
+  /** Bucket of manifests and templates. */
   readonly serviceBucket: string
 }
 
@@ -31,8 +31,8 @@ const SETTINGS_ASKED_EVERY_MS = 100
 const DAY_MS = 24 * 3600 * 1000
 
 /**
- * Resolves when there are settings, or `stop` has aborted. Without any, every tenant would look like one that is no more: what was
- * suspended would be rendered, and what is to be delivered be given up.
+ * Resolves when there are settings, or `stop` has aborted. Without settings, every tenant would look deleted: renders of suspended tenants
+ * would run, and webhook deliveries would be given up.
  */
 export async function waitForSettings(
   { directory, clock }: Pick<ClusterProcess, 'directory' | 'clock'>,
@@ -43,7 +43,7 @@ export async function waitForSettings(
   }
 }
 
-/** Opens it all. Throws what the first of them threw that could not be had: why, in words for the operator. */
+/** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
 export async function openProcess(options: ProcessOptions): Promise<ClusterProcess> {
   const { deployable, config, stack, reader } = options
   const base = await openBase({
@@ -73,7 +73,7 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   return { ...base, kafka, topics, directory, serviceBucket: config.s3.namespace.bucket }
 }
 
-/** The settings of Kafka, as those of a connection and of the topics. */
+/** Splits the settings of Kafka into those of the connection and those of the topics. */
 function kafkaOf(settings: ConnectionSettings['kafka']) {
   const { topicPrefix: prefix, partitions, replicas, inSyncMin, eventPartitions, eventDays, ...connection } = settings
   const topics: TopicSettings = {
