@@ -1,4 +1,4 @@
-/** Serves the PDFs that `pdf_url` points to: in a cluster the object store does this itself. */
+/** Serves the PDFs that `pdf_url` points to. In a cluster the object store does this itself. */
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { FileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
@@ -8,9 +8,9 @@ import { contentDisposition } from '@platen/contract/file-name.ts'
 import { pdfDigestIn } from '@platen/contract/render.ts'
 
 /**
- * Adds GET and HEAD /artifacts/*. A URL is its own permission: nothing but its signature is asked for. A PDF is held against the digest
- * in its name, which is that of its manifest, before its first byte goes out; it is read in pieces, so that a reader who takes none of
- * it holds a piece and not a document.
+ * Adds GET and HEAD /artifacts/*. The URL is the permission: the route checks its signature and nothing else. Before the first byte is
+ * sent, the PDF is compared with the digest in its name, which is the digest in its manifest. The file is read in pieces, so a slow reader
+ * costs the memory of one piece and not of the document.
  */
 export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: FileArtifactStore): void {
   app.get('/artifacts/*', { schema: { hide: true } }, async (request, reply) => {
@@ -27,7 +27,7 @@ export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: File
     if (digest !== pdfDigestIn(grant.address.key)) {
       throw new Error(`the PDF at ${grant.address.bucket}/${grant.address.key} is not what was stored`)
     }
-    // From here on the stream closes it.
+    // From here on the stream closes the file.
     stack.move()
     return await reply
       .header('content-type', 'application/pdf')
@@ -39,7 +39,7 @@ export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: File
   })
 }
 
-/** SHA-256 in hex, and the length. */
+/** Returns the SHA-256 in hex, and the length. */
 async function contentOf(file: FileHandle): Promise<{ digest: string; bytes: number }> {
   const hash = createHash('sha256')
   let bytes = 0

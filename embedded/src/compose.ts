@@ -1,7 +1,7 @@
 /**
- * The embedded topology: api, renderer and compile in one process, on SQLite and files. This is the only code that knows two
- * deployables. What it opens is closed in the reverse order, which is also how the service drains: no more requests, then the
- * renders in hand, then the engines, then the stores.
+ * The embedded topology: API, renderer, webhooks and compiler in one process, on SQLite and files. Only this file knows more than one
+ * deployable. Everything is closed in the reverse order of opening, and this is also how the service drains: first it takes no more
+ * requests, then it ends the renders under way, then the engines, then the stores.
  */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -47,25 +47,25 @@ import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
 
 export interface EmbeddedService extends AsyncDisposable {
-  /** Where it listens: `http://127.0.0.1:8080`. */
+  /** The address it listens on: `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Aborts when the service cannot go on, such as on a broken disk. */
+  /** Aborts when the service cannot continue, for example because the disk is broken. */
   readonly failed: AbortSignal
 }
 
-/** What there is before anything of the data folder is opened. It stays its opener's to close. */
+/** What exists before the data folder is opened. The caller of `compose` closes it. */
 export interface ComposeOptions {
   readonly config: Config
   readonly clock: Clock
   readonly log: ServiceLog
   readonly engines: Engines
-  /** Aborts when renders in hand are to be left: async ones to the next start, and whoever waits on the line is told so. */
+  /** Aborts when renders under way must be left. The next start continues async renders; callers of sync renders get an error. */
   readonly forceStop: AbortSignal
 }
 
 const KEY_BYTES = 32
 
-/** Starts the service. Resolves when it accepts requests; throws when it cannot, having closed what it had opened. */
+/** Starts the service. Resolves when it accepts requests. When it cannot start, it closes what it had opened and throws. */
 export async function compose(options: ComposeOptions): Promise<EmbeddedService> {
   const { config, log, engines, forceStop } = options
   await using stack = new AsyncDisposableStack()
@@ -121,7 +121,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
 
 const CHECK_WAIT_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS }
 
-/** The publish checks, apart from the threads that render: a template that hangs takes none of those. */
+/** Opens the publish checks on their own threads, so that a template that hangs takes no thread from renders. */
 function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
   const threads = openCheckThreads({
     open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }),
@@ -139,18 +139,18 @@ function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
 }
 
 interface PortsOptions extends ComposeOptions {
-  /** Closes what is opened here. */
+  /** Closes what `openPorts` opens. */
   readonly stack: AsyncDisposableStack
   readonly directory: ReturnType<typeof memoryDirectory>
   readonly publicUrl: () => string
 }
 
-/** The adapters of the embedded topology. */
+/** Opens the adapters of the embedded topology. */
 async function openPorts({ config, clock, log, stack, directory, publicUrl }: PortsOptions) {
   const { dataDir } = config
   const ids = systemIds()
   await openDataFolder(dataDir, log)
-  // First, as its lock says whose folder this is.
+  // Opened first, because its lock says which process owns the folder.
   const starting = new AbortController().signal
   const database = stack.use(await openDatabase({ path: join(dataDir, 'platen.db'), signal: starting }))
   await removeTemporaryFiles(dataDir)
@@ -201,7 +201,7 @@ interface HealthInput {
   readonly databaseFailed: AbortSignal
 }
 
-/** Ready as long as a render sent now would be begun and kept, by whichever engine. */
+/** Ready while at least one engine can start a render now and the stores can keep the result. */
 function health({
   renderer,
   webhooks,

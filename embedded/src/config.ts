@@ -1,4 +1,4 @@
-/** The environment → `Config`, once, at start. All faults are reported together, naming settings and never their values. */
+/** Reads the environment into `Config`, once, at start. It reports all faults together: the names of settings, never their values. */
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { ENGINE_SETTINGS, type EngineSettings, readEngineSettings } from '@platen/adapters/setting/engine.ts'
@@ -31,21 +31,21 @@ export interface Config extends EngineSettings {
   readonly port: number
   readonly dataDir: string
   readonly manifestsDir: string
-  /** Where callers reach this service; absent = the address it listens on. No trailing slash. */
+  /** Where callers reach this service, without a trailing slash. Absent = the address it listens on. */
   readonly publicUrl?: string
   /** Absent = generated in the data folder. */
   readonly idKeys?: KeyRing
   readonly brand: string
   readonly webhooks: WebhookSettings
   readonly traffic: TrafficLimits
-  /** Where metrics are served; absent = nowhere. 0 = any free port. */
+  /** Port of the metrics. Absent = not served; 0 = any free port. */
   readonly metricsPort?: number
   readonly logLevel: LogLevel
-  /** Renders at once, per engine. */
+  /** Renders at the same time, per engine. */
   readonly renderSlots: number
 }
 
-/** Every setting there is. docs/operations.md is made from it. */
+/** All settings. docs/operations.md is generated from this table. */
 export const SETTINGS = {
   PLATEN_PORT: { default: '8080', description: 'Port to listen on; 0 takes any free one.' },
   PLATEN_HOST: { default: '127.0.0.1', description: 'Address to listen on; `0.0.0.0` for every interface.' },
@@ -89,7 +89,7 @@ type Reader = SettingReader<keyof typeof SETTINGS>
 
 const RENDER_SLOTS_MAX = 64
 
-/** Reads the settings. Throws `ConfigError` naming every one that is wrong. */
+/** Reads the settings. Throws `ConfigError` that names every wrong setting. */
 export function readConfig(variables: Variables): Config {
   return Object.freeze(readSettings(variables, configIn))
 }

@@ -1,7 +1,7 @@
 /**
- * What `make run` runs: the service as `npm start` starts it, on the example manifests; then the sample invoice by each engine,
- * through the HTTP API as any caller would ask for it; then how to go on by hand. Stays until Ctrl-C, or stops at once with
- * `--once`. The exit code is 0 when every invoice that can be made here was made and the service stopped cleanly.
+ * The program behind `make run`. It starts the service as `npm start` does, on the example manifests. Then it renders the sample invoice
+ * with each engine through the HTTP API, as any caller would, and prints how to continue by hand. It runs until Ctrl-C; with `--once` it
+ * stops at once. The exit code is 0 when every invoice that this machine can render was rendered and the service stopped cleanly.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,15 +17,15 @@ const MAIN = join(import.meta.dirname, 'main.ts')
 const OUT = 'out'
 const LOG = join(OUT, 'platen.log')
 const MANIFEST = 'examples/invoice.yaml'
-/** The live key of the example manifests, under the data folder. */
+/** File with the live key of the example manifests, in the data folder. */
 const KEY = 'keys/team-acme.live-key'
 
 const START_MS_MAX = 60_000
 const RENDER_MS_MAX = 60_000
-/** Longer than the service itself takes to drain. */
+/** Longer than the service needs to drain. */
 const STOP_MS_MAX = 45_000
 const LOG_LINES_SHOWN = 20
-/** How the log begins that says that html is done without. */
+/** The start of the log message for a service that runs without html. */
 const NO_CHROMIUM = '"msg":"no chromium:'
 
 const clock = systemClock()
@@ -38,16 +38,16 @@ async function main(): Promise<number> {
   })
   const interrupt = interruptSignal()
   await mkdir(OUT, { recursive: true })
-  // Appended to: the service of another terminal may be writing there.
+  // Opened for appending, because a service in another terminal may write to the same file.
   const log = await open(LOG, 'a')
   const { size: begin } = await log.stat()
-  // A process group of its own: Ctrl-C in a terminal reaches the whole group, and the service is to be stopped once, by us.
+  // The service gets its own process group: Ctrl-C in a terminal signals the whole group, and only we should signal the service.
   const service = spawn(process.execPath, [MAIN], { stdio: ['ignore', 'pipe', log.fd], detached: true })
   const exit = once(service, 'exit')
   try {
     const url = await untilReady(service, interrupt)
     if (url === undefined) return await explainEarlyExit(begin)
-    // It says so before it is ready.
+    // The service logs this before it is ready.
     const missing = (await logSince(begin)).includes(NO_CHROMIUM) ? ['html'] : []
     await renderInvoices({ url, keyFile: join(values.data, KEY), missing }, interrupt)
     if (values.once) return await stop(service, exit)
@@ -65,7 +65,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** The address the service listens on, or undefined when it exited instead. */
+/** Resolves with the address the service listens on, or undefined when it exited instead. */
 async function untilReady(service: ChildProcess, interrupt: AbortSignal): Promise<string | undefined> {
   if (service.stdout === null) throw new Error('the service has no standard output')
   const signal = AbortSignal.any([interrupt, clock.timeout(START_MS_MAX)])
@@ -81,7 +81,7 @@ async function untilReady(service: ChildProcess, interrupt: AbortSignal): Promis
 interface Running {
   readonly url: string
   readonly keyFile: string
-  /** Engines that it does without. */
+  /** Engines the service runs without. */
   readonly missing: readonly string[]
 }
 
@@ -103,7 +103,7 @@ async function renderInvoices({ url, keyFile, missing }: Running, interrupt: Abo
   print(`\nAPI key (from ${keyFile}): ${key}\n\n${instructions(url, keyFile)}`)
 }
 
-/** The data that the invoice's own manifest brings along. */
+/** Reads the sample data from the manifest of the invoice. */
 async function sampleData(): Promise<unknown> {
   const document = parseDocument(await readFile(MANIFEST, 'utf8'))
   const sample = document.getIn(['spec', 'sampleData'])
@@ -118,7 +118,7 @@ interface Call {
   readonly body: string
 }
 
-/** Makes one PDF and says where it is. Throws when it was not made. */
+/** Renders one PDF and prints where it is. Throws when the render fails. */
 async function render({ url, key, engine, body }: Call, signal: AbortSignal): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const answer = await fetch(`${url}/api/v1/render`, { method: 'POST', headers, body, signal })
@@ -129,7 +129,7 @@ async function render({ url, key, engine, body }: Call, signal: AbortSignal): Pr
   return `${file}, ${Math.ceil(pdf.byteLength / 1024)} KiB`
 }
 
-/** Lines to paste into a shell at the root of the repository. */
+/** Returns commands to paste into a shell at the root of the repository. */
 function instructions(url: string, keyFile: string): string {
   const post = `curl -sS -H "$AUTH" -H 'Content-Type: application/json'`
   return `To go on by hand (the requests are files in ${OUT}/, to read and to change):
@@ -151,7 +151,7 @@ function requestFile(name: Engine | 'async'): string {
   return join(OUT, `request-${name}.json`)
 }
 
-/** The service says on standard error why it could not start or go on; its log from byte `begin` on holds that, between lines of JSON. */
+/** Prints why the service ended. The service writes the reason into its log, from byte `begin` on, between lines of JSON. */
 async function explainEarlyExit(begin: number): Promise<number> {
   const lines = (await logSince(begin)).trimEnd().split('\n')
   const words = lines.filter((line) => !line.startsWith('{'))
@@ -166,7 +166,7 @@ async function logSince(begin: number): Promise<string> {
   return (await readFile(LOG)).subarray(begin).toString()
 }
 
-/** Stops the service as an init system would, and says whether it went cleanly. */
+/** Stops the service as an init system would. Returns whether it stopped cleanly. */
 async function stop(service: ChildProcess, exit: Promise<unknown>): Promise<number> {
   if (service.exitCode !== null || service.signalCode !== null) return 1
   service.kill('SIGTERM')
@@ -178,7 +178,7 @@ async function stop(service: ChildProcess, exit: Promise<unknown>): Promise<numb
   return 1
 }
 
-/** Aborts when somebody wants this to end: Ctrl-C, a closed terminal, an init system. */
+/** Aborts on Ctrl-C, when the terminal is closed, or when an init system stops this process. */
 function interruptSignal(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => controller.abort())

@@ -1,6 +1,6 @@
 /**
- * The composition root of the embedded service. Half of a start is compiling what the last start has compiled: so Node keeps that
- * in the data folder, and loads everything but the settings when it knows where.
+ * The composition root of the embedded service. Half of the start time is compiling code that the last start compiled already. So Node
+ * keeps compiled code in the data folder; everything but the settings is loaded after that folder is known.
  */
 import { mkdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
@@ -11,7 +11,7 @@ if (import.meta.main) {
   keepCompiled()
   const { runService } = await import('./service.ts')
   const { exit } = await import('@platen/adapters/system/run.ts')
-  // Everything is closed by then; but puppeteer leaves a timer of half a minute behind where its browser ends while it opens a page.
+  // By now everything is closed. But when a browser ends while it opens a page, puppeteer leaves a timer of half a minute behind.
   await exit(await runService(process.env))
 }
 
@@ -21,6 +21,6 @@ function keepCompiled(): void {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     enableCompileCache(join(dataDir, 'compile-cache'))
   } catch {
-    // The service says what is wrong with its settings or its folder.
+    // The service itself reports faults of its settings or its folder.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Control flow of the embedded service: a folder of YAML instead of a cluster. Each look at the folder goes the whole way (read,
- * identify, find keys, check, compile, store, publish, report), and the same folder gives the same settings. Nothing in the folder
- * can stop the service: what is wrong is said in the log, and the last good settings of it stay in force.
+ * Control flow of the embedded service: a folder of YAML instead of a cluster. Each load of the folder runs all stages: read, identify,
+ * find keys, check, compile, store, publish, report. The same folder gives the same settings. No content of the folder can stop the
+ * service: faults are logged, and the last good settings stay in force.
  */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
@@ -10,9 +10,9 @@ import { type FolderWatch, watchFolder } from '@platen/settings/manifest/folder.
 import { type Load, type LoadOptions, type LoadState, openLoader } from '@platen/settings/manifest/load.ts'
 
 /**
- * Publishes what the folder says, then follows its changes until `signal` aborts or the result is disposed. Resolves after the
- * first publishing, also when not one resource is good. Throws an `Error` for the operator when the folder cannot be read or the
- * data folder cannot be used, and what publishing threw.
+ * Publishes the folder, then follows its changes until `signal` aborts or the result is disposed of. Resolves after the first publish, even
+ * when no resource is good. Throws an `Error` for the operator when the folder cannot be read or the data folder cannot be used, and passes
+ * on errors of publishing.
  */
 export async function openManifests(options: LoadOptions, signal: AbortSignal): Promise<AsyncDisposable> {
   const closing = new AbortController()
@@ -44,7 +44,7 @@ async function firstLoad({ dir, log }: LoadOptions, load: () => Promise<LoadStat
   return state
 }
 
-/** Without a watch (no such folder, or no more watches to be had) the folder is read again every `MANIFEST_RETRY_MS`. */
+/** Without a watch (no such folder, or no more watches available) the folder is read again every `MANIFEST_RETRY_MS`. */
 function tryWatch({ dir, clock }: LoadOptions): FolderWatch | undefined {
   try {
     return watchFolder(dir, clock)
@@ -68,14 +68,14 @@ async function follow(options: FollowOptions, signal: AbortSignal): Promise<void
     try {
       const changed = (until: AbortSignal) => watch?.changed(until) ?? clock.sleep(MANIFEST_RETRY_MS, until)
       await raceFirst([changed, (until) => checks.answered(until)], signal)
-      // An answer may come in the middle of a change.
+      // A check may answer while somebody is changing the folder.
       if (watch?.hasChanged()) await watch.changed(signal)
       watch?.[Symbol.dispose]()
       watch = tryWatch(options)
       state = await load(state, signal)
       isFailing = false
     } catch (err) {
-      // Tried again by the clock, as the next change may be far away. Said once.
+      // The clock triggers the next try, because the next change may be far away. Logged once.
       watch?.[Symbol.dispose]()
       watch = undefined
       if (signal.aborted || isFailing) continue

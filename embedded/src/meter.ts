@@ -1,4 +1,4 @@
-/** What the embedded service counts: all that each of its parts counts where it is a process of its own. */
+/** Metrics of the embedded service: all metrics that its parts have as separate processes. */
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
@@ -19,15 +19,15 @@ export interface EmbeddedMeters {
 export interface MetersOptions {
   readonly directory: Directory
   readonly log: { readonly droppedLines: () => number }
-  /** Will somebody ask for them? */
+  /** Does anything read these metrics? */
   readonly isRead: boolean
 }
 
-/** Everything at zero. */
+/** Opens all metrics at zero. */
 export function openMeters({ directory, log, isRead }: MetersOptions): EmbeddedMeters {
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
   countDroppedLines(metrics.registry, log)
-  // What is published is in force at once, and nothing of it can be behind.
+  // Published settings are enforced at once, so no process can lag behind.
   const directoryState = () => ({
     isReady: true,
     isConnected: true,

@@ -1,4 +1,4 @@
-/** The embedded service from settings to exit code: started, ready, and drained when it is told to go. */
+/** The embedded service from settings to exit code: it starts, becomes ready, and drains on a signal. */
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
@@ -13,7 +13,7 @@ import { type Config, readConfig, SETTINGS } from './config.ts'
 
 const COMPILED_KEPT_AFTER_MS = 2000
 
-/** Runs until SIGTERM or SIGINT; the exit code is 0 after a clean stop and 1 when the service could not start or go on. */
+/** Runs until SIGTERM or SIGINT. The exit code is 0 after a clean stop, and 1 when the service could not start or continue. */
 export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
   const stop = stopSignal()
   let config: Config | undefined
@@ -31,13 +31,14 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       clock,
       log,
     })
-    // While the first thread is loaded on another core.
+    // Meanwhile another core loads the first thread.
     const { compose } = await import('./compose.ts')
     const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
     await using service = await compose({ config, clock, log, engines, forceStop })
     process.stdout.write(`ready ${service.url}\n`)
     const end = AbortSignal.any([stop, service.failed])
-    // Node would write it at the exit, which may be a kill. Not before the first requests: it takes a third of a second.
+    // Node would write the cache at exit, but a kill may prevent that. It takes a third of a second, so it waits until the first requests
+    // are served.
     clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, () => undefined)
     await untilAborted(end)
     log.info({}, 'service drain started')
@@ -48,7 +49,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
   }
 }
 
-/** What a person at a terminal needs to know to get it started. */
+/** Tells a person at a terminal how to get the service started. */
 function explainStart(error: unknown, config: Config | undefined): string {
   if (error instanceof DataFolderLocked) {
     return `the data folder ${config?.dataDir} is in use by another process; choose another with PLATEN_DATA_DIR`

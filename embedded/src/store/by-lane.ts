@@ -1,6 +1,6 @@
 /**
- * Sync renders live in memory until they have ended, all others on disk from the start: no disk flush may stand before a sync
- * answer, and a sync render that dies with its process has no caller left.
+ * Sync renders are in memory until they end. All other renders are on disk from the start. A sync answer must not wait for a disk flush,
+ * and when the process dies, the caller of a sync render is gone anyway.
  */
 
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
@@ -9,13 +9,13 @@ import { raceFirst } from '@platen/contract/race.ts'
 import { isTerminal, type Lane } from '@platen/contract/render.ts'
 
 interface ByLane<Port> {
-  /** Serves the `sync` lane. */
+  /** Serves the lane `sync`. */
   readonly memory: Port
   /** Serves the lanes `async` and `bulk`. */
   readonly disk: Port
 }
 
-/** One queue out of two. */
+/** Combines two queues into one. */
 export function queueByLane({ memory, disk }: ByLane<RenderQueue>): RenderQueue {
   return {
     enqueue: (record, signal) => (record.lane === 'sync' ? memory : disk).enqueue(record, signal),
@@ -38,8 +38,8 @@ function consumerByLane({ memory, disk }: ByLane<RenderConsumer>): RenderConsume
 }
 
 /**
- * One ledger out of two. How a render ended is told by the disk alone, whatever its lane, as the ledger there is the index of what
- * is kept: it forgets a render when that is removed. A sync render has been answered by the time it is settled.
+ * Combines two ledgers into one. Only the disk records how a render ended, for every lane. The ledger on disk is the index of stored
+ * renders: it forgets a render when the render is removed. A sync render is answered before `complete` is called.
  */
 export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedger {
   return {
@@ -48,17 +48,17 @@ export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedg
     renew: async (claim, lease, signal) =>
       (await memory.renew(claim, lease, signal)) || (await disk.renew(claim, lease, signal)),
     async release(claim, owner, signal) {
-      // Where it is not held, that does nothing.
+      // Does nothing in the ledger that does not hold the claim.
       await memory.release(claim, owner, signal)
       await disk.release(claim, owner, signal)
     },
     async complete(manifest, signal) {
       await disk.complete(manifest, signal)
-      // Ends the claim and keeps it ended, should the render be delivered again.
+      // Ends the claim, and keeps it ended in case the render is delivered again.
       if (manifest.render.mode === 'sync') await memory.complete(manifest, signal)
     },
     async find(id, signal) {
-      // Memory answers at once, and of renders under way only one of the two knows.
+      // Memory answers at once, and a render under way is in only one of the two.
       const view = await memory.find(id, signal)
       return view === undefined || isTerminal(view.state.status) ? await disk.find(id, signal) : view
     },

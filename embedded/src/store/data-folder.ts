@@ -1,13 +1,13 @@
-/** The data folder, which is its owner's alone: what is in it says what tenants have rendered, and is not secret file by file. */
+/** The data folder. Only its owner can open it: its files show what tenants have rendered, and single files are not protected. */
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 
 const OTHERS = 0o077
-/** Of a folder that belongs to nobody alone, such as /tmp: to close it would take it from all others. */
+/** Mode bit of shared folders such as /tmp. Closing such a folder would take it away from all other users. */
 const STICKY = 0o1000
 
-/** Makes the folder where there is none, and closes one that is open to others; the log says so, and where that cannot be. */
+/** Creates the folder if it is missing, and closes it if others can open it. Logs that it did so, or that it could not. */
 export async function openDataFolder(folder: string, log: Log): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const found = await modeOf(folder)
@@ -23,7 +23,10 @@ async function modeOf(folder: string): Promise<number> {
   return (await stat(folder)).mode & 0o7777
 }
 
-/** Volumes of a cluster belong to root and are open to a group; some file systems have no modes. */
+/**
+ * Ignores errors of folders that we do not own: volumes of a cluster belong to root and are open to a group. Some file systems have no
+ * modes.
+ */
 function ignoringNotOurs(cause: unknown): void {
   if (!isErrno(cause, 'EPERM', 'EACCES', 'ENOTSUP', 'EROFS')) throw cause
 }

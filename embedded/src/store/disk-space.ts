@@ -1,6 +1,6 @@
 /**
- * Whether the disk has room for what is accepted. Without it a render could be made and not be kept, and would hold its slot until
- * there is room again; so nothing new is taken in before it comes to that.
+ * Checks whether the disk has space for new renders. On a full disk a finished render could not be stored, and would hold its slot until
+ * space is free. So the service refuses new renders before the disk is full.
  */
 import { statfs } from 'node:fs/promises'
 import { DISK_CHECK_EVERY_MS, DISK_FREE_BYTES_MIN } from '@platen/contract/limit.ts'
@@ -8,18 +8,18 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 
 export interface DiskSpace extends AsyncDisposable {
-  /** As it was found last. */
+  /** The result of the last check. */
   isSufficient(): boolean
 }
 
 export interface DiskSpaceOptions {
-  /** A folder on the disk in question. */
+  /** A folder on the disk to check. */
   readonly folder: string
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Looks now and from time to time until it is closed. A folder that cannot be looked at has no room. */
+/** Checks now and then regularly until it is closed. A folder that cannot be checked counts as full. */
 export async function watchDiskSpace({ folder, clock, log }: DiskSpaceOptions): Promise<DiskSpace> {
   const closing = new AbortController()
   let isThere = true
@@ -47,7 +47,7 @@ export async function watchDiskSpace({ folder, clock, log }: DiskSpaceOptions): 
   }
 }
 
-/** What an ordinary process may still write there. */
+/** Returns the bytes that a process without privileges may still write. */
 async function freeBytes(folder: string): Promise<number> {
   return statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,

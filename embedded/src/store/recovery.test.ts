@@ -13,10 +13,10 @@ import { aFailure, aManifest, anEvent, aRecord, aRenderId, NEVER, NOON } from '.
 import { type Recovery, recover } from './recovery.ts'
 
 const BUCKET = 'platen'
-/** That of the events in the fixtures. */
+/** The key that signs the events in the fixtures. */
 const EVENT_KEY = Buffer.alloc(32, 7)
 
-/** A service that is just starting, with manifests that an earlier one has left. */
+/** Builds a service at its start, with manifests that an earlier process has left. */
 async function aStart(manifests: readonly Manifest[]) {
   const clock = manualClock(NOON)
   const lines: object[] = []
@@ -105,7 +105,7 @@ test('doing it again changes nothing, nor does an end that was told in part', as
   await recover(service.recovery, NEVER)
   const ids = (await service.told()).map(({ manifest }) => manifest.render.id)
   expect(ids.toSorted()).toEqual(manifests.map(({ render }) => render.id).toSorted())
-  // The ledger's row is the last: the charge of the ten that have one was made before it.
+  // The ledger row is written last: these ten have one, so they were charged before.
   expect(await chargedIn(service)).toBe(100)
   expect(service.lines).toEqual([{ recovered: 90 }])
 })

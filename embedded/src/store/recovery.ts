@@ -1,7 +1,7 @@
 /**
- * What a kill cut off is made up for at the next start. Async renders stay in the queue until all that follows from their manifest
- * is durable; sync renders live in memory, so one that was killed right after its manifest is delivered to nobody again. Its
- * manifest says all there is to say: it is announced as its renderer would have done.
+ * Completes at the next start what a kill interrupted. Async renders stay in the queue until every consequence of their manifest is
+ * durable. Sync renders are in memory, so a sync render that was killed right after its manifest is never delivered again. Its manifest is
+ * complete, so recovery publishes the outcome as the renderer would have done.
  */
 import { type EventKey, eventOf } from '@platen/contract/event.ts'
 import { RECOVERIES_AT_ONCE, RECOVERY_WINDOW_MS } from '@platen/contract/limit.ts'
@@ -27,23 +27,23 @@ export interface Recovery {
   readonly events: Pick<EventLog, 'append'>
   readonly limiter: Pick<Limiter, 'complete'>
   readonly log: Log
-  /** Where manifests stand. */
+  /** The bucket of the manifests. */
   readonly serviceBucket: string
   readonly eventKey: EventKey
-  /** The last sign of life: the newest render the ledger knows. */
+  /** The newest render in the ledger: the service was alive at least until then. */
   readonly newest: RenderId | undefined
 }
 
 /**
- * Announces the outcomes that were not, by event, charge and ledger, each of which takes a repetition for nothing. Only manifests
- * are looked at whose render was accepted after the last sign of life, or at most `RECOVERY_WINDOW_MS` before it; the ledger's row,
- * which is written last, tells those that were announced. Throws `Unavailable`: to start without it might lose a charge.
+ * Publishes the missed outcomes to events, limiter and ledger; all three ignore a repetition. It reads only manifests whose render was
+ * accepted after `newest`, or at most `RECOVERY_WINDOW_MS` before it. A render with a terminal ledger row was published already, because
+ * that row is written last. Throws `Unavailable`: a start without recovery might lose a charge.
  */
 export async function recover(recovery: Recovery, signal: AbortSignal): Promise<void> {
   const suspects = (await endedInWindow(recovery, signal)).values()
   let recovered = 0
   const work = async () => {
-    // All draw from the one iterator, so each render is looked at once.
+    // All workers draw from one iterator, so each render is checked once.
     for (const id of suspects) if (await publishMissedOutcome(id, recovery, signal)) recovered += 1
   }
   await Promise.all(Array.from({ length: RECOVERIES_AT_ONCE }, work))
@@ -55,13 +55,13 @@ async function endedInWindow({ artifacts, serviceBucket, newest }: Recovery, sig
   const ids: RenderId[] = []
   for await (const { key } of artifacts.list(serviceBucket, MANIFEST_PREFIX, signal)) {
     const id = key.slice(MANIFEST_PREFIX.length, -'.json'.length)
-    // Nothing but manifests stands there, each under the id of its render.
+    // This prefix holds manifests only, each named by the id of its render.
     if (id >= since) ids.push(id as RenderId)
   }
   return ids
 }
 
-/** False when there was nothing left to do. */
+/** Returns false when there was nothing left to do. */
 async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: AbortSignal): Promise<boolean> {
   const { ledger, events, limiter, eventKey } = recovery
   const view = await ledger.find(id, signal)
@@ -74,7 +74,7 @@ async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: Ab
   return true
 }
 
-/** Undefined also where it is damaged: nothing can be told of that render, and the others are not to wait for it. */
+/** Reads a manifest. Returns undefined for a damaged one, too: that render has no known outcome, and the others must not wait for it. */
 async function read(
   id: RenderId,
   { artifacts, serviceBucket, log }: Recovery,

@@ -1,7 +1,7 @@
 /**
- * What is past its time is removed, once an hour: renders by the plan under which they were accepted, and by age what only serves
- * those who ask soon. Removing is slow on purpose, one thing after the other, as callers come first. The ledger's row is the last of
- * a render to go: by it the render is found due again until all else is gone.
+ * Removes expired data once an hour. Renders expire by the plan under which they were accepted. Data that is useful only for a short time
+ * expires by age. Removal is slow on purpose, one item at a time, so that callers come first. The ledger row of a render is removed last:
+ * until then, the next run finds the render again and removes the rest.
  */
 import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import type { Instant } from '@platen/contract/brand.ts'
@@ -22,10 +22,10 @@ export interface Retention extends RemovalPorts {
   readonly facts: readonly { prune(before: Instant, signal: AbortSignal): Promise<void> }[]
 }
 
-/** Removes what is past its time, now and every hour, until it is closed. What fails is logged and tried again with the next. */
+/** Removes expired data now and every hour, until it is closed. Failures are logged and retried with the next run. */
 export function keepRetention(retention: Retention): AsyncDisposable {
   const closing = new AbortController()
-  // The API writes renders that it gave up into the expiry index.
+  // The API writes abandoned renders into the expiry index.
   const removals = [removeRenders, removeExpired, removeClaims, removeFacts].map(
     (remove) => (signal: AbortSignal) => remove(retention, signal),
   )
