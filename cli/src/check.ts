@@ -1,6 +1,6 @@
 /**
- * A folder of manifests as the service would read it, without the service: the same reading, compiling and publish check, then
- * every template rendered with its sample data, and nothing written. Keys that the service would generate are taken as there.
+ * Checks a folder of manifests as the service would read it, without the service. It reads, compiles and publish-checks the folder as the
+ * service does, then renders every template with its sample data. It writes nothing. Keys that the service would generate count as present.
  */
 import { availableParallelism } from 'node:os'
 import { sha256 } from '@platen/contract/canonical-json.ts'
@@ -34,7 +34,7 @@ import {
 
 export interface CheckOptions {
   readonly dir: string
-  /** Are templates rendered, too? */
+  /** Are templates also rendered? */
   readonly isRendering: boolean
 }
 
@@ -43,9 +43,9 @@ export interface Report {
   readonly diagnostics: readonly Diagnostic[]
   readonly files: number
   readonly resources: number
-  /** Documents made of sample data; absent when none were to be. */
+  /** Number of documents rendered from sample data. Absent when rendering was off. */
   readonly previews?: number
-  /** Were html sources left out, as there is no browser? */
+  /** Were html sources skipped because there is no browser? */
   readonly isWithoutHtml: boolean
 }
 
@@ -76,12 +76,12 @@ export async function checkFolder(
   }
 }
 
-/** What is wrong with it: the findings that are no warnings. */
+/** Counts the faults: the diagnostics that are not warnings. */
 export function faultsIn({ diagnostics }: Report): number {
   return diagnostics.filter(({ isWarning }) => !isWarning).length
 }
 
-/** A report as lines of text, the last of which sums it up. */
+/** Formats a report as lines of text. The last line is the summary. */
 export function formatReport(report: Report): string {
   const { diagnostics, files, resources, previews, isWithoutHtml } = report
   const faults = faultsIn(report)
@@ -106,7 +106,7 @@ async function compileAll(
 ): Promise<{ compiled: Compiled; answers: CheckFaults }> {
   const { documents } = folder
   const resources = resourcesOf(documents, ports)
-  // Asked before anything is checked, as a browser that is named wrongly is no fault of a template.
+  // Asked before the checks, because a wrong browser path is not a fault of a template.
   if (resources.some(({ kind }) => kind === 'Template')) await renderer.hasHtml()
   const assumed = { foundKeys: assumedKeys(resources), webhookSecrets: assumedSecrets(resources, documents) }
   const input = { documents, resources, ...assumed, serviceBucket: SERVICE_BUCKET }
@@ -116,12 +116,14 @@ async function compileAll(
   return { compiled, answers: finalAnswers }
 }
 
-/** Keys stand in files by namespace and name; two ApiKeys that name the same file have the same key. */
+/**
+ * Assumes a key for each ApiKey. Keys are stored in files by namespace and name, so two ApiKeys that name the same file have the same key.
+ */
 function assumedKeys(resources: readonly Resource[]): FoundKeys {
   const keys = resources.filter((resource) => resource.kind === 'ApiKey')
   return new Map(
     keys.flatMap(({ metadata, spec }) =>
-      // Of the form of a hash, and of nothing in particular.
+      // Looks like a hash, but is the hash of a name and not of a key.
       spec.secretName === undefined
         ? []
         : [[metadata.uid, { hash: sha256(`${metadata.namespace}.${spec.secretName}`) as KeyHash }]],
@@ -129,7 +131,7 @@ function assumedKeys(resources: readonly Resource[]): FoundKeys {
   )
 }
 
-/** Only the secrets of others are looked for, and none of them is needed. */
+/** Looks only at webhook secrets that tenants reference, and reports their faults. Checking needs no value of a secret. */
 function assumedSecrets(resources: readonly Resource[], documents: FolderState['documents']): FoundSecrets {
   const secrets = secretsIn(documents)
   const tenants = resources.filter((resource) => resource.kind === 'Tenant')
@@ -141,7 +143,7 @@ function assumedSecrets(resources: readonly Resource[], documents: FolderState['
   )
 }
 
-/** A folder that was compiled. */
+/** A compiled folder. */
 export interface CheckedFolder {
   readonly folder: FolderState
   readonly dir: string
@@ -150,7 +152,7 @@ export interface CheckedFolder {
   readonly locations: Locations
 }
 
-/** What is wrong with a folder, and what is worth knowing, without rendering any of it. Of what is not checked yet nothing is said. */
+/** Returns the faults and warnings of a folder, without rendering any of it. Skips resources whose check has not ended. */
 export function folderDiagnostics({ folder, dir, compiled, answers, locations }: CheckedFolder): readonly Diagnostic[] {
   const context = { configMaps: configMapsOf(folder.documents), answers, locations }
   const known = resultsOf(compiled).filter((outcome) => !isUnchecked(outcome))
@@ -188,7 +190,7 @@ function resourceDiagnostics(
   return [...failed, ...ignored]
 }
 
-/** The faults of each engine by themselves; what could not be checked has only the message of its condition. */
+/** Splits a compile error into the faults of each engine. A template that could not be checked has only the message of its condition. */
 function compileDiagnostics(
   template: TemplateResource,
   message: string,
@@ -208,21 +210,21 @@ interface PreviewedFolder {
   readonly isWithoutHtml: boolean
 }
 
-/** Renders the sample data of every template that compiles, in every engine it has a source for, a few at a time. */
+/** Renders the sample data of every template that compiles, with every engine it has a source for, a few at a time. */
 async function previewAll(context: CheckContext, slots: number, signal: AbortSignal): Promise<PreviewedFolder> {
   const diagnostics: Diagnostic[] = []
   let previews = 0
   let isWithoutHtml = false
   const waiting = jobsOf(context, (found) => diagnostics.push(...found))
   const work = async () => {
-    // All workers draw from the one iterator, so each job is done once.
+    // All workers draw from one iterator, so each job runs once.
     for (const { template, engine } of waiting) {
       if (engine === 'html' && !(await context.renderer.hasHtml())) {
         isWithoutHtml = true
         continue
       }
       const subject = previewInputOf(template.resource, context)
-      // It compiled, so its sources were found.
+      // The template compiled, so its sources exist.
       if ('refusal' in subject) continue
       const data = template.resource.spec.sampleData ?? {}
       const preview = await context.renderer.render({ ...subject, data }, engine, signal)

@@ -1,4 +1,4 @@
-/** The commands of `platen`: what its words ask for, done on a terminal. */
+/** The commands of `platen`: parses the arguments and runs the command on a terminal. */
 import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
@@ -54,12 +54,12 @@ export interface Terminal {
   readonly variables: Variables
   readonly stdin: Readable
   readonly print: (text: string) => void
-  /** To the standard error. */
+  /** Writes to standard error. */
   readonly printError: (text: string) => void
 }
 
 /**
- * Does what is asked for, and answers the exit code: 0 when all is well, 1 when what it looked at is not, and 2 when it was called
+ * Runs a command and resolves with the exit code: 0 when all is well, 1 when the command found or had a fault, and 2 when it was called
  * wrongly. Rejects with the signal's reason.
  */
 export async function runCommand(args: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<number> {
@@ -93,7 +93,7 @@ async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): 
       return faultsIn(report) === 0 ? 0 : 1
     }
     case 'publish': {
-      // The other commands need no S3, whose client takes a while to load.
+      // Loaded only here, because the S3 client takes a while to load and the other commands do not need it.
       const { publishFolder } = await import('./publish.ts')
       const isPublished = await publishFolder(call.options, { ...ports, variables, print, printError }, signal)
       return isPublished ? 0 : 1
@@ -111,14 +111,17 @@ async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): 
   }
 }
 
-/** The setting as the service reads it. Throws `UsageError`. */
+/** Parses the setting as the service does. Throws `UsageError`. */
 function parseNetworks(setting: string): readonly Cidr[] {
   const cidrs = setting === '' ? [] : parseCidrs(setting)
   if (cidrs === undefined) throw new UsageError('PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16')
   return cidrs
 }
 
-/** What engines have to say beside what becomes of a document: only that something of theirs does not work. */
+/**
+ * Prints only what concerns the engines themselves, for example that a part of them does not work. Results of documents are reported
+ * elsewhere.
+ */
 function errorLog(complain: Terminal['printError']): Log {
   const nothing = () => undefined
   return {
@@ -138,7 +141,7 @@ type CommandCall =
   | { readonly command: 'preview'; readonly options: PreviewOptions; readonly isWatching: boolean }
   | { readonly command: 'publish'; readonly options: PublishOptions }
 
-/** What was asked for; undefined when that cannot be told. */
+/** Parses the arguments. Returns undefined when they are not a valid call. */
 function parse([command, ...args]: readonly string[]): CommandCall | undefined {
   try {
     if (command === 'check') return parseCheck(args)
@@ -146,7 +149,7 @@ function parse([command, ...args]: readonly string[]): CommandCall | undefined {
     if (command === 'publish') return parsePublish(args)
     return ['help', '--help', '-h'].includes(command ?? '') && args.length === 0 ? { command: 'help' } : undefined
   } catch (error) {
-    // An option there is not, or one without its value.
+    // An unknown option, or an option without its value.
     const code = error instanceof TypeError && 'code' in error ? error.code : undefined
     if (typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS_')) return undefined
     throw error

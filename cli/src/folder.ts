@@ -1,4 +1,4 @@
-/** A folder of manifests as the commands look at it: what it says now, without a history, and resources nobody has given an identity. */
+/** Reads a folder of manifests for the commands: its current state, without history. Its resources have no identity yet. */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
@@ -11,7 +11,10 @@ import type { ManifestDocument } from '@platen/settings/manifest/text/parse.ts'
 import { type Diagnostic, UsageError } from './diagnostic/diagnostic.ts'
 import type { Locations } from './diagnostic/location.ts'
 
-/** Reads a folder, each time anew; what is as it was the last time is not parsed again. Throws `UsageError` when it cannot be listed. */
+/**
+ * Returns a function that reads the folder again at each call. It does not parse unchanged files again. Throws `UsageError` when the folder
+ * cannot be listed.
+ */
 export function folderReader(dir: string): () => Promise<FolderState> {
   const read = resourceReader()
   let last = EMPTY_FOLDER
@@ -26,7 +29,7 @@ export function folderReader(dir: string): () => Promise<FolderState> {
   }
 }
 
-/** The resources among documents, as if all were new. */
+/** Returns the resources among documents, as if all were new. */
 export function resourcesOf(
   documents: readonly ManifestDocument[],
   { clock, ids }: { clock: Clock; ids: Ids },
@@ -34,7 +37,7 @@ export function resourcesOf(
   return identify({ documents, known: {}, isComplete: false, now: clock.now() }, ids).resources
 }
 
-/** What is wrong with a folder before any of it is compiled. */
+/** Returns the faults that a folder has before it is compiled. */
 export function manifestDiagnostics(
   { files, faults }: FolderState,
   locations: Locations,
@@ -50,7 +53,7 @@ export function manifestDiagnostics(
   }))
 }
 
-/** The field that a reason is about, where it is not the resource as a whole. */
+/** The field a reason refers to. Reasons that refer to the whole resource are absent. */
 const FIELDS: Partial<Record<ConditionReason, string>> = {
   TenantNotFound: '/spec/tenantRef/name',
   TenantNotReady: '/spec/tenantRef/name',
@@ -68,7 +71,7 @@ const FIELDS: Partial<Record<ConditionReason, string>> = {
   JavaScriptNotInPlan: '/spec/html/javascript',
 }
 
-/** What stands against a resource, as a fault. */
+/** Turns a failed condition of a resource into a diagnostic. */
 export function conditionDiagnostic(
   resource: Resource,
   { reason, message }: { reason: ConditionReason; message: string },

@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-/** `platen`, the command line: the process of a command, with its exit code and the signals that end it. */
+/** The process of `platen`, the command line: it sets the exit code and handles the signals that end it. */
 import { constants } from 'node:os'
 import { runCommand, type Terminal } from './command.ts'
 
-// Everything is closed by then; but puppeteer leaves a timer of half a minute behind where its browser ends while it opens a page.
+// By now everything is closed. But when a browser ends while it opens a page, puppeteer leaves a timer of half a minute behind.
 if (import.meta.main) process.exit(await main(process.argv.slice(2)))
 
 async function main(args: readonly string[]): Promise<number> {
   const stop = new AbortController()
   let stoppedBy: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | undefined
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Once: who asks a second time does not want to wait for things to be closed.
+    // Handled once: the second signal ends the process without waiting for things to close.
     process.once(name, () => {
       stoppedBy ??= name
       stop.abort()
@@ -18,7 +18,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const terminal: Terminal = {
     variables: process.env,
-    // Opened only where it is read.
+    // Opened only when a command reads it.
     get stdin() {
       return process.stdin
     },
@@ -28,7 +28,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     return await runCommand(args, terminal, stop.signal)
   } catch (error) {
-    // As a shell says it of what a signal has ended.
+    // Shells report a process ended by a signal in this way.
     if (stoppedBy !== undefined) return 128 + constants.signals[stoppedBy]
     throw error
   }

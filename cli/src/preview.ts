@@ -1,6 +1,6 @@
 /**
- * One template of a folder as a PDF, by the engines of the service and without the service. Each round reads everything anew,
- * so that a preview shows what the files say now; what is wrong with them is said, and leaves the last PDF as it is.
+ * Renders one template of a folder to a PDF, with the engines of the service and without the service. Each round reads all files again, so
+ * a preview shows their current state. Faults are reported, and leave the last PDF as it is.
  */
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
@@ -34,12 +34,12 @@ import {
 
 export interface PreviewOptions {
   readonly dir: string
-  /** Its code, its name, or `namespace/name`. */
+  /** The template's code, name, or `namespace/name`. */
   readonly template: string
-  /** A file of JSON in place of the sample data, or `-` for the standard input. */
+  /** A JSON file to use instead of the sample data, or `-` for standard input. */
   readonly data?: string
   readonly engine?: Engine
-  /** Where the PDF goes; absent = into the current folder, named by the template's code. */
+  /** File to write the PDF to. Absent = a file in the current folder, named by the template's code. */
   readonly output?: string
 }
 
@@ -47,11 +47,11 @@ export interface PreviewPorts extends RendererPorts {
   readonly stdin: Readable
 }
 
-/** What a round came to. */
+/** The result of one round. */
 export interface PreviewResult {
   /** Was a PDF written? */
   readonly isRendered: boolean
-  /** What to print, ending with a line end. */
+  /** Text to print. It ends with a newline. */
   readonly text: string
 }
 
@@ -60,7 +60,7 @@ export interface Previewer extends AsyncDisposable {
   render(signal: AbortSignal): Promise<PreviewResult>
 }
 
-/** Opens a preview, which keeps engines warm from one round to the next, until `signal` aborts or it is disposed. */
+/** Opens a preview, until `signal` aborts or it is disposed of. Engines stay warm between rounds. */
 export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal: AbortSignal): Previewer {
   const renderer = openRenderer(ports, { slots: 1 })
   const readFolder = folderReader(options.dir)
@@ -108,7 +108,7 @@ function kibibytes({ byteLength }: Uint8Array): string {
   return `${Math.ceil(byteLength / 1024)} KiB`
 }
 
-/** Which engine it was, and how to have the other where nobody has chosen. */
+/** Says which engine was used and, when the caller has not chosen one, how to use the other. */
 function engineNote(template: TemplateResource, engine: Engine, { engine: asked }: PreviewOptions): string {
   const [other] = asked === undefined ? enginesOf(template).filter((name) => name !== engine) : []
   return other === undefined ? engine : `${engine}; --engine ${other} renders its other source`
@@ -116,7 +116,7 @@ function engineNote(template: TemplateResource, engine: Engine, { engine: asked 
 
 type Selection = { readonly document: ManifestDocument } | { readonly findings: readonly Diagnostic[] }
 
-/** The template that was named. Throws `UsageError` when there is none, or more than one, and nothing in the folder is broken. */
+/** Finds the named template. Throws `UsageError` when more than one matches, or when none matches and every file could be read. */
 function select(folder: FolderState, locations: Locations, { dir, template: name }: PreviewOptions): Selection {
   const templates = folder.documents.filter(({ written }) => written.kind === 'Template')
   const found = templates.filter((document) => namesOf(document).includes(name))
@@ -136,13 +136,13 @@ function select(folder: FolderState, locations: Locations, { dir, template: name
   if (refused.length > 0) return { findings: refused }
   const known = templates.flatMap(namesOf).filter((known) => known.includes('/') === name.includes('/'))
   const message = `there is no template ${name} in ${dir}${suggestion(name, known)}`
-  // It may be what cannot be read.
+  // The template may be in a file that cannot be read.
   const unreadable = diagnostics.filter(({ resource }) => resource === undefined)
   if (unreadable.length === 0) throw new UsageError(message)
   return { findings: [...unreadable, { file: dir, message, isWarning: false }] }
 }
 
-/** How a template may be named; the first is nobody else's. */
+/** The names a template may be called by. Only the first one is unique. */
 function namesOf({ written }: ManifestDocument): readonly string[] {
   if (written.kind !== 'Template') return []
   const { name, namespace = NAMESPACE_DEFAULT } = written.metadata
@@ -161,7 +161,10 @@ interface SelectedTemplate {
   readonly conditions: readonly Condition[]
 }
 
-/** The template among the plans and tenants alone: of hundreds of others nothing is asked. Its sources are judged by the render itself. */
+/**
+ * Compiles the template with the plans and tenants only, so that hundreds of other templates are not checked. The render itself checks its
+ * sources.
+ */
 function compileSelected(
   document: ManifestDocument,
   { folder, ports }: { folder: FolderState; ports: RendererPorts },
@@ -178,7 +181,7 @@ function compileSelected(
   return { template, configMaps, compiled, conditions }
 }
 
-/** The one asked for, else the template's own, else react_pdf. Throws `UsageError` for one it has no source for. */
+/** Returns the engine asked for, else the template's own, else react_pdf. Throws `UsageError` when the template has no source for it. */
 function chooseEngine(template: TemplateResource, asked: Engine | undefined): Engine {
   const engines = enginesOf(template)
   const engine = engines.find((name) => asked === undefined || name === asked)
@@ -195,7 +198,7 @@ type DataToRender =
   | { readonly data: JsonObject; readonly warnings: readonly Diagnostic[] }
   | { readonly diagnostics: readonly Diagnostic[] }
 
-/** The data to render, and what the service would hold against rendering it. */
+/** Returns the data to render, with warnings for everything that would make the service refuse it. */
 function dataToRender(
   { template, conditions, locations, engine }: DataInput,
   given: GivenData | undefined,

@@ -1,7 +1,7 @@
 /**
- * A folder of manifests, in force in a cluster: compiled by the same code as in the embedded service, its sources and assets put into
- * the artifact store, then its settings published in Redis, all at once. A resource that is refused keeps its last good state, as it
- * does there, so that nobody's mistake holds up the others; that something was refused is told, and by the exit code too.
+ * Publishes a folder of manifests to a cluster. The same code as in the embedded service compiles it. Sources and assets go to the artifact
+ * store, then all settings are published in Redis at once. A refused resource keeps its last good state, so that one mistake does not block
+ * the others. The output and the exit code report that something was refused.
  */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
@@ -34,20 +34,20 @@ import type { RendererPorts } from './renderer.ts'
 
 export interface PublishOptions {
   readonly dir: string
-  /** Is the folder followed? */
+  /** Is the folder watched after the first publish? */
   readonly isWatching: boolean
 }
 
 export interface PublishPorts extends RendererPorts {
   readonly variables: Variables
   readonly print: (text: string) => void
-  /** For what is not the folder's fault. */
+  /** Prints errors that are not faults of the folder. */
   readonly printError: (text: string) => void
 }
 
 /**
- * Publishes a folder, and follows it until `signal` aborts where it is to be watched. Answers whether all of it is published. Throws
- * `UsageError`; rejects with the signal's reason while it publishes for the first time.
+ * Publishes a folder and, with `isWatching`, follows it until `signal` aborts. Resolves with whether all of the folder is published. Throws
+ * `UsageError`; rejects with the signal's reason during the first publish.
  */
 export async function publishFolder(
   options: PublishOptions,
@@ -58,11 +58,11 @@ export async function publishFolder(
   try {
     await using target = await openTarget(ports.variables, ports, signal)
     const { clock } = ports
-    // Checking a template renders nothing.
+    // These threads check templates. They render nothing.
     const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread })
     await using threads = openCheckThreads({ open, clock })
     using checks = openOwnChecks(threads.check, clock)
-    // From before anything is read, so that nothing is missed.
+    // Opened before anything is read, so that no change is missed.
     using watch = options.isWatching ? followedFolder(options.dir, { clock, checks }) : undefined
     const publish = await openPublish(options, { ...ports, target, checks })
     const isPublished = await publish(signal)
@@ -78,7 +78,7 @@ export async function publishFolder(
   }
 }
 
-/** What lies in Redis, S3 or another publisher, and neither in the folder nor in us. */
+/** Is it an error of Redis, of S3 or of another publisher, and not of the folder or of this program? */
 function isOutsideError(error: unknown): error is Error {
   return error instanceof Unavailable || error instanceof S3Unfit || error instanceof Fenced
 }
@@ -90,7 +90,10 @@ interface OpenPublishPorts extends PublishPorts {
   readonly checks: FolderChecks
 }
 
-/** Makes what publishes the folder as it is then. Answers false, having said why, where something in it was refused. */
+/**
+ * Returns a function that publishes the current state of the folder. It resolves with false, after printing why, when something in the
+ * folder was refused.
+ */
 async function openPublish({ dir }: PublishOptions, ports: OpenPublishPorts): Promise<Publish> {
   const { target, print, clock } = ports
   const { publisher } = target
@@ -137,15 +140,15 @@ async function openPublish({ dir }: PublishOptions, ports: OpenPublishPorts): Pr
   }
 }
 
-/** The first publication has all that can be had. Whoever follows the folder then publishes what takes long to check when it is checked. */
+/** The first publish waits for all checks. While the folder is watched, a template whose check takes long is published after its check. */
 const PATIENCE_MS = { first: Number.POSITIVE_INFINITY, later: MANIFEST_CHECKS_LATER_MS }
 
-/** All it throws is about the data folder. */
+/** Everything that `openLoader` throws is about the data folder. */
 function throwUsageError(cause: unknown): never {
   throw cause instanceof Error ? new UsageError(cause.message, { cause }) : cause
 }
 
-/** Says what is to be said of a folder. Answers how much of it is refused. */
+/** Prints the diagnostics of a folder. Returns the number of faults. */
 function printReview(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): number {
   const locations = locationsIn(folder, dir)
   const diagnostics = folderDiagnostics({ folder, dir, compiled, answers: checks, locations }).toSorted(byLocation)
@@ -161,7 +164,7 @@ function printReview(dir: string, { folder, compiled, checks }: Review, print: (
   return faults
 }
 
-/** Waits, but not for ever, until every API process enforces what was published. */
+/** Waits until every API process enforces what was published, at most `DIRECTORY_ENFORCED_MS_MAX`. */
 async function waitForReaders(publisher: RedisPublisher, clock: Clock, signal: AbortSignal) {
   const begunAt = clock.monotonic()
   for (;;) {
@@ -172,7 +175,7 @@ async function waitForReaders(publisher: RedisPublisher, clock: Clock, signal: A
   }
 }
 
-/** Only what is made in the data folder: what is wrong with a folder its findings say, with the places. */
+/** Prints what was generated in the data folder, and errors. Faults of the folder are printed as diagnostics, with their locations. */
 function folderLog({ print, printError }: PublishPorts): Log {
   const nothing = () => undefined
   const trouble = (fields: object, message: string) => {
@@ -196,14 +199,14 @@ interface KeepPublishedPorts extends PublishPorts {
   readonly publish: Publish
 }
 
-/** Publishes after each change, and again where Redis has lost what was published, until the signal aborts. Throws `Fenced`. */
+/** Publishes after each change, and again when Redis has lost the published revision, until the signal aborts. Throws `Fenced`. */
 async function keepPublished(ports: KeepPublishedPorts, signal: AbortSignal): Promise<void> {
   const { publisher, watch, publish, print, printError } = ports
   let isFailing = false
   while (!signal.aborted) {
     const isChanged = await watch.changed(signal).catch(() => false)
     try {
-      // First, as it finds out which number the next revision has to be above.
+      // Comes first, because it finds the number that the next revision must exceed.
       if (await publisher.repair(signal)) print(`published revision ${publisher.revision()} again: Redis had lost it\n`)
       if (isChanged || isFailing) await publish(signal)
       isFailing = false
@@ -211,7 +214,7 @@ async function keepPublished(ports: KeepPublishedPorts, signal: AbortSignal): Pr
       if (signal.aborted) return
       const isPassing = error instanceof Unavailable || error instanceof UsageError
       if (!isPassing) throw error
-      // Tried again after a while. Said once.
+      // The next round tries again. Printed once.
       if (!isFailing) printError(`platen: ${withoutControls(error.message)}\n`)
       isFailing = true
     }
@@ -219,11 +222,11 @@ async function keepPublished(ports: KeepPublishedPorts, signal: AbortSignal): Pr
 }
 
 interface FollowedFolder extends Disposable {
-  /** Waits for a change, or the answer to a check; answers false where there was none for as long as it takes until Redis is to be looked at. */
+  /** Waits for a change or for the answer of a check. Resolves with false when Redis is due for a check first. */
   changed(signal: AbortSignal): Promise<boolean>
 }
 
-/** Follows a folder from now on. Throws `UsageError` where there is none. */
+/** Starts to follow a folder. Throws `UsageError` when it does not exist. */
 function followedFolder(
   dir: string,
   { clock, checks }: { readonly clock: Clock; readonly checks: FolderChecks },
@@ -249,13 +252,13 @@ function followedFolder(
       const due = (until: AbortSignal) => clock.sleep(DIRECTORY_REPAIR_MS, until)
       await raceFirst(watch === undefined ? [due] : [settled, answered, due], signal)
       if (!isChanged) return false
-      // An answer may come in the middle of a change.
+      // A check may answer while somebody is changing the folder.
       if (watch?.hasChanged()) await watch.changed(signal)
       watch?.[Symbol.dispose]()
       try {
         watch = begin()
       } catch {
-        // It is gone; that it is back is a change by itself.
+        // The folder is gone. Its return counts as a change.
         watch = undefined
       }
       return true

@@ -1,6 +1,6 @@
 /**
- * The engines behind the commands, the real ones: opened when first needed, warm before the first deadline begins, and closed
- * with everything they started.
+ * The real engines, for the commands. They open when first needed, are warm before the first deadline begins, and close with every process
+ * they started.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,18 +25,18 @@ export interface RendererPorts {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
-  /** Path of the browser to use; `none` for none; absent = the one found. */
+  /** Path of the browser. `none` = no browser; absent = the installed one that is found. */
   readonly chromium: string | undefined
   /** How templates reach the hosts they list. */
   readonly egress: Egress
 }
 
-/** A template with data to show it with. */
+/** A template with the data to render. */
 export interface PreviewInput {
   readonly source: TemplateSource
   readonly assets: readonly Asset[]
   readonly tenant: TenantId
-  /** Of the tenant: its deadline holds here, too. */
+  /** Limits of the tenant. Its deadline applies here, too. */
   readonly limits: Limits
   readonly data: JsonObject
 }
@@ -46,19 +46,19 @@ export type Preview = (Rendering & { readonly durationMs: number }) | { readonly
 export interface Renderer extends AsyncDisposable {
   /** The publish check of a template. */
   readonly check: Engines['check']
-  /** Is there a browser? Throws `UsageError` where the one that was named is none. */
+  /** Is there a browser? Throws `UsageError` when the named file is not one. */
   hasHtml(): Promise<boolean>
-  /** Renders as the service would, under the tenant's deadline. Rejects with the signal's reason, and for nothing a template does. */
+  /** Renders as the service would, under the tenant's deadline. Rejects with the signal's reason; a fault of the template never rejects. */
   render(input: PreviewInput, engine: Engine, signal: AbortSignal): Promise<Preview>
 }
 
-/** Opens nothing yet. `slots` renders at once, per engine. */
+/** Creates a renderer that opens no engine yet. Each engine renders up to `slots` documents at the same time. */
 export function openRenderer(ports: RendererPorts, { slots }: { slots: number }): Renderer {
   const stack = new AsyncDisposableStack()
   const closing = new AbortController()
   const opening = new Map<Engine | 'threads', Promise<unknown>>()
   const openOnce = <Value>(name: Engine | 'threads', open: () => Promise<Value>): Promise<Value> => {
-    // What stands under a name was opened by the one call that has it.
+    // The value under a name always comes from the one call that uses this name.
     const opened = (opening.get(name) as Promise<Value> | undefined) ?? open()
     opening.set(name, opened)
     return opened
@@ -75,7 +75,7 @@ export function openRenderer(ports: RendererPorts, { slots }: { slots: number })
       const { openReactPdf, openHtml } = await engines()
       if (engine === 'html' && openHtml === undefined) throw new UsageError(NO_CHROMIUM)
       const opened = stack.use(engine === 'html' && openHtml !== undefined ? await openHtml() : openReactPdf())
-      // Where even this fails, so does the first document, and says why.
+      // When this fails, the first document fails too, and reports why.
       await opened.render(workOf(BLANK_DOCUMENT, ports), closing.signal).catch(() => undefined)
       return opened
     })
@@ -91,10 +91,10 @@ export function openRenderer(ports: RendererPorts, { slots }: { slots: number })
   }
 }
 
-/** Why nothing of html is rendered. */
+/** Why html is not rendered. */
 export const NO_CHROMIUM = 'there is no Chromium to render html: renderer/install-chromium.sh installs it'
 
-/** All it throws is about the browser that was named. */
+/** Everything that is thrown here is about the browser that was named. */
 function throwUsageError(cause: unknown): never {
   throw cause instanceof Error ? new UsageError(cause.message, { cause }) : cause
 }
@@ -142,7 +142,7 @@ function workOf({ source, assets, tenant, limits, data }: PreviewInput, { clock,
   }
 }
 
-/** A document that has the engine start what it will need. Its brands are put on here, as nothing else knows of it. */
+/** A document that makes an engine start its threads or its browser. It has no other use, so its brands are set here. */
 const BLANK_DOCUMENT: PreviewInput = {
   source: {
     code: 'blank' as TemplateCode,

@@ -8,7 +8,7 @@ import { enginesOf, previewDiagnostics, schemaDiagnostic } from './template.ts'
 const source = { inline: '<p>' }
 const template = aTemplateResource({ spec: { html: { template: source } } })
 
-/** A folder in which every field stands at its own pointer. */
+/** Locations of a folder in which every field is at its own pointer. */
 const places: Locations = {
   ofFault: () => ({ file: 'fault' }),
   ofField: (_resource, pointer) => ({ file: pointer }),

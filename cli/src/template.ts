@@ -1,4 +1,4 @@
-/** One template as the commands look at it: what is to be rendered of it, and what is to be said of it. */
+/** One template, for the commands: what to render of it, and which diagnostics it has. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
@@ -12,7 +12,7 @@ import type { Diagnostic } from './diagnostic/diagnostic.ts'
 import type { Locations } from './diagnostic/location.ts'
 import type { Preview, PreviewInput } from './renderer.ts'
 
-/** The engines a template has a source for; of two, the one it is rendered with where nobody says comes first. */
+/** Returns the engines a template has a source for. The first one is the default. */
 export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
   const engines: Engine[] = []
   if (spec.reactPdf !== undefined) engines.push('react_pdf')
@@ -20,7 +20,10 @@ export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
   return engines.sort((one, other) => Number(other === spec.engine) - Number(one === spec.engine))
 }
 
-/** What of a template does not depend on data, under the limits its tenant has; or which source or asset is missing. */
+/**
+ * Returns the parts of a template that do not depend on data, with the limits of its tenant. Otherwise says which source or asset is
+ * missing.
+ */
 export function previewInputOf(
   template: TemplateResource,
   { configMaps, compiled }: { configMaps: ConfigMaps; compiled: Compiled },
@@ -33,7 +36,7 @@ export function previewInputOf(
   return { ...resolved, tenant: name as TenantId, limits: tenant?.settings?.limits ?? DEFAULT_LIMITS }
 }
 
-/** What is wrong with the schema of a template, if anything. Of one whose tenant is not there, compiling says nothing. */
+/** Returns the fault in the schema of a template, if any. Needed because compiling reports nothing when the tenant is missing. */
 export function schemaFaultOf({ spec }: TemplateResource): string | undefined {
   try {
     compileVariablesSchema(spec.variablesSchema ?? {})
@@ -43,12 +46,12 @@ export function schemaFaultOf({ spec }: TemplateResource): string | undefined {
   }
 }
 
-/** How data fails the schema of a template, which is sound; the paths are those of the data. */
+/** Returns how data violates the template's schema, which must be valid. Paths point into the data. */
 export function schemaMismatches({ spec }: TemplateResource, data: JsonObject): readonly ErrorDetail[] {
   return compileVariablesSchema(spec.variablesSchema ?? {})(data)
 }
 
-/** The same of its own sample data. */
+/** The same for the template's own sample data. */
 export function sampleDiagnostics(template: TemplateResource, locations: Locations): readonly Diagnostic[] {
   const resource = labelOf(template)
   return schemaMismatches(template, template.spec.sampleData ?? {}).map(({ path, message }) => {
@@ -57,20 +60,20 @@ export function sampleDiagnostics(template: TemplateResource, locations: Locatio
   })
 }
 
-/** What is wrong with the `variablesSchema` of a template; the message may name the place in it. */
+/** Returns the diagnostic for a fault in `variablesSchema`. The message may contain a pointer into the schema. */
 export function schemaDiagnostic(template: TemplateResource, message: string, locations: Locations): Diagnostic {
   const resource = labelOf(template)
   const pointer = `/spec/variablesSchema${pointerIn(template.spec.variablesSchema ?? {}, message)}`
   return { ...locations.ofValue(resource, pointer), resource, subject: 'SchemaInvalid', message, isWarning: false }
 }
 
-/** The first JSON pointer in a message that leads into the schema. */
+/** Finds the first JSON pointer in a message that leads into the schema. */
 function pointerIn(schema: JsonObject, message: string): string {
   const pointers = [...message.matchAll(/\/[^\s,:;]+/g)].map(([pointer]) => pointer)
   return pointers.find((pointer) => Object.hasOwn(schema, pointer.split('/', 2)[1] ?? '')) ?? ''
 }
 
-/** What a source of a template comes to when it is compiled or rendered. */
+/** Turns a fault from compiling or rendering a source into a diagnostic. */
 export function sourceDiagnostic(
   template: TemplateResource,
   { subject, message, engine }: { subject: string; message: string; engine: Engine },
@@ -79,7 +82,7 @@ export function sourceDiagnostic(
   const resource = labelOf(template)
   const location = locations.ofSource(template, message)
   if (location !== undefined) return { ...location, resource, subject, message, isWarning: false }
-  // It names no source, so it does not say which engine it is about.
+  // The message names no source, so the engine is added.
   return {
     ...sourceLocation(engine, resource, locations),
     resource,
@@ -100,7 +103,7 @@ export interface PreviewedTemplate {
   readonly preview: Preview
 }
 
-/** Why a template could not be rendered, or what its document warns of. */
+/** Returns why a template could not be rendered, or the warnings of its document. */
 export function previewDiagnostics(
   { resource, conditions, engine, preview }: PreviewedTemplate,
   locations: Locations,
@@ -110,7 +113,7 @@ export function previewDiagnostics(
     return [sourceDiagnostic(resource, { subject: code, message, engine }, locations)]
   }
   const label = labelOf(resource)
-  // The condition has said it already.
+  // A condition has reported it already.
   const isToldOfJavaScript = conditions.some(({ reason }) => reason === 'JavaScriptNotInPlan')
   return preview.warnings
     .filter(({ code }) => !(isToldOfJavaScript && code === 'javascript_disabled'))

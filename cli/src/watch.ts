@@ -1,4 +1,4 @@
-/** A preview that follows its files. What goes wrong in a round is said, and the next change is waited for. */
+/** A preview that follows its files. A fault in one round is printed, and the next change starts the next round. */
 import { basename, dirname } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
@@ -14,8 +14,8 @@ interface WatchPorts {
 }
 
 /**
- * Renders, then again after each change of the manifests or the data, until `signal` aborts. A change while a render is under way
- * ends that render: nobody waits for the deadline of a loop that is mended. Throws `UsageError` when the first round does.
+ * Renders, then renders again after each change of the manifests or the data, until `signal` aborts. A change during a render ends that
+ * render, so nobody waits for the deadline of a loop that is already corrected. Throws `UsageError` when the first round does.
  */
 export async function watchPreview(
   options: PreviewOptions,
@@ -24,7 +24,7 @@ export async function watchPreview(
 ): Promise<void> {
   let isFirst = true
   while (!signal.aborted) {
-    // From before anything is read, so that nothing is missed.
+    // Opened before anything is read, so that no change is missed.
     using change = isFirst
       ? nextChange(watchAll(options, clock), signal)
       : await waitForNextChange(options, clock, signal)
@@ -43,9 +43,9 @@ export async function watchPreview(
 }
 
 interface FolderChange extends Disposable {
-  /** Aborts when files have changed and then lain still for a moment. */
+  /** Aborts when files have changed and then stayed the same for a moment. */
   readonly happened: AbortSignal
-  /** Resolves then, or when nobody waits for it any more. */
+  /** Resolves at the same time, or when nobody waits for it any more. */
   readonly settled: Promise<void>
 }
 
@@ -68,7 +68,7 @@ function nextChange(watches: readonly FolderWatch[], signal: AbortSignal): Folde
   }
 }
 
-/** Watches the manifests and the folder of the data. Throws `UsageError` for one that cannot be watched. */
+/** Watches the manifests and the folder of the data. Throws `UsageError` when a folder cannot be watched. */
 function watchAll({ dir, data }: PreviewOptions, clock: Clock): readonly FolderWatch[] {
   const watches: FolderWatch[] = []
   const watch = (folder: string, isOfInterest: (name: string) => boolean) => {
@@ -80,12 +80,12 @@ function watchAll({ dir, data }: PreviewOptions, clock: Clock): readonly FolderW
     }
   }
   watch(dir, isManifest)
-  // The folder, since editors put a new file in the place of the old one.
+  // Watches the folder and not the file, because editors replace the file with a new one.
   if (data !== undefined && data !== '-') watch(dirname(data), (name) => name === basename(data))
   return watches
 }
 
-/** A folder that is gone is waited for; that it is back is a change by itself. */
+/** Waits for a change. A missing folder is waited for: its return counts as a change. */
 async function waitForNextChange(options: PreviewOptions, clock: Clock, signal: AbortSignal): Promise<FolderChange> {
   for (;;) {
     try {

@@ -1,26 +1,26 @@
-/** The lines of a source around a place, as a person at a terminal reads them. Pure. */
+/** Shows the source lines around a position, for a person at a terminal. Pure. */
 
-/** A place in a text, and how its lines are numbered. */
+/** A position in a text, and how to number its lines. */
 export interface Excerpt {
   readonly text: string
-  /** The number of the text's first line: 1, or where the text begins in its file. */
+  /** The number of the text's first line: 1, or its line in the file that contains the text. */
   readonly firstLine: number
-  /** In the text itself, from 1. */
+  /** Line within the text, from 1. */
   readonly line: number
   readonly column?: number | undefined
 }
 
-/** Lines shown before and after the one that matters. */
+/** Lines shown before and after the line of the position. */
 const LINES_AROUND = 2
 
-/** Characters shown of a line: terminals are wider, and what is further off is no help. */
+/** Characters shown of a line. Terminals are wider, and text further away does not help. */
 const CHARS_MAX = 100
-/** Characters before the column that matters, where the line is longer than that. */
+/** Characters shown before the column, where the line is longer than `CHARS_MAX`. */
 const CHARS_BEFORE_MAX = 60
 
 /**
- * The lines around a place, numbered, with a mark at its line and a caret under its column; none where the text has no such
- * line. Control characters are shown as �, since the text may be anybody's and the terminal obeys them.
+ * Returns the numbered lines around a position, with a mark at its line and a caret under its column. Returns no lines when the text has no
+ * such line. Control characters are shown as �, because anybody may have written the text and the terminal obeys them.
  */
 export function codeFrame({ text, firstLine, line, column }: Excerpt): readonly string[] {
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
@@ -46,12 +46,15 @@ function printable(content: string, start: number): string {
   return withoutControls(content.slice(start, start + CHARS_MAX))
 }
 
-/** What ends a line, moves the cursor or turns the direction of writing; a tab is one blank, so that columns stay columns. */
+/**
+ * Replaces characters that end a line, move the cursor or change the direction of writing. A tab becomes one blank, so that columns stay
+ * correct.
+ */
 function withoutControls(text: string): string {
   return text.replaceAll('\t', ' ').replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '�')
 }
 
-/** Blanks as wide as the text: characters of two columns take two, and combining marks none. */
+/** Returns blanks as wide as the text: wide characters take two columns, combining marks none. */
 function blanksAsWideAs(text: string): string {
   return text
     .replace(/\p{M}/gu, '')

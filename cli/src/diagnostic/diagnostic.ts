@@ -1,29 +1,29 @@
-/** What the commands have to say about a folder, and how it is printed: for people, their editors and `grep` alike. Pure. */
+/** The diagnostics of a folder and how they are printed, readable by people, editors and `grep`. Pure. */
 import { codeFrame, type Excerpt } from './code-frame.ts'
 
-/** Where something stands: a file as it is named to a person, and in it a line and a column from 1. */
+/** A position in a file: the file name as shown to people, with line and column from 1. */
 export interface Location {
   readonly file: string
   readonly line?: number
   readonly column?: number
-  /** What to show of the text there. */
+  /** The source text to show. */
   readonly excerpt?: Excerpt
 }
 
 export interface Diagnostic extends Location {
-  /** As `Template team-acme/invoice`. */
+  /** For example `Template team-acme/invoice`. */
   readonly resource?: string
-  /** A field, or a reason or code from one of the catalogs. */
+  /** A field, or a reason or code from a catalog. */
   readonly subject?: string
   readonly message: string
-  /** Worth knowing, and nothing wrong. */
+  /** True for a hint that is not a fault. */
   readonly isWarning: boolean
 }
 
 /**
- * A line for each, `file:line:column: resource: subject: message`, and the excerpt indented below it: of several at the same
- * place, below the last. Messages may hold what a template's author threw, and a terminal obeys control characters: there are
- * none in the answer.
+ * Formats each diagnostic as a line `file:line:column: resource: subject: message`, with the excerpt indented below. Several diagnostics at
+ * the same position share one excerpt, below the last of them. A message may contain text that a template's author threw, and a terminal
+ * obeys control characters: the result contains none.
  */
 export function formatDiagnostics(diagnostics: readonly Diagnostic[]): readonly string[] {
   return diagnostics.flatMap((diagnostic, index) => {
@@ -40,12 +40,12 @@ function formatLine({ file, line, column, resource, subject, message, isWarning 
   return withoutControls(parts.filter((part) => part !== undefined).join(': '))
 }
 
-/** A text on one line of a terminal, which neither moves the cursor nor turns the direction of writing. */
+/** Puts a text on one line. The result cannot move the cursor or change the direction of writing. */
 export function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ')
 }
 
-/** By file, then by line and column. */
+/** Orders by file, then by line and column. */
 export function byLocation(one: Location, other: Location): number {
   if (one.file !== other.file) return one.file < other.file ? -1 : 1
   return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0)
@@ -56,7 +56,7 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** What was asked for cannot be done; `message` says what to ask for instead. */
+/** The command cannot do what was asked. `message` says what to ask for instead. */
 export class UsageError extends Error {
   override readonly name = 'CalledWrongly'
 }

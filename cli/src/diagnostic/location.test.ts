@@ -9,7 +9,7 @@ import { locationsIn } from './location.ts'
 
 const read = resourceReader()
 
-/** The state of a folder of these files, as if it had just been read. */
+/** Builds the state of a folder with these files, as if it had just been read. */
 function folderOf(texts: Readonly<Record<string, string>>): FolderState {
   const parsed = Object.entries(texts).map(([file, text]) => ({ file, text, ...parseManifests({ text, file, read }) }))
   return {
@@ -49,7 +49,7 @@ data:
 const folder = folderOf({ 'letter.yaml': LETTER, 'parts.yaml': PARTS })
 const places = locationsIn(folder, 'manifests')
 
-/** The template as it is in the folder. */
+/** Returns the template as it is in the folder. */
 function template(): TemplateResource {
   const [written] = folder.documents.flatMap(({ written }) => (written.kind === 'Template' ? [written] : []))
   if (written === undefined) throw new Error(JSON.stringify(folder.faults))

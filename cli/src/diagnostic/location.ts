@@ -1,6 +1,6 @@
 /**
- * From what is wrong to where it is written. Checks and engines name a field of a resource, or a line of a template's source;
- * its author has a YAML file open, and the source may stand in a ConfigMap in another one. Pure.
+ * Maps a fault to the line where it is written. Checks and engines name a field of a resource, or a line of a template's source. The author
+ * has a YAML file open, and the source may be in a ConfigMap in another file. Pure.
  */
 import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
@@ -22,15 +22,17 @@ import type { Location } from './diagnostic.ts'
 export interface Locations {
   /** Where a document was refused. */
   ofFault(fault: ManifestFault): Location
-  /** Where the field at a JSON pointer stands in a resource, such as `Template team-acme/invoice`; without an excerpt. */
+  /** Where the field at a JSON pointer is, in a resource such as `Template team-acme/invoice`. Without an excerpt. */
   ofField(resource: string, pointer: string): Location
-  /** The same with an excerpt: for templates, which hold nothing secret. */
+  /** The same with an excerpt, for templates only: they contain nothing secret. */
   ofValue(resource: string, pointer: string): Location
-  /** Where a message points that opens with a source and as a rule its line: `template.tsx:12:5: …`; undefined when it does not. */
+  /**
+   * Location that a message starts with: a source and usually its line, such as `template.tsx:12:5: …`. Undefined when it starts with none.
+   */
   ofSource(template: TemplateResource, message: string): Location | undefined
 }
 
-/** The places in a folder, whose files are named as they are found from here. */
+/** Returns the locations of a folder. File names start with `dir`, so they work from the current directory. */
 export function locationsIn({ files, documents }: FolderState, dir: string): Locations {
   const byPlace = new Map(documents.map((document) => [document.place, document]))
   const partsOf = memoized((file) => splitText(files.get(file)?.text ?? ''))
@@ -84,7 +86,7 @@ function excerptOf(
   return { text, firstLine, line: line - firstLine + 1, column }
 }
 
-/** A Secret may be broken, too, so only what is known to be a template is shown. */
+/** Shows text of templates only, because the refused document may be a Secret. */
 function ofFault(
   { file, line, column = 1, place }: ManifestFault,
   { dir, partsOf }: { dir: string; partsOf: (file: string) => readonly TextPart[] },
@@ -97,7 +99,7 @@ function ofFault(
   return { ...named, line, column, excerpt: excerptOf(text, { ...named, line, column }) }
 }
 
-/** What checks and engines call the sources of a template, and where each stands in its spec. */
+/** Maps the name that checks and engines use for a source to its field in the template's spec. */
 const SOURCES = {
   'template.tsx': { pointer: '/spec/reactPdf/source', of: ({ reactPdf }) => reactPdf?.source },
   'template.html': { pointer: '/spec/html/template', of: ({ html }) => html?.template },
@@ -114,7 +116,7 @@ type SourceFile = keyof typeof SOURCES
 
 const HEAD = /^(?<file>(?:template|header|footer)\.(?:tsx|html))(?::(?<line>\d{1,7})(?::(?<column>\d{1,7}))?)?: /
 
-/** The place a message opens with. */
+/** Parses the location at the start of a message. */
 function sourceReferenceIn(message: string): (Partial<Position> & { readonly file: SourceFile }) | undefined {
   const { file, line, column } = HEAD.exec(message)?.groups ?? {}
   const isSource = (name: string | undefined): name is SourceFile => name !== undefined && Object.hasOwn(SOURCES, name)
@@ -122,11 +124,11 @@ function sourceReferenceIn(message: string): (Partial<Position> & { readonly fil
   return { file, ...(line && { line: Number(line) }), ...(column && { column: Number(column) }) }
 }
 
-/** The resource that holds a source's text, and the pointer to it there. */
+/** Returns the resource that contains a source's text, and the pointer to the text in it. */
 function holderOf(template: TemplateResource, { pointer, of }: Source): { holder: string; pointer: string } {
   const ref = of(template.spec)?.configMapKeyRef
   if (ref === undefined) return { holder: labelOf(template), pointer: `${pointer}/inline` }
-  // The keys of ConfigMaps have neither slashes nor tildes.
+  // Keys of ConfigMaps contain neither slashes nor tildes, so the pointer needs no escapes.
   return { holder: `ConfigMap ${template.metadata.namespace}/${ref.name}`, pointer: `/data/${ref.key}` }
 }
 
@@ -134,13 +136,13 @@ function valueAt(document: ManifestDocument | undefined, pointer: string): strin
   let value: unknown = document?.written
   for (const segment of pointer.split('/').slice(1)) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, segment)) return undefined
-    // A manifest is JSON, and `segment` its own.
+    // A manifest is JSON, and `segment` is its own property.
     value = (value as JsonObject)[segment]
   }
   return typeof value === 'string' ? value : undefined
 }
 
-/** What ends too early is found missing where the text ends, after its last line. */
+/** Moves a line past the end to the end of the text: compilers report an unclosed element after the last line. */
 function withinText(text: string, { line, column }: Pick<Position, 'line'> & Partial<Position>) {
   const lines = text.trimEnd().split('\n')
   return line <= lines.length ? { line, column } : { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }

@@ -1,4 +1,4 @@
-/** The file a preview is written to. It is whole whenever somebody looks, and nothing but a PDF is ever written over. */
+/** Writes the file of a preview. Readers always see a complete file, and only a PDF is ever overwritten. */
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
@@ -6,12 +6,12 @@ import { UsageError } from '../diagnostic/diagnostic.ts'
 
 const PDF_MARK = '%PDF-'
 
-/** Throws `UsageError` unless a PDF may be written to `path`: there is one already, or nothing, in a folder that exists. */
+/** Throws `UsageError` unless a PDF may be written to `path`: the folder exists, and `path` is a PDF or does not exist. */
 export async function requireOutput(path: string): Promise<void> {
   await targetOf(path)
 }
 
-/** Writes a PDF, in one step for whoever reads the file. Throws `UsageError` as `requireOutput` does, and when it cannot be written. */
+/** Writes a PDF in one step, so that readers never see a part. Throws `UsageError` like `requireOutput`, and when writing fails. */
 export async function writePdf(path: string, pdf: Uint8Array): Promise<void> {
   const target = await targetOf(path)
   const temporary = join(dirname(target), `.${basename(target).slice(0, 200)}.${process.pid}`)
@@ -26,7 +26,7 @@ export async function writePdf(path: string, pdf: Uint8Array): Promise<void> {
   }
 }
 
-/** The file behind a name, following links, so that a link stays one. */
+/** Returns the file behind a name. It follows links, so a link stays a link. */
 async function targetOf(path: string): Promise<string> {
   try {
     const target = await realpath(path)
@@ -53,7 +53,9 @@ async function beginsAsPdf(path: string): Promise<boolean> {
 
 const PAGES_MARK = '/Type /Pages'
 
-/** The pages of a PDF as either engine writes it, its page tree in plain text: the root of the tree counts all, and its branches less. */
+/**
+ * Counts the pages of a PDF that one of our engines wrote, with the page tree in plain text. The root of the tree has the highest count.
+ */
 export function pagesOf(pdf: Uint8Array): number {
   const bytes = Buffer.from(pdf.buffer, pdf.byteOffset, pdf.byteLength)
   let pages = 0

@@ -1,20 +1,20 @@
-/** What is published, in words. Pure. */
+/** Describes what was published, in words. Pure. */
 import type { Difference } from '@platen/adapters/redis/directory/publish/difference.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { type Compiled, resultsOf } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { count } from '../diagnostic/diagnostic.ts'
 
-/** Lines for differences; of more there is their number. */
+/** Differences listed one by one. Of the rest, only the number is shown. */
 const LINES_MAX = 50
 
-/** A line for each difference to what was published before. */
+/** Formats one line for each difference from the previous revision. */
 export function formatDifferences(differences: readonly Difference[], { apiKeys }: Compiled): readonly string[] {
   const keys = new Map<KeyHash, string>()
   for (const { resource, settings } of apiKeys.values())
     for (const { hash } of settings ?? []) keys.set(hash, labelOf(resource))
   const lines = differences.slice(0, LINES_MAX).map(({ kind, name, change }) => {
-    // A hash says nothing to anybody, and is nobody else's business.
+    // A hash does not help a reader, and should not be shown.
     const named =
       kind === 'keys' ? (keys.get(name as KeyHash) ?? `ApiKey ${name.slice(0, 8)}…`) : `${NOUNS[kind]} ${name}`
     return `${named}: ${change}`
@@ -25,7 +25,7 @@ export function formatDifferences(differences: readonly Difference[], { apiKeys 
 
 const NOUNS = { tenants: 'Tenant', templates: 'Template' } as const
 
-/** What is in force of each kind: `1 plan, 2 tenants, 3 templates, 4 keys`. */
+/** Counts the published resources of each kind: `1 plan, 2 tenants, 3 templates, 4 keys`. */
 export function formatCounts(compiled: Compiled): string {
   const inForce = resultsOf(compiled).filter(({ settings }) => settings !== undefined)
   const of = (kind: string, noun: string) =>
@@ -33,7 +33,7 @@ export function formatCounts(compiled: Compiled): string {
   return [of('Plan', 'plan'), of('Tenant', 'tenant'), of('Template', 'template'), of('ApiKey', 'key')].join(', ')
 }
 
-/** How far a revision has come: `enforced by 2 of 2 API processes`. */
+/** Says how many API processes enforce a revision: `enforced by 2 of 2 API processes`. */
 export function formatReaders({ all, enforcing }: { readonly all: number; readonly enforcing: number }): string {
   if (all === 0) return 'no API process is connected'
   return `enforced by ${enforcing} of ${all} API process${all === 1 ? '' : 'es'}`

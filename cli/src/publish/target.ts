@@ -1,4 +1,4 @@
-/** Where a folder is published to: Redis and the artifact store, as the environment names them. */
+/** The target of a publish: Redis and the artifact store that the environment names. */
 import { resolve } from 'node:path'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
@@ -18,7 +18,7 @@ import { UsageError } from '../diagnostic/diagnostic.ts'
 export interface Target extends AsyncDisposable {
   readonly publisher: RedisPublisher
   readonly artifacts: ArtifactStore
-  /** Of templates and, unless a tenant says otherwise, PDFs. */
+  /** The bucket of templates and of all PDFs whose tenant names no other bucket. */
   readonly serviceBucket: string
   readonly dataDir: string
   readonly brand: string
@@ -26,8 +26,8 @@ export interface Target extends AsyncDisposable {
 }
 
 /**
- * Opens what the environment names, and ends whoever published there before. Throws `UsageError` naming every setting that is
- * wrong, `Unavailable` or `S3Unfit`.
+ * Opens the stores that the environment names, and fences any earlier publisher. Throws `UsageError` naming every wrong setting,
+ * `Unavailable` or `S3Unfit`.
  */
 export async function openTarget(
   variables: Variables,
