@@ -1,4 +1,4 @@
-/** What the client sends, when it sends it again, and what it makes of what comes back, on a clock that only tests move. */
+/** Tests what the client sends, when it sends it again, and how it reads the answers. Only the tests move the clock. */
 import { describe, expect, test } from 'vitest'
 import { type ClientOptions, createClientWithClock } from './client.ts'
 import type { Clock } from './clock.ts'
@@ -10,7 +10,7 @@ const INPUT = { template: 'invoice', data: { number: '1' } }
 
 type Answer = (request: Request) => Response | Promise<Response>
 
-/** A client whose service gives these answers, the last one again and again, and which takes no time to wait. */
+/** A client whose service gives these answers and then repeats the last one. Waits take no time. */
 function aClient(answers: readonly Answer[], options: Partial<ClientOptions> = {}) {
   const asked: Request[] = []
   const waits: number[] = []
@@ -68,7 +68,7 @@ const pdf: Answer = () =>
 const accepted = json({ render_id: ID, status: 'queued', poll_url: `/api/v1/render/${ID}` }, 202)
 const record = (fields: object) => json({ render_id: ID, status: 'queued', created_at: 'now', ...fields })
 
-/** The error a call ends with. */
+/** Returns the error a call ends with. */
 async function errorOf(attempt: Promise<unknown>): Promise<PlatenError> {
   const error = await attempt.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** The calls of the service, one method each. */
+/** The client: one method for each call of the service. */
 import { type Clock, systemClock } from './clock.ts'
 import { PlatenError } from './error.ts'
 import { type Call, type CallOptions, makeTransport, type Transport } from './transport.ts'
@@ -14,31 +14,31 @@ import type {
 } from './wire.ts'
 
 export interface ClientOptions {
-  /** Where the service is: `https://pdf.example.com`, with or without `/api/v1` behind it. */
+  /** Address of the service: `https://pdf.example.com`, with or without `/api/v1` at the end. */
   readonly baseUrl: string
   readonly apiKey: string
-  /** Absent = the runtime's own. */
+  /** Absent = the `fetch` of the runtime. */
   readonly fetch?: typeof fetch
-  /** How often a call is sent again when the service cannot be reached or says 429 or 503. 4 unless set. */
+  /** How often a call is sent again when the service cannot be reached or answers 429 or 503. Default: 4. */
   readonly retries?: number
-  /** How long a call may take with all its attempts, in milliseconds. 150,000 unless set, which every plan's sync renders end within. */
+  /** How long a call may take with all its attempts, in milliseconds. Default: 150,000, which is longer than a sync render of any plan. */
   readonly timeoutMs?: number
-  /** The word in the service's header names; `service` unless its operator has set another. */
+  /** The word in the service's header names. Default: `service`; the operator of the service may have set another. */
   readonly brand?: string
 }
 
-/** What to render. The mode is chosen by the method. */
+/** What to render. The method called decides the mode. */
 export interface RenderInput extends Omit<RenderRequest, 'data' | 'mode' | 'async'> {
-  /** The payload; it conforms to the template's `variables_schema`. */
+  /** The payload, valid under the template's `variables_schema`. */
   readonly data: object
 }
 
 export interface RenderCallOptions extends CallOptions {
-  /** A name for this render: whoever asks again under it within 24 hours gets the same one. Absent = one is made for each call. */
+  /** A name for this render: a second call with the same key within 24 hours gets the same render. Absent = a new key for each call. */
   readonly idempotencyKey?: string
 }
 
-/** A PDF, and what the service says of it. */
+/** A PDF, and what the service says about it. */
 export interface RenderedPdf {
   readonly pdf: Uint8Array
   readonly renderId: string
@@ -49,7 +49,7 @@ export interface RenderedPdf {
   readonly isReplayed: boolean
 }
 
-/** A render that will be made. */
+/** A render that the service has accepted and will make. */
 export interface AcceptedRender {
   readonly renderId: string
   /** Path of its status record. */
@@ -57,44 +57,47 @@ export interface AcceptedRender {
   readonly isReplayed: boolean
 }
 
-/** A status record whose PDF is there. */
+/** A status record whose PDF exists. */
 export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdf_url: string }
 
 export interface ListOptions extends CallOptions {
   /** From 1. */
   readonly page?: number
-  /** 1 to 100; 20 unless set. */
+  /** 1 to 100. Default: 20. */
   readonly perPage?: number
 }
 
 /** One page of templates. */
 export interface TemplatePage {
   readonly templates: readonly Template[]
-  /** Templates on all pages. */
+  /** Number of templates on all pages. */
   readonly total: number
   /** Absent on the last page. */
   readonly nextPage: number | undefined
 }
 
-/** A client of one tenant. Every method rejects with `PlatenError`, or with the reason of the signal it was given. */
+/** A client of one tenant. Every method rejects with `PlatenError`, or with the reason of the caller's signal. */
 export interface Client {
   /** Renders a PDF and waits for it. */
   render(input: RenderInput, options?: RenderCallOptions): Promise<RenderedPdf>
-  /** Has a PDF rendered; resolves when the service has promised it. */
+  /** Starts a render and does not wait for it. Resolves when the service has accepted the render. */
   renderAsync(input: RenderInput, options?: RenderCallOptions): Promise<AcceptedRender>
-  /** How far a render has come. */
+  /** Reads the status record of a render. */
   getRender(renderId: string, options?: CallOptions): Promise<RenderRecord>
-  /** Resolves when the render has succeeded; rejects with the code of its failure. `timeoutMs` is for all of it: 10 minutes unless set. */
+  /**
+   * Polls until the render has ended. Rejects with the failure code of a failed render. `timeoutMs` limits the whole wait. Default: 10
+   * minutes.
+   */
   waitForRender(renderId: string, options?: CallOptions): Promise<SucceededRender>
-  /** The PDF of a render that has succeeded. `pdf_url` is good for ten minutes; a later call needs a new record. */
+  /** Downloads the PDF of a succeeded render. `pdf_url` is valid for ten minutes; after that, read the record again. */
   downloadPdf(record: Pick<RenderRecord, 'pdf_url'>, options?: CallOptions): Promise<Uint8Array>
-  /** One page of the templates, in the order of their codes. */
+  /** Reads one page of the templates, ordered by code. */
   listTemplates(options?: ListOptions): Promise<TemplatePage>
-  /** All templates, page after page as they are asked for. */
+  /** Iterates over all templates. It requests the next page when it is needed. */
   allTemplates(options?: Omit<ListOptions, 'page'>): AsyncIterableIterator<Template>
-  /** What became of the webhook of a render. */
+  /** Lists the webhook deliveries of a render, with their attempts. */
   listDeliveries(renderId: string, options?: CallOptions): Promise<readonly Delivery[]>
-  /** Asks for one more attempt at a delivery. Never sent twice: each one would be an attempt more. */
+  /** Asks for one more attempt at a delivery. The request is never repeated, because each one would add an attempt. */
   redeliver(deliveryId: string, options?: CallOptions): Promise<Redelivery>
 }
 
@@ -102,21 +105,21 @@ const RETRIES = 4
 const TIMEOUT_MS = 150_000
 const WAIT_MS = 600_000
 
-/** Polls begin close together, as most renders take less than a second, and thin out. */
+/** The first polls are close together, because most renders take less than a second. Later ones are further apart. */
 const POLL_MS_FIRST = 200
 const POLL_MS_MAX = 5000
 const POLL_GROWTH = 1.5
 
-/** Makes a client. Throws `TypeError` where an option cannot be right. */
+/** Creates a client. Throws `TypeError` when an option is invalid. */
 export function createClient(options: ClientOptions): Client {
   return createClientWithClock(options, systemClock)
 }
 
-/** The client on a clock of its own; for tests. */
+/** Creates a client with the given clock; for tests. */
 export function createClientWithClock(options: ClientOptions, clock: Clock): Client {
   const { apiKey, brand = 'service', retries = RETRIES, timeoutMs = TIMEOUT_MS } = options
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey is no API key')
-  // Compared with no number, every count would be low enough.
+  // This form also rejects NaN. Compared with NaN, no count of failures would ever be too high.
   if (!(retries >= 0)) throw new TypeError('retries must be a number from 0')
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const send = makeTransport({ apiKey, fetch, retries, timeoutMs, brand, clock })
@@ -155,7 +158,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
   }
 }
 
-/** Paths below `/api/v1` as URLs. */
+/** Returns a function that turns a path below `/api/v1` into a URL. */
 function urlMaker(baseUrl: string): (path: string) => string {
   const { protocol, origin, pathname } = new URL(baseUrl)
   if (protocol !== 'https:' && protocol !== 'http:') throw new TypeError('baseUrl must be an http or https URL')
@@ -168,7 +171,7 @@ function renderCall(url: (path: string) => string, body: object, { idempotencyKe
     ...call,
     method: 'POST',
     url: url('render'),
-    // With it the service renders once, however often the request arrives.
+    // With this key the service renders once, however often the request arrives.
     headers: { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() },
     body,
     isRepeatable: true,
@@ -178,7 +181,7 @@ function renderCall(url: (path: string) => string, body: object, { idempotencyKe
 async function readJson<T>(response: Response): Promise<T> {
   const text = await response.text()
   try {
-    // The service holds its answers against the schemas that these types are checked against.
+    // The service's tests check its answers against the same schemas that these types are checked against.
     return JSON.parse(text) as T
   } catch (cause) {
     throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is no JSON', status: response.status, cause })
@@ -215,7 +218,7 @@ function isReplayed({ headers }: Response): boolean {
   return headers.get('idempotent-replayed') === 'true'
 }
 
-/** `filename*` says more than `filename`, which is for those who do not know it (RFC 6266). */
+/** Prefers `filename*`: `filename` is the fallback for clients that do not know it (RFC 6266). */
 function filenameOf(disposition: string): string | undefined {
   const [, encoded] = /filename\*=UTF-8''([^;]+)/i.exec(disposition) ?? []
   const [, quoted] = /filename="((?:[^"\\]|\\.)*)"/i.exec(disposition) ?? []

@@ -1,14 +1,14 @@
-/** Time and chance, in one place, so that the tests of everything else bring their own. */
+/** Time and randomness in one place, so that tests can replace both. */
 export interface Clock {
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Milliseconds since some moment; never set back. */
+  /** Milliseconds since an arbitrary moment. Never goes back. */
   readonly monotonic: () => number
   /** At least 0 and less than 1. */
   readonly random: () => number
-  /** Rejects with the signal's reason when that aborts first. */
+  /** Rejects with the signal's reason when the signal aborts first. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  /** Aborts after so long. */
+  /** Aborts after `ms` milliseconds. */
   readonly timeout: (ms: number) => AbortSignal
 }
 
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   random: () => Math.random(),
-  // Whole milliseconds are all that Node takes.
+  // Node accepts whole milliseconds only.
   timeout: (ms) => AbortSignal.timeout(Math.ceil(ms)),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {

@@ -1,15 +1,15 @@
 import type { ErrorCode, ErrorDetail, FailureCode } from './wire.ts'
 
-/** Faults that the service knows nothing of. */
+/** Codes of the client itself, which the service never sends. */
 export type LocalCode =
   /** The service could not be reached, or the connection broke. */
   | 'NETWORK_ERROR'
   /** The call took longer than its `timeoutMs`. */
   | 'TIMED_OUT'
-  /** Something answered that does not speak as the service does: a proxy in between, or another server. */
+  /** The answer is not in the form of the service. It came from a proxy or from another server. */
   | 'INVALID_ANSWER'
 
-/** Codes in capitals are of a call, those in small letters of a render that failed. A service newer than this client may have more. */
+/** Upper-case codes belong to a call, lower-case codes to a failed render. A newer service may send codes that are not listed here. */
 export type PlatenErrorCode = ErrorCode | FailureCode | LocalCode | (string & {})
 
 export interface PlatenErrorFields {
@@ -23,19 +23,19 @@ export interface PlatenErrorFields {
   readonly cause?: unknown
 }
 
-/** Every way a call fails, but for the abort of the caller's own signal, which rejects with the signal's reason. */
+/** The error of every failed call. One exception: when the caller's own signal aborts, the call rejects with the signal's reason. */
 export class PlatenError extends Error {
   override readonly name = 'PlatenError'
   readonly code: PlatenErrorCode
-  /** HTTP status; undefined where there was no answer, and for a render that failed after it was accepted. */
+  /** HTTP status. Undefined when there was no answer, or when the render failed after it was accepted. */
   readonly status: number | undefined
-  /** What to name when asking the operator of the service about it. */
+  /** The id to give to the operator of the service when asking about this error. */
   readonly requestId: string | undefined
-  /** The render that failed, where there is one. */
+  /** The failed render, if there is one. */
   readonly renderId: string | undefined
-  /** Which fields of the request are at fault; empty where the service names none. */
+  /** The invalid fields of the request. Empty when the service names none. */
   readonly details: readonly ErrorDetail[]
-  /** How long the service asks to wait before the next try. */
+  /** How long the service asks callers to wait before the next attempt. */
   readonly retryAfterSeconds: number | undefined
 
   constructor({ code, message, status, requestId, renderId, details, retryAfterSeconds, cause }: PlatenErrorFields) {

@@ -1,4 +1,4 @@
-/** What `@platen/client` offers. */
+/** The public API of `@platen/client`. */
 export {
   type AcceptedRender,
   type Client,

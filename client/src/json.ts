@@ -1,6 +1,6 @@
-/** JSON of which nothing is known yet. */
+/** Reads JSON of unknown shape. */
 
-/** The value of a JSON text; undefined where it is none. */
+/** Parses a JSON text. Returns undefined when it is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -9,8 +9,8 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A field of what may be no object at all. */
+/** Returns a field of a value that may not be an object. */
 export function fieldOf(value: unknown, name: string): unknown {
-  // Whatever an object has under the name is as unknown as the object was.
+  // The field is as unknown as the object.
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * One call of the service: its attempts, the waits between them, and the error it ends with. What is sent again is what the
- * service promises to do once: reading, and renders, which all carry an `Idempotency-Key`.
+ * One call of the service: its attempts, the waits between them, and the error it ends with. It repeats only requests that are safe to
+ * repeat: reads, and renders, which all carry an `Idempotency-Key`.
  */
 import type { Clock } from './clock.ts'
 import { PlatenError } from './error.ts'
@@ -18,7 +18,7 @@ export interface TransportOptions {
   readonly clock: Clock
 }
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
   /** Ends the call, which rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -32,18 +32,22 @@ export interface Call<T> extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly body?: unknown
-  /** May the request be sent again when it is not known what became of it? */
+  /** Is it safe to send the request again when its result is unknown? */
   readonly isRepeatable: boolean
-  /** Is it a URL that the service has given out? It may be of another host, which is sent no API key and may redirect. */
+  /**
+   * Is the URL one that the service has returned in an answer? It may point to another host. That host gets no API key and may redirect.
+   */
   readonly isForeign?: boolean
-  /** Makes the result of an answer with status 2xx. What it throws but `PlatenError` counts as a broken connection. */
+  /** Reads the result from an answer with status 2xx. Any error but `PlatenError` counts as a broken connection. */
   readonly read: (response: Response) => Promise<T>
 }
 
-/** Makes calls. Rejects with `PlatenError`, or with the reason of the caller's signal. */
+/** Sends a call. Rejects with `PlatenError`, or with the reason of the caller's signal. */
 export type Transport = <T>(call: Call<T>) => Promise<T>
 
-/** Waits between attempts are random from zero to a bound that doubles from the first of these to the second. */
+/**
+ * Each wait between attempts is random, from zero to a bound. The bound starts at `BACKOFF_MS_FIRST` and doubles up to `BACKOFF_MS_MAX`.
+ */
 const BACKOFF_MS_FIRST = 500
 const BACKOFF_MS_MAX = 8000
 
@@ -55,7 +59,7 @@ export function makeTransport(options: TransportOptions): Transport {
     const endsAt = clock.monotonic() + timeoutMs
     const signals = { caller: call.signal, deadline: clock.timeout(timeoutMs) }
     const signal = AbortSignal.any([...(signals.caller ? [signals.caller] : []), signals.deadline])
-    // Made once and before the first attempt: a header or a body that cannot be sent is a mistake of the caller, not of the network.
+    // Built once, before the first attempt: a header or body that cannot be sent is a mistake of the caller and not a network error.
     const init = {
       method: call.method,
       headers: new Headers({
@@ -64,7 +68,7 @@ export function makeTransport(options: TransportOptions): Transport {
         ...(call.body !== undefined && { 'content-type': 'application/json' }),
       }),
       ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
-      // The service redirects nobody, and a key is for nobody else.
+      // The service itself never redirects, and the API key must not reach another host.
       redirect: call.isForeign ? 'follow' : 'manual',
       signal,
     } as const
@@ -75,7 +79,7 @@ export function makeTransport(options: TransportOptions): Transport {
       if ('value' in outcome) return outcome.value
       const error = callerOrDeadlineError(signals, outcome.error, timeoutMs)
       const isWaiting = error.code === 'IDEMPOTENCY_IN_PROGRESS'
-      // Waiting for the first request of a key is bounded by time alone: it is no failure.
+      // Another request with the same key is still under way. That is not a failure, so only the deadline limits this wait.
       if (!isWaiting) failures += 1
       if (!call.isRepeatable || !isTransient(error) || failures > options.retries) throw error
       const waitMs = waitBefore(failures, error, clock)
@@ -108,7 +112,7 @@ interface Signals {
   readonly deadline: AbortSignal
 }
 
-/** What ended an attempt: the caller, whose reason is thrown as it is, the deadline, or what the attempt says itself. */
+/** Returns why an attempt ended: the deadline, or the attempt's own error. Throws the reason of the caller's signal. */
 function callerOrDeadlineError({ caller, deadline }: Signals, error: PlatenError, timeoutMs: number): PlatenError {
   if (error.code !== 'NETWORK_ERROR') return error
   caller?.throwIfAborted()
@@ -117,24 +121,24 @@ function callerOrDeadlineError({ caller, deadline }: Signals, error: PlatenError
 }
 
 function networkError(cause: unknown): PlatenError {
-  // The runtimes say what happened in the cause of their error, if anywhere: "fetch failed" alone helps nobody.
+  // Runtimes put the real reason in the cause of their error. Its own message, "fetch failed", does not help.
   const inner = cause instanceof Error ? (cause.cause ?? cause) : cause
   const reason = inner instanceof Error ? inner.message : String(inner)
   return new PlatenError({ code: 'NETWORK_ERROR', message: `the service could not be reached: ${reason}`, cause })
 }
 
-/** May the same request succeed in a while? */
+/** Can the same request succeed later? */
 function isTransient({ code, status }: PlatenError): boolean {
   return code === 'NETWORK_ERROR' || code === 'IDEMPOTENCY_IN_PROGRESS' || status === 429 || status === 503
 }
 
-/** Never sooner than the service asks, and at random, so that callers who failed together do not come back together. */
+/** Waits at least as long as the service asks, plus a random time, so that callers who failed together do not return together. */
 function waitBefore(attempt: number, { retryAfterSeconds }: PlatenError, { random }: Clock): number {
   const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.max(attempt - 1, 0))
   return (retryAfterSeconds ?? 0) * 1000 + random() * bound
 }
 
-/** The error that a refusal is. Throws where the connection breaks before all of it is there. */
+/** Reads the error from a refusal. Throws when the connection breaks before the end of the body. */
 async function readError(response: Response, brand: string, clock: Clock): Promise<PlatenError> {
   const { status, headers } = response
   const text = await response.text()
@@ -171,7 +175,7 @@ function isDetail(value: unknown): value is ErrorDetail {
   return typeof fieldOf(value, 'path') === 'string' && typeof fieldOf(value, 'message') === 'string'
 }
 
-/** In seconds, or as a date, which proxies send (RFC 9110, section 10.2.3). */
+/** Reads a number of seconds, or a date, which proxies send (RFC 9110, section 10.2.3). */
 function retryAfterOf(headers: Headers, clock: Clock): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text)

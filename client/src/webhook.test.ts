@@ -28,7 +28,7 @@ const hexOf = (secret: string, timestamp: number | string, body = BODY) =>
 const base64Of = (secret: string, timestamp: number | string, body = BODY) =>
   `v1,${hmac(secret, `${DELIVERY}.${timestamp}.${body}`).digest('base64')}`
 
-/** The headers of a delivery signed at a time, with whatever a test puts in their place; `undefined` takes one away. */
+/** Headers of a delivery signed at a given time. `changes` replaces headers; `undefined` removes one. */
 function headersOf(changes: Record<string, string | readonly string[] | undefined> = {}, timestamp = NOW, body = BODY) {
   const sent = {
     'content-type': 'application/json',
@@ -47,7 +47,7 @@ function headersOf(changes: Record<string, string | readonly string[] | undefine
 const verify = (headers: WebhookHeaders, options: VerifyOptions = {}, body: string | Uint8Array = BODY) =>
   verifyWebhook(body, headers, SECRET, { now: () => NOW * 1000, ...options })
 
-/** The code of the refusal; `taken` where there is none. */
+/** Returns the code of the refusal; `taken` when the delivery is accepted. */
 async function verdict(attempt: Promise<unknown>): Promise<string> {
   try {
     await attempt
@@ -174,7 +174,7 @@ describe('the scheme service', () => {
     ['with another signature', { 'x-service-signature': hexOf('another', NOW) }, 'signature_mismatch'],
     ['though the other signature fits', { 'x-service-signature': hexOf(OLD_SECRET, NOW) }, 'signature_mismatch'],
   ])('refuses a delivery %s', async ([, changes, code]) => {
-    // A timestamp in another form must not pass for being signed in that form.
+    // A timestamp in another form must not be accepted, even with a signature over that form.
     const timestamp = String(changes?.['x-service-timestamp'] ?? NOW)
     const isForged = code === 'malformed_header' && changes?.['x-service-timestamp'] !== undefined
     const headers = headersOf({ ...(isForged && { 'x-service-signature': hexOf(SECRET, timestamp) }), ...changes })

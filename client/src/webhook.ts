@@ -1,62 +1,63 @@
 /**
- * The receiver's side of webhooks: is this delivery ours, as it was sent, and of just now? The signature is looked at first and
- * over the raw bytes; what was not signed is not parsed.
+ * The receiver's side of webhooks: checks that a delivery comes from the service, is unchanged, and is recent. The signature covers the raw
+ * bytes and is checked first; an unsigned body is never parsed.
  */
 import { systemClock } from './clock.ts'
 import { fieldOf, parseJson } from './json.ts'
 import type { EventType, FailedBody, SucceededBody, WebhookBody } from './wire.ts'
 
-/** Headers as `Request`, Node, and everybody else have them; names in any case. */
+/** Headers as `Request`, Node and other servers represent them. Names may be in any case. */
 export type WebhookHeaders =
   | { readonly get: (name: string) => string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface VerifyOptions {
-  /** How far the receiver's clock and the signature's time may be apart. 300 unless set. */
+  /** Largest allowed difference between the receiver's clock and the time of signing. Default: 300. */
   readonly toleranceSeconds?: number
   /**
-   * Which signature counts: that of `X-Service-Signature`, or that of `webhook-signature` (Standard Webhooks). Unless set, the second
-   * where it was sent, as it covers the delivery id, too, and is by both secrets in the days of a rotation; else the first. Whoever
-   * repeats a delivery can leave out the second: receivers that rely on the id set `standard`, which every delivery has.
+   * Which signature is checked: `service` is `X-Service-Signature`, `standard` is `webhook-signature` (Standard Webhooks). By default it is
+   * `standard` when that header was sent, else `service`. `standard` also covers the delivery id, and during a rotation it is signed with
+   * both secrets. An attacker who replays a delivery can leave out the `standard` header. So receivers that rely on the id should set
+   * `standard`; every delivery has it.
    */
   readonly scheme?: 'service' | 'standard'
-  /** The word in the service's header names; `service` unless its operator has set another. */
+  /** The word in the service's header names. Default: `service`; the operator of the service may have set another. */
   readonly brand?: string
   /** The receiver's clock, in milliseconds since 1970. */
   readonly now?: () => number
 }
 
-/** A delivery whose signature fits. */
+/** A delivery with a valid signature. */
 export type WebhookEvent = EventOf<'render.succeeded', SucceededBody> | EventOf<'render.failed', FailedBody>
 
 interface EventOf<Type extends EventType, Data extends WebhookBody> {
   readonly type: Type
-  /** The same whenever the delivery is sent again: what has been taken once under this id is not to be taken again. */
+  /** The same each time this delivery is sent. Ignore a delivery whose id was processed before. */
   readonly deliveryId: string
   /** When it was signed. */
   readonly timestamp: Date
-  /** The render as the other calls name it; `data.id` is another spelling of it. */
+  /** The render id, spelled as in the other calls. `data.id` is the same id in UUID spelling. */
   readonly renderId: string
   readonly data: Data
 }
 
 export type WebhookFault =
-  /** A header is not there. */
+  /** A header is missing. */
   | 'missing_header'
-  /** A header was sent twice, or is not in its form. */
+  /** A header was sent twice, or its format is wrong. */
   | 'malformed_header'
-  /** The signature does not begin as those of this scheme do: `sha256=`, or `v1,`. */
+  /** The signature does not start with the prefix of its scheme: `sha256=` or `v1,`. */
   | 'unknown_signature'
   /** It was signed too long ago, or the receiver's clock is ahead. */
   | 'stale_timestamp'
-  /** It is signed for a time to come: the receiver's clock is behind. */
+  /** The signing time is in the future: the receiver's clock is behind. */
   | 'future_timestamp'
-  /** Signed with another secret, or changed on its way, or parsed and written again by the receiver's framework. */
+  /** The delivery was signed with another secret or changed on its way, or the receiver's framework parsed and rewrote the body. */
   | 'signature_mismatch'
-  /** Signed by us, and of an event that this version does not know. */
+  /** The signature is valid, but this version does not know the event. */
   | 'unknown_event'
 
-/** Why a delivery is not to be trusted. The message never repeats what was sent. */
+/** Why a delivery is refused. The message never contains what was sent. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError'
   readonly code: WebhookFault
@@ -69,7 +70,7 @@ export class WebhookVerificationError extends Error {
 
 const TOLERANCE_SECONDS = 300
 
-/** Signatures in one header: two in the days of a rotation. More would have the receiver compute for whoever sends them. */
+/** Most signatures in one header. A rotation needs two. More would let any sender make the receiver compute signatures. */
 const SIGNATURES_MAX = 8
 
 /** SHA-256 in hexadecimal digits, and in base64. */
@@ -80,9 +81,9 @@ const UNIX_SECONDS = /^[1-9]\d{0,11}$/
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**
- * Verifies a delivery and reads its event. `rawBody` is the body as it was received, byte by byte. Several secrets are those from
- * before and after a rotation: any of them may fit. Rejects with `WebhookVerificationError` when the delivery is not to be trusted,
- * and with `TypeError` when the receiver is set up wrongly: no secret, or a body that was parsed already.
+ * Verifies a delivery and returns its event. `rawBody` is the body exactly as received, byte by byte. During a rotation, pass the old and
+ * the new secret: a signature with any of them is valid. Rejects with `WebhookVerificationError` when the delivery is refused. Rejects with
+ * `TypeError` when the receiver is set up wrongly: no secret, or an already parsed body.
  */
 // oxlint-disable-next-line max-params -- three, and then the options
 export async function verifyWebhook(
@@ -91,7 +92,7 @@ export async function verifyWebhook(
   secret: string | readonly string[],
   { toleranceSeconds = TOLERANCE_SECONDS, scheme, brand = 'service', now = systemClock.now }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
-  // Compared with no number, every time would be near enough.
+  // This form also rejects NaN. Compared with NaN, no time would ever be too far away.
   if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0')
   const body = bytesOf(rawBody)
   const keys = await keysOf(secret)
@@ -104,18 +105,18 @@ export async function verifyWebhook(
   return eventOf(signed, body)
 }
 
-/** What the headers of one scheme say. */
+/** The signed headers of one scheme. */
 interface SignedHeaders {
   readonly deliveryId: string
-  /** Unix seconds, as they were written. */
+  /** Unix seconds, exactly as sent. */
   readonly timestamp: string
-  /** What is signed in front of the body. */
+  /** The text that is signed before the body. */
   readonly prefix: string
-  /** Any of them may fit. */
+  /** One valid signature is enough. */
   readonly signatures: readonly Uint8Array<ArrayBuffer>[]
 }
 
-/** First what has to fit, then what else was sent: that has to be in its form and of just now as well. */
+/** Returns the headers of the scheme to check first, then those of the other scheme, if sent. Those must be well-formed and recent, too. */
 function readSigned(
   headers: WebhookHeaders,
   { scheme, brand }: { readonly scheme: VerifyOptions['scheme']; readonly brand: string },
@@ -141,7 +142,7 @@ function readService(headers: WebhookHeaders, brand: string): SignedHeaders {
   return { deliveryId, timestamp, prefix: `${timestamp}.`, signatures: [signature] }
 }
 
-/** Standard Webhooks: the id is signed, too, and several signatures stand in one header, some perhaps of other kinds. */
+/** Reads Standard Webhooks headers. The id is signed, too. The header may have several signatures, and some may be of other versions. */
 function readStandard(headers: WebhookHeaders): SignedHeaders {
   const name = 'webhook-signature'
   const parts = valueOf(headers, name).split(' ')
@@ -155,7 +156,7 @@ function readStandard(headers: WebhookHeaders): SignedHeaders {
   return { deliveryId, timestamp, prefix: `${deliveryId}.${timestamp}.`, signatures }
 }
 
-/** The one value of a header. */
+/** Returns the only value of a header. */
 function valueOf(headers: WebhookHeaders, name: string, form?: RegExp): string {
   const [value, ...more] = valuesOf(headers, name)
   if (value === undefined) throw new WebhookVerificationError('missing_header', `there is no header ${name}`)
@@ -163,7 +164,10 @@ function valueOf(headers: WebhookHeaders, name: string, form?: RegExp): string {
   return value
 }
 
-/** Node and `Headers` join a header that was sent twice with a comma, which no value of ours survives. */
+/**
+ * Returns the values of a header. Node and `Headers` join a header that was sent twice with a comma. The joined text then fails our format
+ * checks.
+ */
 function valuesOf(headers: WebhookHeaders, name: string): readonly string[] {
   if (typeof headers.get === 'function') {
     const value: unknown = headers.get(name)
@@ -195,8 +199,8 @@ function checkTimestamp(text: string, nowSeconds: number, toleranceSeconds: numb
 }
 
 /**
- * `crypto.subtle.verify` compares in constant time, as its specification demands of HMAC, so that nobody finds a signature
- * byte by byte from how long the answer takes. A comparison in JavaScript could promise no such thing.
+ * Compares with `crypto.subtle.verify`, which takes constant time, as its specification demands for HMAC. So nobody can find a signature
+ * byte by byte from response times. A comparison in JavaScript could not promise this.
  */
 async function isSignatureValid(
   { prefix, signatures }: SignedHeaders,
@@ -213,13 +217,13 @@ async function isSignatureValid(
   return (await Promise.all(verdicts)).includes(true)
 }
 
-/** Runtimes agree on the thing and not on a name for its type. */
+/** The runtimes have the same key object, but different names for its type. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-/** The key is the text of the secret as it was handed out, whatever it looks like. */
+/** Imports the keys. A key is the text of the secret as it was issued, in any format. */
 function keysOf(secret: string | readonly string[]): Promise<readonly HmacKey[]> {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
-  // An empty one would let everybody in who knows of it.
+  // An empty secret would accept a delivery from anybody who knows that it is empty.
   if (secrets.length === 0 || !secrets.every(isSecret)) throw new TypeError('there is no webhook secret')
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   return Promise.all(
@@ -233,12 +237,12 @@ function isSecret(value: unknown): value is string {
 
 function bytesOf(rawBody: unknown): Uint8Array {
   if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
-  // Asked in this way, bytes of another realm count, as test runners and workers hand them over.
+  // Unlike `instanceof`, this also accepts bytes of another realm, as test runners and workers pass them.
   if (ArrayBuffer.isView(rawBody)) return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
   throw new TypeError('rawBody must be the bytes or the text that was received: turn off the JSON parser of this route')
 }
 
-/** What happened stands in the body, which is signed, and is read there: the header that says so, too, is not. */
+/** Reads the event from the body, because the body is signed. The header with the event name is not signed, so it is ignored. */
 function eventOf({ deliveryId, timestamp }: SignedHeaders, body: Uint8Array): WebhookEvent {
   const data = parseJson(new TextDecoder().decode(body))
   const about = { deliveryId, timestamp: new Date(Number(timestamp) * 1000) }
@@ -263,7 +267,7 @@ function isOf(value: unknown, status: string): boolean {
   return fieldOf(value, 'status') === status && typeof id === 'string' && UUID.test(id)
 }
 
-/** The ULID that spells the number of a UUID: 26 digits of Crockford's base 32. */
+/** Returns the ULID for the number of a UUID: 26 digits of Crockford's base 32. */
 function renderIdOf(uuid: string): string {
   let number = BigInt(`0x${uuid.replaceAll('-', '')}`)
   let text = ''

@@ -1,12 +1,12 @@
-/** What travels between callers and the service, field by field as on the wire. A test holds it against the OpenAPI document. */
+/** The requests and answers of the service, field by field as sent. A test compares this file with the OpenAPI document. */
 
 /** Body of POST /render. */
 export interface RenderRequest {
   /** Template code, in snake or kebab case. */
   readonly template: string
-  /** The payload; it conforms to the template's `variables_schema`. */
+  /** The payload, valid under the template's `variables_schema`. */
   readonly data: Readonly<Record<string, unknown>>
-  /** Overrides the template's own engine; `react_pdf` where neither says. */
+  /** Overrides the template's engine. `react_pdf` when neither names one. */
   readonly engine?: Engine
   readonly mode?: 'sync' | 'async'
   /** `true` means the mode `async`. */
@@ -48,18 +48,18 @@ export interface RenderAccepted {
 /** Answer to GET /render/{id}. */
 export interface RenderRecord {
   readonly render_id: string
-  /** Absent only while a queued render is known by nothing but its id. */
+  /** Absent only when the service knows nothing but the id of a queued render. */
   readonly template?: string
   readonly status: RenderStatus
-  /** Only while `status` is `succeeded`; good for ten minutes, made anew at every GET. */
+  /** Present only while `status` is `succeeded`. Valid for ten minutes; every GET returns a new URL. */
   readonly pdf_url?: string
   readonly pdf_size_bytes?: number
   /** RFC 3339, UTC. */
   readonly created_at: string
   readonly finished_at?: string
-  /** Only while `status` is `failed`. */
+  /** Present only while `status` is `failed`. */
   readonly error?: RenderFailure
-  /** What is wrong with the document all the same. Absent where nothing is. */
+  /** Problems of the document that did not fail the render. Absent when there are none. */
   readonly warnings?: readonly RenderWarning[]
 }
 
@@ -75,7 +75,7 @@ export interface RenderWarning {
   readonly message: string
 }
 
-/** How a render fails. More may be added. */
+/** Reasons why a render fails. More may be added. */
 export type FailureCode =
   | 'render_timeout'
   | 'render_crashed'
@@ -87,7 +87,7 @@ export type FailureCode =
   | 'canceled'
   | 'internal'
 
-/** What a render that succeeded warns of. More may be added. */
+/** Warnings of a succeeded render. More may be added. */
 export type WarningCode = 'missing_glyph' | 'javascript_disabled'
 
 /** Answer to GET /templates: one page. */
@@ -108,16 +108,16 @@ export interface DeliveryList {
   readonly deliveries: readonly Delivery[]
 }
 
-/** One event on its way to one webhook receiver. */
+/** The delivery of one event to one webhook receiver. */
 export interface Delivery {
   readonly id: string
   readonly event: EventType
   readonly url: string
   readonly status: DeliveryStatus
   readonly created_at: string
-  /** While `status` is `scheduled`. */
+  /** Present while `status` is `scheduled`. */
   readonly next_attempt_at?: string
-  /** Why it waits beyond its schedule, or why it was blocked. */
+  /** Why the delivery waits longer than its schedule, or why it was blocked. */
   readonly reason?: string
   readonly attempts: readonly DeliveryAttempt[]
 }
@@ -125,16 +125,16 @@ export interface Delivery {
 export type DeliveryStatus = 'scheduled' | 'delivered' | 'exhausted' | 'gone' | 'blocked'
 export type EventType = 'render.succeeded' | 'render.failed'
 
-/** One call of the receiver. */
+/** One request to the receiver. */
 export interface DeliveryAttempt {
   readonly started_at: string
   readonly duration_ms: number
   readonly result: AttemptResult
-  /** HTTP status, where there was an answer. */
+  /** HTTP status. Absent when there was no answer. */
   readonly status_code?: number
   /** What went wrong. */
   readonly message?: string
-  /** The beginning of the answer's body. */
+  /** The start of the answer's body. */
   readonly response_excerpt?: string
 }
 
@@ -146,7 +146,7 @@ export interface Redelivery {
   readonly status: DeliveryStatus
 }
 
-/** Every refusal. */
+/** The body of every refusal. */
 export interface ErrorBody {
   readonly error: {
     readonly code: ErrorCode
@@ -162,7 +162,7 @@ export interface ErrorDetail {
   readonly message: string
 }
 
-/** What the service refuses a request with. More may be added. */
+/** Codes of refused requests. More may be added. */
 export type ErrorCode =
   | 'INVALID_PAYLOAD'
   | 'UNAUTHORIZED'
@@ -185,7 +185,7 @@ export type ErrorCode =
   | 'INTERNAL_ERROR'
   | 'RENDER_UNAVAILABLE'
 
-/** Body of a delivery, as a receiver is sent it. */
+/** Body of a delivery, as the receiver gets it. */
 export type WebhookBody = SucceededBody | FailedBody
 
 export interface SucceededBody {
