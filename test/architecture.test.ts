@@ -1,4 +1,4 @@
-/** The import table, enforced: which module may know which. `shape.test.ts` beside the table judges the files themselves. */
+/** Enforces the import table: which module may import which. `shape.test.ts` checks the files themselves. */
 import { describe, expect, test } from 'vitest'
 import { type Declared, IMPORT_TABLE, judge } from './architecture/import-table.ts'
 import { entryOf, LAYERS, layerOf } from './architecture/layer.ts'
@@ -44,7 +44,7 @@ describe('the modules', () => {
 })
 
 describe('the folders of a package', () => {
-  // Tests stand beside what they test and use what they need of the whole package.
+  // Tests are next to the modules they test, and may use everything in the same package.
   const within = arrows.flatMap(({ from, specifier, kind }) => {
     const to = targetOf({ from, specifier, kind }) ?? ''
     const isWithin = from.split('/')[0] === to.split('/')[0]

@@ -1,17 +1,17 @@
 /**
- * Who may import whom, as data, and the verdict on one arrow. The arrows all point one way: from the composition roots
- * through the services to the contract. See docs/architecture.md for the picture.
+ * The table of allowed imports, and the check of one import. All imports point one way: from the composition roots through the services to
+ * the contract. docs/architecture.md has the picture.
  */
 import { type Arrow, targetOf } from './source-tree.ts'
 
 export interface Row {
-  /** A folder, or one file of it; the first row that fits decides. */
+  /** A folder, or one file in it. The first row that matches decides. */
   readonly from: string
-  /** Folders and files beyond its own. */
+  /** Folders and files it may import besides its own. */
   readonly mayImport: readonly string[]
-  /** Packages it may use of those its package.json declares; absent = all of them. */
+  /** Packages it may use, of those in its package.json. Absent = all of them. */
   readonly packages?: readonly string[]
-  /** Node's own modules it may use; absent = all of them. What does no I/O has no need of more than these. */
+  /** Node modules it may use. Absent = all of them. Code without I/O needs no more than these. */
   readonly builtins?: readonly string[]
 }
 
@@ -19,13 +19,13 @@ const CONTRACT = 'contract/src'
 const ADAPTERS = 'adapters/src'
 const PROCESS = 'process/src'
 const SETTINGS = ['settings/src/compile', 'settings/src/publish']
-/** Pure computation; everything else in Node touches the world. */
+/** Modules for pure computation. All other Node modules do I/O. */
 const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
 
 export const IMPORT_TABLE: readonly Row[] = [
   { from: 'contract/src', mayImport: [], builtins: PURE },
 
-  // One folder per dependency, and none knows another.
+  // Each folder has one dependency, and no folder imports another.
   { from: 'adapters/src/memory', mayImport: [CONTRACT], packages: [], builtins: PURE },
   { from: 'adapters/src/system', mayImport: [CONTRACT], packages: ['pino'] },
   { from: 'adapters/src/fs', mayImport: [CONTRACT], packages: [] },
@@ -40,10 +40,10 @@ export const IMPORT_TABLE: readonly Row[] = [
     packages: ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],
   },
 
-  // What stands in for an adapter while it is away; it knows the port alone.
+  // Fallbacks for adapters that cannot be reached. They know the port alone.
   { from: 'adapters/src/fallback', mayImport: [CONTRACT], packages: [], builtins: PURE },
 
-  // What the environment says, in the words of the folders that are opened with it: it knows their settings and opens nothing.
+  // Reads the environment with the settings types of the adapters. It opens nothing.
   {
     from: 'adapters/src/setting',
     mayImport: [
@@ -55,10 +55,10 @@ export const IMPORT_TABLE: readonly Row[] = [
     packages: [],
   },
 
-  // Opens what the processes of a cluster stand on.
+  // Opens what all processes of a cluster need.
   { from: 'process/src', mayImport: [CONTRACT, ADAPTERS], packages: [] },
 
-  // Resources in, settings and conditions out; from a folder of manifests as well.
+  // Compiles resources to settings and conditions; also from a folder of manifests.
   { from: 'settings/src/compile', mayImport: [CONTRACT], builtins: PURE },
   { from: 'settings/src/publish', mayImport: [CONTRACT], builtins: PURE },
   { from: 'settings/src', mayImport: [CONTRACT, 'adapters/src/fs'] },
@@ -88,7 +88,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'events/src/webhook/retry-delay.ts', mayImport: [CONTRACT], builtins: PURE },
   { from: 'events/src', mayImport: [CONTRACT], builtins: PURE },
 
-  // Composes the others, through the doors they offer.
+  // Composes the other deployables, through the modules they offer for it.
   {
     from: 'embedded/src',
     mayImport: [
@@ -105,7 +105,7 @@ export const IMPORT_TABLE: readonly Row[] = [
     ],
   },
 
-  // Does what the service does with a folder of manifests, by the same code, and starts no service.
+  // Handles a folder of manifests with the same code as the service, and starts no service.
   {
     from: 'cli/src',
     mayImport: [
@@ -118,7 +118,7 @@ export const IMPORT_TABLE: readonly Row[] = [
     ],
   },
 
-  // Runs where there is no Node, and knows of us what the wire says.
+  // Also runs without Node. It shares only the wire format with the service.
   { from: 'client/src', mayImport: [], packages: [], builtins: [] },
 
   {
@@ -139,15 +139,15 @@ export const IMPORT_TABLE: readonly Row[] = [
   },
 ]
 
-/** What unit tests beside their module may use besides what the module may. */
+/** What unit tests may use besides the imports of their module. */
 const UNIT_TESTS = { mayImport: ['adapters/src/memory', 'test/fixture'], packages: ['vitest', 'fast-check'] }
 
-/** What stands in the package.json of the arrow's own package. */
+/** The dependencies in the package.json of the importing package. */
 export interface Declared {
   readonly dependencies: readonly string[]
 }
 
-/** The rule an arrow breaks, as a sentence about it; undefined when it may stand. */
+/** Returns the rule that an import breaks, as a sentence. Undefined when the import is allowed. */
 export function judge(arrow: Arrow, declared: Declared): string | undefined {
   const row = IMPORT_TABLE.find(({ from }) => contains(from, arrow.from))
   if (row === undefined) return `${arrow.from} is in no row of the import table`
@@ -164,7 +164,7 @@ function judgeTarget(arrow: Arrow, row: Row): string | undefined {
   }
   const mayImport = isUnitTest(arrow.from) ? [...row.mayImport, ...UNIT_TESTS.mayImport] : row.mayImport
   if (!mayImport.some((place) => contains(place, target))) return `the import table has no arrow to ${target}`
-  // The test folder is no package to others, and the client is one only once it is compiled: their files have no other name.
+  // Other packages cannot import the test folder by name, and the client only after it is compiled. So their files have no package name.
   const isNamed =
     packageOf(arrow.from) !== packageOf(target) && !contains('test/fixture', target) && !contains('client/src', target)
   if (arrow.specifier.startsWith('.') && isNamed) return 'other packages are named @platen/…'
@@ -192,7 +192,7 @@ function packageOf(file: string): string | undefined {
   return file.split('/')[0]
 }
 
-/** The folder a module belongs to: its package, or one adapter. */
+/** Returns the folder of a module: its package, or one adapter. */
 function homeOf(file: string): string {
   const [packageName, src, adapter] = file.split('/')
   return packageName === 'adapters' ? `${packageName}/${src}/${adapter}` : `${packageName}`

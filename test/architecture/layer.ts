@@ -1,7 +1,7 @@
 /**
- * The layers of each package, from the top down: what stands in one row knows the rows below it, and nothing beside or above it.
- * A name with a slash at its end is a folder below src/, the others are modules. The contract and the adapters have no layers, but
- * folders of which each knows only the contract; that nothing there goes round in a circle is held by the test of circles.
+ * The layers of each package, from top to bottom. An entry may import the rows below its own, and nothing in its row or above. A name that
+ * ends with a slash is a folder below src/; the others are modules. The contract and the adapters have no layers: each of their folders
+ * imports only the contract, and a separate test finds cycles.
  */
 export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   api: [
@@ -51,13 +51,13 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
 }
 
-/** The entry of a package that a file of it lies in: `worker/` or `worker.ts`. */
+/** Returns the entry of a package that contains a file: `worker/` or `worker.ts`. */
 export function entryOf(file: string): string {
   const [first = '', ...rest] = file.split('/').slice(2)
   return rest.length > 0 ? `${first}/` : first
 }
 
-/** How far below the top an entry stands in its package; undefined where it is in no layer. */
+/** Returns how far an entry is below the top of its package. Undefined when it is in no layer. */
 export function layerOf(packageName: string, entry: string): number | undefined {
   const at = LAYERS[packageName]?.findIndex((row) => row.includes(entry))
   return at === undefined || at < 0 ? undefined : at

@@ -1,18 +1,18 @@
-/** The repository as the architecture tests see it: its files, and what each module imports. */
+/** Reads the repository for the architecture tests: its files, and the imports of each module. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { parseAst } from 'vitest/node'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** Made by tools or at run time; none of it is ours to judge. */
+/** Files made by tools or at run time. The tests skip them. */
 const NOT_OURS = new Set(['.git', 'node_modules', 'dist', 'out', 'data'])
 
-/** Every file of the repository, as a path from its root with forward slashes, in alphabetical order. */
+/** Lists all files of the repository in alphabetical order, as paths from its root with forward slashes. */
 export function listFiles(): readonly string[] {
   const walk = (folder: string): string[] =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-      // What a link leads to is there by itself.
+      // The target of a link is listed under its own path.
       if (NOT_OURS.has(entry.name) || entry.isSymbolicLink()) return []
       const path = join(folder, entry.name)
       return entry.isDirectory() ? walk(path) : [relative(ROOT, path).replaceAll(sep, '/')]
@@ -24,17 +24,19 @@ export function readText(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-/** One module naming another. */
+/** One import of a module. */
 export interface Arrow {
   /** The module that imports. */
   readonly from: string
-  /** What it wrote: `./slots.ts`, `@platen/contract/error.ts`, `fastify`, `node:fs`. */
+  /** The specifier as written: `./slots.ts`, `@platen/contract/error.ts`, `fastify`, `node:fs`. */
   readonly specifier: string
-  /** `type` is erased before anything runs; `thread` is a module started by address: `new URL('./thread.ts', import.meta.url)`. */
+  /**
+   * `type` imports are erased before anything runs. `thread` is a module started by its address: `new URL('./thread.ts', import.meta.url)`.
+   */
   readonly kind: 'import' | 'type' | 'thread'
 }
 
-/** What a module imports, in the order of its text. Read from the syntax tree: an import inside a string is none. */
+/** Returns the imports of a module in source order. It reads the syntax tree, so an import inside a string does not count. */
 export function arrowsOf(file: string, text = readText(file)): readonly Arrow[] {
   const arrows: Arrow[] = []
   const visit = (node: unknown): void => {
@@ -62,14 +64,14 @@ function startedModule(node: Readonly<Record<string, unknown>>): string | undefi
   return typeof path === 'string' && path.startsWith('.') && path.endsWith('.ts') ? path : undefined
 }
 
-/** The file an arrow points at, as a path from the root; undefined when it leaves the repository. */
+/** Returns the imported file as a path from the root. Undefined when it is outside the repository. */
 export function targetOf({ from, specifier }: Arrow): string | undefined {
   if (specifier.startsWith('.')) return relative(ROOT, join(ROOT, dirname(from), specifier)).replaceAll(sep, '/')
   const [scope, workspace, ...path] = specifier.split('/')
   return scope === '@platen' ? `${workspace}/src/${path.join('/')}` : undefined
 }
 
-/** What the entries of each folder know of each other, its modules and the folders in it; by the path of the folder. */
+/** Returns for each folder the graph of imports between its entries, which are modules and subfolders. The key is the folder's path. */
 export function entryGraphs(
   arrows: readonly { readonly from: string; readonly to: string }[],
 ): ReadonlyMap<string, ReadonlyMap<string, readonly string[]>> {
@@ -87,7 +89,7 @@ export function entryGraphs(
   return graphs
 }
 
-/** The first cycle in a graph, as the path that leads back to its start; undefined when there is none. */
+/** Returns the first cycle of a graph, as a path that leads back to its start. Undefined when there is none. */
 export function findCycle(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
   const done = new Set<string>()
   const follow = (module: string, path: readonly string[]): readonly string[] | undefined => {

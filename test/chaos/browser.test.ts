@@ -1,4 +1,7 @@
-/** A Chromium that does not start for longer than any render may take: who is told what, and what becomes of those who wait. */
+/**
+ * Tests a Chromium that fails to start for longer than the longest render deadline: the answers to callers, and the fate of waiting
+ * renders.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +30,7 @@ test('without a browser that starts html is refused, react_pdf works, and what w
   const refusal = await render(service, ACME_LIVE, order)
   expect([refusal.status, refusal.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
   expect((await render(service, ACME_LIVE, { ...order, engine: 'react_pdf' })).status).toBe(200)
-  // Twice the deadline of its plan has passed, and none of its three attempts.
+  // Twice the deadline of its plan has passed, and it has used none of its three attempts.
   expect((await statusOf(service, ACME_LIVE, id)).status).toBe('queued')
 
   writeFileSync(executable, `#!/bin/sh\nexec ${await findChromium({})} "$@"\n`)

@@ -1,4 +1,4 @@
-/** kill -9 while renders are paid for: what a tenant is charged is what succeeded, to the unit, and every end is told once. */
+/** kill -9 while renders are charged: a tenant pays exactly for its succeeded renders, and every outcome has exactly one event. */
 import { EventEmitter, once } from 'node:events'
 import { watch } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -38,19 +38,19 @@ const RESOURCES = [
   template('counted', 'letter', { ...tsx(PAGE), ...html('<p>{{ text }}</p>') }),
 ]
 
-/** What callers were told before the process died under them. */
+/** Answers that callers got before the process died. */
 interface Told {
   /** Renders answered 202. */
   readonly accepted: { readonly id: string; readonly secret: string }[]
   /** Renders answered with their PDF. */
   readonly answered: string[]
-  /** Renders answered with a failure: the data of some does not suit the template. */
+  /** Renders answered with a failure: some requests have data that does not suit the template. */
   readonly failed: string[]
-  /** Emits `answer` at each. */
+  /** Emits `answer` for each answer. */
   readonly answers: EventEmitter
 }
 
-/** Sends one render after the other, of every sort in turn, until the connection goes down. */
+/** Sends one render after the other, alternating all kinds, until the connection breaks. */
 async function send(service: EmbeddedService, told: Told, first: number): Promise<void> {
   for (let index = first; ; index++) {
     const secret = index % 11 === 0 ? COUNTED_TEST : COUNTED_LIVE
@@ -58,7 +58,7 @@ async function send(service: EmbeddedService, told: Told, first: number): Promis
     const data = index % 7 === 0 ? { text: 7 } : { text: `letter ${index}` }
     const body = { template: 'letter', data, mode, engine: index % 3 === 0 ? 'html' : 'react_pdf' }
     const answer = await render(service, secret, body).catch(() => undefined)
-    // The connection went down with the process: nothing was promised.
+    // The connection broke with the process, so nothing was promised.
     if (answer === undefined) return
     const id = answer.headers.get('x-service-render-id') ?? ''
     if (answer.status === 202) told.accepted.push({ id: String(answer.json()['render_id']), secret })
@@ -74,12 +74,12 @@ interface Moment {
   until(service: EmbeddedService, told: Told): Promise<void>
 }
 
-/** Manifests that have been written are a moment of the short form, too. */
+/** More moments for the long form. The short form kills after a written manifest, too. */
 const LONG_MOMENTS: readonly Moment[] = [
   { name: 'the first manifest was written', until: (service) => whenWritten(service, 1) },
   { name: 'many manifests were written', until: (service) => whenWritten(service, 40) },
 ]
-/** Moments at which to kill: each is something that has happened so often, not a time. */
+/** Moments at which to kill. Each is a number of events and not a time. */
 const MOMENTS: readonly Moment[] = [
   { name: 'a manifest was written', until: (service) => whenWritten(service, 7) },
   { name: 'a sync caller was answered', until: (_, told) => whenTold(told, 'answered', 9) },
@@ -92,7 +92,7 @@ function foldersOf({ dataDir }: EmbeddedService): { manifests: string; database:
   return { manifests: join(dataDir, 'artifacts/platen/manifest'), database: join(dataDir, 'platen.db') }
 }
 
-/** Resolves in the moment after so many manifests were written: what follows from the last is then still to be done. */
+/** Resolves right after `count` manifests were written. The steps that follow the last manifest are then still to be done. */
 async function whenWritten(service: EmbeddedService, count: number): Promise<void> {
   const seen = new Set<string | null>()
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -120,7 +120,7 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   await writeFile(join(service.manifestsDir, 'counted.yaml'), manifestOf(RESOURCES))
   const look = () => request(service, { key: COUNTED_LIVE, path: '/api/v1/templates' })
   await until(look, ({ status }) => status === 200)
-  // A first of each sort, so that both engines and the folder of manifests are there.
+  // Renders once with each engine, so that both engines and the folder of manifests exist.
   for (const engine of ['html', 'react_pdf']) {
     const { headers } = await render(service, COUNTED_LIVE, { template: 'letter', data: { text: 'first' }, engine })
     await ended(service, COUNTED_LIVE, String(headers.get('x-service-render-id')))
@@ -153,7 +153,7 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   for (const end of ends) expect(end).toEqual(manifests.get(end.render.id))
 
   expect(told.accepted.filter(({ id }) => !manifests.has(id))).toEqual([])
-  // Each sort was there: else the sums would say little.
+  // All kinds must have occurred, or the sums would prove little.
   for (const engine of ['html', 'react_pdf'])
     for (const mode of ['sync', 'async'])
       expect(paid.filter(({ render }) => render.engine === engine && render.mode === mode).length).toBeGreaterThan(5)

@@ -1,4 +1,4 @@
-/** Callers of sync renders that leave: their slot is free long before the render's deadline, and their quota whole again. */
+/** Tests sync callers that disconnect: slot and quota are free long before the render's deadline. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
@@ -9,7 +9,7 @@ import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { ended, render, request } from '../topology/service.ts'
 
 const FRUGAL = `service_live_${'F'.repeat(43)}`
-/** Who holds slots: one each, as no tenant has all of them for its sync renders. */
+/** Tenants that hold one slot each, because no tenant may use all slots for its sync renders. */
 const HOLDERS = Array.from({ length: SYNC_SLOTS + 1 }, (_, at) => ({
   name: `holder-${at}`,
   secret: `service_live_${String(at).repeat(43)}`,
@@ -30,7 +30,7 @@ const LIMITS = {
   renderTimeoutSeconds: 120,
 }
 const RESOURCES = [
-  // What is not given back is missed at the very next render.
+  // With a quota of one, the next render shows whether the quota was given back.
   plan('frugal', { ...LIMITS, renderLimitMonthly: 1 }),
   plan('lavish', { ...LIMITS, renderLimitMonthly: 1000 }),
   ...[{ name: 'frugal', secret: FRUGAL }, ...HOLDERS].flatMap(({ name, secret }) => [
@@ -50,7 +50,7 @@ async function aService(): Promise<EmbeddedService> {
   return service
 }
 
-/** A sync render that does not end, and a way to leave it. */
+/** Starts a sync render that never ends. `leave` disconnects its caller. */
 function endless(service: EmbeddedService, secret: string, engine: string) {
   const controller = new AbortController()
   const answer = fetch(`${service.url()}/api/v1/render`, {
@@ -62,12 +62,12 @@ function endless(service: EmbeddedService, secret: string, engine: string) {
   return { answer, leave: () => controller.abort() }
 }
 
-/** Lines of the log with these words. */
+/** Counts how often the log contains these words. */
 function told(service: EmbeddedService, words: string): number {
   return service.log().split(words).length - 1
 }
 
-/** Waits for so many lines. */
+/** Waits until the log contains the words `lines` times. */
 async function logged(service: EmbeddedService, words: string, lines: number): Promise<void> {
   await until(
     async () => told(service, words),
@@ -75,7 +75,7 @@ async function logged(service: EmbeddedService, words: string, lines: number): P
   )
 }
 
-/** Sync renders that hold so many slots, each of another tenant. */
+/** Starts sync renders that hold `slots` slots, each of another tenant. */
 async function occupy(service: EmbeddedService, slots: number, engine: string) {
   const renders = HOLDERS.slice(0, slots).map(({ secret }) => endless(service, secret, engine))
   await logged(service, 'render started', slots)
@@ -90,7 +90,7 @@ describe.for(['react_pdf', 'html'])('in %s', (engine) => {
     await logged(service, 'render started', SYNC_SLOTS + 1)
     leave()
     await answer
-    // Its quota is one render, and it had the last slot; without both it would be refused, or not be taken.
+    // Its quota is one render, and it held the last slot. Without the quota the next render is refused; without the slot it never starts.
     const next = () => render(service, FRUGAL, { template: 'letter', engine, data: { isEndless: false } })
     const { status } = await until(next, (answered) => answered.status !== 402)
     expect(status).toBe(200)

@@ -1,4 +1,4 @@
-/** A disk that fills up and is emptied again: nothing new is taken in, nothing old is lost. */
+/** Fills up a disk and empties it again: the service accepts nothing new, and loses nothing old. */
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { ended, reaches, render, request, submit } from '../topology/service.ts'
 const DISK_MIB = 160
 const isMountable = tryMount()
 
-/** A disk of its own, in memory; only root may have one. */
+/** Mounts a disk in memory. Only root can do that. */
 function tryMount(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'platen-mount-'))
   try {
@@ -35,7 +35,7 @@ function unmount(folder: string): void {
   execFileSync('umount', ['--lazy', folder], { stdio: 'ignore' })
 }
 
-/** Writes until the disk refuses a single byte. */
+/** Writes until the disk does not accept another byte. */
 function fill(file: string): void {
   const descriptor = openSync(file, 'w')
   try {
@@ -82,7 +82,7 @@ test.skipIf(!isMountable)(
     await reaches(service, { key: PATIENT_LIVE, id: accepted[0] ?? '', states: ['running'] })
     fill(filler)
 
-    // Before the service has looked at its disk, and after.
+    // The first refusal comes before the service has checked its disk, the others after.
     const refusals = [await render(service, ACME_LIVE, { ...order, mode: 'async' })]
     const full = await until(readiness, ({ status }) => status === 503)
     expect(full.json()).toEqual({ ready: false })
@@ -97,7 +97,7 @@ test.skipIf(!isMountable)(
     }
     expect((await request(service, { key: ACME_LIVE, path: '/livez' })).status).toBe(200)
     expect((await request(service, { key: ACME_LIVE, path: `/api/v1/render/${before}` })).status).toBe(200)
-    // The first that has been made cannot be kept, and is not made again.
+    // The first finished render cannot be stored. It is not rendered again.
     await until(
       async () => service.log(),
       (log) => log.includes('port unavailable, retrying'),
@@ -110,7 +110,7 @@ test.skipIf(!isMountable)(
     expect(await service.stop()).toBe(0)
     expect(service.log()).not.toMatch(/failed by a defect|render not completed/)
     expect(await readdir(join(dataDir, 'artifacts', '.tmp'))).toEqual([])
-    // What was refused is in no queue: of acme there are the first and the last.
+    // Refused renders are in no queue: `acme` has only its first and last render.
     const manifests = await readdir(join(dataDir, 'artifacts', 'platen', 'manifest'))
     expect(manifests).toHaveLength(accepted.length + 2)
   },

@@ -1,4 +1,4 @@
-/** The embedded service told to go while it has renders in hand that take longer than it has. */
+/** Tests a stop of the embedded service while renders under way need longer than the drain time. */
 import { expect, test } from 'vitest'
 import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { until } from '../time/until.ts'

@@ -1,4 +1,4 @@
-/** kill -9 at any moment: nothing answered 202 is lost, nothing ends twice, nothing stays behind. */
+/** kill -9 at any moment: no render answered 202 is lost, no render ends twice, and no process or file is left. */
 import { EventEmitter, once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,17 +14,17 @@ import { ended, reaches, render, request, submit } from '../topology/service.ts'
 
 const RENDERS = IS_LONG ? 200 : 60
 const KILLS = IS_LONG ? 4 : 3
-/** Renders that are still to be sent when the process is killed. */
+/** Renders that are not sent yet when the process is killed. */
 const UNSENT = 10
 
-/** What was answered 202. */
+/** Renders answered 202. */
 interface Accepted {
   readonly ids: string[]
-  /** Emits `id` at each. */
+  /** Emits `id` for each. */
   readonly news: EventEmitter
 }
 
-/** Submits renders of both engines until so many have been accepted, or the service goes down. */
+/** Submits renders of both engines until `count` have been accepted, or until the service is down. */
 async function submitMixed(service: EmbeddedService, { ids, news }: Accepted, count: number): Promise<void> {
   for (let index = ids.length; ids.length < count; index++) {
     const engine = index % 3 === 0 ? 'html' : 'react_pdf'
@@ -32,7 +32,7 @@ async function submitMixed(service: EmbeddedService, { ids, news }: Accepted, co
       ids.push(await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1 + (index % 40)), engine }))
       news.emit('id')
     } catch (error) {
-      // The connection went down with the process: this one was not answered, so nothing was promised.
+      // The connection broke with the process: there was no answer, so nothing was promised.
       if (!(error instanceof TypeError)) throw error
       return
     }
@@ -54,7 +54,7 @@ test(`of ${RENDERS} mixed renders under ${KILLS} kills, each that was accepted e
   for (let round = 1; round <= KILLS; round++) {
     const share = (RENDERS / KILLS) * round
     const senders = Array.from({ length: 4 }, () => submitMixed(service, accepted, share))
-    // The moment of the kill is an event, not a time: so many accepted, with the others under way.
+    // The kill comes at an event and not at a time: this many are accepted, and the others are under way.
     await Promise.race([Promise.all(senders), whenAccepted(accepted, share - UNSENT)])
     await service.kill()
     await Promise.all(senders)
@@ -84,7 +84,7 @@ test('a render whose process was killed three times ends as render_crashed', asy
   await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' })
   const id = await submit(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 1e15 } })
   for (let kills = 0; kills < 3; kills++) {
-    // After a restart it still is "running" for a while, by the attempt before.
+    // After a restart the state is still "running" for a while, from the previous attempt.
     await until(
       async () => service.log(),
       (log) => log.includes('render started'),
@@ -129,7 +129,7 @@ describe('of one service', () => {
   })
 })
 
-/** Processes whose command line names a path: the browser's has its profile below the data folder. */
+/** Finds processes whose command line contains a path. The browser has its profile below the data folder. */
 function processesNaming(path: string) {
   return processes().filter(({ command }) => command.includes(path))
 }
@@ -172,7 +172,7 @@ describe('SIGTERM', () => {
   })
 })
 
-/** Resolves when a sync render has reached a renderer: the id of one that is under way is not known to its caller yet. */
+/** Resolves when a renderer has started a sync render. Its caller does not know the id yet. */
 async function running(service: EmbeddedService): Promise<void> {
   while (!service.log().includes('render started')) await new Promise((resolve) => setTimeout(resolve, 20))
 }

@@ -1,4 +1,4 @@
-/** kill -9 at any moment of a rotation: a new webhook secret is made once, and those before it keep their overlap. */
+/** kill -9 at any moment of a rotation: each new webhook secret is created once, and earlier secrets keep their overlap. */
 import { watch } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ import { expect, test } from 'vitest'
 import { manifestOf, plan, tenant } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 
-/** As many as may sign at once, less the one that is there at first. */
+/** The number of secrets that may sign at the same time, without the first one. */
 const KILLS = WEBHOOK_SECRETS_MAX - 1
 
-/** One tenant. */
+/** Manifests with one tenant. */
 function declared(annotations: object = {}): string {
   const { metadata, ...acme } = tenant('acme', 'starter')
   return manifestOf([plan('starter', {}), { ...acme, metadata: { ...metadata, annotations } }])
@@ -22,7 +22,7 @@ function declared(annotations: object = {}): string {
 const inFile = async ({ dataDir }: EmbeddedService) =>
   (await readFile(join(dataDir, 'webhook-secrets/acme'), 'utf8')).trim()
 
-/** What signs for the tenant by the settings that were kept last. */
+/** Returns the secrets that sign for the tenant, from the settings that were saved last. */
 async function signing({ dataDir }: EmbeddedService): Promise<readonly string[]> {
   const key = Buffer.from(await readFile(join(dataDir, 'seal-key'), 'utf8'), 'base64url')
   const [, json = ''] = (await readFile(join(dataDir, 'last-good'), 'utf8')).split('\n', 2)
@@ -31,12 +31,14 @@ async function signing({ dataDir }: EmbeddedService): Promise<readonly string[]>
   return (acme && signingSecretsOf(acme, key, Date.now())?.all) ?? []
 }
 
-/** Resolves at the nth change in the data folder, or in that of the secrets; and with the last one of a rotation. */
+/**
+ * Resolves at change number `count` in the data folder or in the folder of secrets, but at the latest with the last change of a rotation.
+ */
 async function nthChange({ dataDir }: EmbeddedService, count: number): Promise<void> {
   const reached = Promise.withResolvers<void>()
   let changes = 0
   const onChange = (_kind: string, name: string | null) => {
-    // The database writes whenever it likes.
+    // The database may write at any time.
     if (name?.startsWith('platen.db') === true) return
     if (++changes >= count || name === 'last-good') reached.resolve()
   }

@@ -1,11 +1,14 @@
-/** The soak in short: what `make soak` does two thousand times, often enough to see a slot or a process go missing. */
+/** The short soak: does the same as `make soak` with its two thousand renders, often enough to notice a lost slot or process. */
 import { expect, test } from 'vitest'
 import { SLOTS, soak } from '../soak/soak.ts'
 
-/** In both halves together each trick of the hostile tenant comes once. */
+/** In the two halves together, each hostile trick runs once. */
 const EVERY = 55
 const CALM = 16
-/** Wider than in the long form: after so few renders a thread that was replaced just now shows. A page or a thread that is left behind by each hostile render shows more. */
+/**
+ * Higher than in the long form: after few renders, a thread that was just replaced is visible. A page or thread left behind by every
+ * hostile render would exceed this limit.
+ */
 const GROWTH_MAX = 0.3
 
 test('mixed renders, one in ten hostile, end as they should and leave nothing behind', async () => {

@@ -1,4 +1,4 @@
-/** kill -9 of the service anywhere on the way from event to recorded delivery: nothing due is lost, and what is repeated is repeated under its id. */
+/** kill -9 of the service between an event and its recorded delivery: no due delivery is lost, and repetitions have the same id. */
 import type { DeliveryList } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
@@ -22,7 +22,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 async function deliveriesOf(service: Service, id: string): Promise<readonly Delivery[]> {
   const answer = await request(service, { key: ACME_LIVE, path: `/api/v1/render/${id}/deliveries` })
-  // The API's own tests hold its answers against this schema.
+  // Tests of the API compare its answers with this schema.
   return answer.json()['deliveries'] as readonly Delivery[]
 }
 
@@ -30,7 +30,7 @@ test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`,
   await using receiver = await aReceiver()
   const refused = new Set<string>()
   const accepted: string[] = []
-  // The first attempt of each is refused, so that each is on the ladder at some time.
+  // The receiver refuses the first attempt of each delivery, so that each one waits for a retry at some time.
   receiver.answer((incoming, response) => {
     const id = String(incoming.headers['webhook-id'])
     const isFirst = !refused.has(id)
@@ -44,7 +44,7 @@ test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`,
     ids.push(await submit(service, ACME_LIVE, body))
   }
   for (let kill = 1; kill <= KILLS; kill++) {
-    // The moment of the kill is an event: so many calls have come, with others under way.
+    // The kill comes at an event: this many calls have arrived, and others are under way.
     await receiver.until(Math.floor((kill * RENDERS) / KILLS))
     await service.kill()
     await service.start()
@@ -81,7 +81,7 @@ test('the ladder goes on where it was', async () => {
 
 test('a call whose answer was not written down is made again, under the same id', async () => {
   await using receiver = await aReceiver()
-  // Killed with the answer on its way: whether it was still written down is open, and the receiver may see it twice.
+  // The process is killed while the answer is on its way. It may not have recorded the answer, so the receiver may see the delivery twice.
   let killed: Promise<void> | undefined
   receiver.answer((incoming, response) => {
     killed ??= service.kill()

@@ -1,4 +1,4 @@
-/** What every artifact store promises; see the doc comments of the port. */
+/** The promises of every artifact store. The doc comments of the port describe them. */
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { NOON } from '../fixture/build.ts'
 import { all, type Harness } from './harness.ts'
 
 export interface ArtifactStoreHarness extends Harness<ArtifactStore> {
-  /** Fetches a URL as a stranger would at that time. Absent where nobody serves them. */
+  /** Downloads a URL without credentials, as if at time `at`. Absent when the store serves no URLs. */
   fetch?(url: string, at: number): Promise<Download | 'refused'>
 }
 

@@ -95,10 +95,10 @@ async function fileHarness(): Promise<FileHarness> {
   }
 }
 
-/** A minute of the suite is this long here: S3 goes by its own clock, and a URL has to be waited for until it has ended. */
+/** A minute of the suite takes this long here. S3 uses its own clock, so the test must really wait until a URL expires. */
 const MINUTE_MS = 6000
 
-/** One server serves all tests; each finds it empty. */
+/** One server serves all tests. Each test gets it empty. */
 async function s3Harness(server: S3Server): Promise<ArtifactStoreHarness> {
   const stores: Disposable[] = []
   const beganAt = Date.now()

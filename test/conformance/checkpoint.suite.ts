@@ -1,4 +1,4 @@
-/** What checkpoints promise, whatever keeps them. */
+/** The promises of every checkpoint store. */
 import type { Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import { assert, describe, expect, test } from 'vitest'
 import type { Harness } from './harness.ts'
@@ -8,9 +8,9 @@ const PERIOD = '2026-11'
 const NOBODY = new Map<string, number>()
 
 export interface CheckpointHarness extends Harness<Checkpoints> {
-  /** Loses all there is. */
+  /** Deletes everything. */
   wipe(): Promise<void>
-  /** Starts what keeps them again; what is durable is there again. */
+  /** Restarts the store. Durable data remains. */
   restart(): Promise<void>
 }
 

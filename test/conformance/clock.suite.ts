@@ -1,10 +1,10 @@
-/** What every clock promises; see the doc comments of the port. */
+/** The promises of every clock. The doc comments of the port describe them. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 interface ClockHarness {
   readonly clock: Clock
-  /** Lets time pass where it does not by itself. */
+  /** Advances time on clocks that do not run by themselves. */
   readonly advance: (ms: number) => Promise<void>
 }
 
@@ -25,7 +25,7 @@ export function describeClock(name: string, makeHarness: () => ClockHarness): vo
       const sleeping = clock.sleep(ms, signal)
       await advance(ms)
       await sleeping
-      // Timers count whole milliseconds from a clock that is read at a moment of its own.
+      // Timers count whole milliseconds, and read their clock at a different moment than this test.
       expect(clock.monotonic() - before).toBeGreaterThanOrEqual(ms - 1)
     })
 

@@ -1,4 +1,7 @@
-/** A process that appends to the queue in the database it is told, or charges renders there, and prints every id once that has resolved, until it is killed. */
+/**
+ * A process that works on the given database until it is killed: it appends to the queue, or charges renders. It prints the id of each
+ * operation that has completed.
+ */
 import assert from 'node:assert/strict'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
@@ -22,7 +25,7 @@ async function repeat(): Promise<never> {
   for (;;) {
     const record = aRecord()
     await act(record)
-    // Waits where nobody reads, instead of ending by EAGAIN and giving the lock away.
+    // A synchronous write to a pipe without a reader blocks here. Otherwise the process would end with EAGAIN and release the lock.
     process.stdout.write(`${record.id}\n`)
   }
 }

@@ -1,4 +1,6 @@
-/** What the embedded database keeps when its process is killed or its disk breaks, and that it belongs to one process at a time. */
+/**
+ * Tests that the embedded database keeps its data when its process is killed or its disk is damaged, and that only one process can open it.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, open, rm } from 'node:fs/promises'
@@ -32,7 +34,7 @@ afterEach(async () => {
 
 test('a process killed at any moment loses no render it has answered for', { timeout: 60_000 }, async ({ signal }) => {
   const printed: string[] = []
-  // Killed between its first answer and some hundreds later, each time on top of what the last one left.
+  // Each process is killed after a different number of answers, on the data that the earlier ones left.
   for (const answers of [1, 2, 17, 90, 333]) printed.push(...(await actUntilKilled('enqueue', answers, signal)))
 
   await using database = await openDatabase({ path, signal })
@@ -59,7 +61,7 @@ test('a process killed at any moment has charged every render it has answered fo
   const [rows] = await database.run([{ sql: 'SELECT count(*) AS count FROM charge' }])
   expect(before).toStrictEqual({ charged: rows?.[0]?.['count'], reserved: 0 })
   expect(before.charged).toBeGreaterThanOrEqual(printed.length)
-  // Whoever was killed is asked for again, as nobody knows how far it came. What it printed are the ids of its records.
+  // Nobody knows how far a killed process came, so its renders are charged again. It printed the ids of its records.
   const again = printed.map((id) => aManifest({ record: aRecord({ id: id as RenderId }) }))
   await Promise.all(again.map((manifest) => limiter.complete(manifest, signal)))
   expect(await limiter.usage(account, period, signal)).toStrictEqual(before)
@@ -82,7 +84,7 @@ test('a broken file ends the database: it says so, and every call is Unavailable
   await overwrite(path, 8 * 4096)
   await using database = await openDatabase({ path, signal })
   const log = sqliteEventLog(database)
-  // Reads until it comes to the broken part; what waits at that moment fails with it.
+  // Reading fails at the damaged part, and so does the reader that waits at that moment.
   await expect(all(log.follow('webhooks', signal))).rejects.toThrow(Unavailable)
   expect(database.failed.aborted).toBe(true)
   await expect(log.append(anEvent(), signal)).rejects.toThrow(Unavailable)
@@ -122,14 +124,14 @@ test('a database that cannot be opened is Unavailable', async ({ signal }) => {
   await expect(openDatabase({ path, signal })).rejects.toThrow('cannot be opened')
 })
 
-/** Leaves a database of some megabytes behind. */
+/** Creates a database of some megabytes. */
 async function fillWithEvents(signal: AbortSignal): Promise<void> {
   await using database = await openDatabase({ path, signal })
   const log = sqliteEventLog(database)
   await Promise.all(Array.from({ length: 2000 }, () => log.append(anEvent(), signal)))
 }
 
-/** Writes rubbish over a file from an offset on. */
+/** Overwrites a file with random bytes from an offset on. */
 async function overwrite(file: string, from: number): Promise<void> {
   await using handle = await open(file, 'a+').then(async (made) => {
     await made.close()
@@ -146,14 +148,14 @@ async function countQueued(database: Database): Promise<unknown> {
 
 type Deed = 'enqueue' | 'charge'
 
-/** Runs a process until it has printed so many ids, kills it, and returns all that it printed. */
+/** Runs a process until it has printed this many ids, kills it, and returns all printed ids. */
 async function actUntilKilled(deed: Deed, answers: number, signal: AbortSignal): Promise<string[]> {
   const { child, lines } = start(deed)
   const exit = once(child, 'exit')
   const ids: string[] = []
   for await (const line of lines) {
     signal.throwIfAborted()
-    // The last line may have been cut short by the kill.
+    // The kill may have cut off the last line.
     if (line.length === 26) ids.push(line)
     if (ids.length === answers) child.kill('SIGKILL')
   }

@@ -1,4 +1,4 @@
-/** What every delivery log promises; see the doc comments of the port. */
+/** The promises of every delivery log. The doc comments of the port describe them. */
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -17,7 +17,7 @@ const FAILED: Attempt = {
 }
 const OK: Attempt = { startedAt: NOON, durationMs: 3, result: 'ok', statusCode: 204 }
 
-/** More than any consumer fetches at once. */
+/** More than a consumer fetches at once. */
 const MANY = 600
 
 export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) => Promise<Harness<DeliveryLog>>): void {
@@ -232,21 +232,21 @@ async function scheduled(log: DeliveryLog, signal: AbortSignal, id?: string): Pr
   return delivery.id
 }
 
-/** The next that is due. */
+/** Takes the next due delivery. */
 async function take(log: DeliveryLog, signal: AbortSignal): Promise<DueDelivery> {
   const [due] = await takeAll(log, 1, signal)
   assert(due !== undefined)
   return due
 }
 
-/** So many that are due. What was fetched beyond them is given back with the iteration. */
+/** Takes `count` due deliveries. Deliveries fetched beyond them are given back when the iteration ends. */
 async function takeAll(log: DeliveryLog, count: number, signal: AbortSignal): Promise<DueDelivery[]> {
   const taken: DueDelivery[] = []
   for await (const due of log.consume(signal)) if (taken.push(due) === count) break
   return taken
 }
 
-/** Resolves when the consumer waits by the clock. */
+/** Resolves when the consumer waits for a timer. */
 async function untilArmed(clock: ManualClock): Promise<void> {
   while (clock.armed() === 0) await new Promise((resolve) => setImmediate(resolve))
 }

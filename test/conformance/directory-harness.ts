@@ -1,4 +1,4 @@
-/** What the tests of the directory in Redis have in common: publishers and readers, and snapshots to publish. */
+/** Shared by the tests of the directory in Redis: publishers, readers, and snapshots to publish. */
 import { randomInt } from 'node:crypto'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
@@ -12,10 +12,10 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
 import { aTemplate, aTenant } from '../fixture/build.ts'
 
-/** Far more than anything takes. */
+/** Far longer than any operation takes. */
 const PATIENCE_MS = 20_000
 
-/** Opens a publisher that fences those before it. */
+/** Opens a publisher that fences all earlier ones. */
 export function aPublisher(redis: RedisConnection, epoch?: number) {
   const options = { redis, ids: systemIds(), ...(epoch !== undefined && { epoch }) }
   return openRedisPublisher(options, AbortSignal.timeout(PATIENCE_MS))
@@ -27,7 +27,7 @@ export function aReader(redis: RedisConnection, options: Partial<RedisDirectoryO
   return openRedisDirectory({ ...defaults, ...options }, AbortSignal.timeout(PATIENCE_MS))
 }
 
-/** A publisher with a directory of the same process, which has what is published when that is done. */
+/** Opens a publisher and a directory in the same process. When a publish resolves, the directory has the snapshot. */
 export async function publishedDirectory(
   redis: RedisConnection,
 ): Promise<Directory & DirectoryPublisher & AsyncDisposable> {
@@ -49,7 +49,7 @@ export interface SnapshotFields {
   readonly templates?: readonly Template[]
 }
 
-/** A snapshot of these, by default of one tenant. */
+/** Builds a snapshot; by default with one tenant. */
 export function aSnapshot(
   revision: number,
   { tenants = [aTenant()], keys = [], templates = [] }: SnapshotFields = {},
@@ -67,12 +67,12 @@ export function aSnapshot(
   }
 }
 
-/** Accounts from this number on have so large a template that ten of them are more than goes into one change. */
+/** Accounts from this number on have a large template. Ten of these exceed the size limit of one delta. */
 export const LARGE = 1000
 
-/** A tenant of that number, a key and a template of its own. */
+/** Builds the tenant with this number, with its own key and template. */
 export function anAccount(number: number): { tenant: Tenant; key: ApiKey; template: Template } {
-  // Brands are put on by what validates input; these are valid by being written here.
+  // Code that validates input sets brands. These values are written valid.
   const id = `tenant-${number}` as TenantId
   const tenant = aTenant({ id, incarnation: `incarnation-${number}` })
   const hash = number.toString(16).padStart(64, '0') as KeyHash
@@ -81,7 +81,7 @@ export function anAccount(number: number): { tenant: Tenant; key: ApiKey; templa
   return { tenant, key: { hash, tenant: id, environment: 'live', suspended: false }, template }
 }
 
-/** A snapshot of the accounts of these numbers, whole. */
+/** Builds a complete snapshot of the accounts with these numbers. */
 export function ofAccounts(revision: number, numbers: readonly number[]): DirectorySnapshot {
   const accounts = numbers.map(anAccount)
   return aSnapshot(revision, {
@@ -97,14 +97,14 @@ export interface LogLine {
   readonly fields: object
 }
 
-/** Keeps every line. */
+/** Returns a log that keeps every line. */
 export function recordingLog(): Log & { readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = []
   const keep = (level: keyof Log) => (fields: object, message: string) => void lines.push({ level, message, fields })
   return { lines, debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') }
 }
 
-/** A connection whose owner dies at its call of that number, and calls nothing any more. */
+/** A connection whose owner dies at call `number` and makes no further calls. */
 export function dyingAt(connection: RedisConnection, number: number): RedisConnection {
   let calls = 0
   return {
@@ -116,7 +116,7 @@ export function dyingAt(connection: RedisConnection, number: number): RedisConne
   }
 }
 
-/** A connection before whose call of that number something else happens. */
+/** A connection that runs `happen` before call `number`. */
 export function atCall(connection: RedisConnection, number: number, happen: () => Promise<void>): RedisConnection {
   let calls = 0
   return {
@@ -128,7 +128,7 @@ export function atCall(connection: RedisConnection, number: number, happen: () =
   }
 }
 
-/** A connection whose call of that number is made, and whose answer never comes. */
+/** A connection that makes call `number` and loses its answer. */
 export function deafAt(connection: RedisConnection, number: number): RedisConnection {
   let calls = 0
   return {
@@ -141,14 +141,14 @@ export function deafAt(connection: RedisConnection, number: number): RedisConnec
   }
 }
 
-/** What calls wait for while it is closed. */
+/** Calls wait here while the gate is closed. */
 export interface Gate {
   open(): void
   close(): void
   readonly passed: () => Promise<void>
 }
 
-/** A gate that is open. */
+/** Returns an open gate. */
 export function gate(): Gate {
   let way = Promise.withResolvers<void>()
   let isOpen = true
@@ -159,7 +159,7 @@ export function gate(): Gate {
       way.resolve()
     },
     close() {
-      // Who waits at a closed gate waits on.
+      // A second `close` must not replace the promise that calls already wait for.
       if (isOpen) way = Promise.withResolvers()
       isOpen = false
     },
@@ -178,10 +178,10 @@ export function behind(connection: RedisConnection, { passed }: Gate): RedisConn
   }
 }
 
-/** By their numbers. */
+/** Accounts by number. */
 export type Accounts = ReadonlyMap<number, ReturnType<typeof anAccount>>
 
-/** Some accounts come, some go, some change; at times nearly all. */
+/** Adds, removes and changes some accounts at random; sometimes nearly all. */
 export function changedAtRandom(accounts: Accounts): Accounts {
   const next = new Map(accounts)
   const most = randomInt(20) === 0 ? 120 : 4

@@ -1,4 +1,4 @@
-/** What the publisher of the directory in Redis promises of settings that somebody else has changed or lost: that an audit puts them right. */
+/** Tests that an audit of the directory in Redis repairs settings that were changed or lost. */
 import { randomInt } from 'node:crypto'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { changesBetween, type Difference, differencesIn } from '@platen/adapters/redis/directory/publish/difference.ts'
@@ -24,9 +24,9 @@ import { describeOnRedis } from './redis-harness.ts'
 const PREFIX = 'platen:{directory}'
 const META = `${PREFIX}:meta`
 const FEW = [1, 2, 3]
-/** More than one piece of them is read at a time. */
+/** More entries than one read returns. */
 const MANY = Array.from({ length: 600 }, (_, i) => i)
-/** Of things that happen by chance. */
+/** Repetitions of the random tests. */
 const ROUNDS = IS_LONG ? 150 : 30
 
 describeOnRedis('an audit of the directory in Redis', (redis) => {
@@ -63,7 +63,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
       { kind: 'keys', name: 'f'.repeat(64), change: 'removed' },
       { kind: 'templates', name: 'tenant-9/invoice-9', change: 'added' },
     ] satisfies Difference[])
-    // What it holds was damaged, though it is of this revision.
+    // Readers that still have the damaged data do not count as enforcing, though it is of this revision.
     expect(await publisher.enforced(signal)).toMatchObject({ revision: 0 })
     slow.open()
     for (const each of [reader, late]) {
@@ -127,7 +127,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
       interrupted.interruptAt(calls, async () => {
         hasHappened = true
         published = publisher.publish(next, signal)
-        // It waits for no audit that has only begun.
+        // A publish does not wait for an audit that has just begun.
         if (calls === 0) await published
       })
       expect(await publisher.audit(signal)).toEqual([])
@@ -161,11 +161,11 @@ function snapshotOf(revision: number, accounts: Accounts) {
 }
 
 interface Interruptible {
-  /** Lets something happen before a call to come, 0 = the next. */
+  /** Runs `happen` before a coming call; 0 = before the next call. */
   interruptAt(calls: number, happen: () => Promise<void>): void
 }
 
-/** A connection between whose calls something else happens. */
+/** A connection that lets something else happen between its calls. */
 function interruptible(connection: RedisConnection): RedisConnection & Interruptible {
   let interruption: { calls: number; happen: () => Promise<void> } | undefined
   return {
@@ -190,7 +190,7 @@ function valuesOf({ tenants, keys, templates }: Found): Values {
   return { tenants: PersistentMap.of(tenants), keys: PersistentMap.of(keys), templates: PersistentMap.of(templates) }
 }
 
-/** What stands in Redis, read as a whole. */
+/** Reads all values in Redis. */
 async function valuesIn(connection: RedisConnection, signal: AbortSignal): Promise<Found> {
   const [tenants, keys, templates] = await Promise.all(
     KINDS.map(
@@ -201,12 +201,12 @@ async function valuesIn(connection: RedisConnection, signal: AbortSignal): Promi
   return { tenants: tenants ?? new Map(), keys: keys ?? new Map(), templates: templates ?? new Map() }
 }
 
-/** By what they are about: Redis has no order. */
+/** Sorts by subject, because Redis has no order. */
 function inOrder(differences: readonly Difference[]): readonly string[] {
   return differences.map(({ kind, name, change }) => `${kind} ${name} ${change}`).sort()
 }
 
-/** What somebody may do to Redis, or it to itself, but claim the right to publish. */
+/** Does random damage to Redis. It never takes the right to publish. */
 async function damage(connection: RedisConnection, signal: AbortSignal): Promise<void> {
   const kind = KINDS[randomInt(KINDS.length)] ?? 'tenants'
   const key = `${PREFIX}:${kind}`

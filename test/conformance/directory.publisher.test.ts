@@ -1,4 +1,4 @@
-/** What the publisher of the directory in Redis promises to who waits for what it has published, whatever Redis forgets. */
+/** Tests when the publisher of the directory in Redis reports a revision as enforced, whatever Redis forgets. */
 import { randomInt } from 'node:crypto'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
@@ -16,7 +16,7 @@ import { describeOnRedis } from './redis-harness.ts'
 
 const META = 'platen:{directory}:meta'
 const FEW = [1, 2, 3]
-/** Published while gates open and close by chance. */
+/** Revisions published while gates open and close at random. */
 const REVISIONS = IS_LONG ? 150 : 50
 const ALL = Array.from({ length: 12 }, (_, i) => LARGE + i)
 
@@ -58,7 +58,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     const two = await aPublisher(connection)
     const second = two.nextRevision()
     await two.publish(ofAccounts(second, [9]), signal)
-    // Its clock stands still: it waits for nothing.
+    // Its clock stands still, so it refreshes without delay.
     await reader.refresh(signal)
     expect(reader.current()).toStrictEqual(ofAccounts(second, [9]))
     expect((await two.enforced(signal)).revision).toBe(second)
@@ -142,7 +142,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     const publisher = await aPublisher(connection)
     await publisher.publish(ofAccounts(1, FEW), signal)
     expect(await publisher.enforced(signal)).toEqual({ all: 0, behind: 0, revision: 1, isCertain: false })
-    // As if it had been asked so much later.
+    // Sets `since` back, as if the call came that much later.
     const later = async () => {
       const since = Number(await connection.call((client) => client.hget(META, 'since'), signal))
       await connection.call((client) => client.hset(META, { since: since - DIRECTORY_REPORT_KEPT_MS }), signal)
@@ -218,7 +218,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     await using harness = await redis.harness((connection) => connection)
     const connection = await harness.open()
     const found = new Set<number>()
-    // The first five calls are those of its opening.
+    // Opening takes the first five calls.
     for (let calls = 5; ; calls++) {
       await connection.call((client) => client.flushall(), signal)
       await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)

@@ -1,4 +1,4 @@
-/** What the directory in Redis promises beyond its port: to many readers, to publishers that die or are late, and of a Redis that loses things. */
+/** Tests the directory in Redis beyond its port: many readers, publishers that die or are late, and a Redis that loses data. */
 import { randomInt } from 'node:crypto'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { openCopy } from '@platen/adapters/redis/directory/copy.ts'
@@ -30,12 +30,12 @@ import {
 } from './directory-harness.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
-/** More than goes into one change: by their number, and by their size. */
+/** More than one delta can contain: by number of accounts, and by their size. */
 const MANY = Array.from({ length: 600 }, (_, i) => i)
 const ALL = Array.from({ length: 12 }, (_, i) => LARGE + i)
 const FEW = [1, 2, 3]
 
-/** Random changes, and revisions that others look at meanwhile: a multiple of six, by which they repeat. */
+/** Random changes, and revisions that others read meanwhile. A multiple of six, because the revisions repeat with this period. */
 const CHANGES = IS_LONG ? 500 : 100
 const REVISIONS = IS_LONG ? 60 : 18
 
@@ -93,7 +93,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     const connection = await harness.open()
     const before = ofAccounts(1, [1, 2])
     await (await aPublisher(connection)).publish(before, signal)
-    // The right itself is taken by the first call.
+    // The first call takes the right to publish.
     for (let calls = 1, isOvertaken = true; isOvertaken; calls++) {
       isOvertaken = false
       const overtaken = atCall(connection, calls, async () => {
@@ -279,7 +279,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     await using reader = await aReader(connection, { log })
     const damage = async () => {
       await connection.call((client) => client.hset('platen:{directory}:tenants', { 'tenant-2': text }), signal)
-      // As if all had been published anew.
+      // As if everything had been published again.
       await connection.call((client) => client.hset(META, { mark: randomInt(1e9), revision: 2 }), signal)
       await connection.call((client) => client.del('platen:{directory}:log'), signal)
     }
@@ -314,7 +314,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     await using harness = await redis.harness((connection) => connection)
     const connection = await harness.open()
     const publisher = await aPublisher(connection)
-    // In even revisions everyone is suspended; in every third one there are so many that all is replaced.
+    // Even revisions suspend every tenant. Every third revision has so many changes that it replaces everything.
     const at = (revision: number): DirectorySnapshot => {
       const { tenants, ...rest } = ofAccounts(revision, revision % 3 === 0 ? MANY : FEW)
       const changed = [...tenants].map(([id, tenant]) => [id, { ...tenant, suspended: revision % 2 === 0 }] as const)
@@ -327,7 +327,7 @@ describeOnRedis('the directory in Redis', (redis) => {
       let begun = 0
       for (; !over.signal.aborted; begun++) {
         await using beginner = await aReader(connection)
-        // One that has met nothing but replacements has nothing yet, and says so.
+        // A reader that has seen only replacements has no data yet, and reports that.
         if (beginner.state().isReady) expect(beginner.current()).toStrictEqual(at(beginner.current().revision))
       }
       return begun
@@ -369,7 +369,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   test('stands in one hash slot of a Cluster', async ({ signal }) => {
     await using harness = await redis.harness((connection) => connection)
     const connection = await harness.open()
-    // The accounts' limits come first, with two calls each.
+    // The limits of the accounts come first, with two calls each.
     const dying = await aPublisher(dyingAt(connection, 2 * ALL.length + 5))
     await expect(dying.publish(ofAccounts(1, ALL), signal)).rejects.toThrow(Unavailable)
     const staged = await connection.call((client) => client.keys('*:staged:*'), signal)
@@ -390,7 +390,7 @@ function isDead(error: unknown): false {
   return false
 }
 
-/** Resolves when every reader has said that it enforces what was published last. */
+/** Resolves when every reader has reported that it enforces the last published revision. */
 async function enforced(publisher: RedisPublisher, signal: AbortSignal): Promise<void> {
   for (;;) {
     const { all, enforcing } = await publisher.readers(signal)

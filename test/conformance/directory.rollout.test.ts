@@ -1,4 +1,4 @@
-/** What the directory in Redis promises while operators and readers are of several versions, in whichever order they are rolled out. */
+/** Tests the directory in Redis while operators and readers have different versions, in any order of rollout. */
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { hashKey, readMeta } from '@platen/adapters/redis/directory/layout.ts'
 import { KINDS, type Kind, type LaterFields } from '@platen/adapters/redis/directory/value.ts'
@@ -10,7 +10,7 @@ import { describeOnRedis } from './redis-harness.ts'
 
 const ACCOUNTS = [1, 2, 3]
 
-/** The tenant of `anAccount(1)` as the first version wrote it, whose readers demand all of these fields. */
+/** The tenant of `anAccount(1)` as the first version wrote it. Readers of that version require all of these fields. */
 const FIRST_VALUE =
   '{"incarnation":"incarnation-1","limits":{"asyncFairShare":4,"asyncRateLimitPerMinute":600,"htmlEngineEnabled":false,' +
   '"htmlEngineRenderMultiplier":1,"htmlRateLimitPerMinute":10,"javascriptEnabled":false,"renderTimeoutSeconds":25,' +
@@ -18,7 +18,7 @@ const FIRST_VALUE =
 
 const SECRETS = [{ sealed: 'old', until: 7 }, { sealed: 'new' }]
 
-/** What an operator publishes that does not know a limit. */
+/** Builds the snapshot of an operator that does not know a limit. */
 function without(limit: string): DirectorySnapshot {
   return withTenants((tenant) => {
     const known = Object.entries(tenant.limits).filter(([name]) => name !== limit)
@@ -26,7 +26,7 @@ function without(limit: string): DirectorySnapshot {
   })
 }
 
-/** What an operator publishes that knows more fields, at every depth. */
+/** Builds the snapshot of an operator that knows additional fields, at every depth. */
 function withMore(): DirectorySnapshot {
   const more = <One extends object>(one: One): One => ({ ...one, invented: { deep: [1] }, inventedPerMinute: 5 })
   const snapshot = withTenants((tenant) =>
@@ -50,11 +50,11 @@ function mapped<Name, Value>(map: ReadonlyMap<Name, Value>, change: (value: Valu
   return new Map([...map].map(([name, value]) => [name, change(value)]))
 }
 
-/** The same settings as this version knows them. */
+/** The same settings as this version reads them. */
 const KNOWN_OF_OLDER = withTenants((tenant) => tenant)
 const KNOWN_OF_NEWER = withTenants((tenant) => ({ ...tenant, webhookSecrets: SECRETS }))
 
-/** Each limit that has a default may be one that an operator does not know yet. */
+/** Any limit with a default may be unknown to an older operator. */
 const OLDER = Object.keys(DEFAULT_LIMITS).map((limit) => {
   return [`an operator that does not know ${limit}`, without(limit), KNOWN_OF_OLDER] as const
 })
@@ -85,7 +85,7 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
       const connection = await harness.open()
       await (await aPublisher(connection)).publish(written, signal)
       const [values, mark] = [await valuesIn(connection, signal), (await readMeta(connection, signal))?.revisionId]
-      // Leadership may go to and fro while both versions run.
+      // Leadership may change between the versions several times while both run.
       for (const wanted of [known, written, known]) {
         const publisher = await aPublisher(connection)
         expect(publisher.published(() => undefined)).toStrictEqual(known)
@@ -153,7 +153,7 @@ test('a setting that is added does not compile before it has a default or is opt
   expect(DEFAULT_LIMITS satisfies Limits & { readonly added: number }).toBe(DEFAULT_LIMITS)
 })
 
-/** What stands in Redis. */
+/** Reads all values in Redis. */
 async function valuesIn(connection: RedisConnection, signal: AbortSignal) {
   const hashes = KINDS.map(async (kind) => {
     return [kind, await connection.call((client) => client.hgetall(hashKey(kind)), signal)] as const

@@ -1,4 +1,4 @@
-/** What every directory promises, together with its publishing side; see the doc comments of the port. */
+/** The promises of every directory with its publisher. The doc comments of the port describe them. */
 import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { ApiKey, KeyHash, TemplateCode } from '@platen/contract/tenant.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ export function describeDirectory(
         limits: { rateLimitPerMinute: 5, renderLimitMonthly: 100 },
       })
       const variablesSchema = { type: 'object', properties: { 'a/b': { enum: [null, 1.5, 'Ω'] } } }
-      // Codes are branded by what validates resources.
+      // Code that validates resources sets the brand of codes.
       const codes = ['a', 'm', 'z'] as TemplateCode[]
       const templates = new Map(codes.map((code) => [code, aTemplate({ code, variablesSchema })]))
       const hash = 'f'.repeat(64) as KeyHash

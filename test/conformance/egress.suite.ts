@@ -1,4 +1,4 @@
-/** What every way out promises; see the doc comments of the port. */
+/** The promises of every egress adapter. The doc comments of the port describe them. */
 import { once } from 'node:events'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
@@ -221,7 +221,7 @@ function encoded(coding: string, body: Uint8Array): RequestListener {
   return (_request, response) => response.writeHead(200, { 'content-encoding': coding }).end(body)
 }
 
-/** Says how much is to come, and gives nothing of it. */
+/** Announces a length and sends no body. */
 function lengthOf(bytes: number | string): RequestListener {
   return ({ socket }) => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes}\r\n\r\n`)
 }
@@ -232,7 +232,7 @@ async function halve(response: ServerResponse, socket: { destroy(): void }): Pro
   socket.destroy()
 }
 
-/** Writes until the other side has had enough. */
+/** Writes until the other side closes the connection. */
 async function pour(response: ServerResponse): Promise<void> {
   const drops = function* () {
     for (;;) yield Buffer.alloc(65_536)

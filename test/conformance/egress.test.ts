@@ -1,4 +1,4 @@
-/** Besides the suite: where the client over HTTP connects to, which is what makes it a guarded one. */
+/** Tests beyond the suite: to which addresses the HTTP client connects. This check is what makes the client safe. */
 import { createServer } from 'node:net'
 import { type EgressOptions, httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -10,7 +10,7 @@ import { describeEgress } from './egress.suite.ts'
 describeEgress('http', (host, clock) => httpEgress({ ...host.internet, clock }))
 
 let host: TestHost
-/** Another that nobody is to reach, on the same ports. */
+/** A second host on the same ports, which must not be reached. */
 const [INSIDE, OUTSIDE] = ['127.0.0.2', '127.0.0.1']
 let canary: Awaited<ReturnType<typeof aCanary>>
 
@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 afterEach(() => vi.unstubAllEnvs())
 
-/** `options` over those under which every name leads to the host. */
+/** Makes a request. `options` override the defaults, under which every name leads to the host. */
 async function get(options: Partial<EgressOptions> = {}, url = `https://${HOST}/`): Promise<string> {
   const egress = httpEgress({ ...host.internet, clock: systemClock(), ...options })
   const { bytes } = await egress.get(
@@ -96,7 +96,7 @@ test('a name is resolved once, and what it leads to a moment later is of no acco
 })
 
 test('where a connection leads in truth decides, before a byte is sent', async () => {
-  // Allowed by mistake, 0.0.0.0 is this machine to the system.
+  // The operating system takes 0.0.0.0 as this machine. Here it is allowed by mistake.
   const options = { resolve: async () => [at('0.0.0.0')], allowCidrs: [aCidr('0.0.0.0/8')] }
   const asked = host.asked.length
   await expect(get(options, `http://${HOST}/`)).rejects.toEqual(NOT_PUBLIC)

@@ -1,4 +1,4 @@
-/** That the log on Kafka is read from wherever its reader says, as often as it says so, by as many processes as there are. */
+/** Tests that the event log on Kafka is read from any position a reader names, any number of times, by any number of processes. */
 import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import type { EventRange } from '@platen/contract/port/checkpoint.ts'
@@ -150,7 +150,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
       for (const { id } of await append(scene.log, 100, signal)) ids.add(id)
       for await (const spans of kafkaEventLog(other, { prefix }).replay(READER, begin, signal)) {
         take(spans)
-        // It stays until something is its own, and it has had what is new of that.
+        // It runs until it owns a partition and has read the new events in it.
         if (spans.some(({ to, from }) => to === from)) break
       }
     }

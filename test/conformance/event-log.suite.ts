@@ -1,11 +1,11 @@
-/** What every event log promises; see the doc comments of the port. */
+/** The promises of every event log. The doc comments of the port describe them. */
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import { EXPIRY_RENDERS_MAX } from '@platen/contract/retention-limit.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent } from '../fixture/build.ts'
 import { all, type Harness } from './harness.ts'
 
-/** More than any reader fetches at once. */
+/** More than a reader fetches at once. */
 const MANY = 150
 
 export function describeEventLog(name: string, makeHarness: () => Promise<Harness<EventLog>>): void {

@@ -1,4 +1,4 @@
-/** What the conformance suites run on: adapters with nothing in them, and ways to lose everything but what is durable. */
+/** Harnesses of the conformance suites: empty adapters, and a way to lose everything that is not durable. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,32 +6,34 @@ import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { afterAll } from 'vitest'
 
-/** For what is waited for: a machine that is shared may have no time for seconds. */
+/** Timeout of waits: on a shared machine a process may get no CPU time for seconds. */
 export const PATIENCE = { timeout: 30_000 }
 const OPEN_MS_MAX = 30_000
 
-/** One adapter under test. Disposing it leaves nothing behind. */
+/** One adapter under test. Disposing leaves nothing behind. */
 export interface Harness<Port> extends AsyncDisposable {
   open(): Promise<Port>
-  /** Closes what `open` gave and opens it again on the same durable state. Absent where nothing is durable. */
+  /** Closes the port and opens it again on the same durable state. Absent when nothing is durable. */
   reopen?(): Promise<Port>
-  /** What is done is kept as one position a line: after `reopen` all from the oldest that is not done is delivered again. */
+  /**
+   * True when progress is one position per partition. After `reopen`, everything from the oldest unfinished record on is delivered again.
+   */
   readonly isPositional?: boolean
 }
 
-/** Everything an async iterable gives. */
+/** Collects all values of an async iterable. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = []
   for await (const item of items) list.push(item)
   return list
 }
 
-/** The harness of a port that lives in memory alone. */
+/** Builds the harness of a port that is only in memory. */
 export async function memoryHarness<Port>(make: () => Port): Promise<Harness<Port>> {
   return { open: async () => make(), [Symbol.asyncDispose]: async () => undefined }
 }
 
-/** The harness of a port that stands in an empty database. */
+/** Builds the harness of a port in an empty database. */
 export async function sqliteHarness<Port>(
   portIn: (database: Database) => Port | Promise<Port>,
 ): Promise<Harness<Port>> {
@@ -62,7 +64,7 @@ interface Place {
   readonly database: Database
 }
 
-/** Open and empty. A file has one for test after test, as each start of its thread takes 0.15 s of CPU. */
+/** An open, empty database. The tests of a file share it, because each start of its thread takes 0.15 s of CPU. */
 let spare: Place | undefined
 
 function takeSpare(): Place | undefined {
@@ -93,7 +95,7 @@ async function emptied(place: Place): Promise<Place> {
   return place
 }
 
-/** A database that is closed to its test from when it is taken back: what a test has left running does nothing to the next. */
+/** Lends a database to a test. After `takeBack` it is closed for that test, so code still running there cannot affect the next test. */
 function lend(database: Database): Database & { takeBack(): Database | undefined } {
   let held: Database | undefined = database
   const unlessGone = () => {

@@ -1,4 +1,4 @@
-/** What every source of chance promises. */
+/** The promises of every source of randomness. */
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { describe, expect, test } from 'vitest'
 

@@ -1,4 +1,4 @@
-/** What is told of the queue on Kafka by those who do not render, and where nobody does. */
+/** Tests what processes that do not render report about the queue on Kafka, also when no renderer runs. */
 import { readBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ describeOnKafka('the backlog of the queue on Kafka', (kafka) => {
   test('is what was accepted and is not done, by line, and how old the oldest is', async ({ signal }) => {
     await using connection = await kafka.connect()
     const settings = await kafka.topics('queue')
-    // Moved on, it is some time after the records were taken.
+    // Advances the clock after the records were accepted.
     let laterMs = 0
     const clock = { ...connection.clock, now: () => connection.clock.now() + laterMs }
     const look = async () => {
@@ -24,7 +24,7 @@ describeOnKafka('the backlog of the queue on Kafka', (kafka) => {
     laterMs = 3_600_000
     const [line, ...others] = await look()
     expect([line, others]).toMatchObject([{ engine: 'html', lane: 'bulk', renders: 3 }, []])
-    // A tenth too low at most; and an hour of a test is no longer than that.
+    // The estimate is at most a tenth too low. The upper bound allows for the time that the test itself takes.
     expect(line?.oldestMs).toBeGreaterThan(laterMs / 1.1)
     expect(line?.oldestMs).toBeLessThan(laterMs * 1.1)
     const consumer = await queue.consume('html', signal)
@@ -36,7 +36,7 @@ describeOnKafka('the backlog of the queue on Kafka', (kafka) => {
       }
       if (left > 0) await arrived
     }
-    // It commits as it leaves.
+    // It commits when it closes.
     await consumer[Symbol.asyncDispose]()
     expect(await look()).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** How Kafka is connected to, and what is told of one that cannot be used. */
+/** Tests connecting to Kafka, and the errors for a Kafka that cannot be used. */
 
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { deletedAfter, KafkaUnfit, prepareTopics, renderTopics, type Topic } from '@platen/adapters/kafka/topic.ts'

@@ -1,4 +1,4 @@
-/** What a member of a consumer group promises on a real Kafka, beyond the ports that are made of it. */
+/** Tests promises of a consumer group member on a real Kafka, beyond the ports that use it. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { type ConsumedRecord, type GroupConsumer, openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
@@ -49,7 +49,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     await using member = await join(connection, topic, signal)
     await sendMany(connection, topic, { count: 1, signal })
     for (const record of await take(member, { count: 1, signal })) record.done()
-    // The test's own time limit ends this where nothing is ever committed.
+    // If nothing is ever committed, the time limit of the test ends this loop.
     while ((await committedIn(connection, topic))[0] !== '1') signal.throwIfAborted()
   })
 
@@ -61,14 +61,14 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     const own = openNotifier()
     const settings = { group: `${prefix}both`, topics: [long, short], onRecords: () => own.notify() }
     await using consumer = await openConsumer(connection, settings, signal)
-    // What arrives meanwhile on the other topic shows how often it has fetched.
+    // Records on the other topic that arrive meanwhile show how often it has fetched.
     for (let round = 0; round < 10; round++) {
       await sendMany(connection, short, { count: 1, signal })
       await take({ consumer, topic: short, bell: own }, { count: 1, signal })
     }
     const atHand: ConsumedRecord[] = []
     for (let record = consumer.poll(long); record !== undefined; record = consumer.poll(long)) atHand.push(record)
-    // Two fetches at most, each of one batch that was sent.
+    // At most two fetches, each of one sent batch.
     expect(atHand.length).toBeLessThanOrEqual(2 * LONG_BATCH)
     const rest = await take({ consumer, topic: long, bell: own }, { count: LONG - atHand.length, signal })
     expect([...atHand, ...rest].map(({ offset }) => offset)).toStrictEqual(Array.from({ length: LONG }, (_, i) => i))
@@ -79,7 +79,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     await using connection = await kafka.connect()
     await sendLong(connection, topic, signal)
     await using member = await join(connection, topic, signal)
-    // Both have enough at hand when one of them is given away.
+    // Both partitions have records fetched when one of them is revoked.
     const isFetched = () => member.consumer.lag().every(({ records }) => records > 0)
     while (!isFetched()) await member.bell.wait(signal)
     const passing = await join(connection, topic, signal)
@@ -92,7 +92,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   })
 })
 
-/** Records of 10 kB, and how many are sent at once. */
+/** Number of records of 10 kB, and how many are sent at once. */
 const LONG = 200
 const LONG_BATCH = 20
 

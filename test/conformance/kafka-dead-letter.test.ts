@@ -1,4 +1,4 @@
-/** What becomes of records on Kafka that nobody can work with. */
+/** Tests what happens to records on Kafka that nobody can process. */
 import type { KafkaConnection, OutgoingRecord } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
@@ -50,7 +50,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
           'platen-partition': '0',
           'platen-offset': '0',
         })
-        // The counter is told when the offset may be passed.
+        // The counter is called when the offset may be committed.
         await buried.promise
       }
       expect(await committedIn(connection, topic)).toBe('2')
@@ -97,7 +97,7 @@ async function take(consumer: RenderConsumer, signal: AbortSignal): Promise<Queu
   }
 }
 
-/** The first dead letter there is. */
+/** Returns the first dead letter. */
 async function letterIn(connection: KafkaConnection, prefix: string, signal: AbortSignal): Promise<StoredRecord> {
   const topic = `${prefix}render.dead`
   const own = openNotifier()

@@ -1,4 +1,4 @@
-/** The delivery log on Kafka, in topics of its own, with ways to cut it short between any two steps. */
+/** Builds a delivery log on Kafka with its own topics. Tests can interrupt it between any two steps. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import {
   type DeliveryLogPorts,
@@ -16,7 +16,7 @@ import { aDelivery, NOON } from '../fixture/build.ts'
 import type { Harness } from './harness.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 
-/** What an attempt may come to, and that it is made again after a second. */
+/** Results of attempts. A failed attempt is repeated after a second. */
 export const FAILED: Attempt = { startedAt: NOON, durationMs: 12, result: 'status', statusCode: 503 }
 export const OK: Attempt = { startedAt: NOON, durationMs: 3, result: 'ok', statusCode: 204 }
 export const NEXT = { status: 'scheduled', waitMs: 1000 } as const
@@ -27,21 +27,21 @@ const BUCKET = 'platen'
 export interface DeliveryHarness extends Harness<KafkaDeliveryLog> {
   readonly settings: TopicSettings & { readonly bucket: string }
   reopen(): Promise<KafkaDeliveryLog>
-  /** Another process of the same group. The caller closes it. */
+  /** Opens the log of another process in the same group. The caller closes it. */
   another(): Promise<KafkaDeliveryLog>
-  /** From now on what is named like that fails before it is done: `send webhook.due`, `put delivery/of/…`; nothing does if absent. */
+  /** Makes all steps that match fail before they are done: `send webhook.due`, `put delivery/of/…`. Without a pattern, no step fails. */
   fail(pattern?: RegExp): void
-  /** Sends again all that was ever sent, as when nothing of it had been committed. */
+  /** Sends all records again, as if nothing had been committed. */
   replay(): Promise<void>
-  /** How many reminders were put aside. */
+  /** Number of reminders that were dead-lettered. */
   buried(): number
   readonly connection: KafkaConnection
 }
 
-/** Where deliveries are kept, and the time they are due in. */
+/** The store of deliveries, and the clock by which they are due. */
 export type Made = Pick<DeliveryLogPorts, 'clock' | 'artifacts'>
 
-/** The harness of a log; nothing is in it. */
+/** Builds the harness of an empty log. */
 export async function deliveryHarness(
   kafka: KafkaFixture,
   made: Made,
@@ -116,7 +116,7 @@ function checkedStore(store: ArtifactStore, check: (step: string) => void): Arti
   }
 }
 
-/** The next that is due. */
+/** Takes the next due delivery. */
 export async function take(log: KafkaDeliveryLog, signal: AbortSignal): Promise<DueDelivery> {
   const [due] = await takeMany(log, 1, signal)
   assert(due !== undefined)
@@ -129,7 +129,7 @@ export async function takeMany(log: KafkaDeliveryLog, count: number, signal: Abo
   return taken
 }
 
-/** Nothing is due: what is scheduled now is the next that is given out, as there is one line. */
+/** Expects that nothing is due: a delivery scheduled now must be the next one, because there is one partition. */
 export async function expectNone(log: KafkaDeliveryLog, signal: AbortSignal): Promise<void> {
   const marker = aDelivery()
   await log.schedule([marker], signal)
@@ -138,7 +138,7 @@ export async function expectNone(log: KafkaDeliveryLog, signal: AbortSignal): Pr
   await due.record(OK, { status: 'delivered' })
 }
 
-/** Lets what is under way go on. */
+/** Lets pending work continue for one turn of the event loop. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)

@@ -1,4 +1,4 @@
-/** How long deliveries wait on Kafka does not depend on where the clocks stand. */
+/** Tests that the waits of deliveries on Kafka do not depend on the wall clock. */
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 
 describeOnKafka('deliveries on Kafka', (kafka) => {
   describe('a clock that is set back by an hour lengthens no wait', () => {
-    /** An installation whose clock is set back as soon as anything is written from then on. */
+    /** An installation whose clock goes back as soon as anything is written. */
     async function installed() {
       const clock = manualClock(NOON)
       const store = memoryArtifactStore()
@@ -35,7 +35,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
       }
     }
 
-    /** The same with a delivery in hand. */
+    /** The same, with a delivery already taken. */
     async function inHand(signal: AbortSignal) {
       const scene = await installed()
       const log = await scene.harness.open()

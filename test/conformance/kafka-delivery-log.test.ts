@@ -1,4 +1,4 @@
-/** What becomes of deliveries on Kafka where a process, a broker or a record fails: nothing is lost, and nothing is called twice without need. */
+/** Tests deliveries on Kafka when a process, a broker or a record fails: none is lost, and no receiver is called twice without need. */
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { KafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
@@ -24,7 +24,7 @@ import {
 } from './kafka-delivery-harness.ts'
 import { describeOnKafka, describeOnOwnKafka } from './kafka-harness.ts'
 
-/** Half a minute goes by until the group has noticed. */
+/** The group needs half a minute to notice. */
 const BROKER_BACK_MS_MAX = 180_000
 
 describeOnKafka('deliveries on Kafka', (kafka) => {
@@ -167,7 +167,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     await untilRecorded(120)
     stop[0].abort()
     await working[0]
-    // It holds what it has been given and nobody has taken; that is the other's now.
+    // It holds deliveries that were fetched and not taken. After the close they belong to the other process.
     await log[Symbol.asyncDispose]()
     const third = await harness.another()
     working.push(work(third, over(2)))
@@ -205,7 +205,8 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
         if (given.length === 3) return
       }
     })()
-    // No further than its own time and the shortest rung, as reminders are on their way between rungs while this clock stands still.
+    // The clock advances at most to the due time plus the shortest delay. Reminders move between delay topics while this clock stands
+    // still.
     for (const [id, waitMs] of waits.toReversed()) {
       while (!given.includes(id)) {
         signal.throwIfAborted()
@@ -291,7 +292,7 @@ describeOnOwnKafka('deliveries on a Kafka that goes away', (kafka) => {
   })
 })
 
-/** A delivery that has been delivered. */
+/** Schedules a delivery and delivers it. */
 async function ended(log: KafkaDeliveryLog, id: string, signal: AbortSignal): Promise<void> {
   await log.schedule([aDelivery({ id })], signal)
   await (await take(log, signal)).record(OK, { status: 'delivered' })

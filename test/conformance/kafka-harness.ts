@@ -1,4 +1,4 @@
-/** What the suites of the adapters on Kafka run on: the server of the run or one of their own, and for each test topics of its own. */
+/** Harness of the suites on Kafka: the shared server or one of their own, and new topics for each test. */
 import { connectKafka, type KafkaConnection, type KafkaSettings } from '@platen/adapters/kafka/connect.ts'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import {
@@ -18,7 +18,7 @@ import type { Harness } from './harness.ts'
 
 const OPEN_MS_MAX = 60_000
 
-/** An installation of its own: its topics and groups are those of no other test. */
+/** An installation whose topics and groups no other test uses. */
 export interface Installation {
   readonly connection: KafkaConnection
   readonly settings: TopicSettings
@@ -27,17 +27,17 @@ export interface Installation {
 export interface KafkaFixture {
   /** `host:port`. */
   broker(): string
-  /** A connection of its own; the caller closes it. */
+  /** Opens a separate connection. The caller closes it. */
   connect(): Promise<KafkaConnection>
-  /** Begins the names of topics that only one test makes. */
+  /** Returns a prefix for the topics of one test. */
   prefix(): string
-  /** Topics that no other test has, and nothing in them. */
+  /** Creates topics that no other test uses. */
   topics(kind: TopicKind, settings?: Partial<TopicSettings>): Promise<TopicSettings>
-  /** The harness of a port that stands in topics of its own, of one partition each. */
+  /** Builds the harness of a port in new topics with one partition each. */
   harness<Port>(kind: TopicKind, portIn: PortIn<Port>): Promise<Harness<Port>>
 }
 
-/** What a test uses of an installation: making all of its topics and groups takes a second. */
+/** The topics that a test needs. Creating all topics and groups of an installation takes a second. */
 export type TopicKind = keyof typeof TOPICS
 
 const READERS = ['webhooks', 'quota', 'projection']
@@ -48,12 +48,12 @@ const TOPICS = {
   webhook: webhookTopics,
 }
 
-/** A server that the tests of one file have for themselves, to stop it, kill it and start it again. */
+/** A server of one test file, which may stop, kill and start it. */
 export interface OwnKafkaFixture extends KafkaFixture {
   server(): KafkaServer
 }
 
-/** Describes what runs on the Kafka of the run, or is skipped where there is none. */
+/** Describes tests on the shared Kafka. Skips them when there is none. */
 export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => void): void {
   describe.skipIf(!hasServer('kafka'))(name, () => {
     let broker: string | undefined
@@ -70,7 +70,7 @@ export function describeOnKafka(name: string, body: (kafka: KafkaFixture) => voi
   })
 }
 
-/** Describes what runs on a Kafka of its own, or is skipped where there is none. */
+/** Describes tests on a separate Kafka. Skips them when there is none. */
 export function describeOnOwnKafka(
   name: string,
   body: (kafka: OwnKafkaFixture) => void,
@@ -114,10 +114,10 @@ function fixtureOn(broker: () => string): { fixture: KafkaFixture; prefixes: rea
 /** Opens a port in an installation. */
 type PortIn<Port> = (installation: Installation) => Port | Promise<Port>
 
-/** One partition a topic: the suites expect one line. */
+/** One partition for each topic: the suites expect one global order. */
 export const ONE_PARTITION = { sync: 1, async: 1, bulk: 1, events: 1 }
 
-/** Connects to a server of the tests. Its log is kept for nobody. */
+/** Connects to a test server. The log is discarded. */
 export function connectTo(
   { broker }: Pick<KafkaServer, 'broker'>,
   settings: Partial<KafkaSettings> = {},
@@ -146,6 +146,6 @@ async function kafkaHarness<Port>(
 
 async function closeIfOpen(port: unknown): Promise<void> {
   const isOpen = typeof port === 'object' && port !== null && Symbol.asyncDispose in port
-  // What is disposed of by this symbol is a function without arguments.
+  // The function under this symbol takes no arguments.
   if (isOpen) await (port as AsyncDisposable)[Symbol.asyncDispose]()
 }

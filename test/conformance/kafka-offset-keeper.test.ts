@@ -1,4 +1,4 @@
-/** What becomes of the offsets of a line that nobody reads. */
+/** Tests the committed offsets of a queue topic that nobody reads. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { renewOffsets } from '@platen/adapters/kafka/group.ts'
 import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
@@ -10,7 +10,7 @@ import { IS_LONG } from '../run/form.ts'
 import { until } from '../time/until.ts'
 import { describeOnKafka, describeOnOwnKafka, type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 
-/** What brokers keep by default, and the least they can be told. */
+/** The retention of brokers: the default, and the shortest possible. */
 const WEEK_MS = 7 * 24 * 3600 * 1000
 const KEPT_MS = 60_000
 const RENDERS = 3
@@ -68,7 +68,7 @@ describeOnOwnKafka(
         const { prefix: left } = await aLineThatWasRead(kafka, signal)
         const { prefix: kept } = await aLineThatWasRead(kafka, signal)
         expect([await lagOf(connection, left), await lagOf(connection, kept)]).toEqual([0, 0])
-        // Its interval is to that minute as it is to a week.
+        // Scales the interval: the test uses a minute instead of a week.
         const sleep: KafkaConnection['clock']['sleep'] = (ms, waiting) =>
           connection.clock.sleep((ms / WEEK_MS) * KEPT_MS, waiting)
         {
@@ -76,7 +76,7 @@ describeOnOwnKafka(
           while ((await offsetsOf(connection, left)).committed !== undefined) await connection.clock.sleep(500, signal)
         }
         expect([await lagOf(connection, left), await lagOf(connection, kept)]).toEqual([RENDERS, 0])
-        // What was forgotten all the same is told again of the first there is.
+        // An offset that was forgotten anyway is set to the first record.
         await renew(connection, left, signal)
         expect((await offsetsOf(connection, left)).committed).toBe(0)
       },
@@ -90,7 +90,7 @@ const topicIn = (prefix: string) => `${prefix}render.html.bulk`
 const renew = (connection: KafkaConnection, prefix: string, signal: AbortSignal) =>
   renewOffsets(connection, { group: topicIn(prefix), topics: [topicIn(prefix)] }, signal)
 
-/** An installation of its own, where the line had renders and has none. */
+/** Creates an installation whose topic had renders, all of which were processed. */
 async function aLineThatWasRead(kafka: KafkaFixture, signal: AbortSignal) {
   await using connection = await kafka.connect()
   const settings = await kafka.topics('queue', { partitions: ONE_PARTITION })
@@ -112,7 +112,7 @@ async function aLineThatWasRead(kafka: KafkaFixture, signal: AbortSignal) {
 
 const MARK = 'of the test'
 
-/** Commits the offset again as it is, with a mark that a commit of the service has not. */
+/** Commits the same offset again, with metadata that commits of the service do not have. */
 async function mark(connection: KafkaConnection, topic: string): Promise<void> {
   const consumer = connection.client(() => undefined).consumer({ groupId: topic })
   const joined = Promise.withResolvers<void>()
@@ -128,13 +128,13 @@ async function mark(connection: KafkaConnection, topic: string): Promise<void> {
   }
 }
 
-/** Of the line's one partition. */
+/** Offsets of the topic's only partition. */
 async function offsetsOf(connection: KafkaConnection, prefix: string) {
   const [admin, topic] = [await connection.admin(), topicIn(prefix)]
   const [end] = await admin.fetchTopicOffsets(topic)
   const [group] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
   const { offset, metadata } = group?.partitions[0] ?? {}
-  // -1 where there is none; nothing else stands for an offset.
+  // -1 means that no offset is committed. No other value is special.
   return { committed: offset === '-1' ? undefined : Number(offset), end: Number(end?.high), metadata }
 }
 

@@ -1,4 +1,4 @@
-/** A Kafka that goes away and comes back: writers are told, and readers go on without a restart. */
+/** Tests a Kafka that goes down and comes back: writers get errors, and readers continue without a restart. */
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
@@ -13,7 +13,7 @@ import { expect, test } from 'vitest'
 import { anEvent, aRecord, SILENT } from '../fixture/build.ts'
 import { connectTo, describeOnKafka, describeOnOwnKafka, ONE_PARTITION } from './kafka-harness.ts'
 
-/** A broker that starts on a busy machine takes longer than the tests of other ports do. */
+/** On a busy machine a broker takes longer to start than tests of other ports allow. */
 const PATIENT = { timeout: 240_000 }
 
 describeOnOwnKafka('a Kafka that goes away', (kafka) => {
@@ -38,7 +38,7 @@ describeOnOwnKafka('a Kafka that goes away', (kafka) => {
       await server[end]()
       await expect(queue.enqueue(aRecord(), signal)).rejects.toBeInstanceOf(Unavailable)
       await expect(log.append(anEvent(), signal)).rejects.toBeInstanceOf(Unavailable)
-      // What was in hand is done meanwhile, and committed when there is somebody to tell.
+      // A record taken before the outage is finished during it, and committed after it.
       await held.done(signal)
       expect([queue.isAlive(), log.isAlive()]).toStrictEqual([true, true])
 
@@ -69,7 +69,7 @@ describeOnOwnKafka('a Kafka that goes away', (kafka) => {
     const send = () => connection.send('paused', [{ key: 'a', value: 'b' }], signal)
     await send()
     server.pause()
-    // The signal takes a moment to reach all of its threads.
+    // The signal takes a moment to reach all threads of the broker.
     let refusal: unknown
     while (refusal === undefined) refusal = await send().catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(Unavailable)
@@ -115,7 +115,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     expect(consumer.isAlive()).toBe(true)
     passed += KAFKA_SILENCE_MS_MAX
     expect(consumer.isAlive()).toBe(false)
-    // Its loop goes on and is heard of; the test's own time limit ends this where it is not.
+    // Its loop continues and reports that it is alive. If not, the time limit of the test ends this.
     while (!consumer.isAlive()) await clock.sleep(10, signal)
   })
 
@@ -133,14 +133,14 @@ async function next(consumer: RenderConsumer, signal: AbortSignal): Promise<Queu
   }
 }
 
-/** As callers do who must not give up. */
+/** Sends until it succeeds, like callers that must not give up. */
 async function untilTaken(send: () => Promise<void>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       return await send()
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
-      // While it is known to be away it is refused at once, and a broker is not heard while this asks.
+      // While Kafka is known to be down, sends fail at once. Without this wait, the loop would block the messages from the broker.
       await systemClock().sleep(50, signal)
     }
   }

@@ -1,4 +1,4 @@
-/** That processes on Kafka may come, go and be killed at any time: nothing is lost, and none of them has a record in two hands. */
+/** Tests that processes on Kafka may join, leave and be killed at any time: no record is lost, and no process holds a record twice. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ describeOnKafka('renderers on Kafka', (kafka) => {
       await Promise.all(records.slice(i, i + 100).map((record) => queue.enqueue(record, signal)))
     }
     const stays = work(kafka, { prefix, left, signal })
-    // Each of them works for a while and goes, with much waiting at every one.
+    // Each process works for a while and leaves. Many records wait each time.
     const others: Worked[] = []
     while (left.size > 0) others.push(await work(kafka, { prefix, left, signal, countMax: 30 }))
     const worked = [await stays, ...others]
@@ -43,7 +43,7 @@ describeOnKafka('renderers on Kafka', (kafka) => {
       for (const record of records) await queue.enqueue(record, signal)
       const inHand = await take(consumer, 20, signal)
       {
-        // Takes half of the partitions, and goes without having done anything.
+        // Gets half of the partitions, and leaves without processing anything.
         await using other = await kafka.connect()
         await using passing = kafkaRenderQueue(other, { prefix })
         await passing.consume('react_pdf', signal)
@@ -56,7 +56,7 @@ describeOnKafka('renderers on Kafka', (kafka) => {
       expect(given).toHaveLength(30)
       for (const delivery of [...rest, ...inHand]) await delivery.done(signal)
       expect(consumer.poll('async')).toBeUndefined()
-      // Nothing is committed while the group is being shared out anew, be it by who goes.
+      // Nobody can commit during a rebalance, not even a member that leaves.
       while ((await openIn(connection, `${prefix}render.react_pdf.async`)) > 0) signal.throwIfAborted()
     }
     expect(await openIn(connection, `${prefix}render.react_pdf.async`)).toBe(0)
@@ -74,7 +74,7 @@ describeOnKafka('renderers on Kafka', (kafka) => {
     const exited = once(child, 'exit')
     const [taken] = await Promise.race([once(createInterface(child.stdout), 'line'), exited])
     expect(taken).toBe(record.id)
-    // Before anyone else joins: nothing is shared out anew but for its silence.
+    // Killed before anyone else joins, so only its silence can cause the rebalance.
     child.kill('SIGKILL')
     await exited
     const consumer = await queue.consume('react_pdf', signal)
@@ -85,18 +85,18 @@ describeOnKafka('renderers on Kafka', (kafka) => {
 
 interface Work {
   readonly prefix: string
-  /** What is still to be done, by whomever. */
+  /** Ids of records that no process has finished yet. */
   readonly left: Set<string>
   readonly countMax?: number
   readonly signal: AbortSignal
 }
 
 interface Worked {
-  /** What was given while this process had it in hand, or had done it, already. */
+  /** Records that were delivered while this process held them or had finished them. */
   readonly twice: readonly string[]
 }
 
-/** A process of renderers: three slots take records, keep each for a moment and say that it is done. */
+/** A process of renderers: three slots each take a record, keep it for a moment, and report it as done. */
 async function work(kafka: KafkaFixture, { prefix, left, countMax, signal }: Work): Promise<Worked> {
   await using connection = await kafka.connect()
   await using queue = kafkaRenderQueue(connection, { prefix })
@@ -128,7 +128,7 @@ async function work(kafka: KafkaFixture, { prefix, left, countMax, signal }: Wor
   return { twice }
 }
 
-/** A process that takes a record, says so, and keeps it. */
+/** Source of a process that takes a record, prints its id, and keeps it. */
 function victim(broker: string, prefix: string): string {
   const adapter = (path: string) => JSON.stringify(join(import.meta.dirname, '../../adapters/src', path))
   return `
@@ -161,7 +161,7 @@ async function take(consumer: RenderConsumer, count: number, signal: AbortSignal
   return taken
 }
 
-/** Records behind the offsets that are committed. */
+/** Counts the records after the committed offsets. */
 async function openIn(connection: KafkaConnection, topic: string): Promise<number> {
   const admin = await connection.admin()
   const [committed] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })

@@ -1,4 +1,4 @@
-/** The limiter in Redis beside the one in TypeScript: the same random operations, and not one answer that differs. */
+/** Compares the limiter in Redis with the one in TypeScript: the same random operations must give the same answers. */
 import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
@@ -15,21 +15,21 @@ import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } f
 import { IS_LONG } from '../run/form.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
-/** What is done in all, and how many calls of the limiter there are in it at least, besides a question for the usage after each. */
+/** Number of operations, and the minimum number of limiter calls among them. The usage query after each call does not count. */
 const OPERATIONS = IS_LONG ? 160_000 : 8000
 const CALLS_MIN = OPERATIONS / 1.6
-/** Calls that are under way at once: they are sent together, and Redis answers them in their order. */
+/** Calls under way at the same time. They are sent together, and Redis answers them in order. */
 const BATCH = 1000
 const RENDERS = 200
 
-/** What is done to one of many renders, or to all by waiting. A render that is replaced makes room for a new one. */
+/** An operation on one of many renders, or a wait, which affects all. `replace` puts a new render in the place of an old one. */
 type Operation =
   | OneOperation
   | { readonly kind: 'replace'; readonly which: number }
   | { readonly kind: 'wait'; readonly ms: number }
   | Publishing
 
-/** New limits of the account of a render, before anybody who asks has heard of them. */
+/** Publishes new limits for a render's account, before any caller knows of them. */
 interface Publishing {
   readonly kind: 'publish'
   readonly which: number
@@ -41,7 +41,7 @@ type OneOperation =
       readonly kind: 'reserve'
       readonly which: number
       readonly limits: Partial<Limits>
-      /** How many revisions the caller has heard of that are not published for its account, or has not heard of that are. */
+      /** How many revisions the caller's limits are ahead of the account's published ones. Negative when the caller has older limits. */
       readonly ahead: number
     }
   | { readonly kind: 'confirm' | 'succeed' | 'fail' | 'abandon'; readonly which: number }
@@ -81,7 +81,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     await using harness = await redis.harness((connection) => connection)
     const connection = await harness.open()
     const limiter = redisLimiter(connection, clock)
-    // A Redis that has not the script yet is sent it with a second call, and what was sent meanwhile would come in between.
+    // A Redis without the script gets it in a second call. Calls sent meanwhile would run in between, so the script is loaded first.
     await limiter.usage('nobody', '2026-11', NEVER)
     const pair = openPair({ model: memoryLimiter(clock), limiter, connection })
     const renders = Array.from({ length: RENDERS }, (_, i) => aRender(i))
@@ -93,7 +93,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     }
     await pair.compare()
     process.stdout.write(`answers: ${JSON.stringify(Object.fromEntries(pair.seen))}\n`)
-    // Each way a call can go has been gone often.
+    // Each possible result of a call must have occurred often.
     const ways = [
       'async',
       'bulk',
@@ -120,11 +120,11 @@ interface Answer {
   readonly actual: Promise<unknown>
 }
 
-/** Takes both limiters through the same, and compares what they answer, a batch at a time. */
+/** Applies the same operations to both limiters. Compares their answers, one batch at a time. */
 function openPair({ model, limiter, connection }: Pair) {
   const seen = new Map<string, number>()
   const see = (way: string) => seen.set(way, (seen.get(way) ?? 0) + 1)
-  // What is published for each account, as a plain word on whose limits count.
+  // The published limits of each account, kept as a simple model.
   const published = new Map<string, { readonly revision: number; readonly limits: Limits }>()
   let batch: Answer[] = []
   const compare = async () => {
@@ -146,9 +146,9 @@ function openPair({ model, limiter, connection }: Pair) {
     async take(operation: OneOperation, request: Reservation): Promise<void> {
       const { account, period } = request
       const newest = published.get(account)
-      // The model lets lapse what is due when it is asked for a usage; Redis does so at each call.
+      // The model expires reservations when its usage is asked for. Redis does so at each call.
       await model.usage(account, period, NEVER)
-      // It takes two calls in Redis, and what is sent meanwhile would come in between.
+      // This takes two calls in Redis. Calls sent meanwhile would run in between.
       if (operation.kind === 'abandon') await compare()
       const asked = operation.kind === 'reserve' ? asReserved(request, operation, newest?.revision ?? 0) : request
       const isNewer = newest !== undefined && newest.revision > asked.revision
@@ -206,13 +206,13 @@ function wayOf(operation: OneOperation, decision: Decision | undefined): string 
   return decision.kind === 'admitted' ? decision.lane : decision.reason
 }
 
-/** A render nobody has asked for yet; what it is follows from its place. */
+/** Builds a new render. Its fields depend on its place. */
 function aRender(place: number): Reservation {
   return aReservation({
     id: aRenderId(),
     account: `account-${place % 4}`,
     environment: place % 7 === 0 ? 'test' : 'live',
-    // Hashes are branded by what reads keys; any text will do here.
+    // Code that reads keys sets the brand. Any text works here.
     key: `key-${place % 12}` as KeyHash,
     mode: place % 3 === 0 ? 'sync' : 'async',
     engine: place % 5 < 2 ? 'html' : 'react_pdf',

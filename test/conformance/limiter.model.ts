@@ -1,6 +1,6 @@
 /**
- * What a limiter must know of quota and lanes, kept the slow and plain way, and walks of random steps that hold a limiter against it.
- * Rates are out of its sight: the limits it asks with never bind there.
+ * A slow and simple model of a limiter's quota and lanes, and random walks that compare a limiter with it. The model has no rates: the rate
+ * limits in these requests are never reached.
  */
 import { randomUUID } from 'node:crypto'
 import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/limit.ts'
@@ -13,16 +13,16 @@ import { expect } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, recordOf } from '../fixture/build.ts'
 import type { Harness } from './harness.ts'
 
-/** What a test asks of a limiter, but for the limits. */
+/** The fields of a reservation that a test may set, without the limits. */
 export type Fields = Partial<Omit<Reservation, 'limits'>>
 
 export const kindOf = (decision: Decision) => (decision.kind === 'admitted' ? 'admitted' : decision.reason)
 
 export interface LimiterHarness extends Harness<Limiter> {
   readonly clock: Clock
-  /** Lets so much time pass for the limiter. */
+  /** Advances the limiter's clock. */
   advance(ms: number): Promise<void>
-  /** The durable queue, where reservations come back from it when the limiter is opened. */
+  /** The durable queue, for limiters that restore their reservations from it when they open. */
   readonly queue?: {
     add(record: RenderRecord, signal: AbortSignal): Promise<void>
     remove(id: RenderId, signal: AbortSignal): Promise<void>
@@ -32,7 +32,7 @@ export interface LimiterHarness extends Harness<Limiter> {
 const LIMITS = { asyncRateLimitPerMinute: 1_000_000, renderLimitMonthly: 6, asyncFairShare: 2 }
 const PERIODS = ['2026-11', '2026-12']
 
-/** Steps of one of a dozen renders, or of all. */
+/** A step on one of a dozen renders, or on all. */
 export type Step =
   | { readonly kind: 'reserve' | 'confirm' | 'succeed' | 'fail' | 'done'; readonly which: number }
   | { readonly kind: 'wait'; readonly ms: number }
@@ -56,21 +56,21 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopen') }) },
 )
 
-/** What is true of one render. */
+/** The expected state of one render. */
 interface Known {
   readonly request: Reservation
-  /** It holds its units and its place until then. */
+  /** Until then the render holds its units and its place in the fair share. */
   heldUntil?: number | undefined
-  /** Its decision as long as it holds, unless it has been forgotten in a restart. */
+  /** Its lane while the reservation lasts. Undefined when a restart has lost the lane. */
   lane?: Lane | undefined
   isQueued: boolean
-  /** What its manifest says, once there is one. */
+  /** The outcome in its manifest, once it exists. */
   outcome?: 'succeeded' | 'failed'
-  /** The limiter was told of the outcome since the last start. */
+  /** Has `complete` been called since the last start? */
   isSettled: boolean
 }
 
-/** Takes a dozen renders of two accounts through the steps, comparing everything after each. */
+/** Takes a dozen renders of two accounts through the steps. Compares limiter and model after each step. */
 export async function walk(harness: LimiterHarness, opened: Limiter, steps: readonly Step[]): Promise<Limiter> {
   const signal = AbortSignal.timeout(30_000)
   const renders = someRenders()
@@ -120,7 +120,7 @@ async function take(
   const wasLive = isLive(known, now)
   switch (kind) {
     case 'reserve': {
-      // Nobody asks for a render that has ended, or that was let in before a restart.
+      // Callers never reserve an ended render, or one that was admitted before a restart.
       if (known.outcome !== undefined || (wasLive && known.lane === undefined)) return
       const lane = wasLive ? known.lane : laneFor(request, renders, now)
       const decision = await limiter.reserve(request, signal)
@@ -129,7 +129,7 @@ async function take(
       return
     }
     case 'confirm':
-      // Whoever claims a render looks for its manifest first; only the word of the queue may come too late.
+      // A renderer looks for the manifest before it claims a render. So only the queue's confirmation may come too late.
       if (known.outcome !== undefined && !known.isSettled) return
       await limiter.confirm(record, signal)
       if (known.isSettled) return
@@ -171,7 +171,7 @@ function laneFor(request: Reservation, renders: readonly Known[], now: number): 
 async function restart(harness: LimiterHarness, limiter: Limiter, renders: readonly Known[]): Promise<Limiter> {
   if (harness.reopen === undefined) return limiter
   for (const known of renders) {
-    // What was free of charge left nothing behind, and holds its place until it is settled again.
+    // A render without a charge leaves no trace. It holds its place again until `complete` is called again.
     const isCharged = known.outcome === 'succeeded' && known.request.units > 0
     const isHeld = known.isQueued && !isCharged
     const heldUntil = isHeld ? harness.clock.now() + QUEUE_AGE_MS_MAX : undefined

@@ -1,4 +1,4 @@
-/** What the limiter in Redis promises beyond its port: what several processes, and those who run Redis, may count on. */
+/** Tests promises of the limiter in Redis beyond its port, for several processes and for operators of Redis. */
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
@@ -17,7 +17,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     await using one = await redis.harness((connection) => connection)
     await using two = await redis.connect()
     await using three = await redis.connect()
-    // By the clock they have in common: that of Redis.
+    // All of them use one clock: that of Redis.
     const limiters = [await one.open(), two, three].map((connection) => redisLimiter(connection))
     const asked = Array.from({ length: 200 }, () => aReservation({ limits: LIMIT }))
     const decisions = await Promise.all(
@@ -59,7 +59,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     const { account, limits } = aReservation({ limits: { asyncRateLimitPerMinute: 7, asyncFairShare: 9 } })
     for (const name of Object.keys(DEFAULT_LIMITS)) {
       const older = Object.fromEntries(Object.entries(limits).filter(([limit]) => limit !== name))
-      // An operator that does not know the limit wrote them.
+      // An operator that does not know the limit has written these.
       await writeLimits(connection, { revision: 2, limits: new Map([[account, older as unknown as Limits]]) }, signal)
       const decision = await limiter.reserve(aReservation({ limits: LIMIT, revision: 1 }), signal)
       const rate = { limit: name === 'asyncRateLimitPerMinute' ? DEFAULT_LIMITS.asyncRateLimitPerMinute : 7 }
@@ -79,7 +79,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     const asked = { asyncRateLimitPerMinute: 9, tenantAsyncRateLimitPerMinute: 9 }
     const kinds: string[] = []
     for (let at = 0; at < 6; at++) {
-      // Hashes are branded by what reads keys; any text will do here.
+      // Code that reads keys sets the brand. Any text works here.
       const request = aReservation({ key: `key-${at}` as KeyHash, limits: asked })
       kinds.push((await limiter.reserve(request, signal)).kind)
     }

@@ -1,4 +1,4 @@
-/** What every limiter promises; see the doc comments of the port. */
+/** The promises of every limiter. The doc comments of the port describe them. */
 import { randomUUID } from 'node:crypto'
 import { QUEUE_AGE_MS_MAX, RATE_BUCKETS_SWEPT_EVERY, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
@@ -10,7 +10,7 @@ import { aFailure, aManifest, aReservation, recordOf } from '../fixture/build.ts
 import { IS_LONG } from '../run/form.ts'
 import { anyStep, type Fields, kindOf, type LimiterHarness, walk } from './limiter.model.ts'
 
-// Hashes are branded by what reads keys; any text will do here.
+// Code that reads keys sets the brand. Any text works here.
 const OTHER_KEY = 'f'.repeat(64) as KeyHash
 const LOOSE = { asyncRateLimitPerMinute: 1000, syncRateLimitPerMinute: 1000, htmlRateLimitPerMinute: 1000 }
 
@@ -25,7 +25,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
     afterEach(() => harness[Symbol.asyncDispose]())
 
     const NEVER = new AbortController().signal
-    /** Asks for a new render, unless the fields name it. */
+    /** Reserves a new render, unless the fields name one. */
     const ask = (limits: Partial<Limits>, fields: Fields = {}) =>
       limiter.reserve(aReservation({ ...fields, limits: { ...LOOSE, ...limits } }), NEVER)
     const kindsOf = async (asked: readonly Promise<Decision>[]) => (await Promise.all(asked)).map(kindOf)
@@ -381,7 +381,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
   })
 }
 
-/** The manifest of a render that succeeded. */
+/** Builds the manifest of a succeeded render. */
 function succeeded(request: Reservation): Manifest {
   return aManifest({ record: recordOf(request) })
 }

@@ -1,4 +1,4 @@
-/** What every limiter promises of all keys of a tenant together: that tenants make keys themselves multiplies no rate. */
+/** The promises of every limiter for all keys of a tenant together: more keys must not multiply a rate. */
 import { RATE_WINDOW_MS } from '@platen/contract/limit.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
@@ -20,9 +20,9 @@ export function describeTenantRates(name: string, makeHarness: () => Promise<Lim
 
     const ask = (limits: Partial<Limits>, fields: Fields = {}) =>
       limiter.reserve(aReservation({ ...fields, limits: { htmlRateLimitPerMinute: 1000, ...limits } }), NEVER)
-    // Hashes are branded by what reads keys; any text will do here.
+    // Code that reads keys sets the brand. Any text works here.
     const keyOf = (at: number) => `key-${at}` as KeyHash
-    /** Asks with another key each time. */
+    /** Reserves renders, each with another key. */
     const askByMany = async (count: number, limits: Partial<Limits>, fields: Fields = {}) => {
       const decisions: Decision[] = []
       for (let at = 0; at < count; at++) decisions.push(await ask(limits, { ...fields, key: keyOf(at) }))

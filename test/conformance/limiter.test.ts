@@ -29,7 +29,7 @@ async function whileThere(): Promise<LimiterHarness> {
   return { ...(await memoryHarness(fallback)), clock, advance: (ms) => clock.advance(ms) }
 }
 
-/** Alone, so that its share is all there is. */
+/** There is one replica, so its share is the whole limit. */
 async function whileAway(): Promise<LimiterHarness> {
   const clock = manualClock(NOON)
   const away = () => Promise.reject(new Unavailable('it is away'))

@@ -1,6 +1,6 @@
 /**
- * A process with the log of the service. `serve` answers HTTP and writes as many lines as it is asked for; `fail` writes so many and
- * fails to start.
+ * A process with the service's log. `serve` answers HTTP and writes the requested number of lines. `fail` writes lines and then fails to
+ * start.
  */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-/** What a process does whose log nobody reads, or cannot be written: on real pipes, as a container runtime makes them. */
+/** Tests a process whose log nobody reads or that cannot write its log, on real pipes like those of container runtimes. */
 import { execFileSync, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -11,10 +11,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../time/until.ts'
 
 const CHILD = new URL('log.child.ts', import.meta.url).pathname
-/** What a pipe of Linux holds beside what waits. */
+/** Capacity of a Linux pipe, in addition to the lines that wait in the process. */
 const PIPE_BYTES = 64 * 1024
 const LINE_BYTES_MIN = 300
-/** Twice what is kept of lines that nobody reads. */
+/** Twice the number of unread lines that are kept. */
 const MANY = Math.ceil((2 * (LOG_WAITING_BYTES_MAX + PIPE_BYTES)) / LINE_BYTES_MIN)
 const AT_A_TIME = 1000
 
@@ -26,7 +26,7 @@ interface Line {
 
 let folder: string
 let fifo: string
-/** Holds the pipe open, and reads nothing. */
+/** Keeps the pipe open and never reads it. */
 let pipe: number
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platen-log-reader-'))
@@ -39,7 +39,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Starts the child with this standard error. */
+/** Starts the child process with this standard error. */
 function start(stderr: number | 'pipe', ...args: readonly string[]) {
   const stdio: StdioOptions = ['ignore', 'pipe', stderr]
   const child = spawn(process.execPath, [CHILD, ...args], { stdio })
@@ -60,7 +60,7 @@ async function serving(stderr: number | 'pipe') {
   const [url] = (await once(createInterface({ input: child.stdout ?? expect.fail('it has an output') }), 'line')) as [
     string,
   ]
-  /** Has it write lines; answers how many were dropped so far. */
+  /** Makes the process write lines. Resolves with the number of lines dropped so far. */
   const write = async (lines: number): Promise<number> => {
     const metrics = await (await fetch(`${url}/${lines}`)).text()
     return Number(/^platen_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1])
@@ -73,7 +73,7 @@ async function serving(stderr: number | 'pipe') {
   return { ...started, write, writeMany }
 }
 
-/** Reads the pipe until nobody holds it open any more. */
+/** Reads the pipe until no process has it open. */
 function read() {
   const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'inherit'] })
   let read = ''

@@ -1,13 +1,13 @@
-/** What every log promises; see the doc comments of the port. */
+/** The promises of every log. The doc comments of the port describe them. */
 import type { Log } from '@platen/contract/port/log.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const LEVELS = ['error', 'warn', 'info', 'debug'] as const
 
 export interface LogHarness extends AsyncDisposable {
-  /** A log from this level up. */
+  /** Opens a log with this minimum level. */
   open(level: (typeof LEVELS)[number] | 'silent'): Log
-  /** What was written so far, one object a line. */
+  /** Returns all lines written so far, each parsed as an object. */
   lines(): Promise<readonly unknown[]>
 }
 

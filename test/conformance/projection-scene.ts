@@ -1,4 +1,4 @@
-/** A projection on a real Kafka and Redis: events as renderers tell them, what accounts should be charged, and ways to lose it. */
+/** A projection on a real Kafka and Redis: events as renderers append them, the expected charges of accounts, and ways to lose data. */
 import { randomUUID } from 'node:crypto'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,28 +27,28 @@ export interface Scene extends AsyncDisposable {
   readonly ledger: RenderLedger
   readonly ports: ProjectionPorts
   readonly accounts: readonly string[]
-  /** Accepts a render of an account. */
+  /** Accepts a render, by default of the first account. */
   aRender(fields?: Partial<RenderRecord>): RenderRecord
-  /** Tells of an end as a renderer does that died before it told Redis. */
+  /** Appends events, like renderers that died before they updated Redis. */
   append(...manifests: readonly Manifest[]): Promise<void>
-  /** What accounts are charged in this month, by their order. */
+  /** Charges of the accounts in this month, in order. */
   charged(): Promise<readonly number[]>
-  /** What they are to be charged, by the events that were appended. */
+  /** Expected charges, from the appended events. */
   expected(): readonly number[]
-  /** Resolves when everything that was appended is in the views. */
+  /** Resolves when the views contain all appended events. */
   caughtUp(): Promise<void>
   wipe(): Promise<void>
-  /** Keeps Redis as it is now, and puts it back to that later, as a backup does. */
+  /** Saves the current state of Redis. `restore` brings it back later, as from a backup. */
   keep(): Promise<void>
   restore(): Promise<void>
-  /** How often something was made anew. */
+  /** Number of rebuilds of the views. */
   rebuilds(): Promise<number>
 }
 
 export const ACCOUNTS = 3
 const PARTITIONS = 3
 
-/** A scene in topics of its own and an emptied Redis. */
+/** Builds a scene with its own topics and an empty Redis. */
 export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<Scene> {
   const stack = new AsyncDisposableStack()
   const { prefix } = await kafka.topics('events', { partitions: { ...ONE_PARTITION, events: PARTITIONS } })
@@ -121,23 +121,23 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
   }
 }
 
-/** The end of a render that succeeded just now. */
+/** Builds the manifest of a render that succeeded half a second after it was accepted. */
 export function success(record: RenderRecord): Manifest {
   const manifest = aManifest({ record })
   return { ...manifest, outcome: { ...manifest.outcome, finishedAt: record.acceptedAt + 500 } }
 }
 
-/** The end of one that failed just now. */
+/** Builds the manifest of a render that failed half a second after it was accepted. */
 export function failure(record: RenderRecord): Manifest {
   return aManifest({ record, outcome: aFailure({ finishedAt: record.acceptedAt + 500 }) })
 }
 
 export interface Running extends AsyncDisposable {
-  /** Resolves with what it ended by; undefined after a stop. */
+  /** Resolves with the error that ended the projection; undefined after a stop. */
   readonly ended: Promise<unknown>
 }
 
-/** A projection that runs until it is disposed of. */
+/** Starts a projection that runs until it is disposed of. */
 export function start(ports: ProjectionPorts): Running {
   const stop = new AbortController()
   const ended = runProjection(ports, stop.signal).then(
@@ -154,12 +154,15 @@ export function start(ports: ProjectionPorts): Running {
   }
 }
 
-/** What a process that was killed at some step ends by. */
+/** The error of a process that was killed at a step. */
 export class Killed extends Error {
   override readonly name = 'Killed'
 }
 
-/** The ports of a process that dies at its n-th call of Redis, before or after it was done. `reached` tells whether it came to that. */
+/**
+ * Returns the ports of a process that dies at call `at` of Redis: after the call when `isDone`, else before it. `reached` returns whether
+ * it made that call.
+ */
 export function mortal(ports: ProjectionPorts, death: { readonly at: number; readonly isDone: boolean }) {
   let calls = 0
   const wrapped = <T extends object>(port: T): T =>
@@ -170,7 +173,7 @@ export function mortal(ports: ProjectionPorts, death: { readonly at: number; rea
         return async (...args: unknown[]) => {
           calls += 1
           if (calls < death.at) return await value.apply(target, args)
-          // Whatever it would have done after its death does not happen.
+          // After its death, no call has an effect.
           if (calls === death.at && death.isDone) await value.apply(target, args)
           throw new Killed(`at call ${death.at}`)
         }

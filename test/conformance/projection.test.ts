@@ -1,4 +1,4 @@
-/** That what accounts are charged is what the event log says, whatever Redis loses and whoever dies, once everything has been read. */
+/** Tests that charges match the event log after all events are read, whatever Redis loses and whichever process dies. */
 import { randomInt } from 'node:crypto'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
@@ -14,7 +14,7 @@ const RUNS = IS_LONG ? 12 : 4
 
 describeOnKafka('the projection', (kafka) => {
   describeOnRedis('into Redis', (redis) => {
-    /** Some renders of each account, of which two thirds succeeded. */
+    /** Appends some renders of each account. Two thirds of them succeeded. */
     const appendSome = async (scene: Scene, count = 60) => {
       const renders = Array.from({ length: count }, (_, i) =>
         scene.aRender({ account: scene.accounts[i % ACCOUNTS] ?? '', units: i % 4 }),
@@ -76,7 +76,7 @@ describeOnKafka('the projection', (kafka) => {
         }
         await using _second = start(scene.ports)
         await isExact(scene)
-        // Who finds nothing at its start cannot tell a loss from the first start there ever was.
+        // A process that finds no data at its start cannot distinguish a loss from the very first start.
         expect((await scene.rebuilds()) > 0).toBe(!before)
       })
 
@@ -207,7 +207,7 @@ describeOnKafka('the projection', (kafka) => {
   })
 })
 
-/** What happens to one of many renders, to Redis, or to those who read. */
+/** A step on one of many renders, on Redis, or on the readers. */
 type Step =
   | { readonly kind: 'append' | 'settle'; readonly which: number; readonly isSuccess: boolean }
   | { readonly kind: 'wipe' | 'keep' | 'restore' | 'lose' | 'start' | 'kill' | 'catch up' }
@@ -234,7 +234,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   ).map(([kind, weight]) => ({ weight, arbitrary: fc.record({ kind: fc.constant(kind) }) })),
 )
 
-/** One render in a walk: once it has ended, it has ended so for ever. */
+/** One render in a walk. Its outcome never changes. */
 interface Render {
   readonly record: RenderRecord
   isSuccess?: boolean
@@ -275,7 +275,7 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
     const render = renders['which' in step ? step.which : 0]
     if (render === undefined) continue
     if ('isSuccess' in step) render.isSuccess ??= step.isSuccess
-    // What Redis does not take while it starts again, whoever calls it tries again.
+    // Callers repeat a step that Redis refuses while it restarts.
     await until(
       () =>
         act[step.kind](render).then(
@@ -285,7 +285,7 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
       (error) => error === undefined,
     )
   }
-  // Whoever charges tells as well.
+  // Every process that charges a render also appends its event.
   const untold = renders.filter(({ isSuccess, isTold }) => isSuccess !== undefined && !isTold)
   await scene.append(...untold.map(endOf))
   stack.use(start(scene.ports))

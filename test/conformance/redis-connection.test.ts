@@ -1,4 +1,4 @@
-/** How the connection to Redis behaves when Redis does not. */
+/** Tests the connection to a Redis that fails. */
 import { connectRedis, type RedisAddress } from '@platen/adapters/redis/connect.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { REDIS_CALLS_MAX } from '@platen/contract/redis-limit.ts'
@@ -59,7 +59,7 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
     await using redis = await connectRedis(settingsOf(server), signal)
     await server.kill()
     await expect(redis.call((client) => client.ping(), signal)).rejects.toThrow(Unavailable)
-    // By now the client knows, and the call fails at once instead of standing in a queue.
+    // By now the client knows of the failure, so the call fails at once and does not wait in a queue.
     await expect(redis.call((client) => client.ping(), signal)).rejects.toThrow(/isn't writeable/)
     await server.start()
     await untilAnswered(() => redis.call((client) => client.ping(), signal), signal)
@@ -99,7 +99,7 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
   })
 })
 
-/** Asks again as long as it is unavailable: the client finds out by itself when Redis is back. */
+/** Repeats a call while it is unavailable: the client notices with a delay that Redis is back. */
 async function untilAnswered(ask: () => Promise<string>, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted()

@@ -1,4 +1,4 @@
-/** What the suites of the adapters on Redis run on: one real server a file, emptied for each test. */
+/** Harness of the suites on Redis: one real server for each file, emptied before each test. */
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, assert, beforeAll, describe } from 'vitest'
@@ -6,18 +6,18 @@ import { hasServer } from '../topology/server/binary.ts'
 import { type RedisServer, startRedis } from '../topology/server/redis.ts'
 import type { Harness } from './harness.ts'
 
-/** Far more than any call takes, as the machine may be busy; tests of the time limit set their own. */
+/** Far longer than any call takes, because the machine may be busy. Tests of the time limit set their own. */
 const CALL_MS_MAX = 20_000
 
 export interface RedisFixture {
   server(): RedisServer
-  /** A connection of its own; the caller closes it. */
+  /** Opens a separate connection. The caller closes it. */
   connect(): Promise<RedisConnection>
-  /** The harness of a port that stands in an emptied Redis. */
+  /** Builds the harness of a port in an empty Redis. */
   harness<Port>(portIn: (redis: RedisConnection) => Port | Promise<Port>): Promise<Harness<Port>>
 }
 
-/** Describes what runs on a Redis, or is skipped where there is none. */
+/** Describes tests on a Redis. Skips them when there is none. */
 export function describeOnRedis(name: string, body: (redis: RedisFixture) => void): void {
   describe.skipIf(!hasServer('redis'))(name, () => {
     let running: RedisServer | undefined
@@ -34,7 +34,7 @@ export function describeOnRedis(name: string, body: (redis: RedisFixture) => voi
   })
 }
 
-/** How a server of the tests is connected to. */
+/** Returns the settings for connecting to a test server. */
 export function settingsOf({ host, port, password, tls }: RedisServer, callMsMax = CALL_MS_MAX) {
   return {
     location: { kind: 'server', address: { host, port } },

@@ -1,4 +1,4 @@
-/** What a process knows of a Redis that is not there, and what its calls do then. */
+/** Tests what a process knows of a Redis that is down, and what its calls do then. */
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -7,23 +7,23 @@ import { type RedisServer, startRedis } from '../topology/server/redis.ts'
 import { PATIENCE } from './harness.ts'
 import { settingsOf } from './redis-harness.ts'
 
-/** Short, so that tests are: what they wait for are the changes that the pulse tells of. */
+/** Short, so that tests are short: they wait for changes that the health check reports. */
 const CALL_MS_MAX = 300
-/** Of a connection on which nothing but the pulse ends a call. */
+/** Timeout of a connection on which only the health check ends a call. */
 const FOREVER_MS = 600_000
 
 interface Scene {
   readonly server: RedisServer
   readonly redis: RedisConnection
-  /** Asks it whatever the pulse says. */
+  /** Sends a command on a connection that ignores the health check. */
   readonly ask: (...command: readonly [string, ...string[]]) => Promise<unknown>
 }
 
-/** How a Redis is made to be away, and to be there again. */
+/** Ways to take Redis down and bring it back. */
 const WAYS: Readonly<Record<string, readonly [leave: (scene: Scene) => unknown, come: (scene: Scene) => unknown]>> = {
   wedged: [({ server }) => server.pause(), ({ server }) => server.resume()],
   killed: [({ server }) => server.kill(), ({ server }) => server.start()],
-  // Nobody listens there.
+  // Nobody listens at the address of the master.
   'a replica': [({ ask }) => ask('REPLICAOF', '127.0.0.1', '1'), ({ ask }) => ask('REPLICAOF', 'NO', 'ONE')],
   'out of memory': [
     ({ ask }) => ask('CONFIG', 'SET', 'maxmemory', '1'),
@@ -77,7 +77,7 @@ describe.skipIf(!hasServer('redis'))('the pulse of a Redis', () => {
     await using redis = await connectRedis(settingsOf(scene.server, CALL_MS_MAX), signal)
     const changes: (Error | undefined)[] = []
     redis.health.watch((reason) => changes.push(reason))
-    // The first beat is under way, and so is this.
+    // The first ping of the health check is under way, and so is this call.
     const asked = redis.call((client) => client.ping(), signal)
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * CALL_MS_MAX)
     expect(await asked).toBe('PONG')
@@ -85,7 +85,7 @@ describe.skipIf(!hasServer('redis'))('the pulse of a Redis', () => {
   })
 })
 
-/** Resolves at the next change, with the reason where Redis went away. */
+/** Resolves at the next change, with the reason when Redis went down. */
 function changeOf({ health }: RedisConnection): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const watch = health.watch((reason) => {

@@ -1,4 +1,4 @@
-/** What every render ledger promises; see the doc comments of the port. */
+/** The promises of every render ledger. The doc comments of the port describe them. */
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
@@ -11,9 +11,9 @@ import type { Harness } from './harness.ts'
 
 export interface RenderLedgerHarness extends Harness<RenderLedger> {
   readonly clock: Clock
-  /** Does it take up claims that it has lost all memory of? */
+  /** Can it continue claims after it has lost all its data? */
   readonly takesUpClaims?: boolean
-  /** Lets so much time pass for the ledger. */
+  /** Advances the ledger's clock. */
   advance(ms: number): Promise<void>
 }
 
@@ -157,7 +157,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
         await ledger.release(claim, LEASE.owner, signal)
         await ledger.release(claim, LEASE.owner, signal)
         expect(await ledger.renew(claim, LEASE, signal)).toBe(false)
-        // A state never goes back.
+        // A state never goes back to an earlier one.
         expect((await ledger.find(record.id, signal))?.state).toStrictEqual({ status: 'running', attempt })
       }
       for (let attempt = 1; attempt <= RENDER_ATTEMPTS_MAX; attempt++) {
@@ -256,7 +256,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(1, 7_500, 15_000) }) },
 )
 
-/** Takes one render through the steps, checking what must hold after each. */
+/** Takes one render through the steps. Checks all invariants after each step. */
 async function walk(
   { ledger, harness }: { ledger: RenderLedger; harness: RenderLedgerHarness },
   steps: readonly Step[],

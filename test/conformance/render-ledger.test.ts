@@ -50,7 +50,7 @@ describeOnRedis('on a real server', (redis) => {
     expect(await ledger.renew(claim, lease, signal)).toBe(true)
     expect((await ledger.find(record.id, signal))?.state).toStrictEqual({ status: 'running', attempt: 1 })
     await connection.call((client) => client.flushdb(), signal)
-    // Where another was quicker, it is theirs.
+    // When another renderer was faster, it has the claim.
     expect(await ledger.claim(record, other, signal)).toMatchObject({ kind: 'granted' })
     expect(await ledger.renew(claim, lease, signal)).toBe(false)
   })

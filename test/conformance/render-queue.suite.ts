@@ -1,4 +1,4 @@
-/** What every render queue promises; see the doc comments of the port. */
+/** The promises of every render queue. The doc comments of the port describe them. */
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aRecord } from '../fixture/build.ts'
 import type { Harness } from './harness.ts'
 
-/** More than any consumer prefetches. */
+/** More than a consumer prefetches. */
 const MANY = 60
 
 export function describeRenderQueue(name: string, makeHarness: () => Promise<Harness<RenderQueue>>): void {

@@ -1,4 +1,4 @@
-/** What every reply channel promises; see the doc comments of the port. */
+/** The promises of every reply channel. The doc comments of the port describe them. */
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -105,7 +105,7 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
       await replies.reply(id, RENDERED, signal)
       await pending.reply(signal)
       pending[Symbol.dispose]()
-      // Whatever the channel still carries is behind this second departure.
+      // The channel delivers in order: when this second signal arrives, nothing older is under way.
       const other = aRenderId()
       const witness = replies.expect(other)
       const seen = replies.callerGone(other, signal)

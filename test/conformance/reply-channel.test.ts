@@ -11,7 +11,7 @@ import { type Harness, memoryHarness, PATIENCE } from './harness.ts'
 import { describeOnRedis, type RedisFixture, settingsOf } from './redis-harness.ts'
 import { describeReplyChannel } from './reply-channel.suite.ts'
 
-/** How long a Redis may be silent here before it counts as away. */
+/** How long a Redis may be silent in these tests before it counts as down. */
 const AWAY_AFTER_MS = 300
 const FAILED: Reply = { kind: 'failed', error: { code: 'render_timeout', message: 'took 25 s' }, durationMs: 25_000 }
 
@@ -103,7 +103,7 @@ describeOnRedis('on a real server', (redis) => {
     await back
     await replies.reply(id, FAILED, signal)
     await waiting.reply(signal)
-    // It hears again; a renderer may not know yet that it can speak.
+    // It receives again, but the sending side may not know yet that Redis is back.
     expect(await isBroken(replies)).toBe(true)
     await vi.waitFor(() => expect(isBroken(replies)).resolves.toBe(false), PATIENCE)
   })
@@ -117,7 +117,7 @@ describeOnRedis('on a real server', (redis) => {
     const info = client.info.bind(client)
     const asked = new Promise<void>((resolve) => {
       vi.spyOn(client, 'info').mockImplementation((...given) => {
-        // It is connected, and asks whether Redis is ready.
+        // The client is connected, and checks whether Redis is ready.
         const answer = info(...given)
         resolve(replies[Symbol.asyncDispose]())
         return answer
@@ -126,7 +126,7 @@ describeOnRedis('on a real server', (redis) => {
     await operator.call((each) => each.call('CLIENT', 'KILL', 'TYPE', 'pubsub'), signal)
     await asked
     await ended
-    // A rejection that nobody handles fails the run.
+    // An unhandled rejection would fail the run.
     expect(client.status).toBe('end')
   })
 
@@ -178,7 +178,7 @@ describeOnRedis('on a real server', (redis) => {
   })
 })
 
-/** Would one who comes now be told that what is said may be missed? */
+/** Would a new caller learn that replies may be lost? */
 async function isBroken(replies: ReplyChannel): Promise<boolean> {
   using pending = replies.expect(aRenderId())
   const stop = new AbortController()
@@ -186,7 +186,7 @@ async function isBroken(replies: ReplyChannel): Promise<boolean> {
     () => true,
     () => false,
   )
-  // What is known already comes before this.
+  // A problem that is already known is reported before this.
   await new Promise((resolve) => setImmediate(resolve))
   stop.abort()
   return await told
@@ -196,7 +196,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** A channel of which the API's side and the renderer's are in different processes, as far as Redis can tell. */
+/** Builds a channel whose API side and renderer side have different connections, as if they were in different processes. */
 async function between(redis: RedisFixture): Promise<Harness<ReplyChannel>> {
   const harness = await redis.harness((connection) => connection)
   const other = await redis.connect()

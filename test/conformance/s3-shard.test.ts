@@ -1,4 +1,4 @@
-/** Where objects stand in a real S3, seen by its own client: with a shard in a new installation, and as before in what is older. */
+/** Tests the keys of objects in a real S3 with S3's own client: with a shard in a new installation, and as before for older objects. */
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { deliveryStoreIn } from '@platen/adapters/kafka/delivery/delivery-store.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
@@ -61,7 +61,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
 
   test('are in every key of a new installation that has an id', async ({ signal }) => {
     using store = await open(NOON, signal)
-    // Older than the installation: there is nobody who would look for it elsewhere.
+    // The render is older than the installation, so no older version can look for it under another key.
     const record = aRecord({ id: aRenderId(NOON - DAY_MS) })
     await storeAll(store, record, signal)
     const found = await keys()
@@ -78,7 +78,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
     signal,
   }) => {
     const record = aRecord({ id: aRenderId(NOON) })
-    // What the service calls its objects was where an older version had them.
+    // Older versions stored an object under the same key that the service uses for it.
     const older = memoryArtifactStore()
     await storeAll(older, record, signal)
     const addresses = await all(older.list(BUCKET, '', signal))
@@ -111,7 +111,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
       expect(await later.create(address, BYTES, signal)).toBe(false)
     }
     expect((await keys()).toSorted()).toEqual([`pdf/${before}`, `pdf/${shardedKey(after, NOON)}`].toSorted())
-    // One listing finds the ones and the others.
+    // One listing returns both kinds of keys.
     const listed = await all(first.list(BUCKET, MANIFEST_PREFIX, signal))
     expect(listed.map(({ key }) => key).toSorted()).toEqual([before, after].toSorted())
   })
@@ -145,7 +145,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
   })
 })
 
-/** All that is stored of a render that has ended: its outcome, its PDF, its input, and the delivery of its event in two objects. */
+/** Stores everything of an ended render: outcome, PDF, input, and the delivery of its event in two objects. */
 async function storeAll(store: ArtifactStore, record: RenderRecord, signal: AbortSignal): Promise<void> {
   const manifest = aManifest({ record })
   const { outcome } = manifest
@@ -157,7 +157,7 @@ async function storeAll(store: ArtifactStore, record: RenderRecord, signal: Abor
   await deliveryStoreIn(store, BUCKET).create(delivery, NOON, signal)
 }
 
-/** As retention does. */
+/** Removes a render in the same way as retention. */
 async function remove(artifacts: ArtifactStore, record: RenderRecord, signal: AbortSignal): Promise<void> {
   const ports = { artifacts, deliveries: deliveryStoreIn(artifacts, BUCKET), serviceBucket: BUCKET }
   await removeRender(record, { ...ports, clock: systemClock(), log: openLog('error') }, signal)

@@ -1,4 +1,4 @@
-/** What is particular to artifacts in S3: what it takes to start, and what bad networks and bad stores do. */
+/** Tests artifacts in S3 beyond the suite: the conditions for a start, and the effects of bad networks and bad stores. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
@@ -20,9 +20,9 @@ import { all } from './harness.ts'
 const PDF = { bucket: 'platen', key: 'acme/01KAJ/0f3a.pdf' }
 const NAMESPACE = { bucket: 'platen', prefix: '', installation: 'platen/one' }
 const BYTES = Buffer.from('pdf')
-/** Calls, of which most wait for a connection. */
+/** Calls at once. Most of them wait for a connection. */
 const AT_ONCE = 250
-/** Calls end by themselves or not at all. */
+/** A clock without deadlines: calls end by themselves or not at all. */
 const NO_DEADLINE = { ...systemClock(), timeout: () => new AbortController().signal }
 
 describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
@@ -87,7 +87,7 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
   test('lists more objects than S3 does at once', async ({ signal }) => {
     using store = await open({}, signal)
     const keys = Array.from({ length: 1001 }, (_, i) => `acme/${i}`)
-    // More at once than there are connections, and no more than a busy machine does while one waits for a connection.
+    // More calls at once than connections. Few enough for a busy machine to finish them while one waits for a connection.
     for (let from = 0; from < keys.length; from += AT_ONCE) {
       const some = keys.slice(from, from + AT_ONCE)
       await Promise.all(some.map((key) => store.put({ bucket: 'platen', key }, BYTES, signal)))
@@ -224,7 +224,7 @@ describe('the artifact store on an S3 that', () => {
     async (end, { signal }) => {
       const asked = Promise.withResolvers<void>()
       await using bad = await aGoodStartThen((_, response) => {
-        // Never silent, so that nothing but the end of the call ends it.
+        // Bytes keep arriving, so only the deadline of the call can end it.
         const drip = setInterval(() => response.write('.'), 100)
         response.on('close', () => clearInterval(drip)).write('.')
         asked.resolve()
@@ -276,11 +276,11 @@ async function faultOf(work: Promise<unknown>): Promise<unknown> {
 
 interface Endpoint extends AsyncDisposable {
   readonly endpoint: string
-  /** Requests so far. */
+  /** Number of requests so far. */
   asked(): number
 }
 
-/** Something that calls itself S3. */
+/** Starts a server that acts as S3. */
 async function anS3(answer: (...exchange: Parameters<RequestListener>) => void): Promise<Endpoint> {
   let asked = 0
   const server = createServer((request, response) => {
@@ -290,7 +290,7 @@ async function anS3(answer: (...exchange: Parameters<RequestListener>) => void):
   return { ...(await listening(server)), asked: () => asked }
 }
 
-/** An S3 that lets the store open as if it had been there before, and from then on answers every question about an artifact so. */
+/** Starts an S3 with an existing installation, so that the store opens. From then on, `answer` handles every request about an artifact. */
 function aGoodStartThen(answer: RequestListener): Promise<Endpoint> {
   return anS3((request, response) => {
     request.resume()
@@ -302,7 +302,7 @@ function aGoodStartThen(answer: RequestListener): Promise<Endpoint> {
   })
 }
 
-/** A way to a server on which answers can be lost after what they answer was done. */
+/** Starts a proxy that can lose an answer after the server has done the work. */
 async function aLossyWay(port: number) {
   let isLosing = false
   let lost = 0
@@ -329,7 +329,7 @@ async function aLossyWay(port: number) {
 
 async function listening(server: ReturnType<typeof createTcpServer>): Promise<AsyncDisposable & { endpoint: string }> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  // A server that listens on a port has the address of one.
+  // The server listens on a port, so its address is an `AddressInfo`.
   const { port } = server.address() as AddressInfo
   return {
     endpoint: `http://127.0.0.1:${port}`,

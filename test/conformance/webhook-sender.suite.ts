@@ -1,4 +1,4 @@
-/** What every sender of webhooks promises; see the doc comments of the port. */
+/** The promises of every webhook sender. The doc comments of the port describe them. */
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -31,12 +31,12 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
     let sender: WebhookSender
     const post = (request: Partial<WebhookRequest> = {}, signal = NEVER) =>
       sender.post({ url: `http://${HOST}/hook`, headers: HEADERS, body: '{}', allowCidrs: [], ...request }, signal)
-    /** What comes of a call of a receiver that listens like this. */
+    /** Calls a receiver with this listener. Resolves with the result. */
     const postTo = (listener: RequestListener) => {
       host.answer('/hook', listener)
       return post()
     }
-    /** Begins a call, and gives what its receiver has in hand. */
+    /** Starts a call. Resolves with the request and response objects of its receiver. */
     const begin = async (listener: RequestListener = () => undefined, signal = NEVER) => {
       const begun = Promise.withResolvers<readonly [IncomingMessage, ServerResponse]>()
       host.answer('/hook', (request, response) => {
@@ -47,7 +47,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       const [request, response] = await begun.promise
       return { answer, request, response }
     }
-    /** Waits until the head of an answer has come: from then on two limits of time are armed. */
+    /** Waits until the head of an answer has arrived: from then on two time limits are armed. */
     const headHasCome = () => expect.poll(() => clock.armed(), { ...PATIENCE, interval: 1 }).toBe(2)
 
     beforeEach(async () => {
@@ -321,12 +321,12 @@ function answering(status: number, headers: Readonly<Record<string, string>> = {
   return (_request, response) => response.writeHead(status, headers).end()
 }
 
-/** Says this and nothing more. */
+/** Sends exactly this text as the answer. */
 function raw(answer: string): RequestListener {
   return ({ socket }) => socket.end(answer)
 }
 
-/** The head of an answer, and after an empty line what follows it; the connection stays open. */
+/** Sends the head of an answer, then an empty line and the rest. The connection stays open. */
 function saying(status: string, ...lines: readonly string[]): RequestListener {
   return ({ socket }) => socket.write(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n`)
 }
@@ -339,7 +339,7 @@ function compressed(body: Uint8Array): RequestListener {
   return (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(body)
 }
 
-/** A body of which half comes, and then a reset. */
+/** Sends half of a body, then resets the connection. */
 function halve({ socket }: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { 'content-length': 8 })
   response.write('half', () => socket.resetAndDestroy())
@@ -349,7 +349,7 @@ function resetAfterHead({ socket }: IncomingMessage): void {
   socket.write('HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n', () => socket.resetAndDestroy())
 }
 
-/** Writes until the other side has had enough. */
+/** Writes until the other side closes the connection. */
 async function pour(response: ServerResponse): Promise<void> {
   const drops = function* () {
     for (;;) yield Buffer.alloc(65_536, 'a')

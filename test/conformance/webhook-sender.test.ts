@@ -1,4 +1,4 @@
-/** Besides the suite: where the sender over HTTP connects to, and whom it believes to be there. */
+/** Tests beyond the suite: to which addresses the HTTP sender connects, and which server identities it accepts. */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server, Socket } from 'node:net'
@@ -31,7 +31,7 @@ function optionsFor({ internet: { allowCidrs, ...internet } }: TestHost) {
   return { ...internet, policy: { isHttpAllowed: true, allowCidrs } }
 }
 
-/** One call by a sender with `options` over those under which every name leads to the host. */
+/** Makes one call. `options` override the defaults, under which every name leads to the host. */
 async function post(
   options: Partial<WebhookSenderOptions> = {},
   request: Partial<WebhookRequest> = {},
@@ -73,12 +73,12 @@ test('a name is asked for without the dot at its end', async () => {
 })
 
 test('where a connection leads in truth decides, before a byte is sent', async () => {
-  // Allowed by mistake, 0.0.0.0 is this machine to the system.
+  // The operating system takes 0.0.0.0 as this machine. Here it is allowed by mistake.
   const policy = { isHttpAllowed: true, allowCidrs: [aCidr('0.0.0.0/8')] }
   const [asked, connections] = [host.asked.length, host.connections()]
   expect(await post({ policy, resolve: async () => [at('0.0.0.0')] }, { url: `http://${HOST}/` })).toEqual(blocked)
   expect(host.asked.length).toBe(asked)
-  // That it came so far is what makes this a test of the second look.
+  // The connection was opened, so this tests the second check.
   await expect.poll(() => host.connections(), PATIENCE).toBe(connections + 1)
 })
 
@@ -126,7 +126,7 @@ test('a connection that is refused is told of', async () => {
 })
 
 test('a host that swallows what it is sent is given up', async () => {
-  // Its thread never takes a connection, and the queue has room for two.
+  // Its thread never accepts a connection, and the queue has room for two.
   const code = `
     const { createServer } = require('node:net')
     const { parentPort } = require('node:worker_threads')
@@ -140,7 +140,7 @@ test('a host that swallows what it is sent is given up', async () => {
   await using sender = webhookSender({ ...optionsFor(host), clock, ports: { http: port, https: port } })
   const request = { url: `http://${HOST}/`, headers: {}, body: '{}', allowCidrs: [] }
   const answers = Array.from({ length: 5 }, () => sender.post(request, NEVER))
-  // In the kernel's table, 02 is a connection that was asked for and not answered.
+  // In the kernel's table, state 02 is a connection that was requested and not answered.
   const unanswered = new RegExp(`^\\s*\\d+: \\S+ 0100007F:${port.toString(16).toUpperCase().padStart(4, '0')} 02 `, 'm')
   await expect.poll(() => readFile('/proc/net/tcp', 'latin1'), PATIENCE).toMatch(unanswered)
   await clock.advance(WEBHOOK_ATTEMPT_MS_MAX)
@@ -225,7 +225,7 @@ test('a connection that ends between its choice and its use is replaced', async 
     response.end()
   })
   await call()
-  // From a timer, so that the end is read before undici, which waits for one turn of the loop, writes.
+  // From a timer, so that the end is read before undici writes. undici waits for one turn of the loop.
   await new Promise((resolve) => setTimeout(resolve))
   taken[0]?.destroy()
   expect(await call()).toEqual({ result: 'ok', statusCode: 200 })
@@ -252,9 +252,9 @@ test('connections are kept for as many calls as there may be at once, of one hos
     return receiver.connections() - before
   }
   expect(await callAtOnce(12, () => HOST)).toBe(12)
-  // Eight were kept.
+  // Eight connections were kept.
   expect(await callAtOnce(12, () => HOST)).toBe(4)
-  // One of each name is kept, as long as there are no more than 256: of those before, and of the first names, none are left.
+  // Connections are kept for at most 256 names, one for each. The earlier ones and those of the first names are closed.
   expect(await callAtOnce(260, (call) => `h${call}.example`)).toBe(260)
   expect(await callAtOnce(1, () => HOST)).toBe(1)
   expect(await callAtOnce(1, () => 'h0.example')).toBe(1)

@@ -1,4 +1,4 @@
-/** An outage, rehearsed: the alerts that the runbook promises fire, in their own time, and end with it. */
+/** Rehearses an outage: the alerts of the runbook fire in time, and stop with the outage. */
 import { setInterval } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../time/until.ts'
@@ -6,7 +6,7 @@ import { beginTeamLoad, type Installed, installed } from './installed.ts'
 import { startPrometheus } from './machine/prometheus.ts'
 import { kubectl, NAMESPACE } from './release.ts'
 
-/** Of Redis and Kafka away at once. The last of them waits for five minutes. */
+/** Alerts that fire while Redis and Kafka are down together. The last one has a delay of five minutes. */
 const EXPECTED = ['PlatenRedisAway', 'PlatenSettingsNotFollowed', 'PlatenRequestsFail']
 
 let all: Installed
@@ -40,7 +40,7 @@ test('while Redis and Kafka are away, three alerts fire, and none a while before
       await Promise.all([node.redis.start(), node.kafka.start()])
     }
     process.stdout.write(`seconds to each alert: ${JSON.stringify(Object.fromEntries(seen))}\n`)
-    // What counts failures goes by the last five minutes.
+    // The third alert counts the failures of the last five minutes, so it takes longer to stop.
     for (const name of EXPECTED.slice(0, 2))
       await until(
         async () => (await prometheus.firing()).has(name),

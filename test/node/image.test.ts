@@ -1,10 +1,10 @@
-/** The images as they are: how large, of whom, and without what nobody needs who runs them. */
+/** Checks the images: their size, their user, and that they contain nothing their users do not need. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { IMAGES, imageOf, megabytes, sizeOf, userOf, withImage } from './machine/image.ts'
 
-/** Uncompressed. */
+/** Without compression. */
 const MEGABYTES_MAX = { 'platen-renderer': 750, platen: 750 } as const
 const OTHERS_MEGABYTES_MAX = 320
 

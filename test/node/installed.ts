@@ -1,4 +1,4 @@
-/** The node with the chart installed on it and a team's resources in force: one for all tests of a run. */
+/** The node with the chart installed and the resources of a team applied. All tests of a run share it. */
 import { tmpdir } from 'node:os'
 import { beginLoad, type Load } from '../chaos/cluster/trial/load.ts'
 import type { Scene } from '../chaos/cluster/trial/oracle.ts'
@@ -12,14 +12,14 @@ import { declareTeam, type Team } from './resource.ts'
 export interface Installed {
   readonly node: KubeNode
   readonly team: Team
-  /** Reached by pods; it takes every webhook. */
+  /** A webhook receiver that pods can reach. It accepts every webhook. */
   readonly receiver: Receiver
   readonly scene: Scene
 }
 
 let started: Promise<Installed> | undefined
 
-/** Starts it, the first time it is asked for. It ends with the namespaces it is in. */
+/** Starts the node at the first call. The node ends with its namespaces. */
 export function installed(): Promise<Installed> {
   started ??= start()
   return started
@@ -32,19 +32,19 @@ async function start(): Promise<Installed> {
   return { node, team: await declareTeam(node), receiver, scene: sceneOf(node, receiver) }
 }
 
-/** Begins with five requests a second of the team, sync and async. */
+/** Starts the load of the team: five requests a second, sync and async. */
 export function beginTeamLoad({ team, receiver }: Installed): Load {
   return beginLoad({
     tenant: { name: team.tenant, key: team.key },
     url: () => team.service.url(),
     hookUrl: receiver.url,
     random: Math.random,
-    // Of each of five callers.
+    // Pause of each of the five callers.
     pauseMs: 1000,
   })
 }
 
-/** A node that has all images, and Chromium's profile. */
+/** Starts a node with all images and Chromium's seccomp profile. */
 export async function startNodeWithImages(): Promise<KubeNode> {
   const deployed = IMAGES.filter((name) => name !== 'platen').map(imageOf)
   const node = await startNode([PAUSE, ...deployed].map((name) => archiveOf(name, tmpdir())))

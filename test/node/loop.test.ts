@@ -1,4 +1,4 @@
-/** The closed loop: what waits in Kafka brings renderers, and when nothing waits they go. */
+/** Tests the closed loop of scaling: a queue in Kafka adds renderers, and an empty queue removes them. */
 import { beforeAll, expect, test } from 'vitest'
 import { judge } from '../chaos/cluster/trial/judge.ts'
 import type { Exchange } from '../chaos/cluster/trial/load.ts'
@@ -13,7 +13,7 @@ const ENGINES = ['html', 'react_pdf'] as const
 type Engine = (typeof ENGINES)[number]
 const RENDERS = 300
 const ROUNDS = IS_LONG ? 3 : 1
-/** How many callers ask at once. */
+/** Number of callers at the same time. */
 const CALLERS = 10
 
 interface Pod {
@@ -48,7 +48,7 @@ async function podsOf(engine: Engine): Promise<readonly Pod[]> {
 
 const podsOfAll = async () => (await Promise.all(ENGINES.map(podsOf))).flat()
 
-/** Runs an action on each, few at once. */
+/** Runs an action on each item, at most `CALLERS` at the same time. */
 async function each<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
   const waiting = items.values()
   await Promise.all(
@@ -66,7 +66,7 @@ test('renderers come from none for what waits, lose nothing when they are told t
   const seconds = (from: number) => `${((performance.now() - from) / 1000).toFixed(1)} s`
   for (let round = 1; round <= ROUNDS; round++) {
     await until(podsOfAll, (pods) => pods.length === 0)
-    // What serves sync renders is there all the time.
+    // Renderers for sync renders always run.
     for (const engine of ENGINES)
       expect((await render(service, key, { template: 'invoice', engine, data })).status).toBe(200)
     const toldBefore = receiver.received.length
@@ -84,7 +84,7 @@ test('renderers come from none for what waits, lose nothing when they are told t
     took['first pod'] = seconds(begunAt)
     const ready = await until(podsOfAll, (pods) => pods.some(({ isReady }) => isReady))
     took['first pod ready'] = seconds(begunAt)
-    // Amid renders one of them is told to go.
+    // Deletes one of them during renders.
     const victim = ready.find(({ isReady }) => isReady)?.name ?? ''
     await kubectl(node, ['delete', 'pod', victim, '--namespace', NAMESPACE, '--wait=false'])
     await receiver.until(toldBefore + RENDERS)
@@ -131,14 +131,15 @@ test('a Kafka that is away takes no renderer away', async () => {
     )
   await node.kafka.kill()
   try {
-    // KEDA cannot even make a client then, and its fallback is for those it has: the autoscaler is told nothing, and does nothing.
+    // KEDA's operator then cannot create a Kafka client, and its fallback covers only existing clients. So the autoscaler gets no metric,
+    // and changes nothing.
     for (const engine of ENGINES) {
       const hpa = `keda-hpa-platen-renderer-${engine.replace('_', '-')}-async`
       const path = 'jsonpath={.status.conditions[?(@.type=="ScalingActive")].status}'
       const ask = () => kubectl(node, ['get', 'hpa', hpa, '--namespace', NAMESPACE, '--output', path])
       await until(ask, (status) => status === 'False')
     }
-    // Longer than it would take, were nothing waiting.
+    // Longer than the removal of renderers would take with an empty queue.
     const deadline = performance.now() + 2 * 1000 * VALUES.autoscaling.cooldownSeconds
     await until(
       async () => {

@@ -1,4 +1,4 @@
-/** `make node`: a real node with the chart installed on it, until Ctrl-C. */
+/** The program behind `make node`: runs a real node with the chart installed, until Ctrl-C. */
 import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ say('starting a node')
 const node = await startNodeWithImages()
 say('installing the chart')
 await installRelease(node)
-// By a name that can be typed.
+// A short path that is easy to type.
 const kubeconfig = join(tmpdir(), 'kubeconfig')
 copyFileSync(await node.kube.kubeconfig('admin'), kubeconfig)
 say(`

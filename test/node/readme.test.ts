@@ -1,4 +1,4 @@
-/** The commands of the README's section on Kubernetes, as its readers would type them, on a real node. */
+/** Runs the commands of the README's section on Kubernetes on a real node, as readers would type them. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, symlink } from 'node:fs/promises'
@@ -23,7 +23,7 @@ beforeAll(async () => {
 test('they lead to a tenant that renders, is limited, suspended, given another key, and deleted', async ({
   signal,
 }) => {
-  // Values and Secrets are those of this machine.
+  // Values and Secrets differ here: they belong to this machine.
   expect(INSTALL).toBe(`helm install ${RELEASE} charts/platen --namespace ${NAMESPACE} --values values.yaml`)
   const folder = await mkdtemp(join(tmpdir(), 'platen-readme-'))
   await symlink(join(ROOT, 'examples'), join(folder, 'examples'))

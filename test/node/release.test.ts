@@ -1,4 +1,4 @@
-/** The chart on a real node: what is installed comes up, renders by both engines, and Chromium runs in its sandbox. */
+/** Tests the chart on a real node: all pods start, both engines render, and Chromium runs in its sandbox. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { CHART, type Values } from '../chart/helm.ts'

@@ -1,4 +1,4 @@
-/** The chart as somebody installs it on a node, with the images of `image.ts` and the servers beside the node. */
+/** Installs the chart on a node as a user would, with the images of `image.ts` and the servers next to the node. */
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ import type { KubeNode } from './machine/node.ts'
 export const NAMESPACE = 'platen'
 export const RELEASE = 'platen'
 
-/** Of each pod: the node has two cores, which others use as well. */
+/** CPU request of each pod. The node has two cores, and other programs use them too. */
 const small = (cpu: string) => ({ resources: { requests: { cpu } } })
 
-/** Renderers of sync renders, which are always there, and those of all others, which come when something waits. */
+/** Two sets of renderers for each engine: those for sync renders always run, the others start when renders wait. */
 export const VALUES = {
   autoscaling: { kind: 'keda', pollingIntervalSeconds: 2, cooldownSeconds: 15 },
   api: { ...small('100m'), replicas: 2 },
@@ -33,7 +33,7 @@ export const VALUES = {
   operator: small('50m'),
 } as const satisfies Values
 
-/** Installs it and waits until its pods are ready. Throws with Helm's words. */
+/** Installs the chart and waits until its pods are ready. Throws with Helm's output. */
 export async function installRelease(node: KubeNode): Promise<void> {
   await kubectl(node, ['create', 'namespace', NAMESPACE])
   await kubectl(node, ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'])
@@ -47,7 +47,7 @@ export async function installRelease(node: KubeNode): Promise<void> {
   await onRelease(node, ['install', RELEASE, CHART, '--wait'])
 }
 
-/** Runs a command of Helm, with values beside those that the release is installed with. Throws with Helm's words. */
+/** Runs a Helm command, with additional values. Throws with Helm's output. */
 export async function onRelease(node: KubeNode, command: readonly string[], values: Values = {}): Promise<string> {
   const where = [`--kubeconfig=${await node.kube.kubeconfig('admin')}`, `--namespace=${NAMESPACE}`]
   const takesValues = command[0] === 'install' || command[0] === 'upgrade'
@@ -59,7 +59,7 @@ export async function onRelease(node: KubeNode, command: readonly string[], valu
   return stdout
 }
 
-/** Values for what stands beside a node. */
+/** Returns the values for the servers next to a node. */
 function valuesFor({ kafka, s3, redis }: KubeNode): Values {
   return {
     image: { registry: 'localhost', tag: TAG, pullPolicy: 'Never' },
@@ -71,14 +71,14 @@ function valuesFor({ kafka, s3, redis }: KubeNode): Values {
   }
 }
 
-/** Puts the chart's seccomp profile where the kubelet looks for it, as whoever makes nodes does. */
+/** Copies the chart's seccomp profile to the kubelet's folder, as the provider of the nodes would. */
 export function installProfile({ kubeletDir }: KubeNode): void {
   const folder = join(kubeletDir, 'seccomp/platen')
   mkdirSync(folder, { recursive: true })
   copyFileSync(join(CHART, 'file/chromium.json'), join(folder, 'chromium.json'))
 }
 
-/** Runs kubectl as the admin. Throws with its words. */
+/** Runs kubectl as admin. Throws with its output. */
 export async function kubectl({ kube }: KubeNode, args: readonly string[], stdin = ''): Promise<string> {
   const { code, stdout, stderr } = await kube.kubectl(args, { stdin })
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
@@ -105,7 +105,7 @@ async function whatIsThere(node: KubeNode): Promise<string> {
   ).join('\n')
 }
 
-/** The address of a Service, which its node reaches as well. */
+/** Returns the address of a Service. The node can reach it, too. */
 export async function addressOf(node: KubeNode, service: string): Promise<string> {
   const path = 'jsonpath={.spec.clusterIP}:{.spec.ports[0].port}'
   return `http://${await kubectl(node, ['get', 'service', service, '--namespace', NAMESPACE, '--output', path])}`

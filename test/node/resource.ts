@@ -1,4 +1,4 @@
-/** The resources of a team as `kubectl apply` takes them: a plan, a tenant in a namespace of its own, its key, the invoice of the examples, and a letter. */
+/** The resources of a team, for `kubectl apply`: a plan, a tenant with its own namespace, its key, the example invoice, and a letter. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
@@ -18,7 +18,7 @@ const LIMITS = {
   htmlRateLimitPerMinute: MANY,
 }
 
-/** Others than those of the examples, whom the README declares. */
+/** Different names than in the examples, because the README test creates those. */
 const TENANT = 'tester'
 const TEAM = 'team-tester'
 
@@ -41,7 +41,7 @@ const RESOURCES = [
   },
 ]
 
-/** Documents of the examples as this team has them. */
+/** Returns the documents of an example, with this team's tenant and namespace. */
 function ofExample(name: string): readonly object[] {
   return parseAllDocuments(readFileSync(join(ROOT, 'examples', `${name}.yaml`), 'utf8')).map((document) => {
     const { metadata, spec, ...rest } = document.toJS()
@@ -49,16 +49,16 @@ function ofExample(name: string): readonly object[] {
   })
 }
 
-/** A team's way to the service. */
+/** What a test needs to call the service as this team. */
 export interface Team {
   readonly tenant: string
   readonly service: Service
   readonly key: string
-  /** What the invoice is made of. */
+  /** Sample data of the invoice. */
   readonly data: unknown
 }
 
-/** Declares it in its namespace; resolves when it is in force. */
+/** Creates the resources in the team's namespace. Resolves when they are enforced. */
 export async function declareTeam(node: KubeNode): Promise<Team> {
   await kubectl(node, ['create', 'namespace', TEAM])
   const secrets = 'platen-operator-secrets'

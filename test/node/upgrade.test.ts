@@ -1,4 +1,4 @@
-/** Upgrades, rollbacks and drains under load: nobody is answered otherwise than the promises say, and nothing is lost. */
+/** Tests upgrades, rollbacks and drains under load: every answer keeps the promises, and nothing is lost. */
 import { beforeAll, expect, test } from 'vitest'
 import { judge } from '../chaos/cluster/trial/judge.ts'
 import { readFacts } from '../chaos/cluster/trial/oracle.ts'
@@ -32,7 +32,7 @@ test.for(IS_LONG ? ACTS : ACTS.slice(0, 1))('%s', async ([, act], { signal }) =>
   } finally {
     await load.stop()
   }
-  // Refusals by 503 are allowed as long as it lasts; a broken connection is not.
+  // Answers 503 are allowed during the upgrade. Broken connections are not.
   const outages = [{ from: begunAt, until: performance.now() }]
   const broken = load.exchanges.filter(({ status }) => status === 0)
   expect(broken).toEqual([])
@@ -54,7 +54,7 @@ async function upgradeAndBack(): Promise<void> {
   await onRelease(all.node, ['rollback', RELEASE, '--wait'])
 }
 
-/** Moves every pod away as the budgets allow. There is one node, so it takes them again. */
+/** Evicts every pod, as fast as the disruption budgets allow. The only node is made schedulable again meanwhile. */
 async function drain(): Promise<void> {
   const drained = kubectl(all.node, ['drain', NODE, '--delete-emptydir-data', '--ignore-daemonsets', '--timeout=300s'])
   let isOver = false

@@ -1,13 +1,13 @@
-/** What a run tries of what there is: in the long form all of it, else what its seed chooses. */
+/** Chooses what a run tries: everything in the long form, else what its seed selects. */
 import { randomInt } from 'node:crypto'
 
-/** Is this the long form, as of `make soak`? It repeats by chance what `make test` tries a few times. */
+/** Is this the long form, as in `make soak`? It repeats random trials that `make test` runs a few times. */
 export const IS_LONG = process.env['LONG'] === '1'
 
-/** What all chance of this run is made from; `make test` prints it, and `SEED=7` makes the same choices again. */
+/** The seed of all random choices in this run. `make test` prints it, and `SEED=7` repeats the choices of seed 7. */
 export const SEED = Number(process.env['SEED'] ?? randomInt(2 ** 31))
 
-/** Numbers from 0 to 1, by the generator known as mulberry32: the same seed gives the same ones. */
+/** Generates numbers from 0 to 1 with the algorithm mulberry32. The same seed gives the same numbers. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -18,7 +18,7 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** In an order by chance. */
+/** Returns the items in random order. */
 export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   return items
     .map((item) => ({ item, rank: random() }))
@@ -26,7 +26,10 @@ export function shuffled<T>(items: readonly T[], random: () => number): readonly
     .map(({ item }) => item)
 }
 
-/** A third of a corpus, by the seed, in its order; in the long form all of it. `make test` runs each of them once in three times. */
+/**
+ * Returns a third of a corpus, chosen by the seed, in its original order. The long form returns all of it. So `make test` runs each item in
+ * one of three runs.
+ */
 export function third<T>(corpus: readonly T[]): readonly T[] {
   if (IS_LONG) return corpus
   const chosen = new Set(shuffled(corpus, seeded(SEED)).slice(0, Math.ceil(corpus.length / 3)))

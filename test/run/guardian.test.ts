@@ -1,4 +1,4 @@
-/** That nothing of a test run outlives it, however it ends. */
+/** Tests that nothing of a test run outlives it, however it ends. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { processesWith } from '../soak/process-tree.ts'
 import { until } from '../time/until.ts'
 import { endRun, RUN_VARIABLE } from './guardian.ts'
 
-/** A run that starts two processes in groups of their own, says so, and waits. */
+/** A run that starts two processes in their own groups, prints that, and waits. */
 const RUN = `
   import { spawn } from 'node:child_process'
   import { startGuardian } from ${JSON.stringify(join(import.meta.dirname, 'guardian.ts'))}

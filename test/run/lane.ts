@@ -1,17 +1,17 @@
-/** The lanes of a test run: what runs in them, and how many files of each at once. */
+/** The lanes of a test run, and the projects that run in them. */
 
 export interface Lane {
   /** Projects of `vitest.config.ts`. */
   readonly projects: readonly string[]
-  /** Parts of the paths of files; all files if absent. */
+  /** Parts of file paths. Absent = all files. */
   readonly files?: readonly string[]
-  /** What the names of tests match; all tests if absent. */
+  /** Pattern for test names. Absent = all tests. */
   readonly names?: RegExp
-  /** Only files that reach what differs from this commit. */
+  /** Runs only files that depend on a change since this commit. */
   readonly changed?: string
 }
 
-/** All projects, those that take longest first: so the lanes end at about the same time. */
+/** All projects, the longest first, so that the lanes end at about the same time. */
 export const PROJECTS: readonly string[] = [
   'engine',
   'operator',
@@ -25,13 +25,15 @@ export const PROJECTS: readonly string[] = [
   'lease',
 ]
 
-/** Those that need what takes minutes to build, the Kubernetes API server above all. */
+/** Projects that need servers with a long build, above all the Kubernetes API server. It takes minutes. */
 export const ON_KUBERNETES: readonly string[] = ['operator', 'chart', 'lease']
 
-/** How many projects run beside each other: half of them wait most of the time, for leases, sessions and deadlines. */
+/** Number of projects that run in parallel. Half of them mostly wait, for leases, sessions and deadlines. */
 export const LANES = 3
 
-/** What a change most likely breaks: what it reaches itself, adapters that need no server, a document of each engine, and a scenario. */
+/**
+ * Tests of what a change most likely breaks: files that depend on it, adapters without a server, a document of each engine, and a scenario.
+ */
 export const QUICK_LANES: readonly Lane[] = [
   { projects: ['unit'], changed: 'main' },
   { projects: ['conformance'] },

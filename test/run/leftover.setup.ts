@@ -1,6 +1,6 @@
 /**
- * What a test file leaves behind fails it: temporary files, processes, and topics on the Kafka of the run. Each file has a folder of its
- * own for temporary files, which is removed at its end in any case.
+ * Fails a test file that leaves something behind: temporary files, processes, or topics on the shared Kafka. Each file has its own folder
+ * for temporary files, which is always removed at its end.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,14 +18,14 @@ declare module 'vitest' {
   }
 }
 
-/** A group of processes that was killed takes a moment to go. */
+/** Killed processes take a moment to disappear. */
 const LOOKS_MAX = 100
 const LOOK_EVERY_MS = 50
 
 const folder = mkdtempSync(join(tmpdir(), 'platen-file-'))
 process.env['TMPDIR'] = folder
 
-// Hooks end in the opposite order of their beginning, so this one comes after all of the file.
+// The hook registered first runs last, so this one runs after all hooks of the file.
 afterAll(async () => {
   const processes = await leftProcesses()
   const cpuMs = (processOf(process.pid)?.spent ?? 0) * 1000

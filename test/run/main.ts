@@ -1,7 +1,7 @@
 /**
- * What `make test` runs: every test, in lanes beside each other. A lane that is free takes the next project. Those that need the Kubernetes
- * API server come last where that is still being built.
- * With `quick` it is what `make quick` runs: what a change most likely breaks, on no server.
+ * The program behind `make test`: runs all tests in parallel lanes. A free lane takes the next project. Projects that need the Kubernetes
+ * API server wait while it is still being built. With `quick` it is the program behind `make quick`: it runs the tests of what a change
+ * most likely breaks, without servers.
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -23,7 +23,7 @@ const INTERRUPTED = 130
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const LOSS_LOOK_MS = 1000
 
-// A failed test sets the code by itself.
+// A failed test sets the exit code itself.
 process.exitCode ||= await main(process.argv.includes('quick') ? runQuick : runAll)
 
 type Run = (summary: SummaryReporter, signal: AbortSignal) => Promise<void>
@@ -36,7 +36,7 @@ async function main(runTests: Run): Promise<number> {
   process.env[RUN_VARIABLE] = run
   process.env['SEED'] = `${SEED}`
   process.stdout.write(`the seed of this run is ${SEED}; SEED=${SEED} makes its choices again\n`)
-  // Its records outlive the files of the tests, and go with the folder.
+  // The records of the run go into this folder, because they must outlive the files of single tests.
   process.env['TMPDIR'] = folder
   summary.onInit()
   const files = join(folder, 'files')
@@ -59,7 +59,7 @@ async function main(runTests: Run): Promise<number> {
 async function runAll(summary: SummaryReporter, signal: AbortSignal): Promise<void> {
   await using servers = await openRunServers()
   process.env[RUN_SERVERS_VARIABLE] = servers.url
-  // Else each test would wait for a server that is gone until its own limit.
+  // Without this watch, each test would wait for a lost server until its own time limit.
   const lost = new AbortController()
   const watch = setInterval(() => {
     if (lost.signal.aborted) return
@@ -92,7 +92,7 @@ async function runQuick(summary: SummaryReporter, signal: AbortSignal): Promise<
   await Promise.all(QUICK_LANES.map((lane) => runLane(lane, summary, signal)))
 }
 
-/** Runs the files of a lane; resolves when the last has ended, or those under way were ended by the signal. */
+/** Runs the files of a lane. Resolves when the last file has ended, or when the signal has ended those under way. */
 async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal): Promise<void> {
   const { projects, files, names, changed } = lane
   const others = SIGNALS.map((name) => [name, process.listeners(name)] as const)
@@ -105,7 +105,7 @@ async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal
     ...(names !== undefined && { testNamePattern: names }),
     ...(changed !== undefined && { changed }),
   })
-  // Vitest's own listeners would end this process before it has told what it knows.
+  // Vitest's own listeners would end this process before it has written its summary.
   for (const [name, before] of others)
     for (const listener of process.listeners(name)) if (!before.includes(listener)) process.off(name, listener)
   const cancel = () => void vitest.cancelCurrentRun('keyboard-input')
@@ -119,7 +119,7 @@ async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal
   }
 }
 
-/** Builds what `ON_KUBERNETES` needs beside the tests that do without, and takes no time from those. */
+/** Builds the servers for `ON_KUBERNETES` while other tests run, at low priority so that it takes no CPU time from them. */
 async function buildKubernetes(signal: AbortSignal): Promise<void> {
   process.stdout.write(
     'building the Kubernetes API server beside the tests: some four minutes of two idle cores, once\n',

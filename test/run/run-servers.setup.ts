@@ -1,15 +1,15 @@
-/** Opens the shared servers for a run of `vitest` by itself; `make test` has opened them for all of its runs. */
+/** Opens the shared servers when `vitest` runs alone. `make test` opens them once for all of its runs. */
 import type { TestProject } from 'vitest/node'
 import { openRunServers, RUN_SERVERS_VARIABLE } from './run-servers.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where tests ask for the servers they share. */
+    /** Address where tests ask for the shared servers. */
     runServers: string
   }
 }
 
-/** Called before the first test of a project, and what it returns after the last one. Throws where a server has ended by itself. */
+/** Runs before the first test of a project. The returned function runs after the last one, and throws when a server ended by itself. */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const opened = process.env[RUN_SERVERS_VARIABLE]
   if (opened !== undefined) {

@@ -1,4 +1,4 @@
-/** The servers that the tests of a run share, and what the run is told when one of them dies, or is not there. */
+/** Tests the shared servers of a run, and what the run reports when one of them dies or is missing. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,7 @@ test.for([
     const bin = join(ROOT, 'node_modules/.bin')
     const { status, stdout, stderr } = spawnSync(join(bin, 'vitest'), ['run', 'conformance/redis-health-check'], {
       cwd: ROOT,
-      // Nothing is found on this path and in this cache.
+      // This path and this cache contain no server.
       env: { PATH: bin, XDG_CACHE_HOME: folder, TMPDIR: folder, ...env },
       encoding: 'utf8',
     })

@@ -1,6 +1,6 @@
 /**
- * The servers that all tests of a run share. The process that runs the tests starts each of them when a test asks for it first, and
- * ends them after the last test. Tests ask by HTTP on loopback, since they run in processes of their own.
+ * The servers that all tests of a run share. The process that runs the tests starts each server when the first test asks for it. It ends
+ * them after the last test. Tests ask by HTTP on loopback, because they run in other processes.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,10 +10,10 @@ import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
 import type { KubeFacts } from '../topology/server/kube.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
 
-/** What a test is told of each server. */
+/** What a test learns about each server. */
 export interface RunServerFacts {
   readonly kafka: Pick<KafkaServer, 'broker' | 'folder'>
-  /** Lent to one file at a time, as our kinds belong to no namespace. Free again after `POST /free`, with the facts as JSON. */
+  /** Lent to one file at a time, because our resource kinds are cluster-wide. `POST /free`, with the facts as JSON, gives it back. */
   readonly kube: KubeFacts
 }
 
@@ -22,16 +22,16 @@ export type RunServerName = keyof RunServerFacts
 export interface RunServers extends AsyncDisposable {
   /** `http://host:port`; `GET /<name>` answers with the facts of a server, as JSON. */
   readonly url: string
-  /** Servers that have ended by themselves, each with the end of its log. Ask before disposing. */
+  /** Servers that ended by themselves, each with the end of its log. Call before disposing. */
   readonly losses: () => readonly string[]
 }
 
-/** Has the address where tests of this process ask, while one is open. */
+/** Variable with the address where the tests of this process ask, while one is open. */
 export const RUN_SERVERS_VARIABLE = 'PLATEN_TEST_RUN_SERVERS'
 
 const LOG_TAIL_CHARS = 4000
 
-/** Opens the place where tests ask; starts no server yet. */
+/** Opens the address where tests ask. Starts no server yet. */
 export async function openRunServers(): Promise<RunServers> {
   await using stack = new AsyncDisposableStack()
   const running: ServerProcess[] = []
@@ -60,7 +60,7 @@ export async function openRunServers(): Promise<RunServers> {
   const listener = createServer((request, response) => {
     const name = request.url?.slice(1) ?? ''
     if (name === 'free') {
-      // Sent by `borrowKube`.
+      // `borrowKube` sends this.
       return void json(request).then((facts) => answer(response, 200, { free: freeKubes.push(facts as KubeFacts) }))
     }
     if (!isName(name)) return answer(response, 404, { message: `the run has no server called ${name}` })
@@ -75,7 +75,7 @@ export async function openRunServers(): Promise<RunServers> {
   stack.defer(() => void listener.close())
   const owned = stack.move()
   return {
-    // It listens on a port.
+    // The server listens on a port, so its address is an `AddressInfo`.
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
     losses: () =>
       running
@@ -84,7 +84,7 @@ export async function openRunServers(): Promise<RunServers> {
           (server) => `a shared server ended by itself; the end of its log:\n${server.log().slice(-LOG_TAIL_CHARS)}`,
         ),
     async [Symbol.asyncDispose]() {
-      // A test that was given up may have asked for one that still starts.
+      // A test that was stopped may have asked for a server that is still starting.
       await Promise.allSettled(starting)
       await owned.disposeAsync()
     },

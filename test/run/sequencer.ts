@@ -1,7 +1,7 @@
-/** In which order files are run: the longest first, so that the last to end is a short one. The results do not depend on it. */
+/** Orders the files of a run: the longest first, so that the last file to end is short. The order does not change the results. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take minutes, by how long: a fresh clone has no times of earlier runs to go by. */
+/** Files that take minutes, the longest first. A fresh clone has no times of earlier runs. */
 const LONG = [
   'test/chaos/cluster/guard.test.ts',
   'test/hostile/attack/html.test.ts',

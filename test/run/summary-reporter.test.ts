@@ -1,4 +1,4 @@
-/** What the end of a run says to those who see nothing else of it. */
+/** Tests the last lines of a run, for readers who see only those. */
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,10 +7,10 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ROOT } from '../architecture/source-tree.ts'
 
-/** What people see of a long run: its last fifty lines, with those of `make`. */
+/** Readers see the last fifty lines of a long run. `make` adds two of them. */
 const LAST_LINES = 50 - 2
 
-/** A run by itself, whose clock is set back by an hour whenever anybody looks at it. `end` ends it after its first test. */
+/** A run whose clock goes back an hour each time it is read. `end` ends it after its first test. */
 const RUN = `
   import { startVitest } from 'vitest/node'
   import { SummaryReporter } from ${JSON.stringify(join(import.meta.dirname, 'summary-reporter.ts'))}
@@ -95,7 +95,7 @@ function failed(name: string, reason: string): string {
   return `FAILED: tried.test.ts > ${name}: ${reason}`
 }
 
-/** The exit code and the lines of a run of these tests, by a pipe of the shell, as `make` and CI read them. */
+/** Runs these tests. Returns the exit code and the lines, read through a shell pipe as `make` and CI do. */
 async function runOf(
   tests: string,
   end: readonly string[] = [],

@@ -1,6 +1,6 @@
 /**
- * The last lines of a test run: where its time went, what failed, and one plain sentence over all suites, for people who skim and for
- * tools that read one line. One reporter may serve several runs of Vitest that are one run to people.
+ * Writes the last lines of a test run: where the time went, what failed, and one sentence about all suites. They are for people who skim
+ * and for tools that read one line. One reporter can serve several Vitest runs that form one run.
  */
 import { writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,9 +10,9 @@ import { closeRecords, type FileSpan, openRecords, timeReport } from './time-rep
 
 const STDOUT = 1
 const PIPE_POLL_MS = 10
-/** More than the end of the log of a server that died. */
+/** More characters than the log tail of a server that died. */
 const WHY_CHARS = 5000
-/** With these, the sentence and what `make` adds, the last fifty lines of a run have what failed and why. */
+/** With this many failures, the last fifty lines still show all of them, the summary sentence and the lines of `make`. */
 const LAST_FAILURES_MAX = 40
 
 export class SummaryReporter implements Reporter {
@@ -21,13 +21,13 @@ export class SummaryReporter implements Reporter {
   readonly #spans: FileSpan[] = []
   readonly #faults: string[] = []
   #isInstalled = false
-  /** Was the run ended before it had come to all tests? */
+  /** Was the run ended before all tests had run? */
   #isStopped = false
   readonly #tellsFiles: boolean
-  /** As the runner was told it; `make test` makes a folder below it. */
+  /** The folder that the runner was given. `make test` creates a folder below it. */
   readonly #tmp = tmpdir()
 
-  /** `tellsFiles` writes a line for each file that has ended, where no other reporter does. */
+  /** With `tellsFiles` it writes a line for each file that has ended. Use it where no other reporter does. */
   constructor({ tellsFiles = false }: { tellsFiles?: boolean } = {}) {
     this.#tellsFiles = tellsFiles
   }
@@ -36,7 +36,7 @@ export class SummaryReporter implements Reporter {
     if (this.#isInstalled) return
     this.#isInstalled = true
     openRecords()
-    // Other reporters list the failures at the end of a run; the process's exit is the one moment after all of them.
+    // Other reporters list failures at the end of a run. Only the exit of the process comes after all of them.
     process.once('exit', () => this.#write())
   }
 
@@ -56,12 +56,12 @@ export class SummaryReporter implements Reporter {
     for (const { message, stack } of unhandledErrors) this.fail(`outside of all tests: ${stack ?? message}`)
   }
 
-  /** Fails the run for what is no test. */
+  /** Fails the run for a reason outside of tests. */
   fail(why: string): void {
     this.#faults.push(why)
   }
 
-  /** Fails the run for what ends it now: tests that it has not come to count as skipped. */
+  /** Ends the run as failed. Tests that have not run count as skipped. */
   stop(why: string): void {
     this.fail(why)
     this.#isStopped = true
@@ -73,7 +73,7 @@ export class SummaryReporter implements Reporter {
     const faults = [...this.#faults, ...unequalScenarios(modules).map((name) => `on one topology alone: ${name}`)]
     const count = countOf(modules, { faults: faults.length, pending: pending.length })
     if (count.failed > 0) process.exitCode ||= 1
-    // What is no test comes first, as it may be why tests failed.
+    // Faults outside of tests come first, because they may have caused the failed tests.
     const failures = [...faults.map((fault) => `FAILED: ${inOneLine(fault)}`), ...failuresOf(modules, pending)]
     const earlier = failures.slice(LAST_FAILURES_MAX)
     const lines = [
@@ -88,7 +88,10 @@ export class SummaryReporter implements Reporter {
   }
 }
 
-/** Writes all of it before it returns, as the process may be about to exit: a pipe takes a part where its reader is slow, or nothing yet. */
+/**
+ * Writes everything before it returns, because the process may be about to exit. A pipe with a slow reader accepts only a part, or nothing
+ * yet.
+ */
 function print(lines: string): void {
   let rest = Buffer.from(`${lines}\n`)
   while (rest.length > 0) {
@@ -101,7 +104,7 @@ function print(lines: string): void {
   }
 }
 
-/** What helps to find out why a run failed. */
+/** Returns hints for finding out why a run failed. */
 function hintsOf(failures: readonly string[], tmp: string): readonly string[] {
   const seed = process.env['SEED']
   return [
@@ -112,7 +115,10 @@ function hintsOf(failures: readonly string[], tmp: string): readonly string[] {
   ]
 }
 
-/** Each test that failed, and with what: the details stand far above where many failed, and whoever is shown the end alone sees these. */
+/**
+ * Returns one line for each failed test, with its error. The details are far above when many tests failed; readers of the last lines see
+ * these.
+ */
 function failuresOf(modules: readonly TestModule[], pending: readonly TestCase[]): readonly string[] {
   const failed = modules.flatMap((module) => [...module.children.allTests('failed')])
   return [
@@ -125,7 +131,7 @@ function failuresOf(modules: readonly TestModule[], pending: readonly TestCase[]
   ]
 }
 
-/** A file that has ended: how, when and after how long; then each of its tests that failed, with all that is known of it. */
+/** Describes a file that has ended: result, number of tests, duration, and the full errors of its failed tests. */
 function lineOf(module: TestModule, durationMs: number): string {
   const tests = [...module.children.allTests()]
   const failed = tests.filter((test) => test.result().state === 'failed')
@@ -146,7 +152,7 @@ function lineOf(module: TestModule, durationMs: number): string {
   ].join('\n')
 }
 
-/** What an error says, and what says those that it came of or has kept from being seen. */
+/** Returns the message of an error, and of the errors that caused it or that it suppressed. */
 function reasonOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return typeof error === 'string' ? error : ''
   const { message, suppressed, error: inner, cause } = error as Readonly<Record<string, unknown>>
@@ -160,8 +166,8 @@ function inOneLine(text: string): string {
 }
 
 /**
- * What was tried on one topology and not on the other, when both were: the promises to users are the same on both, so the lists are.
- * A test that was skipped was not tried, unless it says why it does not apply there.
+ * Returns the scenarios that were tried on only one topology, when the run had both. Both topologies promise users the same, so both must
+ * try the same scenarios. A skipped test counts as not tried, unless it says why it does not apply there.
  */
 function unequalScenarios(modules: readonly TestModule[]): readonly string[] {
   const [embedded, cluster] = ['scenario', 'scenario-on-cluster'].map((project) => {
@@ -177,7 +183,7 @@ function isTried(test: TestCase): boolean {
   return result.state !== 'skipped' || result.note !== undefined
 }
 
-/** Vitest makes a module anew once it is collected, so the object does not tell which one it is. */
+/** Vitest creates a new module object after collecting, so the object itself cannot be the key. */
 function keyOf({ project, relativeModuleId }: TestModule): string {
   return `${project.name} ${relativeModuleId}`
 }
@@ -186,7 +192,7 @@ function nameOf({ module, fullName }: TestCase): string {
   return `${module.relativeModuleId} > ${fullName}`
 }
 
-/** Tests that ought to have ended. Vitest leaves a test pending, too, that is in a skipped suite of a skipped suite. */
+/** Returns tests that should have ended. Vitest also leaves tests pending that are in a skipped suite of a skipped suite. */
 function pendingIn(modules: readonly TestModule[]): readonly TestCase[] {
   return modules.flatMap((module) => [...module.children.allTests('pending')]).filter((test) => !isSkipped(test))
 }
@@ -205,8 +211,8 @@ interface Count {
 }
 
 /**
- * What failed without being a test counts as failed too: a file that did not load, a hook that threw, a test that never reported back,
- * an error nobody caught. Otherwise a suite could vanish and the sentence would still look well.
+ * Counts the tests. Failures outside of tests count as failed too: a file that did not load, a hook that threw, a test that never reported
+ * back, an uncaught error. Otherwise a suite could vanish while the summary still reports success.
  */
 function countOf(
   modules: readonly TestModule[],
@@ -221,7 +227,7 @@ function countOf(
   return { ...count, skipped: count.skipped + count.pending - pending }
 }
 
-/** `12 passed, 0 failed`, and `, 3 skipped` where some were. */
+/** Formats the counts: `12 passed, 0 failed`, plus `, 3 skipped` if any were skipped. */
 function sentenceOf({ passed, failed, skipped }: Count): string {
   return `${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`
 }

@@ -1,29 +1,29 @@
 /**
- * Where the time of a test run went: the projects, the slowest files, and the servers that were started. What a run spends is seen in
- * each run, so that whoever makes it longer sees it, too.
+ * Reports where the time of a test run went: projects, slowest files, and started servers. Every run prints it, so that a change which
+ * makes the run longer is noticed.
  */
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Names the file that each process of the run appends its records to. */
+/** Variable with the name of the file to which all processes of the run append their records. */
 const RECORDS_VARIABLE = 'PLATEN_TEST_TIMES'
 const SLOWEST_FILES = 25
 
-/** What a process of the run records. */
+/** A record that a process of the run writes. */
 export type TimeRecord =
   /** A server, or a process of the service, was started. */
   | { readonly kind: 'start'; readonly name: string; readonly durationMs: number }
-  /** What a test file has taken of the cores, with all it has started; the servers that files share are left out. */
+  /** CPU time of a test file and everything it started. Shared servers are not included. */
   | { readonly kind: 'cpu'; readonly project: string; readonly file: string; readonly cpuMs: number }
 
-/** Does nothing outside a run that reports. Called in any process of the run. */
+/** Appends a record. Any process of the run may call it. Does nothing in a run without a report. */
 export function recordTime(record: TimeRecord): void {
   const file = process.env[RECORDS_VARIABLE]
   if (file !== undefined && existsSync(dirname(file))) appendFileSync(file, `${JSON.stringify(record)}\n`)
 }
 
-/** Makes the file for the records of this run. Call it before the first process of the run starts. */
+/** Creates the file for the records of this run. Call it before the first process of the run starts. */
 export function openRecords(): void {
   process.env[RECORDS_VARIABLE] = join(mkdtempSync(join(tmpdir(), 'platen-times-')), 'times.jsonl')
 }

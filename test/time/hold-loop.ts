@@ -1,4 +1,4 @@
-/** Holding the event loop of a process from outside, to see whether it says so. */
+/** Blocks the event loop of a process from outside, to test that its metrics report it. */
 import { expect } from 'vitest'
 import { until } from './until.ts'
 
@@ -7,7 +7,10 @@ export interface Holdable {
   resume(): void
 }
 
-/** Stops a process for a second longer than its loop was ever held, and expects every scraper to be told; `scrape` gives its metrics. */
+/**
+ * Stops a process one second longer than its loop was ever blocked. Expects the metrics to report that to every scraper; `scrape` reads
+ * them.
+ */
 export async function expectHeldLoopTold(process: Holdable, scrape: () => Promise<string>): Promise<void> {
   const before = longestDelay(await scrape())
   process.pause()
@@ -15,7 +18,7 @@ export async function expectHeldLoopTold(process: Holdable, scrape: () => Promis
   await new Promise((resolve) => setTimeout(resolve, before * 1000 + 1000))
   const stoppedSeconds = (performance.now() - stoppedAt) / 1000
   process.resume()
-  // A scrape that waited, too, may be answered before the loop has come round.
+  // A scrape that waited with the loop may be answered before the loop is measured again.
   const after = await until(
     async () => longestDelay(await scrape()),
     (seconds) => seconds > before,
@@ -24,7 +27,7 @@ export async function expectHeldLoopTold(process: Holdable, scrape: () => Promis
   expect(longestDelay(await scrape())).toBeGreaterThanOrEqual(after)
 }
 
-/** What Node's timers may be off by, and twice what the loop is looked at by. */
+/** Tolerance: the error of Node's timers, and twice the interval at which the loop is measured. */
 const RESOLUTION_SECONDS = 0.02
 
 function longestDelay(metrics: string): number {

@@ -1,4 +1,4 @@
-/** That waits keep their order where tests shorten them, among themselves and beside those that stay as they are. */
+/** Tests that scaled waits keep their order, among themselves and compared with waits that are not scaled. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import * as api from '@platen/contract/api-limit.ts'
@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const SCALED: Readonly<Record<string, unknown>> = { ...api, ...directory, ...kafka, ...limit, ...operator, ...redis }
 const FILES = [...new Set(GROUPS.flatMap(({ constants }) => Object.keys(constants)))]
 
-/** Each is shorter than the next, however far time is scaled. */
+/** Each wait is shorter than the next, whatever the scale. */
 const ORDERS: readonly (readonly string[])[] = [
   ['KAFKA_HEARTBEAT_MS', 'KAFKA_SESSION_MS', 'SYNC_TAKE_MS_MAX'],
   ['CLAIM_RENEW_MS', 'CLAIM_LEASE_MS'],
@@ -57,11 +57,11 @@ function real(): Readonly<Record<string, unknown>> {
   return known
 }
 
-/** What a Node process of this environment finds in the modules whose time is scaled. */
+/** Reads the scaled constants in a Node process with this environment. */
 function constantsOf(env: NodeJS.ProcessEnv): Readonly<Record<string, unknown>> {
   const program = `
     const all = await Promise.all(${JSON.stringify(FILES)}.map((file) => import(${JSON.stringify(ROOT)} + file)))
     console.log(JSON.stringify(Object.assign({}, ...all)))`
-  // It prints an object.
+  // The program prints an object.
   return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', program], { env }).toString())
 }

@@ -8,13 +8,13 @@
 import { registerHooks } from 'node:module'
 
 interface Group {
-  /** Their real values are divided by it. */
+  /** The real values are divided by this number. */
   readonly divisor: number
-  /** By the end of the module's path. */
+  /** Names of constants, by the end of the module's path. */
   readonly constants: Readonly<Record<string, readonly string[]>>
 }
 
-/** How soon somebody who has died or is cut off is missed. Shorter ones would miss those who only wait for a core. */
+/** How soon a dead or disconnected process is noticed. Shorter times would also hit processes that only wait for a core. */
 const LEASES: Group = {
   divisor: 3,
   constants: {
@@ -24,7 +24,7 @@ const LEASES: Group = {
   },
 }
 
-/** How often it is looked whether all is as it should be. */
+/** The intervals of regular checks. */
 const AUDITS: Group = {
   divisor: 6,
   constants: {
@@ -33,7 +33,7 @@ const AUDITS: Group = {
   },
 }
 
-/** When what would take for ever is ended: the work of a template, and an answer that nobody reads. */
+/** When endless work is ended: the work of a template, and an answer that nobody reads. */
 const DEADLINES: Group = {
   divisor: 4,
   constants: { '/contract/src/limit.ts': ['LIQUID_MS_MAX'], '/contract/src/api-limit.ts': ['ANSWER_STALLED_MS_MAX'] },
@@ -41,21 +41,21 @@ const DEADLINES: Group = {
 
 export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES]
 
-/** Was this run asked to leave time as it is? */
+/** Was this run started with real time? */
 export const isTimeReal = process.env['REAL_TIME'] === '1'
 
 /** Set by `vitest.config.ts` for the processes of tests. */
 const VARIABLE = 'SCALED_TIME'
 
-/** What a test hands on to Node processes, to have them scale their time as it does itself; nothing where time is real. */
+/** Returns the options with which other Node processes scale their time as this one does. Empty with real time. */
 export function scaledTimeOptions(): string {
   return process.env[VARIABLE] === '1' ? `--import ${import.meta.url}` : ''
 }
 
-/** How Vitest starts the processes of tests whose time is scaled. Threads of theirs load modules without Vitest. */
+/** Options for Vitest to start test processes with scaled time. Their threads load modules without Vitest. */
 export const SCALED_TIME = { env: { [VARIABLE]: '1' }, execArgv: ['--import', import.meta.url] }
 
-/** The source of a module with its waits scaled; the same source where it has none. Throws where a wait is not declared as expected. */
+/** Scales the waits in the source of a module. Returns other sources unchanged. Throws when a wait is not declared as expected. */
 export function scaleTime(url: string, source: string): string {
   const [path = ''] = url.split('?')
   return GROUPS.reduce((text, { divisor, constants }) => {
@@ -70,7 +70,7 @@ function divide(source: string, name: string, divisor: number): string {
   return source.replace(declaration, (_, head, value) => `${head}Math.ceil((${value}) / ${divisor})`)
 }
 
-/** A plugin that scales the modules which Vitest loads itself. */
+/** A plugin that scales the modules that Vitest loads itself. */
 export function scaledTime() {
   return {
     name: 'scaled-time',
@@ -79,7 +79,7 @@ export function scaledTime() {
   }
 }
 
-// Loaded by `--import`, before the process's own program.
+// `--import` loads this module before the program of the process.
 if (process.execArgv.includes(import.meta.url) || process.env['NODE_OPTIONS']?.includes(import.meta.url)) {
   registerHooks({
     load(url, context, nextLoad) {

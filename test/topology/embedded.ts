@@ -1,4 +1,4 @@
-/** The embedded topology: the service as `npm start` runs it, in a process of its own, on folders of its own. */
+/** The embedded topology: the service as `npm start` runs it, in its own process and with its own folders. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -20,15 +20,18 @@ const MAIN = join(ROOT, 'embedded/src/main.ts')
 
 export interface EmbeddedService extends TestedService {
   pid(): number
-  /** Where its probes and metrics are, if `PLATEN_METRICS_PORT` is set. */
+  /** Address of probes and metrics, if `PLATEN_METRICS_PORT` is set. */
   probesUrl(): string
-  /** Sends a signal without waiting for anything. */
+  /** Sends a signal and does not wait. */
   signal(name: NodeJS.Signals): void
-  /** The exit code, once it has gone. */
+  /** The exit code, once the process has ended. */
   exited(): Promise<number | null>
 }
 
-/** Starts the service on manifests, those of the fixture unless told; `env` overrides settings. Resolves when it is ready; throws with its log when it exits instead. */
+/**
+ * Starts the service on manifests; default: those of the fixture. `env` overrides settings. Resolves when the service is ready; throws with
+ * its log when it exits instead.
+ */
 export async function startEmbedded(env: Record<string, string> = {}, text = manifests()): Promise<EmbeddedService> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-embedded-'))
   const [dataDir, manifestsDir] = [join(folder, 'data'), join(folder, 'manifests')]
@@ -36,7 +39,7 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
   await writeFile(join(manifestsDir, 'all.yaml'), text)
   const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env }
   const remove = async () => {
-    // A browser that was orphaned by a kill writes for a moment yet.
+    // A browser orphaned by a kill still writes for a moment.
     await until(
       async () => processesWith(folder).map(({ command }) => command),
       (left) => left.length === 0,
@@ -118,7 +121,7 @@ async function launch(settings: Record<string, string>): Promise<Running> {
   return { child, url, exited, log: () => log }
 }
 
-/** Starts the service's process and nothing more; for tests of how it refuses to start. */
+/** Starts only the process of the service, for tests of failing starts. */
 export function spawnService(
   settings: Record<string, string>,
   { program = [MAIN], cwd = ROOT }: { readonly program?: readonly string[]; readonly cwd?: string } = {},

@@ -1,4 +1,4 @@
-/** A host of the internet on a loopback address, by HTTP and by HTTPS: it answers what a test says, and writes down what it is asked. */
+/** An internet host on a loopback address, with HTTP and HTTPS. It gives the answers a test defines, and records its requests. */
 import { execFileSync } from 'node:child_process'
 import type { LookupAddress } from 'node:dns'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -10,27 +10,27 @@ import { join } from 'node:path'
 import type { EgressOptions } from '@platen/adapters/http/egress.ts'
 import { type Cidr, parseCidr } from '@platen/contract/address.ts'
 
-/** What its certificate is for, besides every name below it. */
+/** Name on its certificate, which is also valid for every name below it. */
 export const HOST = 'cdn.example.test'
 
 export interface Asked {
-  /** `http` or `https`, host and path, as the client must have meant it. */
+  /** Scheme, host and path that the client asked for: `http` or `https`. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
 }
 
 export interface TestHost extends AsyncDisposable {
-  /** Everything that came, in order. */
+  /** All requests, in order. */
   readonly asked: Asked[]
-  /** Connections that were opened to it, whether or not anything was sent. */
+  /** Number of connections that were opened, with or without a request. */
   connections(): number
-  /** From now on, what a path (with its query) answers; the same for every name and both schemes. Others answer 404. */
+  /** Sets the answer for a path (with its query), for every name and both schemes. Other paths answer 404. */
   answer(path: string, listener: RequestListener): void
-  /** What a guarded client needs to take it for the internet: every name resolves to it, and its address is allowed. */
+  /** Options with which a guarded client reaches it as the internet: every name resolves to it, and its address is allowed. */
   readonly internet: Pick<Required<EgressOptions>, 'allowCidrs' | 'resolve' | 'ports' | 'ca'>
 }
 
-/** Begins to listen. */
+/** Starts the host. */
 export async function aHost(address = '127.0.0.1', certificate = usualCertificate()): Promise<TestHost> {
   const asked: Asked[] = []
   const answers = new Map<string, RequestListener>()
@@ -78,12 +78,12 @@ export function giving(bytes: Uint8Array | string, type = 'application/octet-str
   return (_request, response) => response.writeHead(200, { 'content-type': type }).end(bytes)
 }
 
-/** An address as a resolver gives it. */
+/** Returns an address in the form of a resolver. */
 export function at(address: string): LookupAddress {
   return { address, family: address.includes(':') ? 6 : 4 }
 }
 
-/** A block that is known to be one. */
+/** Returns a network from text that must be valid. */
 export function aCidr(text: string): Cidr {
   const cidr = parseCidr(text)
   if (cidr === undefined) throw new Error(`${text} is no block of addresses`)
@@ -94,13 +94,13 @@ function portOf(server: Server, address: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(0, address, () => {
-      // A server that listens on a port has the address of one.
+      // The server listens on a port, so its address is an `AddressInfo`.
       resolve((server.address() as AddressInfo).port)
     })
   })
 }
 
-/** A key and a certificate for a name and all below it, which vouches for itself. */
+/** A key and a self-signed certificate for a name and all names below it. */
 export interface Certificate {
   readonly key: string
   readonly cert: string
@@ -108,13 +108,13 @@ export interface Certificate {
 
 let usual: Certificate | undefined
 
-/** That of all hosts of a process: each takes two runs of openssl. */
+/** The certificate of all hosts in this process. Creating one takes two runs of openssl. */
 function usualCertificate(): Certificate {
   usual ??= aCertificate()
   return usual
 }
 
-/** Good for two days, or for as many as are said: with -1 it is over since yesterday; and for addresses too, where some are given. */
+/** Creates a certificate. It is valid for two days, or for `days`; -1 means it expired yesterday. It also covers `addresses`, if given. */
 export function aCertificate({ name = HOST, days = 2, addresses = [] as readonly string[] } = {}): Certificate {
   const folder = mkdtempSync(join(tmpdir(), 'platen-certificate-'))
   const [key, request, cert] = [join(folder, 'key.pem'), join(folder, 'request.pem'), join(folder, 'cert.pem')]

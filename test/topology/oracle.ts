@@ -1,4 +1,4 @@
-/** What independent tools say of a PDF. */
+/** Reads facts about a PDF with independent tools. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ const run = promisify(execFile)
 export interface PdfFont {
   readonly name: string
   readonly isEmbedded: boolean
-  /** Has it a map back to Unicode, without which text cannot be copied? */
+  /** Has the font a map back to Unicode? Without it, text cannot be copied. */
   readonly hasUnicode: boolean
 }
 
@@ -19,9 +19,9 @@ export interface PdfFacts {
   /** Width and height of the first page, in points. */
   readonly size: readonly [number, number]
   readonly title: string | undefined
-  /** What pdfinfo lists, by its names. */
+  /** The entries of pdfinfo, by their names. */
   readonly info: Readonly<Record<string, string>>
-  /** All text, laid out as on the page. */
+  /** All text, with the layout of the page. */
   readonly text: string
   readonly fonts: readonly PdfFont[]
 }
@@ -49,7 +49,7 @@ export function inspectPdf(bytes: Uint8Array): Promise<PdfFacts> {
   })
 }
 
-/** The images of a PDF as pdfimages lists them, masks included: `image jpeg 64×48`. */
+/** Lists the images of a PDF as pdfimages reports them, masks included: `image jpeg 64×48`. */
 export function imagesOf(bytes: Uint8Array): Promise<readonly string[]> {
   return withFile(bytes, async (file) => {
     const { stdout } = await run('pdfimages', ['-list', file])
@@ -64,7 +64,7 @@ export function imagesOf(bytes: Uint8Array): Promise<readonly string[]> {
   })
 }
 
-/** Where each word of the first page stands, in points from its upper left corner. */
+/** Returns the position of each word on the first page, in points from the upper left corner. */
 export function wordsOf(bytes: Uint8Array): Promise<readonly { x: number; y: number; right: number; word: string }[]> {
   return withFile(bytes, async (file) => {
     const { stdout } = await run('pdftotext', ['-bbox', '-l', '1', file, '-'])
@@ -75,7 +75,7 @@ export function wordsOf(bytes: Uint8Array): Promise<readonly { x: number; y: num
   })
 }
 
-/** The first page as a picture in the format of PPM, two points a pixel; what two readers of it would both see. */
+/** Renders the first page as a PPM image, two points a pixel. It shows what two different readers would both see. */
 export function pictureOf(bytes: Uint8Array): Promise<Buffer> {
   return withFile(bytes, async (file) => {
     const { stdout } = await run('pdftoppm', ['-r', '36', '-l', '1', file], { encoding: 'buffer' })
@@ -83,7 +83,7 @@ export function pictureOf(bytes: Uint8Array): Promise<Buffer> {
   })
 }
 
-/** What a reader and a searcher of a PDF find in it: its text, and all its objects unpacked, byte by byte. */
+/** Returns what readers and search tools find in a PDF: its text, and all its objects unpacked, byte for byte. */
 export function contentOf(bytes: Uint8Array): Promise<{ readonly text: string; readonly objects: string }> {
   return withFile(bytes, async (file) => {
     const maxBuffer = 64 * 1024 * 1024
@@ -106,13 +106,13 @@ async function withFile<T>(bytes: Uint8Array, read: (file: string) => Promise<T>
   }
 }
 
-/** Rows end `… emb sub uni object generation`; names may hold blanks, so they are read from the end. */
+/** A row ends with `… emb sub uni object generation`. Font names may contain blanks, so the columns are counted from the end. */
 function readFont(row: string): PdfFont {
   const words = row.trim().split(/\s+/)
   return { name: words[0] ?? '', isEmbedded: words.at(-5) === 'yes', hasUnicode: words.at(-3) === 'yes' }
 }
 
-/** How often a text occurs in another. */
+/** Counts how often a text occurs in another. */
 export function occurrences(text: string, part: string): number {
   return text.split(part).length - 1
 }

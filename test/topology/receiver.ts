@@ -1,4 +1,4 @@
-/** A webhook receiver, on loopback if nothing else is said: it answers what a test says, and writes down what it is sent. */
+/** A webhook receiver, by default on loopback. It gives the answers a test defines, and records its requests. */
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -11,18 +11,18 @@ export interface Received {
 export interface Receiver extends AsyncDisposable {
   /** `http://host:port`, no trailing slash. */
   readonly url: string
-  /** Everything that came in whole, in order. */
+  /** All complete requests, in order. */
   readonly received: Received[]
-  /** Resolves when so many have come. */
+  /** Resolves when `count` requests have arrived. */
   until(count: number): Promise<void>
-  /** From now on, what is answered when a request is there in whole. 204 at first. */
+  /** Sets the answer to every complete request from now on. Default: 204. */
   answer(listener: RequestListener): void
 }
 
-/** The settings that let the service call it. */
+/** Settings that allow the service to call it. */
 export const LOOPBACK_ALLOWED = { PLATEN_WEBHOOK_ALLOW_HTTP: '1', PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }
 
-/** Begins to listen; on the same port again where one is given. */
+/** Starts to listen; on a given port, if any. */
 export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = []
   const waiting = new Set<() => void>()
@@ -39,7 +39,7 @@ export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver>
   await new Promise<void>((resolve) => {
     server.listen(port, host, resolve)
   })
-  // A server that listens on a port has the address of one.
+  // The server listens on a port, so its address is an `AddressInfo`.
   const url = `http://${host}:${(server.address() as AddressInfo).port}`
   return {
     url,
@@ -65,7 +65,7 @@ export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver>
   }
 }
 
-/** Answers with a status and nothing more. */
+/** Answers with a status and no body. */
 export function answering(status: number, headers: Record<string, string> = {}): RequestListener {
   return (_request, response) => response.writeHead(status, headers).end()
 }

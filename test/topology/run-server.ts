@@ -1,4 +1,4 @@
-/** The servers of the run, for tests. They belong to all tests: nobody stops, breaks or configures them. */
+/** The shared servers of a run. They belong to all tests: no test may stop, break or configure them. */
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,18 +8,18 @@ import type { RunServerFacts, RunServerName } from '../run/run-servers.ts'
 import { emptyKube } from './cluster/kube.ts'
 import { type KubeApi, kubeApi } from './server/kube.ts'
 
-/** Begins all names that this test file gives away on servers that it shares. */
+/** Prefix of all names that this test file creates on shared servers. */
 const FILE = `t${randomBytes(4).toString('hex')}`
 let kafka: Promise<RunServerFacts['kafka']> | undefined
 let prefixes = 0
 
-/** The Kafka of the run. Starts it where no test has asked for it before. */
+/** Returns the shared Kafka. The first test that asks starts it. */
 export function kafkaOfRun(): Promise<RunServerFacts['kafka']> {
   kafka ??= ask('kafka')
   return kafka
 }
 
-/** An API server with our kinds and roles and no resource, for this file alone until it is disposed of. */
+/** Returns an API server with our kinds and roles and no resources. Only this file uses it until it is disposed of. */
 export async function borrowKube(): Promise<KubeApi & AsyncDisposable> {
   const facts = await ask('kube')
   const kube = kubeApi(facts)
@@ -32,7 +32,7 @@ export async function borrowKube(): Promise<KubeApi & AsyncDisposable> {
   }
 }
 
-/** A prefix of topics that nobody else has. Whoever asks for it removes those topics with `removeTopics`. */
+/** Returns an unused topic prefix. The caller removes its topics with `removeTopics`. */
 export function freeTopicPrefix(): string {
   return `${FILE}-${++prefixes}.`
 }
@@ -46,7 +46,7 @@ export async function removeTopics(broker: string, used: readonly string[]): Pro
   })
 }
 
-/** What this file has left on the servers it shares. */
+/** Returns what this file has left on the shared servers. */
 export async function leftOnRunServers(): Promise<readonly string[]> {
   if (kafka === undefined) return []
   const { broker } = await kafka
@@ -59,7 +59,7 @@ export async function leftOnRunServers(): Promise<readonly string[]> {
   })
 }
 
-/** A broker goes on listing topics that are removed until it has heard of it. */
+/** A broker lists removed topics until it learns of their removal. */
 const LOOKS_MAX = 100
 const LOOK_EVERY_MS = 100
 
@@ -79,6 +79,6 @@ async function ask<Name extends RunServerName>(name: Name): Promise<RunServerFac
   const answer = await fetch(`${inject('runServers')}/${name}`)
   const body = await answer.text()
   if (!answer.ok) throw new Error(`${name} of the run: ${body}`)
-  // Answered by `openRunServers`.
+  // `openRunServers` sends this answer.
   return JSON.parse(body) as RunServerFacts[Name]
 }

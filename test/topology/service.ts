@@ -1,37 +1,37 @@
-/** What a scenario knows of the service under test: an address, and that it can be stopped, killed and started again. */
+/** The service under test, for scenarios: an address, and methods to stop, kill and start it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Manifest } from '@platen/contract/render.ts'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
 
 export interface Service extends AsyncDisposable {
-  /** `http://host:port`, no trailing slash. It may change with a restart. */
+  /** `http://host:port`, no trailing slash. It may change at a restart. */
   url(): string
-  /** SIGTERM; resolves with the exit code when it has gone. */
+  /** Sends SIGTERM. Resolves with the exit code when it has ended. */
   stop(): Promise<number | null>
-  /** SIGKILL; resolves when it has gone. */
+  /** Sends SIGKILL. Resolves when it has ended. */
   kill(): Promise<void>
-  /** Starts again on the same durable state, after `stop` or `kill`. */
+  /** Starts it again on the same durable state, after `stop` or `kill`. */
   start(): Promise<void>
 }
 
-/** A service as the scenarios have it, whichever its topology: it can also be looked into. */
+/** A service of any topology, for scenarios. Tests can also read its files, logs and stores. */
 export interface TestedService extends Service {
   /** The folder of manifests it follows. */
   readonly manifestsDir: string
   /** Where generated keys and identities are kept. */
   readonly dataDir: string
-  /** The log of all of its processes, since they were started last. */
+  /** Output of all its processes since their last start. */
   log(): string
-  /** Every folder that anything of it is stored in, `dataDir` included. */
+  /** All folders that contain its data, including `dataDir`. */
   readonly storedIn: readonly string[]
-  /** What it stands on, by the adapters it has itself; for while it is stopped. */
+  /** Opens the stores of the stopped service with its own adapters. */
   openStores(signal: AbortSignal): Promise<Stores>
 }
 
 export interface Stores extends AsyncDisposable {
   readonly artifacts: ArtifactStore
-  /** Tells of the end of a render as whoever made it would, after its manifest. */
+  /** Publishes the outcome of a render as a renderer would, after its manifest. */
   tell(manifest: Manifest, signal: AbortSignal): Promise<void>
 }
 
@@ -39,11 +39,11 @@ export interface RenderAnswer {
   readonly status: number
   readonly headers: Headers
   readonly body: Uint8Array
-  /** The body as JSON; throws when it is none. */
+  /** Parses the body as JSON. Throws when it is not JSON. */
   json(): Record<string, unknown>
 }
 
-/** One request with a key. `body` is sent as JSON; a string is sent as it is. */
+/** Sends one request with a key. `body` is sent as JSON, a string as it is. */
 export async function request(
   service: Service,
   call: { key: string; path: string; body?: unknown; headers?: Record<string, string> },
@@ -72,24 +72,24 @@ export function render(service: Service, key: string, body: unknown): Promise<Re
   return request(service, { key, path: '/api/v1/render', body })
 }
 
-/** Accepts an async render and returns its id. Throws unless it is answered 202. */
+/** Submits an async render and returns its id. Throws unless the answer is 202. */
 export async function submit(service: Service, key: string, body: object): Promise<string> {
   const answer = await render(service, key, { ...body, mode: 'async' })
   if (answer.status !== 202) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
   return String(answer.json()['render_id'])
 }
 
-/** GET /api/v1/render/:id, asked again when it says where too much was asked. Throws unless it is answered 200. */
+/** GET /api/v1/render/:id. Repeats the request on 429. Throws unless the answer is 200. */
 export async function statusOf(service: Service, key: string, id: string): Promise<StatusRecord> {
   const answer = await request(service, { key, path: `/api/v1/render/${id}` })
   const waitS = Number(answer.headers.get('retry-after'))
   if (answer.status === 429) return await sleep(waitS * 1000).then(() => statusOf(service, key, id))
   if (answer.status !== 200) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
-  // The API's own tests hold its answers against this schema.
+  // Tests of the API compare its answers with this schema.
   return answer.json() as unknown as StatusRecord
 }
 
-/** Polls, as a caller would, until a render is in one of the states. The test's own time limit bounds it. */
+/** Polls like a caller until a render is in one of the states. The time limit of the test ends it. */
 export async function reaches(
   service: Service,
   render: { key: string; id: string; states: readonly StatusRecord['status'][] },
@@ -102,7 +102,7 @@ export async function reaches(
 }
 
 const POLL_MS = 50
-/** Many callers who ask more often would take the cores that their renders need. */
+/** Polling by many callers takes CPU time from their renders, so polls must not be too frequent. */
 const STATUS_POLL_MS_MAX = 200
 
 /** Polls until a render has ended. */

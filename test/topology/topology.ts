@@ -1,4 +1,4 @@
-/** The topology that scenarios run on: each is written once, and run on both. */
+/** The topology that scenarios run on. Each scenario is written once and runs on both. */
 import { inject } from 'vitest'
 import { startClusterService } from './cluster/service.ts'
 import { startEmbedded } from './embedded.ts'
@@ -6,12 +6,12 @@ import type { TestedService } from './service.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The topology of this run of the scenarios. */
+    /** The topology of this run. */
     topology: 'embedded' | 'cluster'
   }
 }
 
-/** Starts the service on manifests, those of the fixture unless told; `env` overrides settings, as the embedded service knows them. */
+/** Starts the service on manifests; default: those of the fixture. `env` overrides settings under their names in the embedded service. */
 export function startService(env: Record<string, string> = {}, manifests?: string): Promise<TestedService> {
   return inject('topology') === 'embedded'
     ? startEmbedded(env, manifests)

@@ -1,6 +1,6 @@
 /**
- * Can the checks of the promises fail? Each is tried on the service with the guard taken out that the promise rests on, under the fault
- * that the guard is there for.
+ * Tests that the checks of the promises can fail. Each promise rests on a guard in the code. The test removes the guard and applies the
+ * fault that the guard protects against.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
@@ -17,7 +17,7 @@ import { stepNamed } from './trial/step.ts'
 
 interface Guard {
   readonly promise: PromiseId
-  /** Those that the guard is in. */
+  /** The deployables that contain the guard. */
   readonly deployables: readonly Deployable[]
   readonly mutant: Mutant
   readonly run: (ground: Ground) => Promise<void>
@@ -34,10 +34,10 @@ const GUARDS: readonly Guard[] = [
       name: 'answers 202 before the queue has the render',
       file: '/api/src/admission/submit.ts',
       find: 'await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))',
-      // What comes of it is nobody's business then; that the process ends by it would be another fault.
+      // The mutant ignores the result. An exit of the process would be a different fault.
       replace: 'void queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX)).catch(() => undefined)',
     },
-    // It is given the time to answer, which it takes where it does not wait for the queue.
+    // Waits long enough for the answer, which this mutant sends without waiting for the queue.
     run: at('before produce', async ({ rig, trial }) => {
       const issued = trial.load.issued().length
       for (let waits = 0; waits < ANSWER_WAITS && trial.load.issued().length === issued; waits++) await sleep(WAIT_MS)
@@ -112,7 +112,7 @@ const GUARDS: readonly Guard[] = [
       find: "headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },",
       replace: 'headers: {},',
     },
-    // Kafka keeps the API waiting until that has answered somebody 503.
+    // Kafka stalls until the API has answered 503 to a caller.
     run: ({ rig, trial }) =>
       trial.outage(async () => {
         const kafka = rig.proxy('api', 'kafka')
@@ -134,7 +134,7 @@ const GUARDS: readonly Guard[] = [
       find: 'if (after.step !== progress.step) await this.#remindOf(after)',
       replace: '',
     },
-    // Who has the answer to a sync render is told once.
+    // Only async renders: the webhook of an answered sync render is attempted once.
     async run({ rig, trial }) {
       await trial.strike(stepNamed('after the answer of a receiver, before its record'), 'events')
       const before = rig.posts.length
@@ -156,7 +156,7 @@ const COMMITS_ASYNC = {
   point: { side: 'before', request: /^kafka:8 .*render\.react_pdf\.async/s },
 } as const
 
-/** Short: what has not come about in this time is broken, and the longer it waits the longer the test takes. */
+/** Short on purpose: a promise that is not kept within this time counts as broken, and a longer wait makes the test slower. */
 const PATIENCE_MS = 5000
 
 function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run'] {
@@ -164,12 +164,13 @@ function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run']
 }
 
 /**
- * A render that has ended comes to a renderer again, and is at a step again. The ledger is wiped, as it would know of the end, and
- * nobody is there to tell it anew from the events. It is an async one: nobody waits for a sync one any more when that comes again.
+ * Delivers a finished render to a renderer again, so that it reaches a step a second time. The ledger is wiped, because it knows that the
+ * render has ended; the events processes are down, so nobody restores that from the events. Only async renders are used: a sync render that
+ * is delivered again has no waiting caller.
  */
 function tellAgain(step: string): Guard['run'] {
   return async ({ rig, trial, signal }) => {
-    // The first commits may be of renders of an earlier trial, of which these callers know nothing.
+    // The first commits may belong to renders of an earlier trial, which are unknown to these callers.
     const { load } = trial
     const isAsync = (id?: string) => load.exchanges.some(({ kind, render }) => kind === 'async' && render === id)
     const hasEnded = ({ render, shown }: Exchange) => isTerminal(shown) && isAsync(render)
@@ -192,18 +193,18 @@ function tellAgain(step: string): Guard['run'] {
   }
 }
 
-/** The callers ask for all their renders, until one of their exchanges is as wanted. */
+/** Asks for all open renders until one exchange matches. */
 async function lookUntil(load: Load, isWanted: (exchange: Exchange) => boolean, signal: AbortSignal): Promise<void> {
   while (!load.exchanges.some(isWanted)) await Promise.all([load.look(), sleep(WAIT_MS, undefined, { signal })])
 }
 
-/** By which name a webhook knows a render. */
+/** Returns the id of a render in webhooks. */
 function uuidOf(render: string): string {
-  // It was issued to a caller.
+  // The service issued this id to a caller.
   return renderUuid(render as RenderId)
 }
 
-/** In the short form some, by chance: each has taken a fifth of a minute of both cores. */
+/** The short form tries a random selection, because each mutant takes twelve seconds of both cores. */
 const TRIED = IS_LONG ? GUARDS : shuffled(GUARDS, seeded(SEED)).slice(0, 3)
 
 let rig: Rig

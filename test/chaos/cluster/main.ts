@@ -1,6 +1,7 @@
 /**
- * `make chaos`: what is promised to callers, tried under every fault there is, and a table of what came of it. `ONLY=stop,s3` takes
- * some of the groups, `ROUNDS=20` makes the long form, and `SEED=` repeats the choices of a run (not its timing, which is the machine's).
+ * The program behind `make chaos`: tries the promises to callers under every fault, and prints a table of the results. `ONLY=stop,s3`
+ * selects groups, and `ROUNDS=20` makes the long form. `SEED=` repeats the choices of a run, but not its timing, which depends on the
+ * machine.
  */
 import { SEED } from '../../run/form.ts'
 import { groupsNamed, openRigFor, type Row, tableOf, tryFaults } from './series.ts'

@@ -1,6 +1,7 @@
 /**
- * The short form of `make chaos`: each step of a render with the death of who takes it, and of the other faults one of each kind, by
- * chance. The long form has all of them, and the death of everybody else at each step. The seed is printed; `SEED=` makes the same choices again.
+ * The short form of `make chaos`: for each step of a render it kills the process that takes the step. Of the other faults it tries one of
+ * each kind, chosen at random. The long form tries all faults, and kills every other process at each step, too. The seed is printed;
+ * `SEED=` makes the same choices again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SEED, seeded, shuffled } from '../../run/form.ts'
@@ -26,7 +27,7 @@ const [RESETS = [], LOSSES = []] = ['reset', 'lost'].map((end) =>
   groupNamed('network').faults.filter(({ name }) => name.endsWith(end)),
 )
 
-/** One trial each. */
+/** One trial for each group. */
 const SINGLE: readonly Pick<Group, 'name' | 'faults'>[] = [
   { name: 'kill', faults: STEPS.map((step) => killAt(step, step.actor)) },
   { name: 'stop', faults: some(groupNamed('stop').faults, 1) },

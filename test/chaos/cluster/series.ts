@@ -1,4 +1,4 @@
-/** Groups of faults, one trial each, and a table of what came of them. */
+/** Runs groups of faults, one trial for each group, and formats a table of the results. */
 
 import { seeded, shuffled } from '../../run/form.ts'
 import { openRig, type Rig } from './rig/rig.ts'
@@ -6,14 +6,14 @@ import { type Fault, GROUPS, type Group } from './trial/fault.ts'
 import { PROMISES, type PromiseId, type Violation } from './trial/judge.ts'
 import { beginTrial } from './trial/trial.ts'
 
-/** What came of one trial. */
+/** The result of one trial. */
 export interface Row {
   readonly group: string
   readonly seed: number
   readonly faults: number
-  /** Renders whose id was given to a caller. */
+  /** Number of renders whose id a caller has received. */
   readonly renders: number
-  /** Answers to callers: as wanted, 503, and connections that broke. */
+  /** Answers to callers: 200 and 202, 503, and broken connections. */
   readonly answers: { readonly well: number; readonly refused: number; readonly broken: number }
   readonly violations: readonly Violation[]
   readonly seconds: number
@@ -23,18 +23,18 @@ export interface Attempt {
   readonly rig: Rig
   readonly seed: number
   readonly signal: AbortSignal
-  /** As of a trial. */
+  /** As in `TrialOptions`. */
   readonly patienceMs?: number
-  /** Told of each fault when all is well again. */
+  /** Called for each fault, after the service has recovered. */
   readonly told?: (fault: Fault, seconds: number) => void
 }
 
-/** A rig with so many processes of each deployable as the group wants. */
+/** Opens a rig with as many processes of each deployable as the group needs. */
 export function openRigFor({ copies }: Pick<Group, 'copies'>, trials?: number): Promise<Rig> {
   return openRig({ copies, ...(trials !== undefined && { trials }) })
 }
 
-/** Has a tenant go through all faults, in an order that the seed decides, and judges. */
+/** Runs a trial with all faults, in an order that the seed decides. Returns the verdict. */
 export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>, attempt: Attempt): Promise<Row> {
   const { seed, told, ...ground } = attempt
   const random = seeded(seed)
@@ -63,13 +63,13 @@ export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>
   }
 }
 
-/** The groups of these names, or of these first words of them; all if there are none. */
+/** Returns the groups whose names start with one of these words. Without names it returns all groups. */
 export function groupsNamed(names: readonly string[]): readonly Group[] {
   const isMeant = ({ name }: Group) => names.some((wanted) => `${name} `.startsWith(`${wanted} `))
   return names.length === 0 ? GROUPS : GROUPS.filter(isMeant)
 }
 
-/** The table, a line for each trial, and what the promises are. */
+/** Formats the table with one line for each trial, and lists the promises. */
 export function tableOf(rows: readonly Row[]): string {
   const ids = Object.keys(PROMISES)
   const heads = ['group', 'seed', 'faults', 'renders', 'well', '503', 'broken', ...ids, 'seconds']

@@ -1,9 +1,8 @@
 /**
- * Runs a command in namespaces of its own, of networks, mounts and processes: `enter.ts COMMAND ARGUMENT...`. What a Kubernetes node makes
- * beside its processes goes with them, however they end: interfaces, routes, rules and mounts. Only files and control groups do not, and
- * are removed at the end.
- *
- * This machine reaches what runs there at `INSIDE`, by a pair of interfaces that goes with the namespace.
+ * Runs a command in its own network, mount and process namespaces: `enter.ts COMMAND ARGUMENT...`. Everything a Kubernetes node creates
+ * besides its processes disappears with these namespaces, however they end: interfaces, routes, rules and mounts. Only files and control
+ * groups remain; this program removes them at the end. This machine reaches the node at `INSIDE`, through an interface pair that disappears
+ * with the namespace.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +16,7 @@ const NAMESPACE = 'platen-node'
 const NETWORK = `/run/netns/${NAMESPACE}`
 const CGROUPS = '/sys/fs/cgroup'
 
-/** What hides places of this machine that a node writes to. */
+/** Folders of this machine to which a node writes. A mount hides them. */
 const HIDDEN = ['/run', '/var/lib/cni', '/var/log/pods', '/var/log/containers']
 
 const [command = '', ...args] = process.argv.slice(2)
@@ -38,9 +37,9 @@ async function enter(inner: readonly string[]): Promise<number> {
     ip('link', 'set', NAMESPACE, 'up')
     ip('-n', NAMESPACE, 'address', 'add', `${INSIDE}/${PREFIX}`, 'dev', 'outside')
     for (const device of ['lo', 'outside']) ip('-n', NAMESPACE, 'link', 'set', device, 'up')
-    // What leads to Services is found only on the way to somewhere.
+    // The kernel redirects traffic to Services only when a route for it exists.
     ip('-n', NAMESPACE, 'route', 'add', 'default', 'via', OUTSIDE)
-    // Pods and Services are reached from here, too.
+    // Makes pods and Services reachable from this machine, too.
     for (const network of [PODS, SERVICES]) ip('route', 'add', network, 'via', INSIDE)
     makeCgroups()
     const env = { ...process.env, TMPDIR: folder, TEST_SERVERS_HOST: BRIDGE }
@@ -49,7 +48,7 @@ async function enter(inner: readonly string[]): Promise<number> {
     const script = ['-c', `${hide} && exec "$@"`, 'inside', ...inner]
     const unshare = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', ...script]
     const child = spawn('nsenter', [`--net=${NETWORK}`, 'unshare', ...unshare], { stdio: 'inherit', env })
-    // Ctrl-C reaches what runs there as well, which ends by it; SIGTERM does not.
+    // Ctrl-C also reaches the command itself, which then ends. SIGTERM does not.
     process.on('SIGINT', () => undefined)
     process.on('SIGTERM', () => child.kill('SIGKILL'))
     const [code] = await once(child, 'exit')
@@ -67,9 +66,9 @@ function whyNot(): string | undefined {
   return undefined
 }
 
-/** Removes what is there of a node, its own or one that was killed. */
+/** Removes everything that remains of a node, of this one or of one that was killed. */
 function remove(): void {
-  // It would go with the namespace, and that some time after its deletion.
+  // The kernel would remove it with the namespace, but some time after the deletion.
   if (existsSync(`/sys/class/net/${NAMESPACE}`)) ip('link', 'delete', NAMESPACE)
   if (existsSync(NETWORK)) ip('netns', 'delete', NAMESPACE)
   for (const hierarchy of hierarchies()) removeCgroup(join(hierarchy, CGROUP))
@@ -79,7 +78,7 @@ function ip(...words: readonly string[]): void {
   execFileSync('ip', words, { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** Each is a file system of its own, or all are one. */
+/** Returns the roots of the control groups: one for cgroup v2, several for v1. */
 function hierarchies(): readonly string[] {
   if (existsSync(join(CGROUPS, 'cgroup.controllers'))) return [CGROUPS]
   return readdirSync(CGROUPS).map((name) => join(CGROUPS, name))
@@ -89,7 +88,7 @@ function makeCgroups(): void {
   for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, CGROUP), { recursive: true })
 }
 
-/** From the leaves up: what is left of it are folders. */
+/** Removes a control group with its subgroups, from the leaves up. Only folders can be removed. */
 function removeCgroup(folder: string): void {
   if (!existsSync(folder)) return
   for (const entry of readdirSync(folder, { withFileTypes: true }))

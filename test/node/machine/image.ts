@@ -1,6 +1,6 @@
 /**
- * The images of a node: ours, built from the Dockerfiles as they are published, and what every pod begins with. Where no registry of
- * images is reached, the bases are made under the very names that the Dockerfiles ask for: Debian of its packages, Node of npm's.
+ * Builds the images of a node: ours, from the published Dockerfiles, and the pause image of every pod. Without access to an image registry
+ * it builds the base images itself, under the names in the Dockerfiles: Debian from its packages, Node from npm.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,17 +10,17 @@ import { ROOT } from '../../architecture/source-tree.ts'
 import { stagesOf } from '../../image/dockerfile.ts'
 
 export const TAG = 'test'
-/** As `make images` names them. */
+/** Names as in `make images`. */
 export const IMAGES = ['platen-api', 'platen-renderer', 'platen-events', 'platen-operator', 'platen'] as const
 export type ImageName = (typeof IMAGES)[number]
-/** Holds the namespaces of a pod. */
+/** Image of the process that holds the namespaces of a pod. */
 export const PAUSE = 'localhost/pause:1'
 
 const STORAGE = ['--storage-driver=overlay']
-/** Where there is no registry, some wait for an answer. */
+/** Limit for a pull: without a registry, some pulls wait for an answer. */
 const PULL_MS_MAX = 60_000
 
-/** Builds all images that are not as the files are now, as `make images` does it. */
+/** Builds all images with `make images`. Layers of unchanged files come from the build cache. */
 export function buildImages(): void {
   const folder = mkdtempSync(join(tmpdir(), 'platen-images-'))
   try {
@@ -35,22 +35,22 @@ export function buildImages(): void {
   }
 }
 
-/** The name under which it is stored. */
+/** Returns the name under which an image is stored. */
 export const imageOf = (name: ImageName) => `localhost/${name}:${TAG}`
 
-/** `uid:gid`, of whoever its processes are. */
+/** Returns the user of an image's processes as `uid:gid`. */
 export function userOf(name: string): string {
   return buildah('inspect', '--type=image', '--format={{.OCIv1.Config.User}}', name)
 }
 
-/** Writes an image to an archive that containerd takes in. */
+/** Writes an image to an archive that containerd can import. */
 export function archiveOf(name: string, folder: string): string {
   const file = join(folder, `${name.replaceAll(/[^a-z]/g, '-')}.tar`)
   run('buildah', [...STORAGE, 'push', '--quiet', name, `docker-archive:${file}:${name}`])
   return file
 }
 
-/** Mounts an image for as long as something is done with its files. */
+/** Mounts an image while `action` uses its files. */
 export function withImage<Result>(name: string, action: (root: string) => Result): Result {
   const container = buildah('from', '--pull=never', name)
   try {
@@ -60,7 +60,7 @@ export function withImage<Result>(name: string, action: (root: string) => Result
   }
 }
 
-/** Bytes of its files. */
+/** Returns the size of an image's files in bytes. */
 export function sizeOf(name: string): number {
   return withImage(name, (root) => {
     const [bytes = ''] = execFileSync('du', ['--summarize', '--apparent-size', '--block-size=1', root], {
@@ -92,7 +92,7 @@ function makeDebian(name: string, folder: string): void {
   build(name, folder, ['FROM scratch', 'ADD base.tar /', 'CMD ["bash"]'])
 }
 
-/** The mirror that this machine has its own packages from. */
+/** Returns the mirror from which this machine gets its own packages. */
 function mirror(): string {
   const policy = execFileSync('apt-cache', ['policy'], { encoding: 'utf8' })
   return /(https?:\/\/\S+\/debian)\s/.exec(policy)?.[1] ?? 'http://deb.debian.org/debian'
@@ -127,7 +127,7 @@ function build(name: string, folder: string, lines: readonly string[]): void {
   run('buildah', [...STORAGE, 'build', '--quiet', '--pull=never', '--isolation=chroot', '--tag', name, folder])
 }
 
-/** How this machine reaches its registries, shown to what runs in a build and put into no layer. */
+/** Returns mounts with this machine's registry settings. They are visible during a build and are not in any layer. */
 function mountsIn(folder: string): readonly string[] {
   const certificates = '/etc/ssl/certs/ca-certificates.crt'
   const own = join(homedir(), '.npmrc')

@@ -1,4 +1,7 @@
-/** KEDA beside a node: its operator, which reads the lag of Kafka, and its adapter, by which the autoscaler of Kubernetes asks for it. */
+/**
+ * Starts KEDA next to a node: its operator, which reads the lag in Kafka, and its adapter, which serves the lag to the Kubernetes
+ * autoscaler.
+ */
 import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -14,7 +17,9 @@ const SERVICE = 'keda-metrics-apiserver'
 const GROUP_VERSION = 'external.metrics.k8s.io/v1beta1'
 const API = `/apis/${GROUP_VERSION}`
 
-/** Flags by which an API server passes on what it is asked of APIs that others serve. Whoever passes on is known by a certificate of its own. */
+/**
+ * Returns the flags with which an API server forwards requests to aggregated APIs. It identifies itself to them by a separate certificate.
+ */
 export function passingOn({ folder }: { readonly folder: string }): readonly string[] {
   const { key, cert } = aCertificate({ name: 'passing-on.example.test' })
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
@@ -30,9 +35,9 @@ export function passingOn({ folder }: { readonly folder: string }): readonly str
   ]
 }
 
-/** Starts both; resolves when the API server has the metrics of KEDA. */
+/** Starts operator and adapter. Resolves when the API server serves KEDA's metrics. */
 export async function startKeda(kube: KubeServer): Promise<void> {
-  // Where it was built, its definitions lie beside it.
+  // The build places the definitions next to the command.
   const definitions = join(dirname(binaryOf('keda-operator')), 'crds')
   await kubectl(kube, ['apply', '--server-side', `--filename=${definitions}`])
   await kubectl(kube, ['create', 'namespace', NAMESPACE])
@@ -69,7 +74,7 @@ function environmentOf(kubeconfig: string): NodeJS.ProcessEnv {
   }
 }
 
-/** Its first port is asked whether it is ready, its second for the lag. */
+/** Starts the operator. Its first port serves probes, its second the lag. */
 function startOperator(kubeconfig: string, certificate: Certificate): Promise<ServerProcess> {
   return startServer({
     name: 'keda-operator',
@@ -119,7 +124,7 @@ function startAdapter(kubeconfig: string, certificate: Certificate, operator: Se
   })
 }
 
-/** What leads the API server to a process outside: a Service of no pods. */
+/** Returns the objects that connect the API server to a process outside the cluster: a Service without pods, and its APIService. */
 function apiOf(port: number): readonly object[] {
   const metadata = { name: SERVICE, namespace: NAMESPACE }
   const labels = { 'kubernetes.io/service-name': SERVICE }

@@ -1,4 +1,4 @@
-/** One real node of Kubernetes, in namespaces that `enter.ts` makes, and beside it what the product stands on. */
+/** One real Kubernetes node, in the namespaces of `enter.ts`, with the servers of the product next to it. */
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,18 +13,21 @@ import { CLUSTER_DOMAIN, PODS } from './address.ts'
 import { passingOn, startKeda } from './keda.ts'
 import { type Containerd, makeBridge, startContainerd, startKubelet } from './runtime.ts'
 
-/** It ends with its namespaces. */
+/** The node ends with its namespaces. */
 export interface KubeNode {
   readonly kube: KubeServer
   readonly containerd: Containerd
-  /** Where the kubelet looks for seccomp profiles. */
+  /** Folder where the kubelet looks for seccomp profiles. */
   readonly kubeletDir: string
   readonly kafka: KafkaServer
   readonly redis: RedisServer
   readonly s3: S3Server
 }
 
-/** Starts one without a pod, and with these archives of images; resolves when pods can be run. `TEST_SERVERS_HOST` has to be the bridge. */
+/**
+ * Starts a node without pods and imports these image archives. Resolves when pods can run. `TEST_SERVERS_HOST` must be the address of the
+ * bridge.
+ */
 export async function startNode(archives: readonly string[]): Promise<KubeNode> {
   makeBridge()
   const folder = await mkdtemp(join(tmpdir(), 'platen-passing-on-'))
@@ -41,7 +44,7 @@ export async function startNode(archives: readonly string[]): Promise<KubeNode> 
   const controllers = [
     `--service-account-private-key-file=${key}`,
     `--root-ca-file=${ca}`,
-    // It looks every 15 seconds else.
+    // The default interval is 15 seconds.
     '--horizontal-pod-autoscaler-sync-period=3s',
   ]
   await startServer(controlling('kube-controller-manager', kubeconfig, controllers))
@@ -49,7 +52,7 @@ export async function startNode(archives: readonly string[]): Promise<KubeNode> 
   const kubelet = await startKubelet(kube, containerd)
   await startServer(proxyRecipe(kubeconfig))
   await startServer(dnsRecipe(kubeconfig))
-  // Each pod is given it.
+  // Every pod mounts this ConfigMap.
   await until(
     () => kube.request({ path: '/api/v1/namespaces/default/configmaps/kube-root-ca.crt' }),
     ({ status }) => status === 200,
@@ -58,7 +61,7 @@ export async function startNode(archives: readonly string[]): Promise<KubeNode> 
   return { kube, containerd, kubeletDir: join(kubelet.folder, 'root'), kafka, redis, s3 }
 }
 
-/** One that runs what the API server has decided, by a port of its own that says whether it is well. */
+/** Builds the recipe of a control plane process. A port of its own serves its health checks. */
 function controlling(
   name: 'kube-controller-manager' | 'kube-scheduler',
   kubeconfig: string,
@@ -73,7 +76,7 @@ function controlling(
         `--secure-port=${port}`,
         `--cert-dir=${folder}`,
         '--leader-elect=false',
-        // Who asks whether it is well needs no name.
+        // Health checks need no credentials.
         `--authentication-kubeconfig=${kubeconfig}`,
         `--authorization-kubeconfig=${kubeconfig}`,
         '--authorization-always-allow-paths=/healthz',
@@ -109,7 +112,7 @@ function proxyRecipe(kubeconfig: string): Recipe {
   }
 }
 
-/** A process beside the node: pods ask it at the bridge, where no Service has to lead. */
+/** Builds the recipe of the DNS server. It runs next to the node: pods reach it at the bridge, without a Service. */
 function dnsRecipe(kubeconfig: string): Recipe {
   return {
     name: 'coredns',

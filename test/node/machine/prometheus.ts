@@ -1,4 +1,4 @@
-/** A Prometheus that scrapes pods of a node, and goes by the alerts of the chart. */
+/** Starts a Prometheus that scrapes pods of a node and evaluates the alerts of the chart. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ROOT } from '../../architecture/source-tree.ts'
@@ -8,11 +8,11 @@ import { type ServerProcess, startServer } from '../../topology/server/process.t
 const ALERTS = join(ROOT, 'charts/platen/file/alerts.yaml')
 
 export interface Prometheus extends ServerProcess {
-  /** The names of alerts that fire now. */
+  /** Returns the names of the alerts that fire now. */
   firing(): Promise<ReadonlySet<string>>
 }
 
-/** Starts one that scrapes these addresses, `host:port`, as the chart's PodMonitor has it done. */
+/** Starts a Prometheus that scrapes these addresses (`host:port`) in the same way as the chart's PodMonitor. */
 export async function startPrometheus(targets: readonly string[], namespace: string): Promise<Prometheus> {
   const server = await startServer({
     name: 'prometheus',
@@ -22,7 +22,7 @@ export async function startPrometheus(targets: readonly string[], namespace: str
         rule_files: [ALERTS],
         scrape_configs: [{ job_name: 'platen', static_configs: [{ targets, labels: { namespace } }] }],
       }
-      // YAML has JSON in it.
+      // JSON is YAML.
       await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config))
     },
     command: ({ folder, port }) => ({

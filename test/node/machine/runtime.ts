@@ -1,4 +1,4 @@
-/** What runs pods: containerd, the kubelet, and the network between them. */
+/** Starts the runtime of pods: containerd, the kubelet, and the network between them. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ const KUBELET_PORT = 10250
 
 export interface Containerd extends ServerProcess {
   readonly socket: string
-  /** Takes in an archive of images. */
+  /** Imports an archive of images. */
   import(archive: string): void
 }
 
-/** The bridge that pods hang on, which is the node's address to them. */
+/** Creates the bridge of the pods. Its address is the node's address for pods. */
 export function makeBridge(): void {
   const ip = (...words: readonly string[]) => execFileSync('ip', words)
   ip('link', 'add', BRIDGE_NAME, 'type', 'bridge')
@@ -77,7 +77,7 @@ function configOf(folder: string, network: string): string {
     `[grpc]\naddress = "${join(folder, 'c.sock')}"`,
     `[${cri}]`,
     `sandbox_image = "${PAUSE}"`,
-    // Without CAP_SYS_RESOURCE nobody may take away from how soon a process is killed for memory, and runc fails.
+    // Without CAP_SYS_RESOURCE, no process may lower its OOM score, and runc fails.
     'restrict_oom_score_adj = true',
     'disable_apparmor = true',
     `[${cri}.cni]\nbin_dir = "${CNI_PLUGINS}"\nconf_dir = "${network}"`,
@@ -86,7 +86,7 @@ function configOf(folder: string, network: string): string {
   ].join('\n')
 }
 
-/** Starts the node of an API server. Ready is when it says so itself, which is after its network. */
+/** Starts the kubelet. It is ready when the API server reports its node as ready, which is after the network is up. */
 export async function startKubelet(kube: KubeServer, containerd: Containerd): Promise<ServerProcess> {
   const kubeconfig = await kube.kubeconfig('admin')
   return await startServer({
@@ -129,10 +129,10 @@ function kubeletConfig(folder: string, { socket }: Containerd): object {
     port: KUBELET_PORT,
     clusterDNS: [BRIDGE],
     clusterDomain: CLUSTER_DOMAIN,
-    // Nobody reaches it but this machine.
+    // Only this machine can reach it.
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
-    // The machine is others' as well: what they take is no reason to put out pods.
+    // Other programs share this machine. Their memory use must not evict pods.
     evictionHard: { 'memory.available': '50Mi' },
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,

@@ -1,6 +1,6 @@
 /**
- * The cluster topology on one machine: each deployable a process of its own on a real Kafka, Redis and S3, and `platen publish` in
- * the place of the operator. All of it is on loopback, and goes when the process that started it goes.
+ * The cluster topology on one machine: each deployable is a separate process, on a real Kafka, Redis and S3. `platen publish` replaces the
+ * operator. Everything is on loopback, and ends when the process that started it ends.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -14,28 +14,33 @@ const ROOT = new URL('../../..', import.meta.url).pathname
 export const SERVICE_BUCKET = 'platen'
 
 export interface ClusterOptions {
-  /** Settings of all processes, beside those of the connections. */
+  /** Settings of all processes, in addition to the connections. */
   readonly settings: Readonly<Record<string, string>>
   readonly manifestsDir: string
   /** Where generated keys and identities are kept. */
   readonly dataDir: string
-  /** A Kubernetes API whose resources are published, by this many operators; absent = `manifestsDir` is, by `platen publish`. */
+  /** A Kubernetes API whose resources are published by this many operators. Absent = `platen publish` publishes `manifestsDir`. */
   readonly kube?: { readonly kubeconfig: string; readonly namespace: string; readonly operators: number }
-  /** The ports of the API processes, as many as there are to be; 0 takes a free one. */
+  /** Ports of the API processes, one for each process. 0 = any free port. */
   readonly apiPorts: readonly number[]
-  /** The engines there is a renderer of. */
+  /** Engines to start a renderer for. */
   readonly engines: readonly Engine[]
-  /** Renderers of each engine; one if absent. */
+  /** Renderers of each engine. Default: 1. */
   readonly renderers?: number
-  /** Processes that deliver webhooks; one if absent. */
+  /** Processes that deliver webhooks. Default: 1. */
   readonly events?: number
-  /** Buckets besides the service's own. */
+  /** Buckets in addition to the service's own. */
   readonly buckets?: readonly string[]
-  /** Servers that stay their owner's; absent = of its own. On a Kafka of others its topics begin with the prefix. */
+  /**
+   * Servers that the caller owns. Absent = the cluster starts its own. On the caller's Kafka, topics of the cluster start with the prefix.
+   */
   readonly kafka?: { readonly broker: string; readonly topicPrefix?: string }
   readonly redis?: RedisServer
   readonly s3?: S3Server
-  /** Settings of one process alone, such as of connections that go another way: of the deployable's first at 0. Asked whenever it starts. */
+  /**
+   * Settings of one process alone, for example connections through a proxy. `at` counts the processes of a deployable from 0. Called at
+   * each start.
+   */
   readonly settingsOf?: (name: Deployable, at: number) => Readonly<Record<string, string>>
 }
 
@@ -45,25 +50,30 @@ export interface Cluster extends AsyncDisposable {
   readonly broker: string
   readonly redis: RedisServer
   readonly s3: S3Server
-  /** Before the names of its topics. */
+  /** Prefix of its topic names. */
   readonly topicPrefix: string
   readonly eventKey: Uint8Array
-  /** How its processes reach what they stand on. */
+  /** Settings with which its processes reach the servers. */
   readonly connections: Readonly<Record<string, string>>
-  /** The processes of one deployable, or of `publish`. */
+  /** Returns the processes of one deployable, or of `publish`. */
   processes(name: Deployable): readonly ServerProcess[]
-  /** What all of its processes have written, as far as it was looked at before they were started again. */
+  /** Output of all its processes. Output from before a restart is included only up to the last call before that restart. */
   readonly log: () => string
-  /** Ends the processes as an operator would, and resolves with the highest exit code; null when a signal ended one. What they stand on goes on. */
+  /**
+   * Ends the processes as an operator would. Resolves with the highest exit code; null when a signal ended one. The servers keep running.
+   */
   readonly stop: () => Promise<number | null>
   readonly kill: () => Promise<void>
-  /** Starts them again, after `stop` or `kill`. */
+  /** Starts the processes again, after `stop` or `kill`. */
   readonly start: () => Promise<void>
 }
 
 export type Deployable = 'publish' | 'operator' | 'api' | 'renderer' | 'events'
 
-/** Starts a cluster; resolves when its manifests are published and every process is ready. Throws with the log of what does not start. */
+/**
+ * Starts a cluster. Resolves when its manifests are published and every process is ready. Throws with the log of a process that does not
+ * start.
+ */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await using stack = new AsyncDisposableStack()
   const { buckets = [] } = options
@@ -79,7 +89,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const secrets = makeSecrets()
   const recipes = recipesOf(options, { ...connections, ...secrets, ...options.settings })
   const start = (all: readonly Recipe[]) => Promise.all(all.map((recipe) => owned(startServer(recipe))))
-  // First the settings: a renderer that knew none would render for tenants that are suspended.
+  // Settings come first: a renderer without settings would render for suspended tenants.
   const publish = await start(recipes.publish)
   const operator = await start(recipes.operator)
   const [api, renderer, events] = await Promise.all([
@@ -114,7 +124,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** One log of several, to which each call adds what they have written since the last one. */
+/** Joins several logs into one. Each call adds what was written since the previous call. */
 function joinedLog(processes: readonly ServerProcess[]): () => string {
   const read = new Map<ServerProcess, number>()
   let joined = ''
@@ -122,7 +132,7 @@ function joinedLog(processes: readonly ServerProcess[]): () => string {
     for (const each of processes) {
       const text = each.log()
       const known = read.get(each) ?? 0
-      // A process that was started again has a log of its own.
+      // A restarted process begins a new log.
       joined += text.length < known ? text : text.slice(known)
       read.set(each, text.length)
     }
@@ -152,7 +162,7 @@ function connectionsTo({ redis, s3, broker, topicPrefix }: Servers): Readonly<Re
   }
 }
 
-/** What the processes of one installation have in common, and nobody else knows. */
+/** Creates the secrets that the processes of one installation share. */
 function makeSecrets() {
   return {
     PLATEN_ID_KEYS: randomBytes(32).toString('base64url'),
@@ -205,7 +215,7 @@ function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>
   }
 }
 
-/** A deployable with one port for its callers, if it has any, and one for its probes. */
+/** A deployable with a port for probes and, if it has callers, a port for them. */
 function recipeOf(name: Deployable, env: () => Readonly<Record<string, string>>): Recipe {
   const probesOf = ({ ports: [, probes] }: Place) => `${probes}`
   return {

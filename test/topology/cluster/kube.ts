@@ -1,17 +1,17 @@
-/** A Kubernetes API as an installation has it: our kinds and roles, and the operator's namespace, but no resource yet. */
+/** A Kubernetes API as in an installation: our kinds and roles, and the operator's namespace, but no resources yet. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../architecture/source-tree.ts'
 import { until } from '../../time/until.ts'
 import { type KubeApi, type KubeServer, startKube } from '../server/kube.ts'
 
-/** That of the operator, as `rbac/operator.yaml` has it. */
+/** The operator's namespace, as in `rbac/operator.yaml`. */
 export const OPERATOR_NAMESPACE = 'platen'
 const accountOf = (name: string) => ({
   name: `system:serviceaccount:${OPERATOR_NAMESPACE}:${name}`,
   groups: ['system:serviceaccounts', `system:serviceaccounts:${OPERATOR_NAMESPACE}`],
 })
-/** Whom it knows. Only the operator may do anything, until somebody binds the others to a role. */
+/** The users it knows. At first only the operator has rights; tests bind the others to roles. */
 export const PERSONAS = {
   operator: accountOf('platen-operator'),
   'platform admin': { name: 'paula', groups: ['platform'] },
@@ -21,14 +21,14 @@ export const PERSONAS = {
 } as const
 export const OPERATOR_PERSONA = PERSONAS.operator.name
 
-/** Starts one that the operator can ask for all it needs. Throws with the words of kubectl. */
+/** Starts an API server with everything the operator needs. Throws with the output of kubectl. */
 export async function startInstalledKube(): Promise<KubeServer> {
   await using stack = new AsyncDisposableStack()
   const kube = stack.use(await startKube({ personas: Object.values(PERSONAS) }))
   const { code, stderr } = await kube.kubectl(['create', 'namespace', OPERATOR_NAMESPACE])
   if (code !== 0) throw new Error(stderr)
   await kube.apply(['crds', 'rbac'].flatMap(manifestsIn))
-  // Roles count a moment after they are applied.
+  // Roles take effect a moment after they are applied.
   await until(
     () => kube.request({ path: '/apis/platen.dev/v1alpha1/plans', as: OPERATOR_PERSONA }),
     ({ status }) => status === 200,
@@ -37,7 +37,7 @@ export async function startInstalledKube(): Promise<KubeServer> {
   return kube
 }
 
-/** Makes a namespace whose Secrets the operator may read, as a platform team does. */
+/** Creates a namespace whose Secrets the operator may read, as a platform team does. */
 export async function grantNamespace(kube: KubeApi, namespace: string): Promise<void> {
   await kube.request({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: namespace } } })
   const { code, stderr } = await kube.kubectl([
@@ -49,7 +49,7 @@ export async function grantNamespace(kube: KubeApi, namespace: string): Promise<
     `--serviceaccount=${OPERATOR_NAMESPACE}:platen-operator`,
   ])
   if (code !== 0) throw new Error(stderr)
-  // It counts a moment after it is made.
+  // The binding takes effect a moment after it is created.
   await until(
     () => kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/nobody`, as: OPERATOR_PERSONA }),
     ({ status }) => status === 404,
@@ -58,7 +58,7 @@ export async function grantNamespace(kube: KubeApi, namespace: string): Promise<
 
 const SECRETS_ROLE = 'platen-operator-secrets'
 
-/** Removes all resources, what operators keep beside them, and the namespaces of tests: as no controller does it here. */
+/** Removes all resources, everything that operators stored next to them, and the namespaces of tests. No controller does it here. */
 export async function emptyKube(kube: KubeApi): Promise<void> {
   for (const kind of ['apikeys', 'templates', 'tenants', 'plans']) {
     const path = `/apis/platen.dev/v1alpha1/${kind}`
@@ -90,7 +90,7 @@ export async function emptyKube(kube: KubeApi): Promise<void> {
   }
 }
 
-/** A namespace goes when nobody has to finalize it any more. */
+/** Removes a namespace: it disappears after its last finalizer is removed. */
 async function removeNamespace(kube: KubeApi, name: string): Promise<void> {
   const path = `/api/v1/namespaces/${name}`
   await kube.request({ method: 'DELETE', path })
@@ -100,7 +100,7 @@ async function removeNamespace(kube: KubeApi, name: string): Promise<void> {
 
 async function itemsAt(kube: KubeApi, path: string): Promise<readonly Listed[]> {
   const { body } = await kube.request({ path })
-  // A list of Kubernetes.
+  // The answer is a Kubernetes list.
   return (body['items'] ?? []) as readonly Listed[]
 }
 

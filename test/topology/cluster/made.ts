@@ -1,4 +1,4 @@
-/** What `make cluster` and `make kube` run, as a test starts it: everything it makes is below one folder. */
+/** Starts the program behind `make cluster` and `make kube`. Everything it creates is below one folder. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -8,27 +8,27 @@ import { membersOf, treeOf } from '../../soak/process-tree.ts'
 import { spawnService } from '../embedded.ts'
 import { freePorts } from '../server/free-port.ts'
 
-/** Disposing of it kills it. */
+/** Disposing kills it. */
 export interface Made extends AsyncDisposable {
   readonly child: ChildProcess
-  /** That of the first API process; the second one's follows it. */
+  /** Port of the first API process. The second one has the next port. */
   readonly port: number
-  /** All it has said, the last line being that it is ready. */
+  /** All lines it has printed. The last one says that it is ready. */
   readonly lines: readonly string[]
-  /** Its exit code, once it has gone. */
+  /** Its exit code, once it has ended. */
   readonly exited: Promise<number | null>
-  /** What still runs of the processes it had started when it was ready, by their commands. */
+  /** Commands of its child processes that still run, of those that ran when it became ready. */
   readonly left: () => Promise<readonly string[]>
 }
 
 export interface MadeOptions {
   readonly what: 'cluster' | 'kube'
   readonly folder: string
-  /** Settings besides. */
+  /** Additional settings. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Resolves when it is ready; throws what it says where it does not come to that. It ends when the signal aborts. */
+/** Resolves when the program is ready. Throws with its output when it does not start. The program ends when the signal aborts. */
 export async function startMade({ what, folder, env = {} }: MadeOptions, signal: AbortSignal): Promise<Made> {
   const port = await freePorts(2)
   const child = spawnService(
@@ -43,7 +43,7 @@ export async function startMade({ what, folder, env = {} }: MadeOptions, signal:
   )
   const exited = once(child, 'exit').then(([code]) => code as number | null)
   await using stack = new AsyncDisposableStack()
-  // The guards of its processes end those when this ends it.
+  // Its child processes have guards, which end them when it is killed.
   const kill = () => void child.kill('SIGKILL')
   signal.addEventListener('abort', kill, { once: true })
   stack.defer(async () => {
@@ -62,7 +62,7 @@ export async function startMade({ what, folder, env = {} }: MadeOptions, signal:
   if (!lines.at(-1)?.startsWith('ready ')) throw new Error(`it did not start:\n${err}`)
   const below = treeOf(child.pid ?? 0)
   const groups = new Set(below.map(({ group }) => group))
-  // That of this process is that of the test, too.
+  // The program itself is in the group of the test, so that group does not count.
   for (const { pid, group } of below) if (pid === child.pid) groups.delete(group)
   const owned = stack.move()
   return {

@@ -1,7 +1,7 @@
 /**
- * What `make cluster` and `make kube` run: the cluster topology on this machine, on two API processes, until SIGTERM or Ctrl-C; `kube`
- * with a Kubernetes API and two operators in the place of `platen publish`. It says where everything is, and last that it is ready.
- * Nothing of it outlasts this process but, without Kubernetes, the data folder, with the generated keys and identities.
+ * The program behind `make cluster` and `make kube`: runs the cluster topology on this machine, with two API processes, until SIGTERM or
+ * Ctrl-C. `kube` uses a Kubernetes API and two operators instead of `platen publish`. It prints all addresses, and at last that it is
+ * ready. Without Kubernetes, the data folder with generated keys and identities remains. Nothing else outlives this process.
  */
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -14,7 +14,7 @@ import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from './kube
 import { renderSample } from './sample-render.ts'
 
 const PORT_DEFAULT = 8080
-/** One leads, the other is ready to. */
+/** One leads, the other is on standby. */
 const OPERATORS = 2
 
 if (import.meta.main) process.exit(await main(process.env, { hasKube: process.argv[2] === 'kube' }))
@@ -60,7 +60,7 @@ async function accessTo(kube: KubeServer): Promise<NonNullable<ClusterOptions['k
   return { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), namespace: OPERATOR_NAMESPACE, operators: OPERATORS }
 }
 
-/** The settings of this process, but for those that the cluster has of its own. */
+/** Returns the settings of this process, without those that the cluster sets itself. */
 function settingsIn(env: NodeJS.ProcessEnv): Record<string, string> {
   const own = /^PLATEN_(PORT|HOST|METRICS_PORT|DATA_DIR|MANIFESTS_DIR|REDIS_|KAFKA_|S3_|TEST_)/
   return Object.fromEntries(
@@ -85,7 +85,7 @@ function keysIn(dataDir: string): readonly string[] {
   return existsSync(keys) ? [`  api keys in ${keys}`] : []
 }
 
-/** What to type before `kubectl` is used; it may do everything. */
+/** Returns what to type before using `kubectl`, which then may do everything. */
 async function waysInto(kube: KubeServer, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const kubectl = findBinary('kubectl', env)
   return [

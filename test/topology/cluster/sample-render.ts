@@ -1,4 +1,4 @@
-/** The first renders of a cluster that has just started, so that whoever comes next finds warm engines. */
+/** Renders samples on a cluster that has just started, so that its engines are warm for the next caller. */
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export interface SampleOptions {
   readonly urls: readonly string[]
   readonly engines: readonly Engine[]
   readonly manifestsDir: string
-  /** Where generated keys are, each called `<namespace>.live-key`. */
+  /** Folder of the generated keys, each named `<namespace>.live-key`. */
   readonly keysDir: string
 }
 
@@ -22,12 +22,12 @@ interface Sample {
 }
 
 const TRY_EVERY_MS = 250
-/** A machine that is this busy is no place for a cluster. */
+/** A machine that needs longer than this is too busy for a cluster. */
 const TRIES_MS_MAX = 300_000
 
 /**
- * Renders the sample data of one template by each engine through each API process, until all are answered with a PDF. Resolves at once
- * where no template has sample data and a generated key. Throws with the last answer when it takes longer than five minutes.
+ * Renders the sample data of one template with each engine through each API process, until every call returns a PDF. Resolves at once when
+ * no template has sample data and a generated key. Throws with the last answer after five minutes.
  */
 export async function renderSample({ urls, engines, manifestsDir, keysDir }: SampleOptions): Promise<void> {
   const sample = await findSample(manifestsDir, keysDir)
@@ -60,7 +60,7 @@ async function untilRendered(
   let last = ''
   for (;;) {
     const answer = await fetch(`${url}/api/v1/render`, { method: 'POST', headers, body: JSON.stringify(body), signal })
-    // What the plan or the template does not allow is no fault of the cluster.
+    // A render that the plan or the template does not allow is not a fault of the cluster.
     if (answer.ok || (answer.status >= 400 && answer.status < 500 && answer.status !== 429)) return
     last = await answer.text()
     await sleep(TRY_EVERY_MS, undefined, { signal }).catch((cause: unknown) => {

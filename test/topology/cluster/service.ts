@@ -1,4 +1,4 @@
-/** The cluster topology as the scenarios have it: one API process, a renderer of each engine there is a browser for, events. */
+/** The cluster topology for scenarios: one API process, an events process, and a renderer for each engine this machine can run. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ENGINES } from '@platen/contract/render-options.ts'
@@ -9,7 +9,7 @@ import type { Deployable } from './cluster.ts'
 import { openClusterStores } from './store.ts'
 import { startTestCluster, type TestCluster, type TestClusterOptions } from './test-cluster.ts'
 
-/** A bucket that a tenant of a scenario moves to. */
+/** Buckets that tenants of scenarios move to. */
 const BUCKETS = ['acme-own']
 
 export interface ClusterService extends TestCluster, TestedService {
@@ -23,7 +23,7 @@ export interface ClusterService extends TestCluster, TestedService {
   without(name: Deployable): Promise<void>
 }
 
-/** Starts a cluster on manifests, those of the fixture unless told. `env` has the settings as the embedded service knows them. */
+/** Starts a cluster on manifests; default: those of the fixture. `env` has settings under their names in the embedded service. */
 export async function startClusterService(
   env: Record<string, string>,
   { manifests = fixtureManifests(), ...options }: TestClusterOptions = {},
@@ -45,7 +45,7 @@ export async function startClusterService(
   }
 }
 
-/** Where the Kafka of the run keeps the topics of a cluster. */
+/** Folders in which the shared Kafka keeps the topics of a cluster. */
 async function topicFolders({ topicPrefix }: TestCluster): Promise<readonly string[]> {
   if (topicPrefix === '') return []
   const log = join((await kafkaOfRun()).folder, 'log')

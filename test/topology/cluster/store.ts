@@ -1,4 +1,4 @@
-/** The stores of a cluster, opened beside its processes. */
+/** Opens the stores of a cluster from outside its processes. */
 import { connectKafka } from '@platen/adapters/kafka/connect.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
@@ -9,7 +9,7 @@ import { eventOf } from '@platen/contract/event.ts'
 import type { Stores } from '../service.ts'
 import { type Cluster, SERVICE_BUCKET } from './cluster.ts'
 
-/** Opens them as the processes do. */
+/** Opens the stores as the processes do. */
 export async function openClusterStores(cluster: Cluster, signal: AbortSignal): Promise<Stores> {
   await using stack = new AsyncDisposableStack()
   const { s3, broker, topicPrefix: prefix, eventKey } = cluster

@@ -1,4 +1,4 @@
-/** A cluster as tests have it: on the Kafka of the run unless told, with manifests and data in a folder of its own. */
+/** A cluster for tests, by default on the shared Kafka, with its own folder for manifests and data. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,22 +8,22 @@ import type { Service } from '../service.ts'
 import { type Cluster, type ClusterOptions, startCluster } from './cluster.ts'
 
 export interface TestClusterOptions extends Partial<Omit<ClusterOptions, 'manifestsDir' | 'dataDir' | 'apiPorts'>> {
-  /** Manifests as YAML; none if absent. */
+  /** Manifests as YAML. Absent = none. */
   readonly manifests?: string
-  /** API processes; one if absent. */
+  /** Number of API processes. Default: 1. */
   readonly apis?: number
 }
 
 export interface TestCluster extends Cluster {
   readonly manifestsDir: string
   readonly dataDir: string
-  /** Below which everything of it is that is not in one of its servers. */
+  /** Folder of everything that the cluster stores outside its servers. */
   readonly folder: string
-  /** The service as callers of one of its API processes have it. */
+  /** Returns the service as callers of one API process reach it. */
   at(api: number): Service
 }
 
-/** Starts one; of its own is what is neither the run's nor an option. Disposing of it leaves nothing on the Kafka of the run. */
+/** Starts a cluster. It starts every server that is neither shared nor given in an option. Disposing leaves nothing on the shared Kafka. */
 export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const { manifests = '', apis = 1, settings = {}, engines = ['react_pdf'] } = options
   await using stack = new AsyncDisposableStack()
@@ -51,7 +51,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
   return { ...cluster, ...ended, folder, dataDir, manifestsDir, at }
 }
 
-/** The Kafka of the run, with topics that go with the cluster. */
+/** Returns the shared Kafka, with topics that are removed with the cluster. */
 async function kafkaForFile(stack: AsyncDisposableStack): Promise<NonNullable<ClusterOptions['kafka']>> {
   const { broker } = await kafkaOfRun()
   const topicPrefix = freeTopicPrefix()

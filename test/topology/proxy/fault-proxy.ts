@@ -1,54 +1,56 @@
 /**
- * A TCP proxy between one deployable and one server, on loopback. It knows the protocol well enough to see one message after the
- * other, so a test can stop the world at a step of a render: just before a request goes on, or just after it was answered. What is
- * under test knows nothing of it.
+ * A TCP proxy between one deployable and one server, on loopback. It splits the traffic into protocol messages. So a test can stop
+ * everything at one step of a render: just before a request goes on, or just after it was answered. The deployable does not know about the
+ * proxy.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Protocol, type Splitter, splitterOf } from './wire.ts'
 
-/** Where to stop: at a request that the pattern fits, before it goes on or after its answer came. */
+/** Where to stop: at a request that matches the pattern, before the request goes on or after its answer arrived. */
 export interface Point {
   readonly side: 'before' | 'after'
   readonly request: RegExp
 }
 
-/** Nothing more passes on this connection until it is released. */
+/** A stopped connection. Nothing passes on it until `release` is called. */
 export interface Held {
   release(): void
 }
 
-/** What is done to everything that passes. */
+/** A fault that the proxy applies to all traffic. */
 export type Disturbance =
-  /** Answers come so much later. */
+  /** Delays every answer by `ms`. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Nothing passes on any connection, and none is lost, until something else is said. */
+  /** Stops all traffic and keeps all connections, until `disturb` is called again. */
   | { readonly kind: 'stall' }
-  /** Requests are answered with these bytes, and the connection closes. */
+  /** Answers every request with these bytes and closes the connection. */
   | { readonly kind: 'refuse'; readonly answer: string }
-  /** Once: the answer to the next request that the pattern fits is lost, or half of that request, and the connection with it. */
+  /**
+   * Happens once, at the next matching request. `lose` drops its answer, `cut` sends only half of the request; both close the connection.
+   */
   | { readonly kind: 'lose' | 'cut'; readonly request: RegExp; readonly happened: () => void }
 
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
-  /** Where the server is. Before it is said, or at 0, connections are refused. */
+  /** Sets the port of the server. Before the first call, or with 0, connections are refused. */
   towards(port: number): void
-  /** Resolves when the next message is at the point. Rejects with the signal's reason, and stops nothing then. */
+  /** Resolves when the next matching message reaches the point. Rejects with the signal's reason, and then stops nothing. */
   hold(point: Point, signal: AbortSignal): Promise<Held>
-  /** From now on; undefined = everything passes. */
+  /** Applies a fault from now on. Undefined = everything passes. */
   disturb(disturbance: Disturbance | undefined): void
-  /** Ends all connections as a network does that has lost them: by RST. */
+  /** Closes all connections with RST, like a network that has lost them. */
   reset(): void
 }
 
-/** What the connections of a proxy have in common. */
+/** State shared by the connections of a proxy. */
 interface State {
   readonly protocol: Protocol
   upstream: number
   armed: Armed | undefined
   disturbance: Disturbance | undefined
-  /** Until a stall is over. */
+  /** Pending while a stall lasts. */
   stalled: PromiseWithResolvers<void> | undefined
 }
 
@@ -57,14 +59,14 @@ interface Armed {
   readonly reached: PromiseWithResolvers<Held>
 }
 
-/** How S3 refuses, for `refuse`: `503 Slow Down` with the code `SlowDown`, say. */
+/** Builds a refusal of S3 for `refuse`, for example `503 Slow Down` with the code `SlowDown`. */
 export function refusalOfS3(status: string, code: string): string {
   const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`
   const head = `HTTP/1.1 ${status}\r\nContent-Type: application/xml\r\nContent-Length: ${body.length}\r\nConnection: close`
   return `${head}\r\n\r\n${body}`
 }
 
-/** Begins to listen. */
+/** Starts to listen. */
 export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
   const state: State = { protocol, upstream: 0, armed: undefined, disturbance: undefined, stalled: undefined }
   const lines = new Set<Line>()
@@ -76,7 +78,7 @@ export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
-    // A server that listens on a port has the address of one.
+    // The server listens on a port, so its address is an `AddressInfo`.
     port: (server.address() as AddressInfo).port,
     towards(port) {
       state.upstream = port
@@ -107,7 +109,7 @@ export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
   }
 }
 
-/** One connection: what comes from each side passes in its order, one message after the other. */
+/** One connection. Messages of each side pass in order, one after the other. */
 class Line {
   readonly closed: Promise<void>
   readonly #state: State
@@ -117,7 +119,7 @@ class Line {
   readonly #answers: Splitter
   #requestsPass: Promise<void> = Promise.resolve()
   #answersPass: Promise<void> = Promise.resolve()
-  /** Requests whose answer something is to happen to, by what tells the answer from others. */
+  /** Requests whose answer is to be lost or held, by the key that identifies the answer. */
   readonly #awaited = new Map<string, Armed | (() => void)>()
 
   constructor(state: State, client: Socket) {
@@ -133,13 +135,13 @@ class Line {
     })
     this.#server.on('data', (chunk: Buffer) => {
       const { disturbance } = this.#state
-      // Each is as late as the other: what came before it waits in the same time.
+      // Every answer gets the same delay: the delays of consecutive answers run at the same time.
       const late = disturbance?.kind === 'slow' ? sleep(disturbance.ms) : undefined
       for (const message of this.#answers.split(chunk)) {
         this.#answersPass = this.#answersPass.then(() => late).then(() => this.#passAnswer(message))
       }
     })
-    // Whichever side goes takes the other with it; what went wrong shows there.
+    // When one side closes, the other is closed too. Errors show up there.
     for (const [one, other] of [
       [client, this.#server],
       [this.#server, client],
@@ -196,7 +198,7 @@ class Line {
   }
 }
 
-/** Tells who waits for it, and resolves when released. */
+/** Resolves `hold`, then waits for `release`. */
 async function stopAt({ reached }: Armed): Promise<void> {
   const released = Promise.withResolvers<void>()
   reached.resolve({ release: () => released.resolve() })

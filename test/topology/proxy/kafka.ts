@@ -1,18 +1,18 @@
-/** A Kafka whose clients all come through a proxy, which breaks a connection in the middle of a produce when it is told to. */
+/** A Kafka behind a proxy. On request, the proxy breaks the connection in the middle of a produce. */
 import { type KafkaServer, startKafka } from '../server/kafka.ts'
 import { openFaultProxy } from './fault-proxy.ts'
 
-/** Where a produce is broken off: half of the request has reached the broker, or all of it, and its answer nobody. */
+/** Where a produce breaks: `request` = only half of the request reaches the broker; `answer` = the answer does not reach the client. */
 export type Break = 'request' | 'answer'
 
 export interface ProxiedKafka extends KafkaServer {
-  /** Breaks the next produce off; resolves when that has happened. */
+  /** Breaks the next produce. Resolves when that has happened. */
   breakNextProduce(at: Break): Promise<void>
 }
 
 const PRODUCE = /^kafka:0 /
 
-/** Starts it. */
+/** Starts the Kafka and its proxy. */
 export async function startProxiedKafka(): Promise<ProxiedKafka> {
   const proxy = await openFaultProxy('kafka')
   const kafka = await startKafka({ proxies: [proxy.port] })

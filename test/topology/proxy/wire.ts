@@ -1,38 +1,39 @@
 /**
- * What passes between the service and its servers, message by message. Kafka says how long each is. Of Redis and S3 one piece as it
- * came is taken for one: commands and the heads of requests are small and written whole. What is encrypted, as with Kubernetes, has no
- * messages to be seen.
+ * Splits the traffic between the service and its servers into messages. Kafka messages carry their length. For Redis and S3, one chunk
+ * counts as one message: commands and request heads are small and written whole. Encrypted traffic, as with Kubernetes, cannot be split.
  */
 
 export type Protocol = 'kafka' | 'redis' | 's3' | 'kubernetes'
 
 export interface Description {
-  /** For patterns, one character a byte: `kafka:0 …` with the number of the API for a request of Kafka, else as it is. */
+  /**
+   * Text for patterns, one character a byte. A Kafka request starts with the number of its API: `kafka:0 …`. Other messages are unchanged.
+   */
   readonly text: string
-  /** The same for a request and its answer. */
+  /** Key that a request and its answer share. */
   readonly answeredBy: string
 }
 
 export interface Splitter {
-  /** The messages that are complete with this piece. */
+  /** Returns the messages that this chunk completes. */
   split(chunk: Buffer): readonly Buffer[]
   describe(message: Buffer): Description
 }
 
 const LENGTH_BYTES = 4
 
-/** The splitter for one direction of one connection. */
+/** Returns the splitter for one direction of one connection. */
 export function splitterOf(protocol: Protocol, direction: 'request' | 'answer'): Splitter {
   if (protocol !== 'kafka') return { split: (chunk) => [chunk], describe: describePiece }
   return { split: framesOfKafka(), describe: direction === 'request' ? describeRequest : describeAnswer }
 }
 
-/** Both protocols answer in the order of the requests, and each connection waits for one answer at a time, or holds back the more. */
+/** Redis and S3 answer in the order of the requests. A connection has one request under way, or holds back the others. */
 function describePiece(piece: Buffer): Description {
   return { text: piece.toString('latin1'), answeredBy: 'next' }
 }
 
-/** Each begins with its length. */
+/** Each message starts with its length. */
 function framesOfKafka(): Splitter['split'] {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {
@@ -48,13 +49,13 @@ function framesOfKafka(): Splitter['split'] {
   }
 }
 
-/** After the length: the number of the API (2 bytes), its version (2), and the number of the request (4). */
+/** After the length: API number (2 bytes), API version (2), and request number (4). */
 function describeRequest(message: Buffer): Description {
   const [api, number] = [message.readInt16BE(LENGTH_BYTES), message.readInt32BE(LENGTH_BYTES + 4)]
   return { text: `kafka:${api} ${message.toString('latin1')}`, answeredBy: `${number}` }
 }
 
-/** After the length: the number of the request. */
+/** After the length: the request number. */
 function describeAnswer(message: Buffer): Description {
   return { text: '', answeredBy: `${message.readInt32BE(LENGTH_BYTES)}` }
 }

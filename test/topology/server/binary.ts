@@ -1,6 +1,6 @@
 /**
- * Where the real servers of the tests lie. Each is found as one command: by its environment variable, else on `PATH`, else in the
- * cache, into which `make servers` puts what is found nowhere.
+ * Finds the real servers of the tests. Each one is found by its command: in its environment variable, else on `PATH`, else in the cache.
+ * `make servers` puts servers that are found nowhere into the cache.
  */
 import { accessSync, constants } from 'node:fs'
 import { homedir } from 'node:os'
@@ -8,17 +8,17 @@ import { delimiter, join } from 'node:path'
 import { VERSIONS } from './version.ts'
 
 interface Server {
-  /** The command that starts it, by its name on `PATH` and in the cache. */
+  /** Name of its command, on `PATH` and in the cache. */
   readonly command: string
-  /** What is searched before `PATH`. */
+  /** Environment variable that is checked before `PATH`. */
   readonly variable: string
-  /** Its folder in the cache; absent where the system's package manager installs it. */
+  /** Its folder in the cache. Absent when the system's package manager installs it. */
   readonly cached?: string | undefined
 }
 
 /**
- * Each server's command, and its folder in the cache where one is built; a Kafka is started by the script with which its distribution
- * runs any class of it.
+ * The command of each server, and the folder in the cache of those that are built. Kafka's command is the script of its distribution that
+ * runs any of its classes.
  */
 const COMMANDS = {
   redis: ['redis-server'],
@@ -35,35 +35,35 @@ const COMMANDS = {
   'keda-adapter': ['keda-adapter', `keda-adapter-${VERSIONS.keda}`],
   prometheus: ['prometheus', `prometheus-${VERSIONS.prometheus}`],
   coredns: ['coredns', `coredns-${VERSIONS.coredns}`],
-  /** No server; what installs the chart on one. */
+  /** Not a server: the tool that installs the chart on one. */
   helm: ['helm', `helm-${VERSIONS.helm}`],
   helm3: ['helm3', `helm-${VERSIONS.helm3}`],
   'kube-score': ['kube-score', `kube-score-${VERSIONS.kubeScore}`],
-  /** No command, but a folder: the CustomResourceDefinitions of others whose kinds the chart has. */
+  /** Not a command but a folder: CustomResourceDefinitions of other projects, for kinds that the chart uses. */
   'foreign-crds': [
     'foreign-crds',
     `crds-keda-${VERSIONS.keda}-gateway-${VERSIONS.gatewayApi}-prometheus-${VERSIONS.prometheusOperator}`,
   ],
-  /** No server either; what tries out the alerts. */
+  /** Not a server: the tool that tests the alerts. */
   promtool: ['promtool', `promtool-${VERSIONS.prometheus}`],
 } as const satisfies Readonly<Record<string, readonly [command: string, cached?: string]>>
 
 export type ServerName = keyof typeof COMMANDS
 
-/** The servers by their names. */
+/** The servers by name. */
 export const SERVERS = Object.fromEntries(
   Object.entries(COMMANDS).map(([name, [command, cached]]) => {
     const variable = `PLATEN_TEST_${name.toUpperCase().replaceAll('-', '_')}`
     return [name, { command, variable, cached } satisfies Server]
   }),
-  // One was made of each command.
+  // The loop above has made one of each command.
 ) as { readonly [Name in ServerName]: Server & { readonly cached: (typeof COMMANDS)[Name][1] } }
 
-/** What the processes of a service stand on. */
+/** Servers that the processes of a service need. */
 export const SERVICE_SERVERS: readonly ServerName[] = ['redis', 'kafka', 's3']
-/** What the operator stands on: the Kubernetes whose resources it follows, and where settings are published. */
+/** Servers that the operator needs: the Kubernetes whose resources it follows, and the stores to which it publishes settings. */
 export const KUBERNETES_SERVERS: readonly ServerName[] = ['redis', 's3', 'etcd', 'kube-apiserver', 'kubectl']
-/** What a node of Kubernetes is made of, beside an API server. Only `make node` and `make e2e` ask for it. */
+/** Parts of a Kubernetes node, in addition to an API server. Only `make node` and `make e2e` need them. */
 export const NODE_SERVERS = [
   'kubelet',
   'kube-controller-manager',
@@ -74,7 +74,7 @@ export const NODE_SERVERS = [
   'keda-adapter',
   'prometheus',
 ] as const satisfies readonly ServerName[]
-/** What the chart is held against. They take minutes to build, and tests run meanwhile that do without. */
+/** Servers and tools that test the chart. Building them takes minutes; tests that do not need them run meanwhile. */
 export const CHART_SERVERS: readonly ServerName[] = [
   'etcd',
   'kube-apiserver',
@@ -92,15 +92,15 @@ export interface Binary {
   readonly from: 'variable' | 'PATH' | 'cache'
 }
 
-/** What is searched besides the file system. */
+/** The variables that the search reads. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Finds a server's command; undefined when it is nowhere. Throws when its variable names something that cannot be run. */
+/** Finds a server's command. Returns undefined when it is found nowhere. Throws when its variable names something that cannot be run. */
 export function findBinary(name: ServerName, environment: Environment): Binary | undefined {
   const { command, variable, cached }: Server = SERVERS[name]
   const chosen = environment[variable]
   if (chosen) {
-    // Another one would run instead of the one that was asked for, and nobody would notice.
+    // Without this check another binary would run silently instead of the chosen one.
     if (!isRunnable(chosen)) throw new Error(`${variable} is no file that can be run: ${chosen}`)
     return { path: chosen, from: 'variable' }
   }
@@ -111,26 +111,26 @@ export function findBinary(name: ServerName, environment: Environment): Binary |
   return inCache && isRunnable(inCache) ? { path: inCache, from: 'cache' } : undefined
 }
 
-/** Where servers are kept that were built: by the XDG convention, so that all clones on a machine have it in common. */
+/** The folder of built servers. It follows the XDG convention, so all clones on a machine share it. */
 export function cacheFolder(environment: Environment): string {
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'platen', 'servers')
 }
 
-/** Set where tests are to run on no server, whatever is there. */
+/** Set when tests must run without servers, even if they are installed. */
 export const WITHOUT_SERVERS = 'PLATEN_TEST_WITHOUT_SERVERS'
 
 /** Can tests that need all of these run? */
 export function hasServers(names: readonly ServerName[]): boolean {
-  // Says of each that is missing that it is.
+  // Not `every`, which would stop at the first missing server: each one must be reported.
   return names.filter((name) => !hasServer(name)).length === 0
 }
 
-/** Has the names of servers that are missing as far as a run was told so: processes inherit it, so that each is told of once. */
+/** Names of missing servers that were already reported. Processes inherit it, so each server is reported once. */
 const TOLD = 'PLATEN_TEST_TOLD_MISSING'
 
 /**
- * Can the tests of a server run? Where it is missing they are to be skipped, `describe.skipIf(!hasServer('redis'))`, and this says so
- * loudly, once a run. In CI it is true whatever is there: starting the server then fails, and with it the run.
+ * Can the tests of a server run? If not, skip them with `describe.skipIf(!hasServer('redis'))`; this function reports it loudly, once per
+ * run. In CI it always returns true: the start of a missing server then fails, and with it the run.
  */
 export function hasServer(name: ServerName): boolean {
   if (process.env[WITHOUT_SERVERS] !== undefined) return false
@@ -143,7 +143,7 @@ export function hasServer(name: ServerName): boolean {
   return false
 }
 
-/** The command of a server that is to start now. */
+/** Returns the command of a server that is about to start. Throws when it is missing. */
 export function binaryOf(name: ServerName): string {
   const found = findBinary(name, process.env)
   if (found === undefined) throw new Error(`there is no ${SERVERS[name].command} here; to get it: make servers`)

@@ -1,19 +1,21 @@
 /**
- * Ports for servers that are told theirs, and that may be started again on it.
- *
- * They lie below those that systems give to outgoing connections (Linux: 32768 and up), so that none of the many connections
- * of the tests beside takes one between the look at it and the start, or while its server is down.
+ * Finds free ports for servers that get a fixed port and may restart on it. The ports are below the range that systems use for outgoing
+ * connections (Linux: 32768 and up). So no connection of a parallel test takes the port between this check and the start, or while the
+ * server is down.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Where servers listen, and what they tell their clients: loopback, unless they are for pods, which reach no loopback but theirs. */
+/**
+ * The address where servers listen, and which they tell their clients. Default: loopback. Pods reach no loopback but their own, so servers
+ * for pods use another address.
+ */
 export const HOST = process.env['TEST_SERVERS_HOST'] ?? '127.0.0.1'
 
 const FIRST = 10_000
 const LAST = 32_000
 
-/** `count` ports in a row that nobody listens on just now; resolves to the first. */
+/** Finds `count` consecutive ports where nobody listens now. Resolves with the first. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
     const first = FIRST + Math.floor(Math.random() * (LAST - FIRST))

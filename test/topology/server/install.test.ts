@@ -1,4 +1,4 @@
-/** How the servers of the tests are found and built, with builders that stand in for the slow ones. */
+/** Tests how the servers of the tests are found and built. Fast stand-ins replace the slow builders. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -46,7 +46,7 @@ describe('make servers', () => {
   })
 
   test('twice at once gives the same, once', async () => {
-    // Neither ends before both have begun.
+    // Neither ends before both have started.
     const meet = `touch "${folder}/met-$$"; while [ "$(ls "${folder}" | grep -c met-)" -lt 2 ]; do sleep 0.05; done`
     await givenBuilders({ go: `${meet}; ${INSTALL}` })
     const both = await Promise.all([makeServers(), makeServers()])
@@ -114,15 +114,15 @@ describe('make servers', () => {
   })
 })
 
-/** What each of these builds is about: all else is at hand. */
+/** The servers each of these tests builds. All others are present. */
 const BUILT: readonly ServerName[] = ['kafka', 's3']
 
 const INSTALL = `printf '#!/bin/sh\\n' > "$GOBIN/${SERVERS.s3.command}"; chmod +x "$GOBIN/${SERVERS.s3.command}"`
 
-/** Puts a command where `-o` says. */
+/** Creates the command at the path after `-o`. */
 const BUILD = `while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\n' > "$2"; chmod +x "$2"`
 
-/** Definitions as their modules have them, and one more. */
+/** The definitions in their modules, and one more that is not needed. */
 const PUBLISHED = {
   'config/crd/bases': ['keda.sh_scaledjobs', 'keda.sh_scaledobjects', 'keda.sh_triggerauthentications'],
   'config/crd/standard': ['gateway.networking.k8s.io_httproutes'],
@@ -133,7 +133,7 @@ const PUBLISHED = {
   ],
 }
 
-/** What `go` says of the module: where its go.mod is, and what stands in it. */
+/** The output of `go` about the module: the path of its go.mod, and the content of that file. */
 const KUBERNETES = {
   GoMod: 'kubernetes.mod',
   Require: [
@@ -157,7 +157,7 @@ async function givenBuilders({ go }: { go: string }): Promise<void> {
   await aCommand('present')
 }
 
-/** With the servers of the tests that are not about them at hand. */
+/** Runs the installer. All servers that the test is not about are present. */
 async function makeServers({ without }: { without?: ServerName } = {}): Promise<{ code: unknown; output: string }> {
   const absent: readonly string[] = without === undefined ? BUILT : [...BUILT, without]
   const present = Object.entries(SERVERS).filter(([name]) => !absent.includes(name))

@@ -1,9 +1,7 @@
 /**
- * `make servers`: sees to it that the servers of the tests are there. What is found nowhere is installed by the system's package
- * manager, or built from a package registry into the cache.
- *
- * A build happens in a folder of its own and is given its name when it is whole, so that one that was interrupted counts for nothing;
- * of two at once the first to end wins, and both are content.
+ * The program behind `make servers`: makes the servers of the tests available. It installs missing ones with the system's package manager,
+ * or builds them from a package registry into the cache. A build runs in its own folder and gets its final name when it is complete, so an
+ * interrupted build leaves nothing usable. When two builds run at once, the first to end wins and both succeed.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -31,9 +29,9 @@ import {
 import { VERSIONS } from './version.ts'
 
 interface Installation {
-  /** Commands it needs, each with the Debian package it is in. */
+  /** Commands that the build needs, each with its Debian package. */
   readonly tools?: Readonly<Record<string, string>>
-  /** Puts the command into a folder that is empty; absent where `debian` is installed instead. */
+  /** Builds the command into an empty folder. Absent when the package `debian` is installed instead. */
   readonly build?: (folder: string) => void
   readonly debian?: string
 }
@@ -49,7 +47,7 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
   },
   etcd: { tools: GO, build: buildEtcd },
   'kube-apiserver': { tools: GO, build: (folder) => buildKubernetes(folder, 'kube-apiserver') },
-  // After the API server, with which it has most of its packages in common.
+  // Built after the API server, because they share most of their packages.
   kubectl: { tools: GO, build: (folder) => buildKubernetes(folder, 'kubectl') },
   helm: { tools: GO, build: (folder) => installGo(folder, `helm.sh/helm/v4/cmd/helm@v${VERSIONS.helm}`) },
   helm3: { tools: GO, build: buildHelm3 },
@@ -69,11 +67,11 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
   prometheus: { tools: GO, build: (folder) => buildPrometheus(folder, 'prometheus') },
 }
 
-/** The API server takes 4 to 8 minutes of two cores that have nothing else to do. */
+/** The API server takes 4 to 8 minutes on two idle cores. */
 const BUILD_MS_MAX = 60 * 60_000
 const DRAFT = /^\.building-(\d+)-/
 
-/** Installs what is missing and says of each server where it is; resolves to whether all are there. */
+/** Installs missing servers and reports the location of each. Returns whether all are present. */
 export function installServers(
   environment: Environment,
   { say, isQuick, isForNode }: { say: (line: string) => void; isQuick: boolean; isForNode: boolean },
@@ -104,7 +102,7 @@ function install(name: ServerName, environment: Environment): void {
   const { tools = {}, build, debian } = INSTALLATIONS[name]
   const lacking = Object.keys(tools).filter((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0)
   const packages = [...lacking.map((tool) => tools[tool] ?? tool), ...(debian === undefined ? [] : [debian])]
-  // Says itself what to type where it may not.
+  // The script itself prints the command to type when it has no permission to install.
   if (packages.length > 0) run('.ci/apt-install', packages)
   if (build !== undefined) buildInCache(name, build, cacheFolder(environment))
 }
@@ -116,7 +114,7 @@ function buildInCache(name: ServerName, build: (folder: string) => void, cache: 
   const draft = mkdtempSync(join(cache, `.building-${process.pid}-`))
   try {
     build(draft)
-    // Only a folder that is empty would be replaced: whoever came first stays.
+    // A rename replaces only an empty folder, so the first finished build stays.
     renameSync(draft, join(cache, home))
   } catch (cause) {
     if (!isTaken(cause)) throw cause
@@ -125,7 +123,7 @@ function buildInCache(name: ServerName, build: (folder: string) => void, cache: 
   }
 }
 
-/** Removes what builds have left that did not come to their end. */
+/** Removes the folders of builds that did not finish. */
 function sweep(cache: string): void {
   for (const name of readdirSync(cache)) {
     const builder = Number(DRAFT.exec(name)?.[1])
@@ -137,12 +135,12 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (cause) {
-    // Somebody else's process is one.
+    // EPERM means that the process exists and belongs to another user.
     return codeOf(cause) === 'EPERM'
   }
 }
 
-/** Kafka as its libraries, and the script of its distributions that runs a class of them. */
+/** Builds Kafka: its libraries, and the script of its distributions that runs one of their classes. */
 function buildKafka(folder: string): void {
   const dependency = (group: string, artifact: string, version: string) =>
     `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`
@@ -165,13 +163,13 @@ function installGo(folder: string, command: string): void {
   run('go', ['install', command], { GOBIN: folder })
 }
 
-/** Beside the Helm that installs the chart it has a name of its own. */
+/** Builds Helm 3. Its command has another name than the Helm that installs the chart. */
 function buildHelm3(folder: string): void {
   installGo(folder, `helm.sh/helm/v3/cmd/helm@v${VERSIONS.helm3}`)
   renameSync(join(folder, 'helm'), join(folder, SERVERS.helm3.command))
 }
 
-/** Where the definitions are of which the chart has objects, or may have: a module, a folder in it, and what the files begin with. */
+/** Sources of the definitions for all kinds that the chart may create: a module, a folder in it, and the start of the file names. */
 const FOREIGN_CRDS = [
   {
     module: `github.com/kedacore/keda/v2@v${VERSIONS.keda}`,
@@ -190,7 +188,7 @@ const FOREIGN_CRDS = [
   },
 ]
 
-/** Of modules as they are published: nothing of them is built. */
+/** Copies the files from the published modules. Nothing is built. */
 function copyForeignCrds(folder: string): void {
   const home = join(folder, SERVERS['foreign-crds'].command)
   mkdirSync(home)
@@ -200,13 +198,13 @@ function copyForeignCrds(folder: string): void {
   }
 }
 
-/** Without the clouds in which Prometheus finds what to scrape: their libraries are most of what would be built. */
+/** Builds without cloud service discovery, whose libraries are most of the code. */
 function buildPrometheus(folder: string, command: 'promtool' | 'prometheus'): void {
   const place = `github.com/prometheus/prometheus/cmd/${command}@v${VERSIONS.prometheus}`
   run('go', ['install', '-tags=remove_all_sd', place], { GOBIN: folder })
 }
 
-/** A main package of its own, as the module's is not to be installed from outside: it has replaced some of what it requires. */
+/** Builds from our own main package. The module cannot be installed from outside, because it uses replace directives. */
 function buildEtcd(folder: string): void {
   const required = 'go.etcd.io/etcd/server/v3'
   const main = [
@@ -221,8 +219,8 @@ function buildEtcd(folder: string): void {
 }
 
 /**
- * A command of Kubernetes. Its libraries live in its own repository, where it requires them as v0.0.0 of the folder beside; each is
- * also published on its own, under the same number but for the first.
+ * Builds a command of Kubernetes. Its module requires its libraries as v0.0.0, from folders in the same repository. Each library is also
+ * published on its own, with the same version number but 0 instead of 1.
  */
 function buildKubernetes(folder: string, command: ServerName): void {
   const module = 'k8s.io/kubernetes'
@@ -238,13 +236,13 @@ function buildKubernetes(folder: string, command: ServerName): void {
       ...libraries.map(({ Path }) => `replace ${Path} => ${Path} v${published}`),
     ]),
   )
-  // Else it calls itself v0.0.0 to whoever asks.
+  // Without this, the command reports the version v0.0.0.
   const told = { gitVersion: `v${VERSIONS.kubernetes}`, gitMajor: major, gitMinor: minor }
   const flags = Object.entries(told).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
   buildGo(folder, { name: command, place: `${module}/cmd/${command}`, flags })
 }
 
-/** With the three plugins that pods are served by; all of them take ten minutes. */
+/** Builds with the three plugins that pods need. Building all plugins takes ten minutes. */
 function buildCoreDns(folder: string): void {
   const module = 'github.com/coredns/coredns'
   const plugins = ['ready', 'errors', 'kubernetes']
@@ -261,7 +259,7 @@ function buildCoreDns(folder: string): void {
   buildGo(folder, { name: SERVERS.coredns.command, place: '.' })
 }
 
-/** Within its module, as that has replaced some of what it requires. Its definitions lie beside the command. */
+/** Builds inside the module, because it uses replace directives. Its definitions are placed next to the command. */
 function buildKeda(folder: string, command: 'operator' | 'adapter'): void {
   const { Dir: unpacked } = goJson(['mod', 'download', '-json', `github.com/kedacore/keda/v2@v${VERSIONS.keda}`])
   const flags = ['-mod=readonly', '-ldflags=-s -w', '-o', join(folder, `keda-${command}`)]
@@ -273,21 +271,21 @@ function goModule(lines: readonly string[]): string {
   return ['module platen.dev/server', 'go 1.24.0', ...lines, ''].join('\n')
 }
 
-/** Builds a package of the module in a folder, without what only a debugger reads. */
+/** Builds a package of the module in a folder, without debug information. */
 function buildGo(folder: string, build: { name: string; place: string; flags?: readonly string[] }): void {
   const { name, place, flags = [] } = build
   const linked = `-ldflags=${['-s', '-w', ...flags].join(' ')}`
   run('go', ['build', '-C', folder, '-mod=mod', linked, '-o', join(folder, name), place])
 }
 
-/** What `go` says in JSON, outside any module. */
+/** Returns the JSON output of `go`, run outside any module. */
 function goJson(args: readonly string[]): Readonly<Record<string, unknown>> {
   return JSON.parse(
     execFileSync('go', args, { stdio: ['ignore', 'pipe', 2], cwd: tmpdir(), timeout: BUILD_MS_MAX }).toString(),
   )
 }
 
-/** Runs a command with its output on ours; throws when it fails or takes too long. */
+/** Runs a command and shows its output. Throws when it fails or takes too long. */
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
   const stdio = ['ignore', 2, 2] as const
   const options = { stdio: [...stdio], timeout: BUILD_MS_MAX, env: { ...process.env, ...env } }
@@ -309,7 +307,7 @@ function raise(message: string): never {
 }
 
 if (import.meta.main) {
-  // A contributor can do without: the tests of what is missing are skipped. CI cannot.
+  // Contributors can work with missing servers: their tests are skipped. CI cannot.
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   const isComplete = installServers(process.env, {
     say,

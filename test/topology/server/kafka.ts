@@ -1,4 +1,4 @@
-/** A real Kafka: one node, broker and controller in one. */
+/** Starts a real Kafka: one node that is both broker and controller. */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
@@ -10,17 +10,17 @@ import { HOST } from './free-port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
 
 export interface KafkaOptions {
-  /** Does it speak TLS and ask for a password (SASL/PLAIN), and nothing else? */
+  /** Does it accept only TLS connections with a password (SASL/PLAIN)? */
   readonly secured?: boolean
-  /** Ports of proxies in front of it: it has a port of its own for each, and names that of the proxy to whoever comes by it. */
+  /** Ports of proxies in front of it. It opens one port for each proxy, and tells clients on that port the address of the proxy. */
   readonly proxies?: readonly number[]
-  /** Does its speed matter? */
+  /** Does the test measure its speed? */
   readonly isMeasured?: boolean
-  /** After how long it forgets the offsets of a group without members; a week if absent. */
+  /** Minutes until it forgets the offsets of a group without members. Default: a week. */
   readonly offsetsKeptMinutes?: number
 }
 
-/** Somebody it knows. */
+/** A user it knows. */
 export interface KafkaUser {
   readonly mechanism: 'plain'
   readonly username: string
@@ -28,12 +28,12 @@ export interface KafkaUser {
 }
 
 export interface KafkaServer extends ServerProcess {
-  /** `host:port`, for a client to begin with. */
+  /** `host:port` of the first connection of a client. */
   readonly broker: string
   readonly host: string
-  /** Its own ports behind each of the proxies. */
+  /** Its own ports behind the proxies, one for each. */
   readonly proxied: readonly number[]
-  /** What a client of a secured one needs: whom to trust, the name on the certificate, who may do all, and who may do nothing. */
+  /** What a client of a secured Kafka needs: the CA, the name on the certificate, a user with all rights, and a user with none. */
   readonly access:
     | {
         readonly tls: { readonly ca: string; readonly servername: string }
@@ -47,12 +47,15 @@ const NAME = 'kafka.example.test'
 const USER = { mechanism: 'plain', username: 'platen', password: 'a secret' } as const
 const STRANGER = { mechanism: 'plain', username: 'stranger', password: 'another' } as const
 const HEAP = '-Xms256m -Xmx512m'
-/** A server that lives for minutes gains nothing by what the JVM compiles twice: it starts with 60 % of the CPU time. */
+/**
+ * Options for short runs. A server that lives for minutes gains nothing from the JVM's second compiler. The start takes 60 % of the CPU
+ * time.
+ */
 const BRIEF = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
-/** For clients, for its controller, and for itself. */
+/** Ports for clients, for the controller, and for the broker itself. */
 const OWN_PORTS = 3
 
-/** Starts a Kafka without a topic; it makes none by itself. */
+/** Starts a Kafka without topics. It never creates topics by itself. */
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const { secured = false, proxies = [], isMeasured = false, offsetsKeptMinutes } = options
   const path = binaryOf('kafka')
@@ -79,7 +82,7 @@ function recipeOf({ path, java, certificate, proxies = [], offsetsKeptMinutes }:
     async prepare(place) {
       const settings = settingsOf(place, { certificate, proxies, offsetsKeptMinutes })
       await writeFile(propertiesIn(place), `${settings.join('\n')}\n`, { mode: 0o600 })
-      // What Kafka's own tool formats a folder with, by a JVM that takes 1.5 s of CPU.
+      // Kafka's own tool would write this file, in a JVM that takes 1.5 s of CPU.
       const ids = [`cluster.id=${randomId()}`, `directory.id=${randomId()}`]
       await mkdir(logIn(place), { recursive: true })
       await writeFile(join(logIn(place), 'meta.properties'), ['version=1', 'node.id=1', ...ids, ''].join('\n'))
@@ -90,15 +93,15 @@ function recipeOf({ path, java, certificate, proxies = [], offsetsKeptMinutes }:
 }
 
 /**
- * Where Kafka's classes lie as the JVM has them once they are loaded: a start with it takes 2.7 s of CPU instead of 4.7. The JVM does
- * without where there is none, or one that does not fit.
+ * Path of the class archive: Kafka's classes in the form the JVM has in memory after loading. A start with it takes 2.7 s of CPU instead of
+ * 4.7. The JVM ignores an archive that is missing or does not match.
  */
 function classArchiveOf(path: string): string {
   const key = createHash('sha256').update(path).digest('hex').slice(0, 16)
   return join(cacheFolder(process.env), `kafka-classes-${key}.jsa`)
 }
 
-/** Makes it where it is missing: a JVM writes it at its end, which takes some seconds. */
+/** Creates the class archive if it is missing. A JVM writes it at its exit, which takes some seconds. */
 async function archiveClasses(): Promise<void> {
   const path = binaryOf('kafka')
   const archive = classArchiveOf(path)
@@ -107,7 +110,7 @@ async function archiveClasses(): Promise<void> {
   const draft = `${archive}.${process.pid}`
   await using server = await startServer(recipeOf({ path, java: `${HEAP} ${BRIEF} -XX:ArchiveClassesAtExit=${draft}` }))
   await server.stop()
-  // Only a whole one has its name: tests may run beside this.
+  // Only a complete archive gets the final name, because tests may run at the same time.
   await rename(draft, archive)
 }
 
@@ -119,7 +122,7 @@ function logIn({ folder }: Place): string {
   return join(folder, 'log')
 }
 
-/** As Kafka writes an id of 16 bytes. */
+/** Returns an id of 16 bytes in Kafka's format. */
 function randomId(): string {
   return randomBytes(16).toString('base64url')
 }
@@ -154,17 +157,17 @@ function settingsOf(
     'offsets.topic.num.partitions=1',
     'transaction.state.log.replication.factor=1',
     'transaction.state.log.min.isr=1',
-    // Else every group waits three seconds for members who might still come.
+    // Otherwise every group waits three seconds for further members.
     'group.initial.rebalance.delay.ms=0',
-    // Tests scale time, and with it the sessions of consumers.
+    // Tests scale time, and with it the session timeouts of consumers.
     'group.min.session.timeout.ms=1000',
     'auto.create.topics.enable=false',
-    // Else each partition takes 20 MB, which whoever looks through its files reads.
+    // Otherwise each partition takes 20 MB on disk, and tests that read its files would read all of that.
     'log.index.size.max.bytes=102400',
   ]
 }
 
-/** Only those may do anything who are named; itself it knows by no name, on listeners that no client is told of. */
+/** Only named users have rights. The broker connects to itself as ANONYMOUS, on a listener that no client learns of. */
 function securedBy({ key, cert }: Certificate): readonly string[] {
   const users = [USER, STRANGER].map(({ username, password }) => `user_${username}="${password}"`)
   const login = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
@@ -179,15 +182,15 @@ function securedBy({ key, cert }: Certificate): readonly string[] {
   ]
 }
 
-/** As a properties file takes text of several lines. */
+/** Escapes a text of several lines for a properties file. */
 function inOneLine(pem: string): string {
   return pem.trim().replaceAll('\n', '\\n')
 }
 
-/** ApiVersions in its first version, the question every client begins with: size, key 18, version 0, correlation 7, no client id. */
+/** ApiVersions in its first version, the first request of every client: size, key 18, version 0, correlation 7, no client id. */
 const API_VERSIONS = Buffer.from('0000000a0012000000000007ffff', 'hex')
 
-/** Does the broker answer requests? It opens its ports before it does, and all of them at once. */
+/** Does the broker answer requests? Its ports open before it does, and all at the same time. */
 function answers({ ports: [, , ownPort = 0] }: Place, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: HOST, port: ownPort, signal })
@@ -201,5 +204,5 @@ function answers({ ports: [, , ownPort = 0] }: Place, signal: AbortSignal): Prom
   })
 }
 
-// `make test` does this before it starts, as a test's own Kafka would be late by it.
+// `make test` runs this before its tests, because it would delay the start of a test's Kafka.
 if (import.meta.main) await archiveClasses()

@@ -1,6 +1,6 @@
 /**
- * A real Kubernetes API: an API server on an etcd, and nothing behind it. No controller removes what has lost its owner, empties a
- * namespace that was deleted, or adds roles to those that aggregate them; and no node runs anything.
+ * Starts a real Kubernetes API: an API server on an etcd, without controllers and nodes. So nobody removes objects without an owner,
+ * empties deleted namespaces, or fills aggregated roles, and no pod runs.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -16,50 +16,53 @@ import { binaryOf } from './binary.ts'
 import { HOST } from './free-port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
 
-/** Somebody the API server knows by a token of theirs. */
+/** A user that the API server knows by a token. */
 export interface Persona {
-  /** As RBAC binds it: a user, or `system:serviceaccount:<namespace>:<name>`. */
+  /** Name as RBAC uses it: a user, or `system:serviceaccount:<namespace>:<name>`. */
   readonly name: string
   readonly groups?: readonly string[]
 }
 
 export interface KubeOptions {
-  /** Whom it knows beside `ADMIN`. */
+  /** Users it knows in addition to `ADMIN`. */
   readonly personas?: readonly Persona[]
-  /** More flags of the API server, as `--min-request-timeout=10`. */
+  /** Additional flags of the API server, for example `--min-request-timeout=10`. */
   readonly flags?: readonly string[]
-  /** Is it for pods? Then it asks for service accounts, which a controller makes, and tells pods where it is. */
+  /** Will pods use it? Then it requires service accounts, which a controller creates, and tells pods its address. */
   readonly hasPods?: boolean
 }
 
-/** What a client of an API server has to know; as JSON, too. */
+/** What a client of an API server needs to know. It can be sent as JSON. */
 export interface KubeFacts {
   readonly port: number
-  /** Whom to trust, in PEM. */
+  /** Certificate to trust, in PEM. */
   readonly ca: string
-  /** By persona. */
+  /** Tokens by persona. */
   readonly tokens: Readonly<Record<string, string>>
-  /** Where clients may keep files, which go with the server. In `AUDIT_LOG` is who has asked for Secrets, and all that service accounts have asked for. */
+  /**
+   * Folder for files of clients; it is removed with the server. Its `AUDIT_LOG` records all requests for Secrets, and all requests of
+   * service accounts.
+   */
   readonly folder: string
 }
 
-/** An API server as its clients have it. */
+/** An API server as clients use it. */
 export interface KubeApi extends KubeFacts {
   /** `https://…`, without a slash at the end. */
   readonly url: string
-  /** What a persona says to be known. Throws for one it was not started with. */
+  /** Returns the token of a persona. Throws for a persona it was not started with. */
   token(persona: string): string
-  /** Writes the file by which a client is one of the personas, there or at a proxy in front; resolves to its path. */
+  /** Writes a kubeconfig for a persona, for the server or for a proxy in front of it. Resolves with the path. */
   kubeconfig(persona: string, url?: string): Promise<string>
-  /** Runs `kubectl`, as `ADMIN` where nobody is named. */
+  /** Runs `kubectl`, by default as `ADMIN`. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<Ended>
-  /** Asks the API server itself, as `ADMIN` where nobody is named. */
+  /** Sends a request to the API server, by default as `ADMIN`. */
   request(call: KubeRequest): Promise<KubeAnswer>
-  /** Applies files of manifests; resolves when what they define can be listed. Throws with kubectl's words when one is refused. */
+  /** Applies manifest files. Resolves when the kinds they define can be listed. Throws with kubectl's output when a manifest is refused. */
   apply(files: readonly string[]): Promise<void>
 }
 
-/** The API server: stopping, killing or pausing it leaves etcd alone, and with it all that is stored. */
+/** The API server. When it is stopped, killed or paused, etcd and all stored objects remain. */
 export interface KubeServer extends ServerProcess, KubeApi {
   readonly port: number
   readonly folder: string
@@ -69,8 +72,8 @@ export interface KubeServer extends ServerProcess, KubeApi {
 export interface EtcdServer extends ServerProcess {
   readonly url: string
   /**
-   * Forgets all but what is stored now. To watch from before, or to go on with a list, is then answered 410 by an API server that
-   * was started again, and by one with `--watch-cache=false` at once.
+   * Removes all old revisions. Watches from an old revision and continued lists are then answered 410. That needs a restart of the API
+   * server, or `--watch-cache=false`.
    */
   compact(): Promise<void>
 }
@@ -87,47 +90,50 @@ export interface Ended {
 }
 
 export interface KubeRequest {
-  /** GET if absent. */
+  /** Default: GET. */
   readonly method?: string
-  /** From the root, with its query. */
+  /** Path from the root, with its query. */
   readonly path: string
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Of the body: which kind of patch it is. JSON if absent. */
+  /** Content type of the body: the kind of patch. Default: JSON. */
   readonly type?: string
-  /** How it is to be answered. JSON of everything if absent. */
+  /** Content type of the answer. Default: JSON with all fields. */
   readonly accept?: string
   readonly as?: string
 }
 
 export interface KubeAnswer {
   readonly status: number
-  /** An object of Kubernetes; a `Status` where the request was refused. */
+  /** A Kubernetes object. It is a `Status` when the request was refused. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** May do everything. */
+/** User with all rights. */
 export const ADMIN = 'admin'
-/** A JSON object on each line, as `audit.k8s.io/v1` has it. */
+/** Log with one JSON object per line, in the format `audit.k8s.io/v1`. */
 export const AUDIT_LOG = 'audit.log'
 
 const JSON_TYPE = 'application/json'
-/** For an API server of minutes and a few hundred objects: it has memory to spare, and collects less. */
+/** For short runs with a few hundred objects: it has spare memory, so it collects garbage less often. */
 const BRIEF = { GOGC: '400' }
 const NAME = 'kube.example.test'
-/** The addresses of Services, and that of the API server among them. */
+/** Addresses of Services, including that of the API server. */
 export const SERVICES = '10.76.0.0/24'
 const SERVICE_ADDRESS = '10.76.0.1'
-/** The name of a node resolves nowhere. */
+/** Names of nodes cannot be resolved here, so it uses their addresses. */
 const WITH_PODS = ['--kubelet-preferred-address-types=InternalIP', '--allow-privileged=true']
-/** Else a pod waits for a controller that makes service accounts, and whoever ends it for one to leave the endpoints. */
+/**
+ * Without these flags, a pod waits for a controller that creates service accounts, and a stopping API server waits until it is removed from
+ * the endpoints.
+ */
 const WITHOUT_PODS = ['--disable-admission-plugins=ServiceAccount', '--endpoint-reconciler-type=none']
 
-/** Starts an API server with nothing in it but what it makes itself. */
+/** Starts an API server that contains only its own default objects. */
 export async function startKube({ personas = [], flags = [], hasPods = false }: KubeOptions = {}): Promise<KubeServer> {
-  // Looked for before anything is started.
+  // Checked before anything is started.
   const path = binaryOf('kube-apiserver')
-  // Whoever runs it by hand may leave it up for long.
+  // Valid for a year, because a server started by hand may run for long.
   const certificate = aCertificate({ name: NAME, addresses: [HOST, SERVICE_ADDRESS], days: 365 })
   const known = [{ name: ADMIN, groups: ['system:masters'] }, ...personas]
   const tokens = Object.fromEntries(known.map(({ name }) => [name, randomBytes(16).toString('hex')]))
@@ -175,7 +181,7 @@ async function startEtcd(): Promise<EtcdServer> {
         `--listen-client-urls=${urlOf(port)}`,
         `--advertise-client-urls=${urlOf(port)}`,
         `--listen-peer-urls=${urlOf(peerPort)}`,
-        // It outlives its process by what the system has taken, which is all that a test needs.
+        // Data survives a kill of the process because the system has it in memory. That is enough for tests.
         '--unsafe-no-fsync',
       ],
     }),
@@ -189,10 +195,10 @@ async function compact(url: string): Promise<void> {
   const ask = async (call: string, body: object) => {
     const answer = await fetch(`${url}/v3/kv/${call}`, { method: 'POST', body: JSON.stringify(body) })
     if (!answer.ok) throw new Error(`etcd answered ${answer.status}`)
-    // As its gateway has it: numbers of 64 bits are texts.
+    // etcd's gateway sends 64-bit numbers as text.
     return (await answer.json()) as { readonly header: { readonly revision: string } }
   }
-  // Of no key at all: only the revision is wanted.
+  // Reads a key that does not exist, because only the revision is needed.
   const { header } = await ask('range', { key: Buffer.of(0).toString('base64') })
   await ask('compaction', { revision: header.revision, physical: true })
 }
@@ -226,7 +232,7 @@ function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
   return [
     `--etcd-servers=${etcd.url}`,
     `--bind-address=${HOST}`,
-    // Else it looks for a network that it could be reached by.
+    // Otherwise it looks for a network address of this machine.
     `--advertise-address=${HOST}`,
     `--secure-port=${port}`,
     `--cert-dir=${folder}`,
@@ -239,14 +245,14 @@ function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
     '--authorization-mode=RBAC',
     `--token-auth-file=${join(folder, 'token.csv')}`,
     '--profiling=false',
-    // Else it waits a minute for whoever watches.
+    // Otherwise it waits a minute for open watches.
     '--shutdown-watch-termination-grace-period=1s',
     `--audit-policy-file=${join(folder, 'audit.json')}`,
     `--audit-log-path=${join(folder, AUDIT_LOG)}`,
   ]
 }
 
-/** A client of an API server that is there. */
+/** Returns a client of a running API server. */
 export function kubeApi({ port, ca, tokens, folder }: KubeFacts): KubeApi {
   const path = binaryOf('kubectl')
   const url = `https://${HOST}:${port}`
@@ -258,12 +264,12 @@ export function kubeApi({ port, ca, tokens, folder }: KubeFacts): KubeApi {
   const kubectl: KubeServer['kubectl'] = async (args, { as = ADMIN, stdin = '' } = {}) => {
     const cached = `--cache-dir=${join(folder, 'discovery')}`
     const child = spawn(path, [cached, `--kubeconfig=${await kubeconfig(as)}`, ...args])
-    // It may end before it has read all.
+    // kubectl may exit before it has read all of its input.
     child.stdin.on('error', () => undefined).end(stdin)
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     return { code: typeof code === 'number' ? code : null, stdout, stderr }
   }
-  // A handshake costs more than most answers.
+  // A TLS handshake takes longer than most answers.
   const agent = new Agent({ keepAlive: true })
   const request: KubeServer['request'] = (call) => requestOf({ port, ca, tokens, agent }, call)
   return {
@@ -302,7 +308,7 @@ function tokenOf(tokens: Tokens, persona: string): string {
   return token
 }
 
-/** Where the kinds that some manifests define are listed. They are served a moment after their definition is established. */
+/** Returns the list paths of the kinds that manifests define. The API server serves them a moment after their definition is established. */
 async function definedBy(files: readonly string[]): Promise<readonly string[]> {
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
   const documents = texts.flatMap((manifests) => parseAllDocuments(manifests))
@@ -318,7 +324,7 @@ function isListed({ status }: KubeAnswer): boolean {
 }
 
 interface Connecting extends Omit<KubeFacts, 'folder'> {
-  /** Absent = a connection of its own. */
+  /** Absent = a separate connection. */
   readonly agent?: Agent
 }
 
@@ -336,8 +342,8 @@ function requestOf({ port, ca, tokens, agent }: Connecting, call: KubeRequest): 
   return promise
 }
 
-/** Probes answer in words. */
+/** Parses an answer. Probes answer in plain text. */
 function objectOf(answer: string): KubeAnswer['body'] {
-  // The API server answers with objects, and nothing else that begins like one.
+  // JSON answers of the API server are objects. No other answer starts with a brace.
   return answer.startsWith('{') ? (JSON.parse(answer) as KubeAnswer['body']) : {}
 }

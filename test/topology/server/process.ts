@@ -1,8 +1,7 @@
 /**
- * A real server under a test: one process in a group of its own, on loopback, with its data in a folder that goes when it goes.
- *
- * A guard runs beside it in its group and holds a pipe to this process. When the pipe ends without a word, whatever ended this
- * process, SIGKILL included, the guard kills the server and removes its data.
+ * A real server for a test: one process in its own process group, on loopback. Its data is in a folder that is removed with it. A guard in
+ * the same group holds a pipe to this process. When the pipe closes without a message, this process has died, even by SIGKILL. Then the
+ * guard kills the server and removes its data.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,65 +15,68 @@ import { processesWith } from '../../soak/process-tree.ts'
 import { until } from '../../time/until.ts'
 import { freePorts } from './free-port.ts'
 
-/** How one kind of server is started. */
+/** Describes how to start one kind of server. */
 export interface Recipe {
   readonly name: string
-  /** How many ports of its own it needs; one if absent. */
+  /** Number of ports it needs. Default: 1. */
   readonly portsCount?: number
-  /** The port it has to serve on; any free one if absent. */
+  /** The port to serve on. Absent = any free port. */
   readonly port?: number
-  /** What has to be done before it starts, each time on another set of ports. */
+  /** Prepares a start. Runs once for each set of ports that is tried. */
   prepare?(place: Place): Promise<void>
   command(place: Place): { readonly path: string; readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv }
-  /** Asks the server whether it serves, or reads it in its log. May throw or reject: then it does not yet. */
+  /** Asks the server, or reads in its log, whether it serves. May throw or reject, which means not yet. */
   isReady(place: Place, signal: AbortSignal, log: () => string): Promise<boolean>
 }
 
-/** Where one server lives. */
+/** The folder and ports of one server. */
 export interface Place {
   readonly folder: string
-  /** The first of its ports is the one it serves on. */
+  /** The first of its ports: the one it serves on. */
   readonly port: number
   readonly ports: readonly number[]
 }
 
-/** A server that runs until it is disposed of; all methods resolve when what they say is done. */
+/** A server that runs until it is disposed of. Every method resolves when its effect has happened. */
 export interface ServerProcess extends AsyncDisposable {
   readonly port: number
-  /** All of its ports, in the order of its recipe. */
+  /** All of its ports, in the order of the recipe. */
   readonly ports: readonly number[]
-  /** Its data and its log, removed with it. */
+  /** Its data and its log. Removed with the server. */
   readonly folder: string
-  /** Of the process as it was started last. */
+  /** Process id of the last start. */
   pid(): number
-  /** What it has written since it was started last. */
+  /** Output since the last start. */
   log(): string
-  /** Ends it as an operator would; resolves with the exit code, null when it left SIGTERM to end it. Throws with its log when something else did. */
+  /**
+   * Ends it as an operator would. Resolves with the exit code; null when SIGTERM itself ended it. Throws with its log when another signal
+   * ended it.
+   */
   stop(): Promise<number | null>
-  /** Ends it as a power cut would. */
+  /** Ends it like a power cut: SIGKILL. */
   kill(): Promise<void>
-  /** Starts it again on the same port and data; resolves when it serves. */
+  /** Starts it again with the same port and data. Resolves when it serves. */
   start(): Promise<void>
-  /** Has it not ended, be it by itself? */
+  /** False as soon as it has ended, also by itself. */
   isRunning(): boolean
-  /** It keeps its connections and answers nobody. */
+  /** Stops it with SIGSTOP: it keeps its connections and does not answer. */
   pause(): void
   resume(): void
 }
 
-/** Ends what hangs: on a busy machine everything starts late. */
+/** Limit for servers that hang: on a busy machine everything starts late. */
 const START_MS_MAX = 300_000
 const STOP_MS_MAX = 120_000
 const ASK_MS_MAX = 5000
 const ASK_EVERY_MS = 50
 const PORT_TRIES_MAX = 5
 const LOG_TAIL_CHARS = 2000
-/** Its own words for a port that somebody else has taken since it was found free. */
+/** Messages of servers whose port was taken after it was found free. */
 const PORT_TAKEN = /address already in use|EADDRINUSE|Failed to bind/i
 
 /**
- * The leader of the group becomes the server, so that its id is the child's. `$1` is the data folder, the rest the command.
- * No id here can have been given to somebody else: the guard is in the group, and a group's id is not given out while it has members.
+ * The leader of the group becomes the server, so the child's id is the server's id. `$1` is the data folder, the rest is the command. The
+ * system cannot reuse the group id here: the guard is in the group, and an id stays reserved while its group has members.
  */
 const GUARDED = `
 folder=$1; shift
@@ -82,7 +84,7 @@ folder=$1; shift
 exec "$@" 3<&-
 `
 
-/** Starts a server; resolves when it serves, and throws with the end of its log when it does not come to that. */
+/** Starts a server. Resolves when it serves. Throws with the end of its log when it does not start. */
 export async function startServer(recipe: Recipe): Promise<ServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), `platen-${recipe.name}-`))
   try {
@@ -115,7 +117,7 @@ async function startOnFreePort(recipe: Recipe, folder: string): Promise<{ place:
 function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProcess {
   let child = first
   const end = async (signal: NodeJS.Signals) => {
-    // A process that was paused sees no other signal.
+    // A paused process reacts to no signal but SIGKILL and SIGCONT.
     if (isRunning(child)) child.kill('SIGCONT')
     await endWith(child, signal)
   }
@@ -145,7 +147,7 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
     resume: () => void child.kill('SIGCONT'),
     async [Symbol.asyncDispose]() {
       await end('SIGKILL')
-      // A browser that was orphaned by a kill may make files, and folders above them, for a moment yet.
+      // A browser orphaned by a kill may create files and folders for a moment.
       await until(
         async () => processesWith(place.folder).length,
         (left) => left === 0,
@@ -163,7 +165,7 @@ async function run(recipe: Recipe, place: Place): Promise<ChildProcess> {
   const child = spawn('sh', guarded, { detached: true, stdio: [...stdio], env: { ...process.env, ...env } })
   closeSync(output)
   const guard = child.stdio[3]
-  // The guard may be gone already when it is dismissed.
+  // The guard may have ended before it gets the message.
   guard?.on('error', () => undefined)
   child.once('exit', () => guard !== null && guard !== undefined && 'end' in guard && guard.end('dismissed\n'))
   try {
@@ -192,14 +194,14 @@ async function untilReady(recipe: Recipe, place: Place, child: ChildProcess): Pr
   while (isRunning(child)) {
     deadline.throwIfAborted()
     const signal = AbortSignal.any([deadline, AbortSignal.timeout(ASK_MS_MAX)])
-    // What it refuses or does not understand yet it may later.
+    // An error means that the server does not serve yet.
     if (await recipe.isReady(place, signal, () => logOf(place)).catch(() => false)) return
     await sleep(ASK_EVERY_MS)
   }
   throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)
 }
 
-/** Resolves when the process is gone; one that does not go by itself is killed. */
+/** Resolves when the process has ended. Kills a process that does not end within `STOP_MS_MAX`. */
 async function endWith(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (!isRunning(child)) return
   const gone = once(child, 'exit')

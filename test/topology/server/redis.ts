@@ -1,4 +1,4 @@
-/** A real Redis, durable by its append-only file. */
+/** Starts a real Redis, durable by its append-only file. */
 import { writeFile } from 'node:fs/promises'
 import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
@@ -9,9 +9,9 @@ import { HOST } from './free-port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
 
 export interface RedisOptions {
-  /** What clients have to give; none if absent. */
+  /** Password that clients must send. Absent = none. */
   readonly password?: string
-  /** Does it speak TLS, and nothing else? */
+  /** Does it accept only TLS? */
   readonly tls?: boolean
 }
 
@@ -20,16 +20,16 @@ export interface RedisServer extends ServerProcess {
   /** `redis://…` or `rediss://…`, with the password. */
   readonly url: string
   readonly password: string | undefined
-  /** What a TLS client needs: whom to trust, and the name on the certificate. */
+  /** What a TLS client needs: the CA, and the name on the certificate. */
   readonly tls: { readonly ca: string; readonly servername: string } | undefined
 }
 
-/** What a client has to know. */
+/** What a client needs to connect. */
 type Access = Pick<RedisServer, 'tls' | 'password'>
 
 const NAME = 'redis.example.test'
 
-/** Starts a Redis with nothing in it. */
+/** Starts an empty Redis. */
 export async function startRedis({ password, tls = false }: RedisOptions = {}): Promise<RedisServer> {
   const path = binaryOf('redis')
   const certificate = tls ? aCertificate({ name: NAME }) : undefined
@@ -41,7 +41,7 @@ export async function startRedis({ password, tls = false }: RedisOptions = {}): 
       const lines = [`bind ${HOST}`, ...listening, 'protected-mode no', 'save ""', 'appendonly yes', `dir ${folder}`]
       if (certificate) await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
       if (certificate) await writeFile(join(folder, 'cert.pem'), certificate.cert)
-      // In a file, as the command line is there for everyone to read.
+      // In a file, because other users can read the command line.
       if (password) lines.push(`requirepass ${JSON.stringify(password)}`)
       await writeFile(join(folder, 'redis.conf'), `${lines.join('\n')}\n`, { mode: 0o600 })
     },
@@ -53,10 +53,10 @@ export async function startRedis({ password, tls = false }: RedisOptions = {}): 
   return { ...server, host: HOST, url, password, tls: trust }
 }
 
-/** Clients need no certificate; the paths are relative to the data folder, which is where Redis goes. */
+/** Clients need no certificate. Paths are relative to the data folder, which is Redis's working directory. */
 const TLS = ['tls-cert-file cert.pem', 'tls-key-file key.pem', 'tls-auth-clients no']
 
-/** Does a Redis answer? Throws when nobody listens, or it closes the connection. */
+/** Does Redis answer? Throws when nobody listens, or when it closes the connection. */
 function answers({ port }: Place, { tls, password }: Access, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = tls ? connectSecurely({ host: HOST, port, ...tls }) : connectPlain({ host: HOST, port })
@@ -68,7 +68,7 @@ function answers({ port }: Place, { tls, password }: Access, signal: AbortSignal
     let answer = ''
     socket.on('data', (data) => {
       answer += data.toString()
-      // While it still loads its file, it says -LOADING.
+      // It answers -LOADING while it loads its file.
       if (!/^[+]PONG|^-/m.test(answer)) return
       resolve(!answer.includes('-'))
       socket.destroy()

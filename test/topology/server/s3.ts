@@ -9,14 +9,14 @@ export interface S3Server extends ServerProcess {
   readonly endpoint: string
   readonly region: string
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string }
-  /** Takes everything out of its buckets. */
+  /** Removes all objects from its buckets. */
   empty(): Promise<void>
 }
 
 const HEALTH = '/health'
 const CREDENTIALS = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
 
-/** Starts an S3 with these buckets, all empty. */
+/** Starts an S3 with these empty buckets. */
 export async function startS3(buckets: readonly string[] = ['platen']): Promise<S3Server> {
   const path = binaryOf('s3')
   const endpointOf = (port: number) => `http://${HOST}:${port}`
@@ -40,7 +40,7 @@ export async function startS3(buckets: readonly string[] = ['platen']): Promise<
     region: 'us-east-1',
     credentials: CREDENTIALS,
     async empty() {
-      // Its buckets are folders, and a new one is a bucket with nothing in it.
+      // Its buckets are folders, so a new folder is an empty bucket.
       for (const bucket of buckets) {
         await rm(join(store, bucket), { recursive: true })
         await mkdir(join(store, bucket))

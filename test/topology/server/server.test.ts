@@ -1,4 +1,4 @@
-/** That the servers of the tests start, serve, keep their data, and leave nothing behind. */
+/** Tests that the servers start, serve, keep their data, and leave nothing behind. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -70,7 +70,7 @@ describe.skipIf(!hasServer('redis'))('a Redis', () => {
     const folder = await ask({ url, tls: undefined }, async (client) => (await client.config('GET', 'dir')).at(1))
     expect(existsSync(`${folder}`)).toBe(true)
     child.kill('SIGKILL')
-    // The test's own time limit ends this where the guard does not do its work.
+    // If the guard fails, the time limit of the test ends this loop.
     while (existsSync(`${folder}`)) await sleep(20)
     await expect(ask({ url, tls: undefined }, (client) => client.ping())).rejects.toThrow('ECONNREFUSED')
   })
@@ -108,7 +108,7 @@ describe.skipIf(!hasServer('kafka'))('a Kafka', () => {
 })
 
 describe.skipIf(!hasServers(KUBERNETES_SERVERS))('a Kubernetes API', () => {
-  // One for both tests that need none of their own, as it takes seconds to start.
+  // Shared by the two tests that need no server of their own, because it takes seconds to start.
   let kube: KubeServer
   beforeAll(async () => {
     kube = await startKube({ personas: [{ name: 'alice', groups: ['team-acme'] }] })
@@ -133,7 +133,7 @@ describe.skipIf(!hasServers(KUBERNETES_SERVERS))('a Kubernetes API', () => {
     await add('two')
     const { body } = await kube.request({ path: `${path}?limit=1` })
     const { continue: rest = '', resourceVersion = '' } = { ...Object(body['metadata']) }
-    // The last revision is kept.
+    // Compaction keeps the last revision.
     await add('three')
     await add('four')
     await kube.etcd.compact()
@@ -208,7 +208,7 @@ spec:
 async function ask<T>(server: Pick<RedisServer, 'url' | 'tls'>, question: (client: Redis) => Promise<T>): Promise<T> {
   const once = { maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true }
   const client = new Redis(server.url, { ...once, ...(server.tls && { tls: server.tls }) })
-  // A connection that fails rejects with "closed" only; why it did comes as an event.
+  // A failed connection rejects with "closed" only. The reason comes as an event.
   const faults: Error[] = []
   client.on('error', (error) => faults.push(error))
   try {

@@ -1,12 +1,12 @@
-/** Clocks of processes that can be set while they run, by Debian's libfaketime; what measures durations goes on as it is. */
+/** Sets the wall clocks of running processes with Debian's libfaketime. Monotonic clocks are not changed. */
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface Clocks {
-  /** What has a process go by its own clock. */
+  /** Environment that gives a process its own clock. */
   settingsOf(name: string): Readonly<Record<string, string>>
-  /** Sets the clock of processes so many seconds off, within a second; undefined where the library is missing. */
+  /** Shifts the clock of processes by `seconds`, with effect within a second. Undefined when the library is missing. */
   readonly shift: ((name: string, seconds: number) => Promise<void>) | undefined
 }
 
@@ -14,7 +14,7 @@ const LIBRARY = ['x86_64', 'aarch64']
   .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`)
   .find((path) => existsSync(path))
 
-/** Clocks that are right at first, kept in a folder. */
+/** Opens clocks that show the right time at first. Their files are in `folder`. */
 export async function openClocks(folder: string): Promise<Clocks> {
   if (LIBRARY === undefined) return { settingsOf: () => ({}), shift: undefined }
   const fileOf = (name: string) => join(folder, `${name}.clock`)

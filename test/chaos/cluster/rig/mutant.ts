@@ -1,11 +1,11 @@
 /**
- * The service with one of its guards taken out, to show that the check of a promise can fail. The source is changed while a process
- * loads it, so there is no second copy to keep; a change that fits nothing any more ends the process that asked for it.
+ * Removes one guard from the service, to prove that the check of a promise can fail. It changes the source while a process loads it, so no
+ * second copy must be maintained. A process whose source no longer contains the text to replace ends with an error.
  */
 import { registerHooks } from 'node:module'
 import { scaledTimeOptions } from '../../../time/scaled-time.ts'
 
-/** One guard, and what is there without it. */
+/** A guard, and the code that replaces it. */
 export interface Mutant {
   readonly name: string
   /** The end of a path in the repository. */
@@ -16,7 +16,7 @@ export interface Mutant {
 
 const VARIABLE = 'CHAOS_MUTANT'
 
-/** The environment that has a process load the mutant. */
+/** Returns the environment in which a process loads the mutant. */
 export function mutantOptions(mutant: Mutant | undefined): Readonly<Record<string, string>> {
   if (mutant === undefined) return {}
   const options = [scaledTimeOptions(), `--import ${import.meta.url}`]
@@ -25,7 +25,7 @@ export function mutantOptions(mutant: Mutant | undefined): Readonly<Record<strin
 
 const wanted = process.env[VARIABLE]
 if (wanted !== undefined) {
-  // Written by `mutantOptions`.
+  // `mutantOptions` wrote this.
   const { file, find, replace } = JSON.parse(wanted) as Mutant
   registerHooks({
     load(url, context, nextLoad) {

@@ -1,7 +1,7 @@
 /**
- * What the promises are tried on: every process of a cluster with a fault proxy on each of its ways to Kafka, Redis and S3, and a
- * receiver of webhooks that refuses some of them once. One process of each deployable unless told, so that whoever is killed at a step
- * is the one that took it.
+ * The cluster on which promises are tried. Each deployable has a fault proxy on its connections to Kafka, Redis and S3, and the webhook
+ * receiver refuses some deliveries once. By default each deployable has one process, so the process killed at a step is the one that took
+ * the step.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ export const VICTIMS = [...DEPLOYABLES, ...SERVERS] as const
 export type Victim = (typeof VICTIMS)[number]
 export type Deployable = (typeof DEPLOYABLES)[number]
 
-/** A call of the receiver, and what it answered. */
+/** A call of the receiver, and its answer. */
 export interface Post {
   readonly deliveryId: string
   readonly body: string
@@ -35,28 +35,28 @@ export interface Post {
 }
 
 export interface RigOptions {
-  /** Processes of each deployable; one if absent. */
+  /** Processes of each deployable. Default: 1. */
   readonly copies?: number
-  /** How many trials there can be; 24 if absent. */
+  /** Largest number of trials. Default: 24. */
   readonly trials?: number
-  /** Settings of all processes, beside those of its own. */
+  /** Additional settings of all processes. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
 export interface Rig extends AsyncDisposable {
   readonly cluster: Cluster
-  /** Tenants nobody has used yet; each trial takes one. */
+  /** Unused tenants. Each trial takes one. */
   readonly tenants: IterableIterator<TrialTenant>
   readonly hookUrl: string
   readonly posts: readonly Post[]
-  /** What one deployable reaches one server by; all of its processes share it. */
+  /** Returns the proxy between one deployable and one server. All processes of the deployable share it. */
   proxy(name: Deployable, server: Protocol): FaultProxy
   processes(victim: Victim): readonly ServerProcess[]
-  /** Sets the clock of all processes of a deployable so many seconds off; undefined where there is no libfaketime. */
+  /** Shifts the clock of all processes of a deployable by `seconds`. Undefined without libfaketime. */
   readonly shiftClock: ((name: Deployable, seconds: number) => Promise<void>) | undefined
-  /** Starts deployables again with a guard taken out of them; those that it was called for before start again whole. */
+  /** Restarts deployables without a guard. Deployables of the previous call restart with all guards. */
   mutate(mutant: Mutant | undefined, deployables: readonly Deployable[]): Promise<void>
-  /** Ends all but the first process of each deployable. */
+  /** Stops all processes of each deployable but the first. */
   keepFirst(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export interface TrialTenant {
   readonly key: string
 }
 
-/** Long enough to be killed in, short enough to be many; with a text that is none it fails. */
+/** A letter that renders long enough to be killed and short enough for many renders. It fails when its text is not a string. */
 export const LETTER = `
 import { Document, Page, Text } from '@react-pdf/renderer'
 export default ({ data }) => {
@@ -82,7 +82,7 @@ const LIMITS = {
   renderTimeoutSeconds: 10,
 }
 
-/** Starts it all. */
+/** Starts the cluster, its servers and its proxies. */
 export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'platen-clocks-'))
@@ -161,7 +161,7 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
   }
 }
 
-/** Does something between the death of processes and their start. */
+/** Kills processes, runs `meanwhile`, and starts them again. */
 export async function killed(rig: Rig, victim: Victim, meanwhile: () => Promise<void>): Promise<void> {
   const processes = rig.processes(victim)
   await Promise.all(processes.map((each) => each.kill()))
@@ -169,7 +169,7 @@ export async function killed(rig: Rig, victim: Victim, meanwhile: () => Promise<
   await Promise.all(processes.map((each) => each.start()))
 }
 
-/** FLUSHALL. */
+/** Runs FLUSHALL. */
 export async function wipe({ cluster }: Rig): Promise<void> {
   const redis = new Redis(cluster.redis.url)
   await redis.flushall()
@@ -183,7 +183,7 @@ async function openProxies(stack: AsyncDisposableStack): Promise<Proxies> {
   const all = DEPLOYABLES.map(async (name) => {
     return [name, { kafka: await open('kafka'), redis: await open('redis'), s3: await open('s3') }] as const
   })
-  // Each deployable is in the list.
+  // The list contains every deployable.
   return Object.fromEntries(await Promise.all(all)) as Proxies
 }
 
@@ -202,7 +202,7 @@ function documentsOf(tenants: readonly TrialTenant[]): readonly object[] {
   ]
 }
 
-/** Some deliveries are, by their id, so that a retry is always under way somewhere. */
+/** Selects the deliveries to refuse once, by their id, so that some retry is always under way. */
 function isRefusedOnce(deliveryId: string): boolean {
   return Number.parseInt(deliveryId.at(-1) ?? '', 16) % 3 === 0
 }

@@ -1,4 +1,4 @@
-/** What is done to a cluster while its callers go on, in groups that are tried and judged one by one. */
+/** Faults of a cluster under load, in groups. Each group is one trial. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { IS_LONG } from '../../../run/form.ts'
@@ -26,9 +26,9 @@ export interface Group {
   readonly faults: readonly Fault[]
 }
 
-/** Longer than a renderer that is stopped keeps what it has claimed. */
+/** Longer than the claim of a stopped renderer lasts. */
 const STOP_MS = Math.ceil((4 / 3) * CLAIM_LEASE_MS)
-/** Longer than a call of a server is tried again; and than a process takes to hear of another time, which is a second. */
+/** Longer than calls to a server are retried. Also longer than the one second until a process notices a shifted clock. */
 const AWAY_MS = IS_LONG ? 5000 : 2500
 const FLUSH_EVERY_MS = IS_LONG ? 5000 : 2500
 const FLUSHES = 4
@@ -38,14 +38,14 @@ const LOST = 3
 const HOUR_S = 3600
 const ROUNDS = 5
 
-/** Somebody is killed at each step of a render. */
+/** Kills each deployable and each server at each step of a render. */
 const kills = VICTIMS.map((victim) => ({
   name: `kill ${victim}`,
   copies: 1,
   faults: STEPS.map((step) => killAt(step, victim)),
 }))
 
-/** Somebody dies with a render at a step, and is started again. */
+/** Kills a victim while a render is at a step, and starts it again. */
 export function killAt(step: Step, victim: Victim): Fault {
   return { name: `kill ${victim} ${step.name}`, run: ({ trial }) => trial.strike(step, victim) }
 }
@@ -142,7 +142,7 @@ function disturbed(name: string, disturbance: Disturbance): Fault {
   }
 }
 
-/** A clock that is wrong is nothing that is away: nothing is excused. */
+/** With a wrong clock nothing is down, so no refusal is excused. */
 const clocks: Group = {
   name: 'clock',
   copies: 1,
@@ -160,7 +160,7 @@ const clocks: Group = {
   ),
 }
 
-/** Whoever rolls out takes an API process out of its service first, as Kubernetes does. Only servers of which there is one are away. */
+/** A rollout takes an API process out of service first, as Kubernetes does. Only the servers, which have one process each, are down. */
 const rolling: Group = {
   name: 'roll',
   copies: 2,
@@ -185,5 +185,5 @@ async function restart(process: ReturnType<Rig['processes']>[number]): Promise<v
   await process.start()
 }
 
-/** All of them. */
+/** All groups. */
 export const GROUPS: readonly Group[] = [...kills, stops, network, flushes, storage, clocks, rolling]

@@ -1,4 +1,4 @@
-/** The promises, each as a check on what callers were told and what became of their renders. Pure. */
+/** The promises, each as a check of the answers to callers and the outcomes of their renders. Pure. */
 import { type Exchange, isTerminal } from './load.ts'
 import type { Ending, Facts, TellingOf } from './oracle.ts'
 
@@ -14,10 +14,10 @@ export const PROMISES = {
 
 export type PromiseId = keyof typeof PROMISES
 
-/** Broken by what callers were told at once: no wait mends it. */
+/** An answer to a caller breaks these promises at once. Waiting does not help. */
 const NEVER_MENDED: readonly PromiseId[] = ['I4', 'I5', 'I6']
 
-/** May it still come about? */
+/** Can the promise still be kept with more time? */
 export function mayStillCome({ promise }: Violation): boolean {
   return !NEVER_MENDED.includes(promise)
 }
@@ -27,7 +27,7 @@ export interface Violation {
   readonly what: string
 }
 
-/** A time in which something was away, from its end to when all was well again; of `performance.now()`. */
+/** A period in which something was down, until the service had recovered. Times of `performance.now()`. */
 export interface Outage {
   readonly from: number
   until: number
@@ -42,9 +42,9 @@ export interface Evidence {
 
 type Check = (evidence: Evidence) => readonly string[]
 
-/** Every promise that was broken, and how. */
+/** Returns every broken promise, with the reason. */
 export function judge(evidence: Evidence): readonly Violation[] {
-  // `CHECKS` has the promises for its names.
+  // The keys of `CHECKS` are the promises.
   return (Object.keys(CHECKS) as PromiseId[]).flatMap((promise) =>
     CHECKS[promise](evidence).map((what) => ({ promise, what })),
   )
@@ -65,7 +65,7 @@ function everyIdEnds({ issued, facts: { manifests }, exchanges }: Evidence): rea
   return issued.flatMap((id) => {
     const manifest = manifests.get(id)
     if (manifest === undefined) return [`${id} has no manifest`]
-    // The word of an API that refused the request; this one was accepted.
+    // This outcome belongs to refused requests, but this request was accepted.
     if (manifest.outcome.error?.code === 'canceled') return [`${id} was accepted and given up`]
     return isTerminal(last.get(id)) ? [] : [`${id} has ended and is shown as ${last.get(id)?.status}`]
   })
@@ -78,7 +78,7 @@ function oneEnding({ facts: { manifests, events } }: Evidence): readonly string[
   return [...untold.map(({ render }) => `${render.id} has no event`), ...wrong]
 }
 
-/** Nothing is told of what the API has refused. */
+/** False for refused requests, which have no event. */
 function isTold({ outcome }: Ending): boolean {
   return outcome.error?.code !== 'canceled'
 }
@@ -133,7 +133,7 @@ function onlyHonestRefusals({ exchanges, outages }: Evidence): readonly string[]
       const { kind, status, hasRetryAfter, complaint } = each
       const isExcused = outages.some(({ from, until }) => each.begunAt <= until && each.endedAt >= from)
       const isHonest = status === 0 || (status === 503 && hasRetryAfter)
-      // Not found is another promise.
+      // Another promise covers these answers.
       if ((isExcused && isHonest) || status === 404 || status === 410) return []
       return [`${kind} answered ${status} while ${isExcused ? 'something' : 'nothing'} was away: ${complaint}`]
     })
@@ -145,7 +145,7 @@ function everyWebhookArrives({ facts: { events, posts } }: Evidence): readonly s
   const due = new Map(events.map(({ id, manifest: { render } }) => [id, render]))
   const missing = [...due].flatMap(([id, { webhookUrl, mode }]) => {
     const answers = posts.filter(({ deliveryId }) => deliveryId === id).map(({ status }) => status)
-    // Who has the answer to a sync render is told once, for the records; else the receiver is to have taken it.
+    // The webhook of an answered sync render is attempted once, for the records. All others must be accepted by the receiver.
     if (webhookUrl === undefined || answers.some((status) => mode === 'sync' || status === NO_CONTENT)) return []
     return [
       `${id} of a render that was ${mode} did not arrive; ${answers.length} calls were answered ${answers.join(', ')}`,

@@ -1,9 +1,9 @@
-/** Callers of a service under chaos, who write down everything they were told and when. */
+/** Callers of a service under chaos. They record every answer with its time. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IS_LONG } from '../../../run/form.ts'
 import type { TrialTenant } from '../rig/rig.ts'
 
-/** One request and what came of it. Moments are of `performance.now()`. */
+/** One request and its result. Times of `performance.now()`. */
 export interface Exchange {
   readonly kind: 'sync' | 'async' | 'get'
   readonly begunAt: number
@@ -11,15 +11,15 @@ export interface Exchange {
   /** 0 = the connection broke. */
   readonly status: number
   readonly hasRetryAfter: boolean
-  /** The render it made or asked about, where that is known. */
+  /** The render that the request created or asked about, if known. */
   readonly render?: string
-  /** What a GET that was answered 200 has shown. */
+  /** The state in a GET answer with status 200. */
   readonly shown?: Shown
-  /** What a refusal says. */
+  /** Body of a refusal. */
   readonly complaint?: string
 }
 
-/** What a GET tells of a render, as far as it must not change again. */
+/** The part of a render's state that must not change after the end. */
 export interface Shown {
   readonly status: string
   readonly finishedAt: string | undefined
@@ -27,39 +27,39 @@ export interface Shown {
 
 export interface LoadOptions {
   readonly tenant: TrialTenant
-  /** Where the API can be reached now; asked before every request. */
+  /** Returns the current address of the API. Called before every request. */
   url(): string
   readonly hookUrl: string
-  /** Between 0 and 1; decides what is sent. */
+  /** Random numbers from 0 to 1. They decide what is sent. */
   readonly random: () => number
-  /** Milliseconds between two requests of one caller; half and half as much again. */
+  /** Milliseconds between two requests of one caller. The actual pause is random, from half of this to one and a half times this. */
   readonly pauseMs?: number
 }
 
 export interface Load {
   readonly exchanges: readonly Exchange[]
-  /** Renders answered 202, and those answered with their PDF. */
+  /** Renders answered with 202 or with their PDF. */
   issued(): readonly string[]
-  /** Renders of which nobody has seen the end. */
+  /** Renders whose end no caller has seen. */
   open(): readonly string[]
-  /** One sync render; resolves with the status. */
+  /** Sends one sync render. Resolves with the status. */
   probe(): Promise<number>
-  /** Asks for every render that is open. */
+  /** Asks for every open render. */
   look(): Promise<void>
-  /** Ends the callers; resolves when all of them have their answers. */
+  /** Stops the callers. Resolves when all of them have their answers. */
   stop(): Promise<void>
 }
 
 const SYNC_CALLERS = 2
 const ASYNC_CALLERS = 3
-/** The long form has as many under way as it can; the short one leaves the cores to who is started again. */
+/** The long form has many renders under way. The short form leaves CPU time for processes that restart. */
 const PAUSE_MS = IS_LONG ? 300 : 1500
-/** Beyond it callers wait: the point is not to see how long a queue can be. */
+/** With more open renders than this, callers wait. The test is not about long queues. */
 const OPEN_MAX = 200
 const ROUNDS = IS_LONG ? 300_000 : 100_000
 const TERMINAL = ['succeeded', 'failed']
 
-/** Begins to call. */
+/** Starts the callers. */
 export function beginLoad(options: LoadOptions): Load {
   const { tenant, random, hookUrl, pauseMs = PAUSE_MS } = options
   const exchanges: Exchange[] = []
@@ -79,7 +79,7 @@ export function beginLoad(options: LoadOptions): Load {
   const letter = (mode: 'sync' | 'async') => ({
     template: 'letter',
     mode,
-    // Some async renders fail, and cost nothing then. A sync caller would see a 500 for it.
+    // Some async renders fail, which costs no units. Sync renders do not, because their callers would get a 500.
     data: { text: mode === 'async' && random() < 0.1 ? 7 : 'A letter', rounds: Math.floor(random() * ROUNDS) },
     ...(random() < 0.7 && { webhook_url: `${hookUrl}/hook` }),
   })
@@ -98,7 +98,7 @@ export function beginLoad(options: LoadOptions): Load {
       await pause()
     }
   }
-  /** Looks at renders by chance, those that have ended too: what they show must not change. */
+  /** Asks for random renders, also for ended ones, because their state must not change. */
   const watch = async () => {
     while (!over.signal.aborted) {
       const id = [...known.keys()][Math.floor(random() * known.size)]
@@ -126,7 +126,7 @@ export function beginLoad(options: LoadOptions): Load {
   }
 }
 
-/** Has a render come to its end by what was shown of it? */
+/** Has the render ended, according to this state? */
 export function isTerminal(shown: Shown | undefined): boolean {
   return shown !== undefined && TERMINAL.includes(shown.status)
 }
@@ -143,7 +143,7 @@ async function exchange(url: string, key: string, body: object | undefined): Pro
     const bytes = Buffer.from(await response.arrayBuffer())
     const { status, headers } = response
     const isJson = headers.get('content-type')?.startsWith('application/json') === true
-    // The answers of the service have been held against their schemas elsewhere.
+    // Other tests compare the service's answers with their schemas.
     const told = isJson ? (JSON.parse(bytes.toString()) as Told) : {}
     const render = headers.get('x-service-render-id') ?? (status === 202 ? told.render_id : undefined)
     return {
@@ -154,7 +154,7 @@ async function exchange(url: string, key: string, body: object | undefined): Pro
       ...(status >= 400 && { complaint: bytes.toString().slice(0, 300) }),
     }
   } catch (error) {
-    // How fetch says that the connection broke, or was refused.
+    // `fetch` throws TypeError for a broken or refused connection.
     if (!(error instanceof TypeError)) throw error
     return {
       status: 0,

@@ -1,6 +1,6 @@
 /**
- * What became of the renders of a tenant, read where it stands and by other means than the service's own: manifests as S3 has them,
- * events as Kafka has them, the calls that a receiver got. Only what Redis counts is asked of the limiter, as its keys are its own.
+ * Reads the outcomes of a tenant's renders from the stores, without the service's own code: manifests from S3, events from Kafka, calls
+ * from the receiver. Only the counts in Redis come from the limiter, because the format of its keys is its own.
  */
 import { randomUUID } from 'node:crypto'
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
@@ -12,7 +12,7 @@ import { Kafka, logLevel } from 'kafkajs'
 import { type Cluster, SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
 import type { Post } from '../rig/rig.ts'
 
-/** A manifest, as far as promises are made about it. */
+/** The fields of a manifest that the promises are about. */
 export interface Ending {
   readonly render: {
     readonly id: string
@@ -31,28 +31,28 @@ export interface Ending {
 }
 
 export interface TellingOf {
-  /** Of the event, and of the delivery that comes of it. */
+  /** Id of the event, and of its delivery. */
   readonly id: string
   readonly manifest: Ending
 }
 
 export interface Facts {
-  /** By render. */
+  /** Manifests by render. */
   readonly manifests: ReadonlyMap<string, Ending>
-  /** As often as each is in the log. */
+  /** All events in the log, including repetitions. */
   readonly events: readonly TellingOf[]
-  /** Of each month in which anything was rendered. */
+  /** Usage by month, for each month with a render. */
   readonly usage: ReadonlyMap<string, Usage>
   readonly posts: readonly Post[]
 }
 
-/** Where it stands: what a service keeps its renders in, and the calls that its receiver got. */
+/** The stores of a service, and the calls that its receiver got. */
 export interface Scene {
   readonly cluster: Pick<Cluster, 'broker' | 'topicPrefix' | 'redis' | 's3'>
   readonly posts: readonly Post[]
 }
 
-/** Reads what there is now of one tenant. */
+/** Reads the current facts about one tenant. */
 export async function readFacts(scene: Scene, tenant: string, signal: AbortSignal): Promise<Facts> {
   const [manifests, events] = await Promise.all([readManifests(scene, signal), readEvents(scene)])
   const own = [...manifests.values()].filter(({ render }) => render.tenant === tenant)
@@ -64,7 +64,7 @@ export async function readFacts(scene: Scene, tenant: string, signal: AbortSigna
   }
 }
 
-/** Manifests are never written twice, so each is read once; a test of that reads them all again. */
+/** Manifests by name, with the ETag. An unchanged manifest is read once; a changed one would be read again. */
 const read = new Map<string, { readonly tag: string; readonly manifest: Ending }>()
 const READS_AT_ONCE = 16
 
@@ -111,7 +111,7 @@ async function readOne(
   return manifest
 }
 
-/** Everything in the event log, from its beginning to what was its end just now. */
+/** Reads the event log from its beginning to its current end. */
 async function readEvents({ cluster: { broker, topicPrefix } }: Scene): Promise<readonly TellingOf[]> {
   const kafka = new Kafka({ brokers: [broker], clientId: 'oracle', logLevel: logLevel.NOTHING })
   const topic = `${topicPrefix}render.events`

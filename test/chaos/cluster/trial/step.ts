@@ -1,30 +1,30 @@
-/** The steps of a render at which somebody may die, each by the message on the wire that is the step. */
+/** The steps of a render at which a process may die. Each step is identified by a message on the wire. */
 import type { Point } from '../../../topology/proxy/fault-proxy.ts'
 import type { Protocol } from '../../../topology/proxy/wire.ts'
 import type { DEPLOYABLES } from '../rig/rig.ts'
 
 export interface Step {
   readonly name: string
-  /** Who takes it, and what is said to whom then. */
+  /** The deployable that takes the step, and the server it talks to. */
   readonly actor: (typeof DEPLOYABLES)[number]
   readonly server: Protocol
   readonly point: Point
 }
 
-/** Numbers of Kafka's APIs. */
+/** Numbers of Kafka APIs. */
 const PRODUCE = 'kafka:0 '
 const OFFSET_COMMIT = 'kafka:8 '
 
 const toQueue = new RegExp(`^${PRODUCE}.*render\\.react_pdf\\.`, 's')
 
-/** The step of that name. Throws where there is none. */
+/** Finds a step by name. Throws when there is none. */
 export function stepNamed(name: string): Step {
   const step = STEPS.find((each) => each.name === name)
   if (step === undefined) throw new RangeError(`no step is called ${name}`)
   return step
 }
 
-/** In the order in which a render comes to them. */
+/** All steps, in the order in which a render reaches them. */
 export const STEPS: readonly Step[] = [
   api('after reserve', 'redis', after(/"operation":"reserve"/)),
   api('before produce', 'kafka', before(toQueue)),
@@ -35,7 +35,7 @@ export const STEPS: readonly Step[] = [
   renderer('after artifact, before manifest', 's3', before(/^PUT \/platen\/manifest\//)),
   renderer('after manifest, before event', 'kafka', before(new RegExp(`^${PRODUCE}.*render\\.events`, 's'))),
   renderer('after event, before commit', 'kafka', before(new RegExp(`^${OFFSET_COMMIT}`))),
-  // What is created when it is scheduled has the condition; what is written after an attempt has none.
+  // The first write, at scheduling, has the condition `If-None-Match`. Writes after an attempt have none.
   events(
     'after the answer of a receiver, before its record',
     's3',

@@ -1,4 +1,4 @@
-/** One tenant's callers through a series of faults, and the verdict on what they were promised. */
+/** Runs one tenant's callers through a series of faults, and judges the promises to them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerProcess } from '../../../topology/server/process.ts'
 import { DEPLOYABLES, killed, type Rig, type Victim } from '../rig/rig.ts'
@@ -10,35 +10,35 @@ import type { Step } from './step.ts'
 export interface TrialOptions {
   readonly rig: Rig
   readonly random: () => number
-  /** How long what has to come about at last may take to; 3 minutes if absent. */
+  /** How long to wait for promises that can still be kept. Default: 3 minutes. */
   readonly patienceMs?: number
   readonly signal: AbortSignal
 }
 
 export interface Trial {
   readonly load: Load
-  /** Holds the next render that is at a step while something is done, or until that releases it. Resolves when all is well. */
+  /** Holds the next render that reaches a step, until `away` resolves or calls `release`. Resolves when the service has recovered. */
   at(step: Step, away: (release: () => void) => Promise<void>): Promise<void>
-  /** Kills somebody at the next render that is at a step, and starts it again. Resolves when all is well. */
+  /** Kills a victim while the next render is at a step, and starts it again. Resolves when the service has recovered. */
   strike(step: Step, victim: Victim): Promise<void>
-  /** Does what makes something be away, and undoes it, in the time of which refusals are excused. Resolves when all is well. */
+  /** Runs `away`, which stops something and starts it again. Refusals are excused until the service has recovered; then it resolves. */
   outage(away: () => Promise<void>): Promise<void>
-  /** Does something while no new call goes to a process; resolves when it serves callers again. */
+  /** Runs `step` while a process gets no new calls. Resolves when it serves callers again. */
   withoutCalls(process: ServerProcess, step: () => Promise<void>): Promise<void>
-  /** Ends the callers, waits for what is to come, and judges. */
+  /** Stops the callers, waits for promises that can still be kept, and judges. */
   verdict(): Promise<readonly Violation[]>
 }
 
 const PATIENCE_MS = 180_000
 const RECOVERY_MS_MAX = 120_000
 const ASK_EVERY_MS = 250
-/** Each look reads all that is stored, so it takes time from those who have to catch up. */
+/** Each look reads everything stored, which takes time from processes that must catch up. */
 const LOOK_EVERY_MS = 1000
 const OK = 200
 const COMPLAINTS = 5
 const COMPLAINT_CHARS = 200
 
-/** Begins with a tenant of its own, and resolves when its first render is there. */
+/** Starts a trial with a new tenant. Resolves when its first render has succeeded. */
 export async function beginTrial({ rig, random, patienceMs = PATIENCE_MS, signal }: TrialOptions): Promise<Trial> {
   const tenant = rig.tenants.next().value
   if (tenant === undefined) throw new Error('no tenant is left')
@@ -89,7 +89,7 @@ export async function beginTrial({ rig, random, patienceMs = PATIENCE_MS, signal
   }
 }
 
-/** Resolves when a caller gets a PDF again: whatever was away is back, and who has to know of it knows. */
+/** Resolves when a caller gets a PDF again. Then everything is back, and every process has noticed it. */
 async function recovered(load: Load, rig: Rig, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + RECOVERY_MS_MAX
   for (let status = await load.probe(); status !== OK; status = await load.probe()) {
@@ -101,7 +101,7 @@ async function recovered(load: Load, rig: Rig, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Who runs, and what each has complained of last. */
+/** Returns which processes run, with the last warnings and errors of each. */
 function states(rig: Rig): readonly string[] {
   return DEPLOYABLES.flatMap((name) =>
     rig.processes(name).flatMap((process) => {
@@ -112,7 +112,7 @@ function states(rig: Rig): readonly string[] {
   )
 }
 
-/** Beside the lines of the log there may be what a process says as it dies. */
+/** A dying process may also print lines that are not log records. */
 function isComplaint(line: string): boolean {
   return line !== '' && !/^\{"level":"(debug|info)"/.test(line)
 }
