@@ -113,7 +113,7 @@ test('refuses at once what is beyond the calls that may wait, and keeps the othe
   const refused = outcomes.filter(({ status }) => status === 'rejected')
   expect(refused).toHaveLength(5)
   expect(refused[0]).toMatchObject({
-    reason: { name: 'Unavailable', message: 'N calls to the database are pending already' },
+    reason: { name: 'Unavailable', message: '10000 calls to the database are pending already' },
   })
   expect(await countQueued(database)).toBe(DATABASE_CALLS_MAX)
 })

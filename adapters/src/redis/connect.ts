@@ -106,7 +106,7 @@ function connectionBy(
       return raceAbort(timeout.bound(answer), callSignal)
     },
     async duplicate(callMsMax, lineSignal) {
-      const own = { ...settings, callMsMax, isGathering: false }
+      const own: RedisSettings = { ...settings, callMsMax, isAutoPipelined: false }
       return connectionBy(await open(own, lineSignal), own, shared)
     },
     openClient: (forkSignal) => open(settings, forkSignal),

@@ -96,7 +96,7 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
     if (failure.signal.aborted) return Promise.reject(failure.signal.reason)
     if (isClosed) return Promise.reject(new Unavailable('the database is closed'))
     if (pending.size >= DATABASE_CALLS_MAX)
-      return Promise.reject(new Unavailable('N calls to the database are pending already'))
+      return Promise.reject(new Unavailable(`${DATABASE_CALLS_MAX} calls to the database are pending already`))
     const waiting: Pending = Promise.withResolvers()
     pending.set(++calls, waiting)
     post({ call: calls, command })

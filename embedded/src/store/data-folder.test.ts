@@ -19,9 +19,9 @@ afterEach(() => rm(folder, { recursive: true }))
 
 test.for<[string, number, string, RegExp | undefined]>([
   ['closed', 0o700, '700', undefined],
-  ['open to read', 0o755, '700', /was closed$/],
-  ['open to a group', 0o2770, '2700', /was closed$/],
-  ['that belongs to everybody', 0o1777, '1777', /is open to others: /],
+  ['open to read', 0o755, '700', /permissions tightened$/],
+  ['open to a group', 0o2770, '2700', /permissions tightened$/],
+  ['that belongs to everybody', 0o1777, '1777', /open to others, set its mode/],
 ])(
   'a folder %s is left so that others cannot read it, or the log says why it can be read',
   async ([, before, after, message]) => {

@@ -22,6 +22,6 @@ export function templateHandler(sources: TemplateSources): KindHandler {
 }
 
 function templateOf({ resource }: ResourceView): TemplateResource {
-  if (resource.kind !== 'Template') throw new TypeError('this is the station of Templates')
+  if (resource.kind !== 'Template') throw new TypeError('expected a Template')
   return resource
 }

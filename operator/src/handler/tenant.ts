@@ -45,6 +45,6 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
 }
 
 function tenantOf({ resource }: ResourceView): TenantResource {
-  if (resource.kind !== 'Tenant') throw new TypeError('this is the station of Tenants')
+  if (resource.kind !== 'Tenant') throw new TypeError('expected a Tenant')
   return resource
 }
