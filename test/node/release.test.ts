@@ -25,7 +25,7 @@ test('every pod is ready in a namespace of the restricted profile', async () => 
     .split('\n')
     .filter((line) => !line.includes('-async'))
   expect(always.sort()).toEqual(
-    ['api', 'api', 'operator', 'operator', 'renderer-html-sync', 'renderer-react-pdf-sync', 'events', 'events'].map(
+    ['api', 'api', 'events', 'events', 'operator', 'operator', 'renderer-html-sync', 'renderer-react-pdf-sync'].map(
       (name) => `${name} true 0`,
     ),
   )
