@@ -6,6 +6,7 @@ import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/contract/
 import { ServiceError } from '@platen/contract/error.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
+import { openByteTotals } from './byte-totals.ts'
 
 export interface BodyBudget {
   /** Opens the reservation of one request of a key. Disposing gives its room back. */
@@ -21,12 +22,10 @@ export interface BodyReservation extends Disposable, BodyAccount {
 }
 
 export function openBodyBudget(): BodyBudget {
-  const taken = new Map<string, number>()
+  const taken = openByteTotals<string>()
   let all = 0
   const add = (key: string, bytes: number) => {
-    const left = (taken.get(key) ?? 0) + bytes
-    if (left > 0) taken.set(key, left)
-    else taken.delete(key)
+    taken.add(key, bytes)
     all += bytes
   }
   return {

@@ -15,7 +15,7 @@ import { rateHeaders, requireAdmitted, reserve } from '../admission/limit.ts'
 import { renderSync, replyOf } from '../admission/render-sync.ts'
 import { modeOf } from '../admission/request.ts'
 import { enqueue, submit } from '../admission/submit.ts'
-import { type AnswerRoom, openAnswerRoom } from '../body/answer-room.ts'
+import { type AnswerBudget, openAnswerBudget } from '../body/answer-budget.ts'
 import { readBody } from '../body/body.ts'
 import { openBodyBudget } from '../body/body-budget.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
@@ -28,7 +28,7 @@ import { type Throttle, Throttled } from '../traffic/throttle.ts'
 interface Exchange {
   readonly ports: ApiPorts
   readonly headers: HeaderNames
-  readonly answers: AnswerRoom
+  readonly answers: AnswerBudget
   readonly caller: Caller
   readonly request: Pick<FastifyRequest, 'render'>
   readonly reply: FastifyReply
@@ -38,7 +38,7 @@ interface Exchange {
 
 export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
   const budget = openBodyBudget()
-  const answers = openAnswerRoom()
+  const answers = openAnswerBudget()
   const checkDuplicate = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 

@@ -18,7 +18,7 @@ export function keepOffsets(connection: KafkaConnection, { prefix }: { readonly 
     while (!signal.aborted) {
       // Not at once: if all processes have just started, `prepareTopics` committed the first offsets a moment ago.
       await clock.sleep(KAFKA_OFFSETS_RENEWED_EVERY_MS, signal).catch(() => undefined)
-      if (!signal.aborted) await renewLines(connection, prefix, signal)
+      if (!signal.aborted) await renewQueues(connection, prefix, signal)
     }
   }
   const done = follow()
@@ -31,7 +31,7 @@ export function keepOffsets(connection: KafkaConnection, { prefix }: { readonly 
 }
 
 /** Renews the offsets of all queues, one after the other. Never rejects: the next round retries, long before brokers forget. */
-async function renewLines(connection: KafkaConnection, prefix: string, closing: AbortSignal): Promise<void> {
+async function renewQueues(connection: KafkaConnection, prefix: string, closing: AbortSignal): Promise<void> {
   const signal = AbortSignal.any([closing, connection.clock.timeout(KAFKA_PREPARE_MS_MAX)])
   for (const engine of ENGINES) {
     for (const lane of LANES) {

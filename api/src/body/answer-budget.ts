@@ -6,21 +6,17 @@ import { ANSWERS_OF_ONE_TENANT_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
+import { openByteTotals } from './byte-totals.ts'
 
-export interface AnswerRoom {
-  /** Throws `RATE_LIMITED` when the unread answers of the tenant fill its room. */
+export interface AnswerBudget {
+  /** Throws `RATE_LIMITED` when the unread answers of the tenant fill its budget. */
   readonly require: (tenant: TenantId) => void
-  /** Counts an answer of `bytes` bytes. Disposing gives the room back. */
+  /** Counts an answer of `bytes` bytes. Disposing gives them back. */
   readonly hold: (tenant: TenantId, bytes: number) => Disposable
 }
 
-export function openAnswerRoom(): AnswerRoom {
-  const held = new Map<TenantId, number>()
-  const add = (tenant: TenantId, bytes: number) => {
-    const left = (held.get(tenant) ?? 0) + bytes
-    if (left > 0) held.set(tenant, left)
-    else held.delete(tenant)
-  }
+export function openAnswerBudget(): AnswerBudget {
+  const held = openByteTotals<TenantId>()
   return {
     require(tenant) {
       if ((held.get(tenant) ?? 0) < ANSWERS_OF_ONE_TENANT_BYTES_MAX) return
@@ -29,10 +25,10 @@ export function openAnswerRoom(): AnswerRoom {
     },
     hold(tenant, bytes) {
       let own = bytes
-      add(tenant, own)
+      held.add(tenant, own)
       return {
         [Symbol.dispose]() {
-          add(tenant, -own)
+          held.add(tenant, -own)
           own = 0
         },
       }
