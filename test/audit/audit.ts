@@ -3,6 +3,8 @@
  * and nothing fails.
  */
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 
 export interface Advisory {
   readonly package: string
@@ -15,34 +17,25 @@ export interface Advisory {
 export type Look = { readonly advisories: readonly Advisory[] } | { readonly reason: string }
 
 export interface AuditOptions {
-  /** Where `package-lock.json` is. */
+  /** Where `package.json` and `package-lock.json` are. */
   readonly folder: string
   /** npm's own if absent. */
   readonly registry?: string
   readonly timeoutMs: number
 }
 
-/** What is deployed; the tests have dependencies of their own. */
-const WORKSPACES = [
-  'contract',
-  'adapters',
-  'process',
-  'settings',
-  'operator',
-  'api',
-  'renderer',
-  'events',
-  'embedded',
-  'cli',
-  'client',
-]
+/** The one workspace that is not deployed: tests have dependencies of their own. */
+const NOT_DEPLOYED = 'test'
 const SEVERE = ['high', 'critical']
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
-/** Asks the registry for advisories of high and critical severity. Never rejects. */
+/** Asks the registry for advisories of high and critical severity. Rejects only when there is no `package.json`. */
 export async function audit({ folder, registry, timeoutMs }: AuditOptions): Promise<Look> {
   const where = registry === undefined ? [] : [`--registry=${registry}`]
-  const workspaces = WORKSPACES.map((name) => `--workspace=${name}`)
+  const { workspaces: names }: { readonly workspaces: readonly string[] } = JSON.parse(
+    await readFile(join(folder, 'package.json'), 'utf8'),
+  )
+  const workspaces = names.filter((name) => name !== NOT_DEPLOYED).map((name) => `--workspace=${name}`)
   const args = [
     'audit',
     '--json',
