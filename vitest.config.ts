@@ -27,11 +27,11 @@ const INJECTION = 'test/hostile/injection/*.test.ts'
 /** Projects whose files start something: processes, threads, browsers, whole services. */
 const STARTING: readonly Project[] = [
   { name: 'conformance', include: ['test/conformance/*.test.ts'] },
+  { name: 'engine', include: ['test/engine/**/*.test.ts'] },
+  { name: 'hostile', include: ['test/hostile/**/*.test.ts'] },
   {
-    name: 'engine',
-    include: [
-      'test/{engine,hostile,api,embedded,cli,client,webhook,postman,topology,image,time,run,fuzz,audit}/**/*.test.ts',
-    ],
+    name: 'service',
+    include: ['test/{api,embedded,cli,client,webhook,postman,topology,image,time,run,fuzz,audit}/**/*.test.ts'],
   },
   { name: 'scenario', include: ['test/scenario/*.test.ts'], topology: 'embedded' },
   { name: 'chaos', include: ['test/chaos/**/*.test.ts'], limitSeconds: 600 },

@@ -18,6 +18,7 @@ import { exchange, line, listening } from './line.ts'
 const [KEY, FOREIGN] = [LIVE_KEY, FOREIGN_KEY].map((key) => `Authorization: Bearer ${key}`) as [string, string]
 const HEAD = ['POST /api/v1/render HTTP/1.1', 'Host: a', 'Content-Type: application/json'] as const
 const SMALL = ['Connection: close', 'Content-Length: 2', '', '{}'] as const
+const PIECE_BYTES = 1024 * 1024
 
 test('bodies under way have room for so many bytes of a key, and those of others have theirs', async () => {
   const { port } = await listening()
@@ -82,16 +83,17 @@ test('answers under way have room for so many bytes of a tenant, and those of ot
 
 test('an answer that nobody reads is given up, and one that is read slowly is not', async () => {
   const api = await listening()
-  const pdf = Buffer.alloc(32 * 1024 * 1024)
+  const pdf = Buffer.alloc(32 * PIECE_BYTES)
   const ask = await answering(api, pdf)
   const slow = await ask()
   const stalled = await ask()
   stalled.socket.pause()
   const over = new AbortController()
   const reading = (async () => {
-    while (!over.signal.aborted) {
+    // A smaller piece may not open the window of the connection again, and the sender would see no progress.
+    for (let read = PIECE_BYTES; !over.signal.aborted; read += PIECE_BYTES) {
       slow.socket.resume()
-      await sleep(1)
+      await slow.until((received) => received.length >= read)
       slow.socket.pause()
       await sleep(ANSWER_STALLED_MS_MAX / 4)
     }

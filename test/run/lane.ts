@@ -13,13 +13,15 @@ export interface Lane {
 
 /** All projects, the longest first, so that the lanes end at about the same time. */
 export const PROJECTS: readonly string[] = [
-  'engine',
-  'operator',
   'chaos',
-  'cluster',
+  'operator',
   'conformance',
-  'scenario-on-cluster',
+  'cluster',
+  'service',
+  'hostile',
+  'engine',
   'scenario',
+  'scenario-on-cluster',
   'chart',
   'unit',
   'lease',
@@ -28,8 +30,8 @@ export const PROJECTS: readonly string[] = [
 /** Projects that need servers with a long build, above all the Kubernetes API server. It takes minutes. */
 export const ON_KUBERNETES: readonly string[] = ['operator', 'chart', 'lease']
 
-/** Number of projects that run in parallel. Half of them mostly wait, for leases, sessions and deadlines. */
-export const LANES = 3
+/** Number of projects that run in parallel. Two cores need four, because half of the tests mostly wait: for leases, sessions, deadlines. */
+export const LANES = 4
 
 /**
  * Tests of what a change most likely breaks: files that depend on it, adapters without a server, a document of each engine, and a scenario.
