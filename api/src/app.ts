@@ -38,10 +38,19 @@ const API_PREFIX = '/api/v1'
 /** How often Node looks for requests that take too long. With its default of 30 s they could take twice their time. */
 const RECEIVE_CHECK_MS = 1000
 
+/**
+ * How long a stopping API still serves, with `Connection: close`. A request that was already on its way would otherwise meet a connection
+ * that has just been closed, and its caller could not know whether it was served.
+ */
+const LINGER_MS = 500
+
 /** Sent with every answer: no answer may be shared, and each is exactly of its declared type. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 
-/** Builds the API over its ports, ready for `listen` or `inject`. Closing it refuses new work with 503 and waits for running requests. */
+/**
+ * Builds the API over its ports, ready for `listen` or `inject`. Closing it waits for requests that are on
+ * their way or running, and then refuses new ones with 503.
+ */
 export function buildApp(given: ApiPorts): ApiApp {
   const ports = { ...given, limiter: countedLimiter(given) }
   const { ids, clock, settings } = ports
@@ -127,14 +136,17 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
 }
 
 function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
-  const { settings } = ports
+  const { settings, clock } = ports
+  let isDraining = false
   let isClosing = false
   app.addHook('preClose', async () => {
+    isDraining = true
+    if (app.server.listening) await clock.sleep(LINGER_MS, new AbortController().signal)
     isClosing = true
   })
   // A connection kept alive after its last answer would delay the drain until it idles out.
   app.addHook('onSend', async (_request, reply) => {
-    if (isClosing) reply.header('connection', 'close')
+    if (isDraining) reply.header('connection', 'close')
   })
   describe(app, settings.brand)
   app.register(
@@ -155,7 +167,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
     },
     { prefix: API_PREFIX },
   )
-  app.register(async (root) => healthRoutes(root, { ...ports, throttle, isClosing: () => isClosing }))
+  app.register(async (root) => healthRoutes(root, { ...ports, throttle, isDraining: () => isDraining }))
 }
 
 /**

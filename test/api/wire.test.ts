@@ -61,6 +61,20 @@ describe('a body', () => {
     expect(await end()).toContain('HTTP/1.1 202')
   })
 
+  test('is answered if it is on its way on a kept connection when the API stops', async () => {
+    const { app, port } = await listening()
+    const { send, until, end } = line(port)
+    const request = () => send('GET /api/v1/templates HTTP/1.1', 'Host: test', KEY, '', '')
+    request()
+    await until(isComplete)
+    const closed = app.close()
+    request()
+    const answers = (await end()).split('HTTP/1.1 ').slice(1)
+    expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['200', '200'])
+    expect(answers.map((answer) => /^connection: close\r$/im.test(answer))).toEqual([false, true])
+    await closed
+  })
+
   test('is taken although the caller expects what nobody knows', async () => {
     const { port } = await listening()
     const length = `Content-Length: ${Buffer.byteLength(ASYNC)}`

@@ -23,19 +23,19 @@ const readinessSchema = {
 interface HealthPorts extends Pick<ApiPorts, 'isAlive' | 'isReady'> {
   readonly throttle: Throttle
   /** Returns true while the service drains: it is then alive but not ready. */
-  readonly isClosing: () => boolean
+  readonly isDraining: () => boolean
 }
 
 /** Hides the detail of readiness: anybody may ask here. The port for probes shows it. */
 export function healthRoutes(app: FastifyInstance, ports: HealthPorts): void {
-  const { throttle, isClosing } = ports
+  const { throttle, isDraining } = ports
   app.get('/livez', { schema: liveness() }, async (_request, reply) => {
     const alive = ports.isAlive()
     return await reply.code(alive ? 200 : 503).send({ alive })
   })
 
   app.get('/readyz', { schema: readiness() }, async (_request, reply) => {
-    const ready = ports.isReady().ready && !isClosing()
+    const ready = ports.isReady().ready && !isDraining()
     return await reply.code(ready ? 200 : 503).send({ ready })
   })
 
