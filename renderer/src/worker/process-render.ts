@@ -2,7 +2,7 @@
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { Claim, ClaimResult } from '@platen/contract/port/render-ledger.ts'
 import { type Failure, type Manifest, type RenderRecord, UnreadableManifest } from '@platen/contract/render.ts'
-import { leaseOf, renewClaim } from './claim-renewal.ts'
+import { leaseOf, renewClaim } from './claim.ts'
 import { crashed, DEFECT, EXPIRED, SUSPENDED } from './classify-error.ts'
 import { type Worker, withRetry } from './port.ts'
 import { findManifest, publishOutcome, recordOutcome, requireManifest } from './record-outcome.ts'
