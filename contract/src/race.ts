@@ -33,3 +33,10 @@ export async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Pr
     signal.removeEventListener('abort', onAbort)
   }
 }
+
+/** Handles the rejection of a step that `signal` ends: throws the error unless the signal has aborted. */
+export function throwUnlessAborted(signal: AbortSignal): (error: unknown) => void {
+  return (error) => {
+    if (!signal.aborted) throw error
+  }
+}

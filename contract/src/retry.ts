@@ -1,4 +1,5 @@
-/** Retries a call to a port that cannot be reached, for callers that must not give up. */
+/** Repeats calls of ports that cannot be reached, for callers that must not give up. */
+import assert from 'node:assert/strict'
 import type { Clock } from './port/clock.ts'
 import type { Log } from './port/log.ts'
 import { Unavailable } from './port/unavailable.ts'
@@ -7,17 +8,51 @@ import { Unavailable } from './port/unavailable.ts'
 const RETRY_MS_MIN = 500
 const RETRY_MS_MAX = 30_000
 
-interface RetryOptions {
+/** How to repeat a call. */
+export interface RetryPolicy {
   readonly clock: Clock
   readonly log: Log
-  readonly signal: AbortSignal
   readonly waitMsMax?: number
 }
 
+/** The methods of a port that return a promise and take a signal last. */
+type CallOf<Port> = {
+  [Name in keyof Port]: Port[Name] extends (...values: infer Values) => Promise<unknown>
+    ? Values extends [...unknown[], AbortSignal]
+      ? Name
+      : never
+    : never
+}[keyof Port]
+
+/**
+ * The same port, which repeats `calls` while they throw `Unavailable`. So these calls must be idempotent. When the signal of a call aborts,
+ * the call is not repeated again and rejects with the signal's reason. All other members stay as they are.
+ */
+export function retrying<Port extends object>(port: Port, calls: readonly CallOf<Port>[], policy: RetryPolicy): Port {
+  const repeated = new Set<PropertyKey>(calls)
+  return new Proxy(port, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      // Calls the port itself: an object with private fields accepts no other `this`.
+      const call = (...values: readonly unknown[]): unknown => Reflect.apply(member, target, values)
+      if (!repeated.has(name)) return call
+      return (...values: readonly unknown[]) => {
+        const signal = values.at(-1)
+        assert(signal instanceof AbortSignal, 'a call that is repeated takes a signal last')
+        return retryWhileUnavailable(async () => call(...values), { ...policy, signal })
+      }
+    },
+  })
+}
+
 /** Repeats an idempotent step while it throws `Unavailable`. Rejects with the signal's reason, or with any other error of the step. */
-export async function retryWhileUnavailable<T>(step: () => Promise<T>, options: RetryOptions): Promise<T> {
+export async function retryWhileUnavailable<T>(
+  step: () => Promise<T>,
+  options: RetryPolicy & { readonly signal: AbortSignal },
+): Promise<T> {
   const { clock, log, signal, waitMsMax = RETRY_MS_MAX } = options
-  for (let waitMs = RETRY_MS_MIN; ; waitMs = Math.min(waitMs * 2, waitMsMax)) {
+  for (let waitMs = Math.min(RETRY_MS_MIN, waitMsMax); ; waitMs = Math.min(waitMs * 2, waitMsMax)) {
     try {
       return await step()
     } catch (error) {
