@@ -21,7 +21,7 @@ async function aWorker(record: RenderRecord, crash?: Error) {
     ...workerPorts(),
     log: { debug: into('debug'), info: into('info'), warn: into('warn'), error: into('error') },
   }
-  const buried: string[] = []
+  const counted: string[] = []
   const engine = anEngine(async ({ render }) => {
     if (render === record.id && crash !== undefined) throw crash
     // Another renderer has ended it during the render.
@@ -35,13 +35,13 @@ async function aWorker(record: RenderRecord, crash?: Error) {
   return {
     ...ports,
     lines,
-    buried,
+    counted,
     damage,
     /** Runs until the next render has ended, which shows that the slot is free again. Returns the renders that got an event. */
     async run(own: { limiter?: Limiter } = {}) {
       const next = aRecord()
       await ports.queue.enqueue(next, NEVER)
-      const meter = { ...ports.meter, deadLettered: (reason: string) => void buried.push(reason) }
+      const meter = { ...ports.meter, deadLettered: (reason: string) => void counted.push(reason) }
       const running = runWorker({ ...ports, ...own, meter }, engine, {
         settings: WORKER_SETTINGS,
         signal: stopping.signal,
@@ -65,7 +65,7 @@ const logged = (record: RenderRecord) => ({
   fields: { render: record.id, tenant: record.tenant, err: expect.objectContaining({ name: 'UnreadableManifest' }) },
 })
 
-test('one that was settled is put aside, and shows the outcome it had', async () => {
+test('one that had ended is dead-lettered, and shows the outcome it had', async () => {
   const record = aRecord()
   const worker = await aWorker(record)
   const manifest = aManifest({ record })
@@ -75,11 +75,11 @@ test('one that was settled is put aside, and shows the outcome it had', async ()
   expect(await worker.run()).toEqual([])
   expect(worker.queue.dead).toStrictEqual([{ record, reason: expect.stringMatching(REASON) }])
   expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([logged(record)])
-  expect(worker.buried).toEqual(['unreadable'])
+  expect(worker.counted).toEqual(['unreadable'])
   expect((await worker.ledger.find(record.id, NEVER))?.state).toEqual(manifest.outcome)
 })
 
-test('one whose renderer died before it was settled is put aside at the next attempt, shown as failed and not charged', async () => {
+test('one whose renderer died before it published the outcome is dead-lettered at the next attempt, shown as failed and not charged', async () => {
   const record = aRecord({ units: 5 })
   const worker = await aWorker(record)
   await worker.ledger.claim(record, { owner: 'another', leaseMs: 0 }, NEVER)
@@ -92,7 +92,7 @@ test('one whose renderer died before it was settled is put aside at the next att
   expect(await worker.limiter.usage(record.account, record.period, NEVER)).toMatchObject({ charged: 1, reserved: 0 })
 })
 
-test('a sync one that is rendered a second time is answered, and its attempt is put aside', async () => {
+test('a sync one that is rendered a second time is answered, and dead-lettered', async () => {
   const record = aRecord({ lane: 'sync', mode: 'sync' })
   const worker = await aWorker(record)
   using caller = worker.replies.expect(record.id)
@@ -113,7 +113,7 @@ test('a sync one that cannot be told from an ended one is answered as a defect, 
   expect(await reply).toMatchObject({ kind: 'failed', error: { code: 'internal' } })
 })
 
-test('is put aside only when its reservation is given back, however long the limiter is away', async () => {
+test('is dead-lettered only when its reservation is given back, however long the limiter is away', async () => {
   const record = aRecord()
   const worker = await aWorker(record)
   await worker.ledger.complete(aManifest({ record }), NEVER)
@@ -132,10 +132,10 @@ test('is put aside only when its reservation is given back, however long the lim
   expect(worker.queue.dead).toHaveLength(1)
 })
 
-test('one that brings its renderer down each time is told of, and counted as that', async () => {
+test('one that crashes its renderer each time has an event, and is counted as crashed', async () => {
   const record = aRecord()
   const worker = await aWorker(record, new ServiceError('render_crashed', 'thread died'))
   expect(await worker.run()).toEqual([record.id])
   expect(worker.queue.dead).toStrictEqual([{ record, reason: 'render_crashed' }])
-  expect(worker.buried).toEqual(['crashed'])
+  expect(worker.counted).toEqual(['crashed'])
 })

@@ -10,8 +10,8 @@ import { runWorker } from './worker.ts'
 const PDF = Buffer.from('%PDF-1.7 a document')
 const DEADLINE_MS = 25_000
 
-/** A worker with one render. One call of the artifact store is refused until the test allows it. */
-async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync' = 'async') {
+/** A worker with one render, whose engine takes `renderMs`. One call of the artifact store is refused until the test allows it. */
+async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync' = 'async', renderMs = 0) {
   const ports = workerPorts()
   const record = aRecord({ lane, deadlineMs: DEADLINE_MS, units: 5 })
   await queueUp(ports, record)
@@ -30,6 +30,7 @@ async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync'
   }
   const engine = anEngine(async ({ render }) => {
     worked.push(render)
+    if (renderMs > 0) await ports.clock.sleep(renderMs, NEVER)
     return PDF
   })
   const stopping = new AbortController()
@@ -86,6 +87,19 @@ test('a render that is not stored within its deadline fails as internal, its cal
   expect(await worker.outcome()).toMatchObject(FAILED)
   expect(await worker.caller.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: PDF })
   expect(worker.worked).toHaveLength(1)
+})
+
+test('a PDF gets one whole try, though the deadline has passed meanwhile', async () => {
+  const worker = await aWorker('get', 'async', DEADLINE_MS - 1000)
+  const put = worker.artifacts.put.bind(worker.artifacts)
+  worker.artifacts.put = async (address, bytes, signal) => {
+    signal.throwIfAborted()
+    await put(address, bytes, signal)
+  }
+  await worker.pass(DEADLINE_MS - 2000)
+  worker.refused.get = false
+  await worker.pass(STORE_RETRY_MS_MAX + DEADLINE_MS)
+  expect(await worker.outcome()).toMatchObject({ status: 'succeeded' })
 })
 
 test('an outcome is written however long that takes, soon after it can be, by who holds the render all the while', async () => {

@@ -99,7 +99,15 @@ describe('a render', () => {
     expect(worker.worked).toHaveLength(1)
   })
 
-  test('that crashes its renderer is tried three times, and buried', async () => {
+  test('whose PDF is not stored because of a defect fails as internal', async () => {
+    const worker = await start(async () => PDF, [aRecord()])
+    worker.artifacts.put = () => Promise.reject(new TypeError('a defect'))
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest.outcome).toMatchObject({ status: 'failed', error: { code: 'internal' } })
+    expect(worker.worked).toHaveLength(1)
+  })
+
+  test('that crashes its renderer is tried three times, and becomes a dead letter', async () => {
     const record = aRecord()
     const worker = await start(() => Promise.reject(new ServiceError('render_crashed', 'thread died')), [record])
     const [event] = await eventsOf(worker, 1)

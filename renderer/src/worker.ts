@@ -1,35 +1,12 @@
-/**
- * The second half of the data flow, for one engine: takes a render from the queue, makes and stores its PDF, writes the manifest, publishes
- * the event and acknowledges the record.
- *
- * Delivery is at least once, and every step may run twice:
- * - The PDF's key is the hash of its content.
- * - The manifest is created only if there is none.
- * - The event's id follows from the manifest.
- * - The ledger keeps the first outcome.
- * - The limiter charges an id once.
- * So if a process dies between two steps, the next one finishes the render, once. A claim counts the attempt before the work begins. So a
- * render that kills its renderer ends as `render_crashed` and is not tried for ever.
- */
+/** The worker of one engine: takes queued renders from its lanes and processes as many at once as the engine has slots. */
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
-import type { DeadLetterReason } from '@platen/contract/port/renderer-meter.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceFirst } from '@platen/contract/race.ts'
-import {
-  LANES,
-  type Lane,
-  type Manifest,
-  manifestOf,
-  type RenderRecord,
-  UnreadableManifest,
-} from '@platen/contract/render.ts'
+import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
+import { LANES, type Lane } from '@platen/contract/render.ts'
 import type { RenderEngine } from './port/engine.ts'
-import { DEFECT } from './worker/classify-error.ts'
-import { type DeferredRenders, openDeferredRenders } from './worker/deferred-renders.ts'
-import { type Worker, type WorkerPorts, type WorkerSettings, withRetry } from './worker/port.ts'
+import { openDeferredRenders } from './worker/deferred-renders.ts'
+import { retryingPorts, type Worker, type WorkerPorts, type WorkerSettings } from './worker/port.ts'
 import { processRender } from './worker/process-render.ts'
-import { replyToCaller } from './worker/record-outcome.ts'
 import {
   type LaneTurn,
   laneOrder,
@@ -40,7 +17,6 @@ import {
   turnAfter,
 } from './worker/slots.ts'
 import { openSyncQueue, type SyncQueue } from './worker/sync-queue.ts'
-import { openWorkSource } from './worker/work-source.ts'
 
 export type { WorkerPorts, WorkerSettings } from './worker/port.ts'
 
@@ -63,29 +39,29 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   const drain = AbortSignal.any([options.signal, forceStop])
   await using consumer = await ports.queue.consume(engine.name, drain)
   using _leaves = onAbort(drain, () => void closeConsumer(consumer, ports))
-  const source = openWorkSource(ports.artifacts, settings.serviceBucket)
-  const syncSlots = syncSlotsOf(engine.slots, settings.lanes ?? LANES)
-  const worker: Worker = { ...ports, engine, settings, source, drain, forceStop }
   const capacityFreed = openNotifier()
   const deferred = openDeferredRenders({ clock: ports.clock, onDue: () => capacityFreed.notify(), signal: drain })
-  const syncQueue = openSyncQueue(() => deferred.poll('sync') ?? consumer.poll('sync'))
+  const retrying = retryingPorts(ports, settings, forceStop)
+  const worker: Worker = { ...ports, ...retrying, engine, settings, deferred, drain, forceStop }
+  const poll = (lane: Lane) => deferred.poll(lane) ?? retrying.retryingRender(consumer.poll(lane))
   const sources: RenderSources = {
     consumer,
-    deferred,
-    syncQueue,
+    poll,
+    syncQueue: openSyncQueue(() => poll('sync')),
     load: { sync: 0, others: 0 },
-    syncSlots,
+    syncSlots: syncSlotsOf(engine.slots, settings.lanes ?? LANES),
     capacityFreed,
   }
   ports.meter.serving(engine.name, engine.slots)
-  const orderOf = (slot: number) => (slot < syncSlots ? syncOnly : laneOrder)
+  const orderOf = (slot: number) => (slot < sources.syncSlots ? syncOnly : laneOrder)
   await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, orderOf(slot))))
 }
 
 /** Where the slots of a worker get their renders. */
 interface RenderSources {
   readonly consumer: RenderConsumer
-  readonly deferred: DeferredRenders
+  /** The next render of a lane: a deferred one that is due, or one from the consumer. */
+  readonly poll: (lane: Lane) => QueuedRender | undefined
   readonly syncQueue: SyncQueue
   readonly syncSlots: number
   readonly load: SlotLoad
@@ -115,117 +91,35 @@ async function serveSlot(worker: Worker, sources: RenderSources, order: typeof l
   while (!drain.aborted) {
     const lanes = startableLanes(order(turn), { served, load, slots: engine.slots - syncSlots })
     const isLastSlot = load.sync + load.others === engine.slots - 1
-    const delivery = nextDelivery(sources, lanes, isLastSlot)
-    if (delivery === undefined) {
+    const queued = nextRender(sources, lanes, isLastSlot)
+    if (queued === undefined) {
       const waits = [
         (signal: AbortSignal) => consumer.waitForRecord(signal),
         (signal: AbortSignal) => capacityFreed.wait(signal),
       ]
-      await raceFirst(waits, drain).catch(rethrowUnless(drain))
+      await raceFirst(waits, drain).catch(throwUnlessAborted(drain))
       continue
     }
-    const { lane } = delivery.record
+    const { lane } = queued.record
     turn = turnAfter(turn, lane)
     const kind = lane === 'sync' ? 'sync' : 'others'
     using _busy = meter.busy(engine.name)
     load[kind] += 1
-    await processDelivery(worker, sources, delivery)
+    await processRender(worker, queued)
     load[kind] -= 1
-    if (lane === 'sync') syncQueue.markEnded(delivery)
+    if (lane === 'sync') syncQueue.markEnded(queued)
     capacityFreed.notify()
   }
 }
 
-function nextDelivery(
-  { deferred, consumer, syncQueue }: RenderSources,
+function nextRender(
+  { poll, syncQueue }: RenderSources,
   lanes: readonly Lane[],
   isLastSlot: boolean,
 ): QueuedRender | undefined {
   for (const lane of lanes) {
-    const delivery = lane === 'sync' ? syncQueue.take(isLastSlot) : (deferred.poll(lane) ?? consumer.poll(lane))
-    if (delivery !== undefined) return delivery
+    const queued = lane === 'sync' ? syncQueue.take(isLastSlot) : poll(lane)
+    if (queued !== undefined) return queued
   }
   return undefined
-}
-
-/** Processes one delivery. If that fails, the delivery stays in the queue and is delivered again, to others or after a restart. */
-async function processDelivery(worker: Worker, sources: RenderSources, delivery: QueuedRender): Promise<void> {
-  const { drain, forceStop, log } = worker
-  const { id: render, tenant } = delivery.record
-  await completeDelivery(worker, sources, delivery)
-    .catch((error: unknown) => buryUnreadable(worker, delivery, error))
-    .catch((err: unknown) => {
-      const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
-      if (isLeft) log.info({ render, tenant }, 'render handed over')
-      else log.error({ render, tenant, err }, 'render not completed')
-    })
-}
-
-async function completeDelivery(worker: Worker, { deferred }: RenderSources, delivery: QueuedRender): Promise<void> {
-  const { record } = delivery
-  const manifest = await processRender(worker, record)
-  if ('until' in manifest) return await deferred.add(delivery, manifest.until)
-  if (isPoison(manifest)) await bury(worker, delivery, { reason: 'render_crashed', counted: 'crashed' })
-  else await withRetry(worker, (signal) => delivery.done(signal))
-  logOutcome(worker, manifest)
-  await removeInput(worker, record)
-}
-
-/** Deletes the data that only this render needed. If the store is unavailable, retention deletes it later together with the render. */
-async function removeInput({ source, log, forceStop }: Worker, record: RenderRecord): Promise<void> {
-  try {
-    await source.removeInput(record, forceStop)
-  } catch (err) {
-    if (!(err instanceof Unavailable)) throw err
-    log.warn({ render: record.id, tenant: record.tenant, err }, 'input not removed')
-  }
-}
-
-async function bury(
-  worker: Worker,
-  delivery: QueuedRender,
-  { reason, counted }: { readonly reason: string; readonly counted: DeadLetterReason },
-): Promise<void> {
-  await withRetry(worker, (signal) => delivery.deadLetter(reason, signal))
-  worker.meter.deadLettered(counted)
-}
-
-/**
- * Handles a render that has ended and whose manifest cannot be read. It must not block other renders, so it becomes a dead letter. The
- * caller sees a defect, unless an outcome was shown before. Nothing is charged beyond what was charged already. Stored objects stay.
- */
-async function buryUnreadable(worker: Worker, delivery: QueuedRender, error: unknown): Promise<void> {
-  if (!(error instanceof UnreadableManifest)) throw error
-  const { record } = delivery
-  const { log, ledger, limiter, clock } = worker
-  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render dead-lettered')
-  if (record.mode === 'sync') await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
-  const outcome = { status: 'failed', finishedAt: clock.now(), durationMs: 0, error: DEFECT } as const
-  const shown = manifestOf(record, 1, outcome)
-  await withRetry(worker, (signal) => Promise.all([limiter.complete(shown, signal), ledger.complete(shown, signal)]))
-  await bury(worker, delivery, { reason: error.message, counted: 'unreadable' })
-}
-
-/** Whether the render crashed its renderer in every allowed attempt. Then an engineer will want to see it. */
-function isPoison({ outcome }: Manifest): boolean {
-  return outcome.status === 'failed' && outcome.error.code === 'render_crashed'
-}
-
-function rethrowUnless(signal: AbortSignal): (error: unknown) => void {
-  return (error) => {
-    if (!signal.aborted) throw error
-  }
-}
-
-function logOutcome({ log }: Worker, { render, attempt, outcome }: Manifest): void {
-  const fields = {
-    render: render.id,
-    tenant: render.tenant,
-    engine: render.engine,
-    template: render.template.code,
-    attempt,
-  }
-  const { durationMs } = outcome
-  if (outcome.status === 'succeeded') log.info({ ...fields, durationMs, bytes: outcome.pdf.bytes }, 'render succeeded')
-  else log.info({ ...fields, durationMs, code: outcome.error.code }, 'render failed')
 }

@@ -1,8 +1,20 @@
-/** Holds a claim: renews it until the work under it has ended, and releases it if the work was left unfinished. */
+/** Claims a render, renews the claim until the work under it has ended, and releases it if the work was left unfinished. */
 import { CLAIM_LEASE_MS, CLAIM_RENEW_MS } from '@platen/contract/limit.ts'
-import type { Claim, Lease } from '@platen/contract/port/render-ledger.ts'
+import type { Claim, ClaimResult, Lease } from '@platen/contract/port/render-ledger.ts'
+import { throwUnlessAborted } from '@platen/contract/race.ts'
+import type { RenderRecord } from '@platen/contract/render.ts'
 import { CLAIM_RELEASE_MS_MAX } from '@platen/contract/worker-limit.ts'
 import type { Worker } from './port.ts'
+
+/** Claims the render as soon as the engine can begin it. Counts the attempt. */
+export async function claimRender(worker: Worker, record: RenderRecord): Promise<ClaimResult> {
+  const { ledger, engine, drain, forceStop } = worker
+  // Check here, because an engine that is ready does not check `drain`. So a drain also leaves a crashed render to other renderers.
+  drain.throwIfAborted()
+  // A claim counts as an attempt and starts the deadline. So we do not claim while the browser does not start.
+  await engine.ready(drain)
+  return await ledger.claim(record, leaseOf(worker), forceStop)
+}
 
 export interface ClaimRenewal extends AsyncDisposable {
   /** Aborts when the claim is lost to another renderer. */
@@ -19,9 +31,7 @@ export function renewClaim(worker: Worker, claim: Claim): ClaimRenewal {
       if (!isHeld) return lost.abort(new Error('the claim was taken over'))
     }
   }
-  const renewing = renew().catch((error: unknown) => {
-    if (!over.signal.aborted) throw error
-  })
+  const renewing = renew().catch(throwUnlessAborted(over.signal))
   return {
     claimLost: lost.signal,
     async [Symbol.asyncDispose]() {
@@ -43,6 +53,6 @@ async function release({ ledger, clock, log, settings }: Worker, claim: Claim): 
 }
 
 /** The lease that a claim requests. */
-export function leaseOf({ settings }: Worker): Lease {
+function leaseOf({ settings }: Worker): Lease {
   return { owner: settings.owner, leaseMs: CLAIM_LEASE_MS }
 }

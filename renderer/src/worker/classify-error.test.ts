@@ -31,12 +31,12 @@ describe('the end of an attempt', () => {
     ['the claim lost', new Error('aborted'), { claimLost: fired, deadline: fired, callerGone: fired }, 'lost'],
   ])('%s', ([, error, which, wanted]) => {
     const verdict = classifyError(error, interruptions(which), 25_000)
-    expect(verdict.kind === 'failed' ? verdict.failure.code : verdict.kind).toBe(wanted)
+    expect(verdict.kind === 'failed' ? verdict.error.code : verdict.kind).toBe(wanted)
   })
 
   test('states the deadline that ended it, in seconds', () => {
     expect(classifyError(new Error('x'), interruptions({ deadline: fired }), 25_000)).toMatchObject({
-      failure: { message: expect.stringContaining('25 seconds') },
+      error: { message: expect.stringContaining('25 seconds') },
     })
   })
 
@@ -47,6 +47,6 @@ describe('the end of an attempt', () => {
 
   test('keeps a bounded part of a message of any length', () => {
     const verdict = classifyError(new ServiceError('template_error', 'x'.repeat(1_000_000)), interruptions({}), 25_000)
-    expect(verdict.kind === 'failed' && verdict.failure.message.length).toBe(FAILURE_MESSAGE_CHARS_MAX)
+    expect(verdict.kind === 'failed' && verdict.error.message.length).toBe(FAILURE_MESSAGE_CHARS_MAX)
   })
 })

@@ -4,7 +4,7 @@ import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { Failure } from '@platen/contract/render.ts'
 
 export type Verdict =
-  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'failed'; readonly error: Failure }
   | { readonly kind: 'retry' }
   | { readonly kind: 'lost' }
 
@@ -29,7 +29,7 @@ export function classifyError(error: unknown, interruptions: Interruptions, dead
   if (error instanceof ServiceError && isFailureCode(error.code)) {
     return FAILURES[error.code].retryable ? { kind: 'retry' } : failed(error.code, error.message)
   }
-  return { kind: 'failed', failure: DEFECT }
+  return { kind: 'failed', error: DEFECT }
 }
 
 /** The failure of a render that used all its attempts and never ended. */
@@ -62,5 +62,5 @@ export const SUSPENDED: Failure = {
 }
 
 function failed(code: Failure['code'], message: string): Verdict {
-  return { kind: 'failed', failure: { code, message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX) } }
+  return { kind: 'failed', error: { code, message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX) } }
 }

@@ -14,7 +14,7 @@ export interface DeferredRenders {
    * Takes a render that is claimed elsewhere until `until`. Resolves at once; if too many renders wait here already, resolves when this one
    * is due again.
    */
-  add(delivery: QueuedRender, until: Instant): Promise<void>
+  add(queued: QueuedRender, until: Instant): Promise<void>
   /** The next render of a lane that is due again. */
   poll(lane: Lane): QueuedRender | undefined
 }
@@ -32,20 +32,20 @@ export function openDeferredRenders({ clock, onDue, signal }: DeferredOptions): 
   const due: QueuedRender[] = []
   let waiting = 0
 
-  const wait = async (delivery: QueuedRender, until: Instant) => {
+  const wait = async (queued: QueuedRender, until: Instant) => {
     waiting += 1
     // Check before `until`: most are finished or released before their claim expires.
     const waitMs = Math.min(Math.max(until - clock.now(), 1), HELD_POLL_MS_MAX)
     await clock.sleep(waitMs, signal).catch(() => undefined)
     waiting -= 1
-    due.push(delivery)
+    due.push(queued)
     onDue()
   }
 
   return {
-    async add(delivery, until) {
+    async add(queued, until) {
       const isFull = waiting + due.length >= DEFERRED_RENDERS_MAX
-      const waited = wait(delivery, until)
+      const waited = wait(queued, until)
       if (isFull) await waited
     },
     poll(lane) {

@@ -1,4 +1,4 @@
-/** The ports of a worker, and how it retries while one is unavailable. */
+/** The ports of a worker, and which of their calls are repeated while a port is unavailable. */
 import type { EventKey } from '@platen/contract/event.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -7,14 +7,15 @@ import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
+import type { QueuedRender, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { Lane } from '@platen/contract/render.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
+import { retrying } from '@platen/contract/retry.ts'
 import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
 import type { RenderEngine } from '../port/engine.ts'
-import type { WorkSource } from './work-source.ts'
+import type { DeferredRenders } from './deferred-renders.ts'
+import { openWorkSource } from './work-source.ts'
 
 export interface WorkerPorts {
   readonly queue: RenderQueue
@@ -40,35 +41,43 @@ export interface WorkerSettings {
 }
 
 /** The worker of one engine, as the stages of a render see it. */
-export interface Worker extends WorkerPorts {
+export interface Worker extends Omit<WorkerPorts, 'queue' | keyof RetryingPorts>, RetryingPorts {
   readonly engine: RenderEngine
   readonly settings: WorkerSettings
-  readonly source: WorkSource
+  readonly deferred: DeferredRenders
   /** Aborts when the worker must begin nothing more. */
   readonly drain: AbortSignal
   /** Aborts when the worker must leave its running renders to others, at whatever stage they are. */
   readonly forceStop: AbortSignal
 }
 
+type RetryingPorts = ReturnType<typeof retryingPorts>
+
 /**
- * Repeats a step until the port it needs is available. The slot waits meanwhile: other renders would wait for the same port, and a render
- * with a known outcome must not run again. Only `forceStop` ends it, also in the middle of a step.
+ * The ports, which repeat the calls that a render depends on until the port is available or the signal of the call aborts. The slot waits
+ * meanwhile: other renders would wait for the same port, and a render with a known outcome must not run again. All other calls are made
+ * once, because their callers can go on without them.
  */
-export function withRetry<T>(worker: Worker, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { clock, log, forceStop: signal } = worker
-  return retryWhileUnavailable(() => step(signal), { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
+export function retryingPorts(ports: WorkerPorts, { serviceBucket }: WorkerSettings, forceStop: AbortSignal) {
+  const { clock, log, artifacts } = ports
+  const policy = { clock, log, waitMsMax: STORE_RETRY_MS_MAX }
+  // The deadline of a render ends the repeats, but no try. So a PDF gets at least one whole try, however long the rest took.
+  const pdfs: Pick<ArtifactStore, 'put'> = { put: (address, bytes) => artifacts.put(address, bytes, forceStop) }
+  return {
+    ledger: retrying(ports.ledger, ['claim', 'complete'], policy),
+    artifacts: retrying(artifacts, ['get', 'create', 'delete'], policy),
+    pdfs: retrying(pdfs, ['put'], policy),
+    source: retrying(openWorkSource(artifacts, serviceBucket), ['workOf'], policy),
+    events: retrying(ports.events, ['append'], policy),
+    limiter: retrying(ports.limiter, ['confirm', 'complete'], policy),
+    retryingRender: (queued?: QueuedRender) => queued && retrying(queued, ['done', 'deadLetter'], policy),
+  }
 }
 
-/** Repeats a step as `withRetry` does, but only until `deadline` aborts. Then returns undefined. The step may use the same deadline. */
-export async function retryUntil<T>(
-  worker: Worker,
-  deadline: AbortSignal,
-  step: () => Promise<T>,
-): Promise<T | undefined> {
-  const { clock, log, forceStop } = worker
-  const signal = AbortSignal.any([forceStop, deadline])
+/** Resolves like `call`. Resolves to undefined if `deadline` has ended the call. */
+export async function beforeDeadline<T>(deadline: AbortSignal, call: Promise<T>): Promise<T | undefined> {
   try {
-    return await retryWhileUnavailable(step, { clock, log, signal, waitMsMax: STORE_RETRY_MS_MAX })
+    return await call
   } catch (error) {
     if (deadline.aborted && error === deadline.reason) return undefined
     throw error

@@ -1,68 +1,102 @@
-/** Takes a render from its claim to its outcome, in as many attempts as that needs. */
+/**
+ * One render, from the queue until it has left the queue. `runStages` lists its stages, and `finish` lists its endings.
+ *
+ * Delivery is at least once, and every stage may run twice:
+ * - The PDF's key is the hash of its content.
+ * - The manifest is created only if there is none.
+ * - The event's id follows from the manifest.
+ * - The ledger keeps the first outcome.
+ * - The limiter charges an id once.
+ * So if a process dies between two stages, the next one finishes the render, once. A claim counts the attempt before the work begins. So a
+ * render that kills its renderer ends as `render_crashed` and is not tried for ever.
+ */
+import type { Instant } from '@platen/contract/brand.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import type { Claim, ClaimResult } from '@platen/contract/port/render-ledger.ts'
-import { type Failure, type Manifest, type RenderRecord, UnreadableManifest } from '@platen/contract/render.ts'
-import { leaseOf, renewClaim } from './claim.ts'
+import type { ClaimResult } from '@platen/contract/port/render-ledger.ts'
+import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
+import type { DeadLetterReason } from '@platen/contract/port/renderer-meter.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import {
+  type Failure,
+  type Manifest,
+  manifestOf,
+  type Outcome,
+  type RenderRecord,
+  UnreadableManifest,
+} from '@platen/contract/render.ts'
+import { claimRender, renewClaim } from './claim.ts'
 import { crashed, DEFECT, EXPIRED, SUSPENDED } from './classify-error.ts'
-import { type Worker, withRetry } from './port.ts'
-import { findManifest, publishOutcome, recordOutcome, requireManifest } from './record-outcome.ts'
+import type { Worker } from './port.ts'
+import {
+  findManifest,
+  publishOutcome,
+  recordOutcome,
+  replyToCaller,
+  requireManifest,
+  storePdf,
+} from './record-outcome.ts'
 import { render } from './render.ts'
 
-/** Another renderer has claimed the render until `until`, unless it renews its claim. */
-export type HeldElsewhere = Extract<ClaimResult, { kind: 'held' }>
+/** How the work on a queued render ended. */
+type Ending =
+  /** It has an outcome, of this attempt or of another one. */
+  | { readonly kind: 'ended'; readonly manifest: Manifest }
+  /** It crashed its renderer in every allowed attempt. */
+  | { readonly kind: 'crashed'; readonly manifest: Manifest }
+  /** It has ended, and its manifest is damaged. */
+  | { readonly kind: 'unreadable'; readonly error: UnreadableManifest }
+  /** Another renderer has claimed it until `until`, unless it renews its claim. */
+  | { readonly kind: 'deferred'; readonly until: Instant }
 
-/**
- * Claims and renders until there is a manifest, and makes everything that follows from it durable. A defect of ours ends the render it
- * hits, so that the render is not tried for ever.
- */
-export async function processRender(worker: Worker, record: RenderRecord): Promise<Manifest | HeldElsewhere> {
+/** Processes a queued render. If that fails, it stays in the queue and is delivered again, to others or after a restart. */
+export async function processRender(worker: Worker, queued: QueuedRender): Promise<void> {
+  const { record } = queued
   try {
-    return await claimAndRender(worker, record)
+    const ending = await runStages(worker, record)
+      .catch((error: unknown) => failByDefect(worker, record, error))
+      .catch(unreadableOrThrow)
+    await finish(worker, queued, ending)
   } catch (error) {
-    if (worker.drain.aborted || error instanceof UnreadableManifest) throw error
-    worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render failed by a defect')
-    return await recordOutcome(worker, record, { attempt: 1, failure: DEFECT, durationMs: 0 })
+    logUnfinished(worker, record, error)
   }
 }
 
-async function claimAndRender(worker: Worker, record: RenderRecord): Promise<Manifest | HeldElsewhere> {
-  const { ledger, engine } = worker
+/** The stages of a render, in as many attempts as that needs. Holds the claim of an attempt until its outcome is published. */
+async function runStages(worker: Worker, record: RenderRecord): Promise<Ending> {
   for (;;) {
-    // Check here, because an engine that is ready does not check `drain`. So a drain also leaves a crashed render to other renderers.
-    worker.drain.throwIfAborted()
-    // A claim counts as an attempt and starts the deadline. So we do not claim while the browser does not start.
-    await engine.ready(worker.drain)
-    const answer = await withRetry(worker, (signal) => ledger.claim(record, leaseOf(worker), signal))
-    switch (answer.kind) {
-      case 'held':
-        return answer
-      case 'settled':
-        return await publishOutcome(worker, await requireManifest(worker, record.id))
-      case 'exhausted':
-        return await recordOutcome(worker, record, {
-          attempt: answer.attempts,
-          failure: crashed(answer.attempts),
-          durationMs: 0,
-        })
-      case 'granted': {
-        const manifest = await runAttempt(worker, record, answer.claim)
-        if (manifest !== undefined) return manifest
-      }
-    }
+    const answer = await claimRender(worker, record)
+    if (answer.kind !== 'granted') return await endUnclaimed(worker, record, answer)
+    const { attempt } = answer.claim
+    await using claim = renewClaim(worker, answer.claim)
+    // An earlier attempt may have died after it wrote its manifest and before it published its event.
+    const earlier = attempt > 1 ? await findManifest(worker, record.id) : undefined
+    if (earlier !== undefined) return endingOf(await publishOutcome(worker, earlier))
+    const refusal = refusalOf(worker, record)
+    if (refusal !== undefined) return await fail(worker, record, { attempt, error: refusal })
+    const result = await render(worker, record, { attempt, claimLost: claim.claimLost })
+    if (result.kind === 'retry' || result.kind === 'lost') continue
+    // The caller gets the bytes before anything is flushed.
+    await replyToCaller(worker, record, result)
+    const outcome = await storePdf(worker, record, result)
+    const manifest = await recordOutcome(worker, record, { attempt, outcome })
+    return endingOf(await publishOutcome(worker, manifest))
   }
 }
 
-/** Runs one attempt and holds its claim until the outcome is durable. Returns undefined if the render must be tried again. */
-async function runAttempt(worker: Worker, record: RenderRecord, claim: Claim): Promise<Manifest | undefined> {
-  await using hold = renewClaim(worker, claim)
-  // An earlier attempt may have died after it wrote its manifest and before it published its event.
-  const earlier = claim.attempt > 1 ? await findManifest(worker, record.id) : undefined
-  if (earlier !== undefined) return await publishOutcome(worker, earlier)
-  const failure = refusalOf(worker, record)
-  if (failure !== undefined)
-    return await recordOutcome(worker, record, { attempt: claim.attempt, failure, durationMs: 0 })
-  const result = await render(worker, record, { claim, claimLost: hold.claimLost })
-  return result === undefined ? undefined : await recordOutcome(worker, record, { attempt: claim.attempt, ...result })
+/** Ends the work on a render that was not granted to this worker. */
+async function endUnclaimed(
+  worker: Worker,
+  record: RenderRecord,
+  answer: Exclude<ClaimResult, { kind: 'granted' }>,
+): Promise<Ending> {
+  switch (answer.kind) {
+    case 'held':
+      return { kind: 'deferred', until: answer.until }
+    case 'settled':
+      return endingOf(await publishOutcome(worker, await requireManifest(worker, record.id)))
+    case 'exhausted':
+      return await fail(worker, record, { attempt: answer.attempts, error: crashed(answer.attempts) })
+  }
 }
 
 /** Why a render must not begin. A render can wait long after its admission. */
@@ -71,4 +105,115 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
   const tenant = directory.current().tenants.get(record.tenant)
   // A tenant that was deleted and created again under the same name is another tenant.
   return tenant?.incarnation === record.account && tenant.suspended ? SUSPENDED : undefined
+}
+
+/** A defect of ours ends the render it hits, so that the render is not tried for ever. */
+async function failByDefect(worker: Worker, record: RenderRecord, error: unknown): Promise<Ending> {
+  if (worker.drain.aborted || error instanceof UnreadableManifest) throw error
+  worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render failed by a defect')
+  return await fail(worker, record, { attempt: 1, error: DEFECT })
+}
+
+/** Ends a render without a run of its engine. */
+async function fail(
+  worker: Worker,
+  record: RenderRecord,
+  { attempt, error }: { readonly attempt: number; readonly error: Failure },
+): Promise<Ending> {
+  await replyToCaller(worker, record, { kind: 'failed', error, durationMs: 0 })
+  const manifest = await recordOutcome(worker, record, { attempt, outcome: failedOutcome(worker, error) })
+  return endingOf(await publishOutcome(worker, manifest))
+}
+
+function failedOutcome({ clock }: Worker, error: Failure): Outcome {
+  return { status: 'failed', finishedAt: clock.now(), durationMs: 0, error }
+}
+
+function endingOf(manifest: Manifest): Ending {
+  const { outcome } = manifest
+  const isCrashed = outcome.status === 'failed' && outcome.error.code === 'render_crashed'
+  return { kind: isCrashed ? 'crashed' : 'ended', manifest }
+}
+
+function unreadableOrThrow(error: unknown): Ending {
+  if (error instanceof UnreadableManifest) return { kind: 'unreadable', error }
+  throw error
+}
+
+/** What becomes of the render in the queue, by the ending. */
+function finish(worker: Worker, queued: QueuedRender, ending: Ending): Promise<void> {
+  switch (ending.kind) {
+    case 'ended':
+    case 'crashed':
+      return acknowledge(worker, queued, ending)
+    case 'unreadable':
+      return deadLetterUnreadable(worker, queued, ending.error)
+    case 'deferred':
+      return worker.deferred.add(queued, ending.until)
+  }
+}
+
+/** Removes the render from the queue. An engineer will want to see one that crashed its renderer. */
+async function acknowledge(
+  worker: Worker,
+  queued: QueuedRender,
+  { kind, manifest }: Extract<Ending, { manifest: Manifest }>,
+): Promise<void> {
+  if (kind === 'crashed') await moveToDeadLetters(worker, queued, { reason: 'render_crashed', counted: 'crashed' })
+  else await queued.done(worker.forceStop)
+  logOutcome(worker, manifest)
+  await removeInput(worker, queued.record)
+}
+
+/**
+ * A render with an unreadable manifest must not block other renders, so it becomes a dead letter. The caller sees a defect, unless an
+ * outcome was shown before. Nothing is charged beyond what was charged already. Stored objects stay.
+ */
+async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error: UnreadableManifest): Promise<void> {
+  const { record } = queued
+  const { log, ledger, limiter, forceStop } = worker
+  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render dead-lettered')
+  await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
+  const shown = manifestOf(record, 1, failedOutcome(worker, DEFECT))
+  await Promise.all([limiter.complete(shown, forceStop), ledger.complete(shown, forceStop)])
+  await moveToDeadLetters(worker, queued, { reason: error.message, counted: 'unreadable' })
+}
+
+async function moveToDeadLetters(
+  { meter, forceStop }: Worker,
+  queued: QueuedRender,
+  { reason, counted }: { readonly reason: string; readonly counted: DeadLetterReason },
+): Promise<void> {
+  await queued.deadLetter(reason, forceStop)
+  meter.deadLettered(counted)
+}
+
+/** Deletes the data that only this render needed. If the store is unavailable, retention deletes it later together with the render. */
+async function removeInput({ source, log, forceStop }: Worker, record: RenderRecord): Promise<void> {
+  try {
+    await source.removeInput(record, forceStop)
+  } catch (err) {
+    if (!(err instanceof Unavailable)) throw err
+    log.warn({ render: record.id, tenant: record.tenant, err }, 'input not removed')
+  }
+}
+
+function logOutcome({ log }: Worker, { render, attempt, outcome }: Manifest): void {
+  const fields = {
+    render: render.id,
+    tenant: render.tenant,
+    engine: render.engine,
+    template: render.template.code,
+    attempt,
+  }
+  const { durationMs } = outcome
+  if (outcome.status === 'succeeded') log.info({ ...fields, durationMs, bytes: outcome.pdf.bytes }, 'render succeeded')
+  else log.info({ ...fields, durationMs, code: outcome.error.code }, 'render failed')
+}
+
+/** A drain leaves the render to others. Anything else is a defect. */
+function logUnfinished({ drain, forceStop, log }: Worker, { id, tenant }: RenderRecord, err: unknown): void {
+  const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
+  if (isLeft) log.info({ render: id, tenant }, 'render handed over')
+  else log.error({ render: id, tenant, err }, 'render not completed')
 }

@@ -1,7 +1,6 @@
-/** Ends a render: replies to the caller, stores the PDF, writes the manifest, and publishes what follows from it. */
+/** The stages that end a render: the reply to its caller, its PDF, its manifest, and what is published of it. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import type { Instant } from '@platen/contract/brand.ts'
 import { eventOf } from '@platen/contract/event.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -19,33 +18,15 @@ import {
 } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { STORE_UNAVAILABLE } from './classify-error.ts'
-import { retryUntil, type Worker, withRetry } from './port.ts'
+import { beforeDeadline, type Worker } from './port.ts'
 import type { RenderResult } from './render.ts'
 
-/** Replies to the sync caller and then makes the outcome durable. The caller gets the bytes before anything is flushed. */
-export async function recordOutcome(
-  worker: Worker,
-  record: RenderRecord,
-  end: { attempt: number } & RenderResult,
-): Promise<Manifest> {
-  if (record.mode === 'sync') await replyToCaller(worker, record, replyOf(end))
-  const finishedAt = worker.clock.now()
-  const outcome = await storePdf(worker, record, { ...end, finishedAt })
-  const manifest = await withRetry(worker, (signal) =>
-    writeManifest(worker, manifestOf(record, end.attempt, outcome), signal),
-  )
-  worker.meter.ended(record, manifest.outcome)
-  return await publishOutcome(worker, manifest)
-}
-
-/** Sends the reply if that is possible now. If not, the caller can still read the outcome. */
-export async function replyToCaller(
-  { replies, log, forceStop }: Worker,
-  record: RenderRecord,
-  reply: Reply,
-): Promise<void> {
+/** Sends the reply to a sync caller if that is possible now. If not, the caller can still read the outcome. */
+export async function replyToCaller(worker: Worker, record: RenderRecord, result: RenderResult): Promise<void> {
+  const { replies, log, forceStop } = worker
+  if (record.mode !== 'sync') return
   try {
-    await replies.reply(record.id, reply, forceStop)
+    await replies.reply(record.id, replyOf(result), forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
     log.warn({ render: record.id, tenant: record.tenant, err }, 'reply not delivered')
@@ -53,46 +34,51 @@ export async function replyToCaller(
 }
 
 function replyOf(result: RenderResult): Reply {
-  return 'pdf' in result
-    ? { kind: 'rendered', pdf: result.pdf, durationMs: result.durationMs }
-    : { kind: 'failed', error: result.failure, durationMs: result.durationMs }
+  if (result.kind === 'failed') return result
+  const { kind, pdf, durationMs } = result
+  return { kind, pdf, durationMs }
 }
 
-/** Stores the PDF and returns the outcome. Storing gets at least one whole try, however long the rest took. */
-async function storePdf(
-  worker: Worker,
-  record: RenderRecord,
-  end: { finishedAt: Instant } & RenderResult,
-): Promise<Outcome> {
-  const { finishedAt, durationMs } = end
-  if ('failure' in end) return { status: 'failed', finishedAt, durationMs, error: end.failure }
-  const { warnings } = end
-  const sha256 = createHash('sha256').update(end.pdf).digest('hex')
+/** Stores the PDF, if there is one, and returns the outcome. */
+export async function storePdf(worker: Worker, record: RenderRecord, result: RenderResult): Promise<Outcome> {
+  const end = { finishedAt: worker.clock.now(), durationMs: result.durationMs }
+  if (result.kind === 'failed') return { status: 'failed', ...end, error: result.error }
+  const { storeDeadline, warnings } = result
+  const sha256 = createHash('sha256').update(result.pdf).digest('hex')
   const address: ArtifactAddress = { bucket: record.storage.bucket, key: pdfKey(record, sha256) }
-  const pdf = { address, bytes: end.pdf.byteLength, sha256 }
-  const stored = await retryUntil(worker, end.storeDeadline, async () => {
-    await worker.artifacts.put(address, end.pdf, worker.forceStop)
-    return pdf
-  })
-  if (stored === undefined) worker.log.warn({ render: record.id, tenant: record.tenant }, 'pdf not stored in time')
-  if (stored === undefined) return { status: 'failed', finishedAt, durationMs, error: STORE_UNAVAILABLE }
-  return { status: 'succeeded', finishedAt, durationMs, pdf: stored, ...(warnings.length > 0 && { warnings }) }
+  const until = AbortSignal.any([worker.forceStop, storeDeadline])
+  const put = worker.pdfs.put(address, result.pdf, until).then(() => true)
+  const isStored = await beforeDeadline(storeDeadline, put)
+  if (isStored) {
+    const pdf = { address, bytes: result.pdf.byteLength, sha256 }
+    return { status: 'succeeded', ...end, pdf, ...(warnings.length > 0 && { warnings }) }
+  }
+  worker.log.warn({ render: record.id, tenant: record.tenant }, 'pdf not stored in time')
+  return { status: 'failed', ...end, error: STORE_UNAVAILABLE }
 }
 
 /**
- * Returns the manifest that counts: this one, or the one that another attempt wrote first. If the other one counts, deletes this attempt's
- * PDF.
+ * Writes the manifest. Returns the manifest that counts: this one, or the one that another attempt wrote first. If the other one counts,
+ * deletes this attempt's PDF.
  */
-async function writeManifest(worker: Worker, manifest: Manifest, signal: AbortSignal): Promise<Manifest> {
-  const { artifacts } = worker
-  const { id } = manifest.render
-  if (await artifacts.create(manifestAddress(worker, id), encodeManifest(manifest), signal)) return manifest
-  const winner = await requireManifest(worker, id)
-  const [mine, kept] = [manifest.outcome, winner.outcome]
-  const isKept =
-    kept.status === 'succeeded' && mine.status === 'succeeded' && kept.pdf.address.key === mine.pdf.address.key
-  if (mine.status === 'succeeded' && !isKept) await artifacts.delete(mine.pdf.address, signal)
-  return winner
+export async function recordOutcome(
+  worker: Worker,
+  record: RenderRecord,
+  { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
+): Promise<Manifest> {
+  const { artifacts, meter, forceStop } = worker
+  let manifest = manifestOf(record, attempt, outcome)
+  if (!(await artifacts.create(manifestAddress(worker, record.id), encodeManifest(manifest), forceStop))) {
+    manifest = await requireManifest(worker, record.id)
+    const pdf = pdfOf(outcome)
+    if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
+  }
+  meter.ended(record, manifest.outcome)
+  return manifest
+}
+
+function pdfOf(outcome: Outcome): ArtifactAddress | undefined {
+  return outcome.status === 'succeeded' ? outcome.pdf.address : undefined
 }
 
 /**
@@ -100,20 +86,19 @@ async function writeManifest(worker: Worker, manifest: Manifest, signal: AbortSi
  * view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
  */
 export async function publishOutcome(worker: Worker, manifest: Manifest): Promise<Manifest> {
-  const { events, ledger, limiter, settings } = worker
-  await withRetry(worker, async (signal) => {
-    const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, settings.eventKey), signal)
-    await Promise.all([event, limiter.complete(manifest, signal), ledger.complete(manifest, signal)])
-  })
+  const { events, ledger, limiter, settings, forceStop } = worker
+  await Promise.all([
+    isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, settings.eventKey), forceStop),
+    limiter.complete(manifest, forceStop),
+    ledger.complete(manifest, forceStop),
+  ])
   return manifest
 }
 
 /** Reads the outcome of a render, if there is one. */
-export function findManifest(worker: Worker, id: RenderId): Promise<Manifest | undefined> {
-  return withRetry(worker, async (signal) => {
-    const bytes = await worker.artifacts.get(manifestAddress(worker, id), signal)
-    return bytes === undefined ? undefined : decodeManifest(bytes)
-  })
+export async function findManifest(worker: Worker, id: RenderId): Promise<Manifest | undefined> {
+  const bytes = await worker.artifacts.get(manifestAddress(worker, id), worker.forceStop)
+  return bytes === undefined ? undefined : decodeManifest(bytes)
 }
 
 /** Reads the outcome of a render that has ended. */

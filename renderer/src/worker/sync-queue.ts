@@ -11,7 +11,7 @@ export interface SyncQueue {
   /** The next render that may begin, or undefined. `isLastSlot` says that no other slot is free. */
   take(isLastSlot: boolean): QueuedRender | undefined
   /** Records that a render from `take` has ended. */
-  markEnded(delivery: QueuedRender): void
+  markEnded(queued: QueuedRender): void
 }
 
 /** Opens the queue. `poll` returns the next render of the lane, in order of arrival. */
@@ -23,12 +23,12 @@ export function openSyncQueue(poll: () => QueuedRender | undefined): SyncQueue {
 
   const fill = () => {
     while (waiting < SYNC_BUFFERED_MAX) {
-      const delivery = poll()
-      if (delivery === undefined) return
-      const { tenant } = delivery.record
+      const queued = poll()
+      if (queued === undefined) return
+      const { tenant } = queued.record
       const waitingOfTenant = byTenant.get(tenant)
-      if (waitingOfTenant === undefined) byTenant.set(tenant, [delivery])
-      else waitingOfTenant.push(delivery)
+      if (waitingOfTenant === undefined) byTenant.set(tenant, [queued])
+      else waitingOfTenant.push(queued)
       waiting += 1
     }
   }
@@ -38,14 +38,14 @@ export function openSyncQueue(poll: () => QueuedRender | undefined): SyncQueue {
       fill()
       for (const [tenant, waitingOfTenant] of byTenant) {
         if (isLastSlot && running.has(tenant)) continue
-        const delivery = waitingOfTenant.shift()
+        const queued = waitingOfTenant.shift()
         // The tenant goes to the end, behind each other tenant.
         byTenant.delete(tenant)
         if (waitingOfTenant.length > 0) byTenant.set(tenant, waitingOfTenant)
-        if (delivery === undefined) continue
+        if (queued === undefined) continue
         waiting -= 1
         running.set(tenant, (running.get(tenant) ?? 0) + 1)
-        return delivery
+        return queued
       }
       return undefined
     },

@@ -77,8 +77,8 @@ const GUARDS: readonly Guard[] = [
     mutant: {
       name: 'writes a manifest over the one that is there',
       file: '/renderer/src/worker/record-outcome.ts',
-      find: 'if (await artifacts.create(',
-      replace: 'if (await (async (...manifest) => (await artifacts.put(...manifest), true))(',
+      find: 'if (!(await artifacts.create(',
+      replace: 'if (!(await (async (...manifest) => (await artifacts.put(...manifest), true))(',
     },
     run: tellAgain('after artifact, before manifest'),
   },

@@ -75,8 +75,8 @@ async function render(engine: RenderEngine, work: RenderWork): Promise<void> {
     )
   } catch (error) {
     const verdict = classifyError(error, { deadline, callerGone: NEVER, claimLost: NEVER }, DEADLINE_MS)
-    if (verdict.kind !== 'failed' || verdict.failure.code === 'internal') throw error
-    quotesNothing(verdict.failure.message, work.template)
+    if (verdict.kind !== 'failed' || verdict.error.code === 'internal') throw error
+    quotesNothing(verdict.error.message, work.template)
   }
 }
 

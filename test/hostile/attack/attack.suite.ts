@@ -66,7 +66,7 @@ async function attempt(engine: RenderEngine, { work, deadlineMs }: Attack): Prom
   } catch (error) {
     const verdict = classifyError(error, { deadline, callerGone: NEVER, claimLost: NEVER }, deadlineMs)
     if (verdict.kind === 'lost') throw error
-    const { code, message } = verdict.kind === 'failed' ? verdict.failure : crashed(1)
+    const { code, message } = verdict.kind === 'failed' ? verdict.error : crashed(1)
     return { ending: code, text: message }
   }
 }
