@@ -30,11 +30,11 @@ async function serve(stop: AbortSignal): Promise<void> {
   const base = await openProcess({ deployable: 'events', config, stack, receiversCa: ca, ...known })
   const { clock, log, kafka, redis, topics, directory, metrics, serviceBucket, starting } = base
   const meter = webhookMeter(metrics)
-  const events = kafkaEventLog(kafka, { ...topics, deadLettered: () => meter.buried('event') })
+  const events = kafkaEventLog(kafka, { ...topics, deadLettered: () => meter.deadLettered('event') })
   const deliveries = stack.use(
     await openKafkaDeliveryLog(
       { ...base, connection: kafka },
-      { ...topics, bucket: serviceBucket, buried: () => meter.buried('delivery') },
+      { ...topics, bucket: serviceBucket, deadLettered: () => meter.deadLettered('delivery') },
       starting,
     ),
   )

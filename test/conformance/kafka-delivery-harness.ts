@@ -64,7 +64,7 @@ export async function deliveryHarness(
   }
   const ports = { ...made, artifacts: checkedStore(made.artifacts, check), ids: systemIds() }
   let buried = 0
-  const counted = { ...settings, buried: () => void buried++ }
+  const counted = { ...settings, deadLettered: () => void buried++ }
   const openOn = (used: KafkaConnection) =>
     openKafkaDeliveryLog({ ...ports, connection: used }, counted, AbortSignal.timeout(OPEN_MS_MAX))
   let log: KafkaDeliveryLog | undefined

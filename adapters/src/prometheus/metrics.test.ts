@@ -198,7 +198,7 @@ test('deliveries that are put off are counted by why', async () => {
   const { metrics, told } = opened()
   const meter = webhookMeter(metrics)
   meter.deferred('no_secret')
-  meter.buried('delivery')
+  meter.deadLettered('delivery')
   expect(await told('webhook_deferrals')).toEqual(['platen_webhook_deferrals_total{reason="no_secret"} 1'])
   expect(await told('webhook_dead')).toEqual(['platen_webhook_dead_letters_total{record="delivery"} 1'])
 })

@@ -61,6 +61,6 @@ export function webhookMeter({ registry }: Metrics): WebhookMeter {
       duration.observe(durationMs / 1000)
     },
     ended: (status) => ended.inc({ status }),
-    buried: (record) => deadLetters.inc({ record }),
+    deadLettered: (record) => deadLetters.inc({ record }),
   }
 }

@@ -18,5 +18,5 @@ export interface WebhookMeter {
   /** A delivery has ended. */
   ended(status: Exclude<DeliveryStatus, 'scheduled'>): void
   /** A record was moved to the dead letters. */
-  buried(record: WebhookDeadLetter): void
+  deadLettered(record: WebhookDeadLetter): void
 }

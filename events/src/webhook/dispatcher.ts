@@ -29,7 +29,7 @@ export interface DispatcherPorts {
   readonly deliveries: Pick<DeliveryLog, 'schedule' | 'consume'>
   readonly directory: Directory
   readonly sender: WebhookSender
-  readonly meter: Omit<WebhookMeter, 'buried'>
+  readonly meter: Omit<WebhookMeter, 'deadLettered'>
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

@@ -32,7 +32,7 @@ export interface ReminderSender {
   /** Prefix of topic names. */
   readonly prefix: string
   /** Called for each dead-lettered reminder, for a counter. */
-  readonly buried?: (() => void) | undefined
+  readonly deadLettered?: (() => void) | undefined
 }
 
 /** Sends reminders to the topics in which they wait. Resolves when they are durable. */
@@ -62,13 +62,13 @@ export async function sendReminders(
 
 /** Dead-letters a reminder that nobody can process, and marks its record as done. Throws `Unavailable`; the caller must then repeat it. */
 export async function buryReminder(
-  { connection, prefix, buried }: ReminderSender,
+  { connection, prefix, deadLettered }: ReminderSender,
   { record, reason }: { readonly record: ConsumedRecord; readonly reason: string },
   signal: AbortSignal,
 ): Promise<void> {
   await deadLetterRecord(connection, { record, reason, deadTopic: prefix + WEBHOOK_DEAD_TOPIC }, signal)
   record.done()
-  buried?.()
+  deadLettered?.()
   const { topic, partition, offset } = record
   connection.log.warn({ topic, partition, offset, reason }, 'record dead-lettered')
 }

@@ -39,7 +39,7 @@ export interface DeliveryLogSettings {
   /** The service's own bucket. */
   readonly bucket: string
   /** Called for each dead-lettered reminder, for a counter. */
-  readonly buried?: (() => void) | undefined
+  readonly deadLettered?: (() => void) | undefined
 }
 
 /** The operations that need no membership of the group, for the API. */
@@ -89,9 +89,9 @@ export async function openKafkaDeliveryLog(
   signal: AbortSignal,
 ): Promise<KafkaDeliveryLog> {
   const { connection, clock } = ports
-  const { prefix, bucket, buried } = settings
+  const { prefix, bucket, deadLettered } = settings
   const store = deliveryStoreIn(ports.artifacts, bucket)
-  const delayPorts: DelayPorts = { connection, clock, prefix, buried }
+  const delayPorts: DelayPorts = { connection, clock, prefix, deadLettered }
   let consumer: GroupConsumer | undefined
   const poll: GroupConsumer['poll'] = (topic) => consumer?.poll(topic)
   const delayConsumer = new DelayTopicConsumer(delayPorts, poll)
