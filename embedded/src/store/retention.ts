@@ -43,11 +43,10 @@ async function removeRenders(retention: Retention, signal: AbortSignal): Promise
   const remove = async (render: DueRender) => {
     await removeRender(render, retention, signal)
     await ledger.forget(render.id, signal)
-    return true
   }
-  const tally = openRemovalCounter('render', log)
-  for await (const render of ledger.due(clock.now(), signal)) await tally.count(() => remove(render), signal)
-  tally.log()
+  const counter = openRemovalCounter('render', log)
+  for await (const render of ledger.due(clock.now(), signal)) await counter.count(() => remove(render), signal)
+  counter.log()
 }
 
 async function removeFacts({ facts, clock }: Retention, signal: AbortSignal): Promise<void> {

@@ -10,6 +10,7 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
+import { forEachConcurrently } from '@platen/contract/for-each.ts'
 import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EventBatch, ReplayableLog, ReplayStart } from '@platen/contract/port/event-log.ts'
@@ -18,6 +19,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
 import {
   CHARGES_AUDITED_EVERY_MS,
   PROJECTED_AT_ONCE,
@@ -25,6 +27,7 @@ import {
   VIEW_KEPT_MS,
 } from '@platen/contract/redis-limit.ts'
 import { monthOf } from '@platen/contract/render.ts'
+import { retrying, retryWhileUnavailable } from '@platen/contract/retry.ts'
 
 export interface ProjectionPorts {
   readonly events: ReplayableLog
@@ -44,26 +47,17 @@ export const PROJECTION_READER = 'projection'
  * because of a defect.
  */
 export async function runProjection(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
-  const ended = new AbortController()
-  const stopping = AbortSignal.any([signal, ended.signal])
-  // When one of the two ends, the other ends too. A defect that ends one is the reason for both.
-  const endingBoth = (step: Promise<void>) =>
-    step.then(
-      () => ended.abort(),
-      (error: unknown) => {
-        ended.abort(error)
-        throw error
-      },
-    )
-  const endings = await Promise.allSettled([project, auditRegularly].map((step) => endingBoth(step(ports, stopping))))
-  for (const ending of endings) if (ending.status === 'rejected' && !signal.aborted) throw ending.reason
+  const parts = [project, auditRegularly].map((part) => (until: AbortSignal) => part(ports, until))
+  await raceFirst(parts, signal).catch(throwUnlessAborted(signal))
 }
 
 async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
-  const { events, checkpoints, meter, log } = ports
+  const { events, meter, clock, log } = ports
+  const retry = { clock, log, signal, waitMsMax: PROJECTION_RETRY_MS }
+  const checkpoints = retrying(ports.checkpoints, ['begin'], retry)
   const held = new Map<number, Checkpoint>()
   const begin: ReplayStart = async (partition, range) => {
-    const checkpoint = await retryWhileUnavailable(ports, () => checkpoints.begin(partition, range, signal), signal)
+    const checkpoint = await checkpoints.begin(partition, range, signal)
     const before = held.get(partition)
     if (before !== undefined && checkpoint.offset < before.offset) {
       meter.rebuildStarted()
@@ -73,18 +67,14 @@ async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<voi
     return checkpoint.offset
   }
   for await (const batches of events.replay(PROJECTION_READER, begin, signal)) {
-    const advanced = await retryWhileUnavailable(
-      ports,
-      () => applyAll(ports, { batches, checkpoints: held, signal }),
-      signal,
-    )
-    batches.forEach((span, at) => {
+    const advanced = await retryWhileUnavailable(() => applyAll(ports, { batches, checkpoints: held, signal }), retry)
+    batches.forEach((batch, at) => {
       const checkpoint = advanced[at]
-      if (checkpoint === undefined) return span.rewind()
-      held.set(span.partition, checkpoint)
-      span.done()
+      if (checkpoint === undefined) return batch.rewind()
+      held.set(batch.partition, checkpoint)
+      batch.done()
+      meter.applied(batch.events.length)
     })
-    meter.applied(batches.reduce((sum, span, at) => sum + (advanced[at] === undefined ? 0 : span.events.length), 0))
   }
 }
 
@@ -105,10 +95,8 @@ async function applyAll(
   const { checkpoints, limiter, clock } = ports
   const now = clock.now()
   const period = monthOf(now)
-  await forEachConcurrently(
-    batches.flatMap(({ events }) => events),
-    (event) => apply(ports, { event, now, signal }),
-  )
+  const events = batches.flatMap((batch) => batch.events)
+  await forEachConcurrently(events, PROJECTED_AT_ONCE, (event) => apply(ports, { event, now, signal }))
   const totals = new Map<string, Promise<ChargeTotal>>()
   const totalOf = (account: string) => {
     const known = totals.get(account) ?? limiter.chargeTotal(account, period, signal)
@@ -122,8 +110,8 @@ async function applyAll(
       )
       const charged = await Promise.all(
         [...accounts].map(async (account) => {
-          const tally = await totalOf(account)
-          return [chargeName(account, tally), tally.charged] as const
+          const total = await totalOf(account)
+          return [chargeName(account, total), total.charged] as const
         }),
       )
       const checkpoint = held.get(partition)
@@ -171,10 +159,10 @@ async function audit({ checkpoints, limiter, clock, log }: ProjectionPorts, sign
   const period = monthOf(clock.now())
   const known = await checkpoints.charged(period, signal)
   let lost = 0
-  await forEachConcurrently([...known.units], async ([name, units]) => {
+  await forEachConcurrently(known.units, PROJECTED_AT_ONCE, async ([name, units]) => {
     const [account = ''] = name.split(' ', 1)
-    const tally = await limiter.chargeTotal(account, period, signal)
-    if (tally.charged < units || chargeName(account, tally) !== name) lost += 1
+    const total = await limiter.chargeTotal(account, period, signal)
+    if (total.charged < units || chargeName(account, total) !== name) lost += 1
   })
   if (lost === 0) return
   log.warn({ accounts: lost }, 'lost charges detected')
@@ -184,32 +172,4 @@ async function audit({ checkpoints, limiter, clock, log }: ProjectionPorts, sign
 /** Names a total by its account and its count. By the account alone, a lost total would look complete once new charges exceed it. */
 function chargeName(account: string, { count = '' }: ChargeTotal): string {
   return `${account} ${count}`
-}
-
-/** Runs a step for each item, some at a time. Rejects after all started steps have ended. */
-async function forEachConcurrently<T>(items: readonly T[], step: (item: T) => Promise<void>): Promise<void> {
-  // All workers share one iterator, so each item is taken once.
-  const waiting = items.values()
-  const work = async () => {
-    for (const item of waiting) await step(item)
-  }
-  const endings = await Promise.allSettled(Array.from({ length: PROJECTED_AT_ONCE }, work))
-  for (const ending of endings) if (ending.status === 'rejected') throw ending.reason
-}
-
-/** Repeats a step while Redis is unavailable. */
-async function retryWhileUnavailable<T>(
-  { clock, log }: Pick<ProjectionPorts, 'clock' | 'log'>,
-  step: () => Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await step()
-    } catch (err) {
-      if (!(err instanceof Unavailable)) throw err
-      if (tries === 1) log.warn({ err }, 'projection paused, redis unavailable')
-      await clock.sleep(PROJECTION_RETRY_MS, signal)
-    }
-  }
 }

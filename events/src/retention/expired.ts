@@ -14,6 +14,7 @@ import {
   isDayOver,
   type StoredRender,
 } from '@platen/contract/expiry.ts'
+import { forEachConcurrently } from '@platen/contract/for-each.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { RENDERS_REMOVED_AT_ONCE } from '@platen/contract/retention-limit.ts'
 import { openRemovalCounter, type RemovalCounter, type RemovalPorts, removeRender } from './removal.ts'
@@ -61,19 +62,9 @@ async function removeAll(
   signal: AbortSignal,
 ): Promise<StoredRender[]> {
   const left: StoredRender[] = []
-  // All workers share one iterator, so each render is removed once.
-  const waiting = renders.values()
-  const draw = async () => {
-    for (const render of waiting) {
-      const remove = async () => {
-        await removeRender(render, ports, signal)
-        return true
-      }
-      if ((await counter.count(remove, signal)) === 'failed') left.push(render)
-    }
-  }
-  // Waits until every worker has ended, also when the signal has aborted one of them.
-  await Promise.allSettled(Array.from({ length: RENDERS_REMOVED_AT_ONCE }, draw))
-  signal.throwIfAborted()
+  await forEachConcurrently(renders, RENDERS_REMOVED_AT_ONCE, async (render) => {
+    const result = await counter.count(() => removeRender(render, ports, signal), signal)
+    if (result === 'failed') left.push(render)
+  })
   return left
 }

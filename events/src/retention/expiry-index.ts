@@ -8,6 +8,7 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
 import { expiryOf } from '@platen/contract/render.ts'
 import { EXPIRY_RENDERS_MAX, EXPIRY_WRITTEN_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
@@ -27,69 +28,66 @@ const READER = 'retention'
  * `Unavailable` when the log is; the caller may then call it again.
  */
 export async function maintainExpiryIndex(index: ExpiryIndex, signal: AbortSignal): Promise<void> {
-  const ended = new AbortController()
-  const stopping = AbortSignal.any([signal, ended.signal])
-  const buffer = openExpiryBuffer(index, stopping)
-  const read = async () => {
-    for await (const given of index.events.follow(READER, stopping)) await buffer.add(given)
-    await buffer.write()
+  const buffer = openExpiryBuffer(index)
+  const read = async (until: AbortSignal) => {
+    for await (const received of index.events.follow(READER, until)) await buffer.add(received, until)
+    await buffer.write(until)
   }
-  const writeOften = async () => {
+  const writeOften = async (until: AbortSignal) => {
     for (;;) {
-      await index.clock.sleep(EXPIRY_WRITTEN_EVERY_MS, stopping).catch(() => {})
-      if (stopping.aborted) return
-      await buffer.write()
+      await index.clock.sleep(EXPIRY_WRITTEN_EVERY_MS, until).catch(() => {})
+      if (until.aborted) return
+      await buffer.write(until)
     }
   }
   // When one of the two ends, the other ends too. After a failure both start again, and there must be only one of each.
-  const endings = await Promise.allSettled([read, writeOften].map((step) => step().finally(() => ended.abort())))
-  for (const ending of endings) if (ending.status === 'rejected' && !signal.aborted) throw ending.reason
+  await raceFirst([read, writeOften], signal).catch(throwUnlessAborted(signal))
 }
 
 interface ExpiryBuffer {
   /** Adds a render. When the buffer is full, resolves after all its renders are written. */
-  add(given: ReceivedEvent): Promise<void>
+  add(received: ReceivedEvent, signal: AbortSignal): Promise<void>
   /**
    * Writes the buffer and commits the events. When `signal` has aborted and the store is unavailable, rejects now and at every later
    * call.
    */
-  write(): Promise<void>
+  write(signal: AbortSignal): Promise<void>
 }
 
-function openExpiryBuffer({ artifacts, serviceBucket, clock, log }: ExpiryIndex, signal: AbortSignal): ExpiryBuffer {
+function openExpiryBuffer({ artifacts, serviceBucket, clock, log }: ExpiryIndex): ExpiryBuffer {
   let days = new Map<Day, StoredRender[]>()
   let count = 0
   let last: ReceivedEvent | undefined
   let writing = Promise.resolve()
 
-  const retry = (step: () => Promise<void>) => retryWhileUnavailable(step, { clock, log, signal })
-  const writeGathered = async () => {
+  const writeGathered = async (signal: AbortSignal) => {
+    const retry = { clock, log, signal }
     const [full, read] = [days, last]
     days = new Map()
     count = 0
     last = undefined
     for (const [day, renders] of full) {
       const { key, bytes } = expiryObjectOf(day, renders)
-      await retry(() => artifacts.put({ bucket: serviceBucket, key }, bytes, NEVER))
+      await retryWhileUnavailable(() => artifacts.put({ bucket: serviceBucket, key }, bytes, NEVER), retry)
     }
-    await retry(async () => read?.done())
+    await retryWhileUnavailable(async () => read?.done(), retry)
   }
-  const write = () => {
+  const write = (signal: AbortSignal) => {
     // Writes one after the other: a later event must not be committed before an earlier one is written.
-    writing = writing.then(writeGathered)
+    writing = writing.then(() => writeGathered(signal))
     return writing
   }
 
   return {
-    async add(given) {
-      const { render, outcome } = given.event.manifest
+    async add(received, signal) {
+      const { render, outcome } = received.event.manifest
       const day = dayOf(expiryOf(render, outcome.finishedAt))
       const renders = days.get(day) ?? []
       renders.push({ id: render.id, storage: render.storage })
       days.set(day, renders)
-      last = given
+      last = received
       count += 1
-      if (count >= EXPIRY_RENDERS_MAX) await write()
+      if (count >= EXPIRY_RENDERS_MAX) await write(signal)
     },
     write,
   }

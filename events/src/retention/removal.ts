@@ -94,10 +94,10 @@ export async function removeClaims(ports: RemovalPorts, signal: AbortSignal): Pr
 /** Counts the removals of one kind. A failure does not stop the other removals. */
 export interface RemovalCounter {
   /**
-   * Removes one thing. `remove` returns false when it was not yet time. Resolves to whether it failed. Throws only when `signal` has
+   * Removes one thing. `remove` resolves to false when it was not yet time. Resolves to whether it failed. Throws only when `signal` has
    * aborted.
    */
-  count(remove: () => Promise<boolean>, signal: AbortSignal): Promise<'failed' | 'done'>
+  count(remove: () => Promise<boolean | void>, signal: AbortSignal): Promise<'failed' | 'done'>
   /** Logs the result once. Thousands may fail for the same reason. */
   log(): void
 }
@@ -110,7 +110,7 @@ export function openRemovalCounter(kind: string, log: Log): RemovalCounter {
   return {
     async count(remove, signal) {
       try {
-        if (await remove()) removed += 1
+        if ((await remove()) !== false) removed += 1
         return 'done'
       } catch (cause) {
         signal.throwIfAborted()

@@ -5,6 +5,7 @@
 import { randomFraction } from '@platen/contract/back-off.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
+import { throwUnlessAborted } from '@platen/contract/race.ts'
 import { CLAIMS_REMOVED_EVERY_MS, REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import { removeExpired } from './expired.ts'
@@ -21,17 +22,11 @@ export interface RetentionPorts extends RemovalPorts {
  * defect.
  */
 export async function runRetention(ports: RetentionPorts, signal: AbortSignal): Promise<void> {
-  const keepIndex = async () => {
-    await retryWhileUnavailable(() => maintainExpiryIndex(ports, signal), { ...ports, signal }).catch(
-      (error: unknown) => {
-        if (!signal.aborted) throw error
-      },
-    )
-  }
+  const keepIndex = retryWhileUnavailable(() => maintainExpiryIndex(ports, signal), { ...ports, signal })
   // Processes that started together must not remove at the same time.
   const rhythm = (everyMs: number) => ({ ...ports, everyMs, firstAfterMs: everyMs * randomFraction(ports.ids) })
   await Promise.all([
-    keepIndex(),
+    keepIndex.catch(throwUnlessAborted(signal)),
     removeRegularly([(until) => removeExpired(ports, until)], rhythm(REMOVE_EVERY_MS), signal),
     removeRegularly([(until) => removeClaims(ports, until)], rhythm(CLAIMS_REMOVED_EVERY_MS), signal),
   ])

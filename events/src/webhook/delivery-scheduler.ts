@@ -44,9 +44,9 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
     await scheduling
     await retryWhileUnavailable(async () => last?.done(), retry)
   }
-  for await (const given of events.follow(READER, signal)) {
-    last = given
-    const delivery = deliveryOf(given.event, options)
+  for await (const received of events.follow(READER, signal)) {
+    last = received
+    const delivery = deliveryOf(received.event, options)
     if (delivery !== undefined) {
       gathered.push(delivery)
       scheduling ??= schedule()

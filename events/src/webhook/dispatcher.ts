@@ -15,6 +15,7 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
 import type { WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
+import { throwUnlessAborted } from '@platen/contract/race.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRET_RETRY_MS_MAX, WEBHOOK_SECRET_RETRY_MS_MIN } from '@platen/contract/webhook-limit.ts'
@@ -52,11 +53,8 @@ export async function runDispatcher(
   const retry = { ...ports, signal }
   // Each step starts again when its log is unavailable, for example on a full disk, and keeps its work. On a stop each step ends by
   // itself, so that a step without work does not interrupt the other.
-  const untilStopped = async (step: () => Promise<void>) => {
-    await retryWhileUnavailable(step, retry).catch((error: unknown) => {
-      if (!signal.aborted) throw error
-    })
-  }
+  const untilStopped = (step: () => Promise<void>) =>
+    retryWhileUnavailable(step, retry).catch(throwUnlessAborted(signal))
   await Promise.all([
     untilStopped(() => scheduleDeliveries({ ...ports, ...settings }, signal)),
     untilStopped(() => dispatch({ ...ports, settings, signal })),
@@ -87,17 +85,17 @@ async function dispatch(context: Dispatch): Promise<void> {
     while (!signal.aborted) {
       const turn = queue.next()
       if (turn === undefined) return
-      track(processDelivery(turn))
+      track(deliver(turn))
     }
   }
-  const processDelivery = async (turn: QueuedDelivery) => {
+  const deliver = async (turn: QueuedDelivery) => {
     const begunAt = clock.monotonic()
-    const conclusion = attempt(context, turn.due)
-    // After success or failure, the next call does not wait for the record of this one.
-    await conclusion.catch(() => undefined)
-    queue.ended(turn, clock.monotonic() - begunAt)
-    pump()
-    await completeDelivery(context, turn.due, conclusion)
+    const result = attemptDelivery(context, turn.due).finally(() => {
+      // After success or failure, the next call does not wait for the record of this one.
+      queue.ended(turn, clock.monotonic() - begunAt)
+      pump()
+    })
+    await recordResult(context, turn.due, result)
   }
   try {
     for await (const due of deliveries.consume(signal)) {
@@ -105,7 +103,7 @@ async function dispatch(context: Dispatch): Promise<void> {
       if (queue.add(turn)) pump()
       else {
         context.meter.deferred('no_room')
-        track(completeDelivery(context, due, Promise.resolve({ deferMs: queue.deferMs(turn) })))
+        track(recordResult(context, due, Promise.resolve({ kind: 'deferred', deferMs: queue.deferMs(turn) })))
       }
     }
   } finally {
@@ -119,17 +117,20 @@ function originOf({ url }: Delivery): string {
 }
 
 /** What must be recorded for a delivery that was handled. */
-type DeliveryResult = { readonly deferMs: number; readonly reason?: string } | AttemptedDelivery
+type DeliveryResult =
+  | { readonly kind: 'deferred'; readonly deferMs: number; readonly reason?: string }
+  | AttemptedDelivery
 
 interface AttemptedDelivery {
-  readonly attemptDelivery: Attempt
+  readonly kind: 'attempted'
+  readonly attempt: Attempt
   readonly next: NextStatus | undefined
   /** Monotonic time. */
   readonly endedAt: number
 }
 
 /** Calls the receiver. Defers the delivery if there is no secret to sign with. */
-async function attempt(context: Dispatch, due: DueDelivery): Promise<DeliveryResult> {
+async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<DeliveryResult> {
   const { directory, clock, settings, meter } = context
   const { delivery, dueAt } = due
   const startedAt = clock.now()
@@ -141,7 +142,7 @@ async function attempt(context: Dispatch, due: DueDelivery): Promise<DeliveryRes
     meter.deferred('no_secret')
     const age = startedAt - delivery.createdAt
     const deferMs = Math.min(Math.max(age, WEBHOOK_SECRET_RETRY_MS_MIN), WEBHOOK_SECRET_RETRY_MS_MAX)
-    return { deferMs, reason: 'the tenant has no webhook secret to sign with' }
+    return { kind: 'deferred', deferMs, reason: 'the tenant has no webhook secret to sign with' }
   }
   meter.begun(startedAt - dueAt)
   const begunAt = clock.monotonic()
@@ -149,29 +150,25 @@ async function attempt(context: Dispatch, due: DueDelivery): Promise<DeliveryRes
   const { retryAfter: _retryAfter, ...told } = answer
   const endedAt = clock.monotonic()
   const durationMs = Math.round(endedAt - begunAt)
-  return { attemptDelivery: { startedAt, durationMs, ...told }, next: nextStatusOf(context, due, answer), endedAt }
+  const next = nextStatusOf(context, due, answer)
+  return { kind: 'attempted', attempt: { startedAt, durationMs, ...told }, next, endedAt }
 }
 
 /** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
-async function completeDelivery(
-  context: Dispatch,
-  due: DueDelivery,
-  concluded: Promise<DeliveryResult>,
-): Promise<void> {
+async function recordResult(context: Dispatch, due: DueDelivery, resulting: Promise<DeliveryResult>): Promise<void> {
   const { meter, log, clock } = context
   const { id, tenant } = due.delivery
   try {
-    const conclusion = await concluded
-    if ('deferMs' in conclusion) {
-      const { deferMs, reason } = conclusion
-      return await retryWhileUnavailable(() => due.defer(deferMs, reason), context)
+    const result = await resulting
+    if (result.kind === 'deferred') {
+      return await retryWhileUnavailable(() => due.defer(result.deferMs, result.reason), context)
     }
-    const { attemptDelivery, next, endedAt } = conclusion
-    const record = () => due.record(attemptDelivery, next && reducedBy(next, clock.monotonic() - endedAt))
+    const { attempt, next, endedAt } = result
+    const record = () => due.record(attempt, next && reducedBy(next, clock.monotonic() - endedAt))
     await retryWhileUnavailable(record, context)
-    meter.attempted(attemptDelivery.result, attemptDelivery.durationMs)
+    meter.attempted(attempt.result, attempt.durationMs)
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
-    logAttempt(log, due, conclusion)
+    logAttempt(log, due, result)
   } catch (err) {
     log.error({ delivery: id, tenant, err }, 'delivery result not recorded')
   }
@@ -221,8 +218,8 @@ function nextStatusOf({ clock, ids }: Dispatch, due: DueDelivery, answer: Webhoo
   return waitMs === undefined ? { status: 'exhausted' } : { status: 'scheduled', waitMs }
 }
 
-function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attemptDelivery, next }: AttemptedDelivery): void {
-  const { result, statusCode, durationMs, message } = attemptDelivery
+function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: AttemptedDelivery): void {
+  const { result, statusCode, durationMs, message } = attempt
   const fields = {
     delivery: delivery.id,
     render: delivery.render,

@@ -138,7 +138,7 @@ function isIdle({ calls, waiting }: HostQueue<unknown>): boolean {
 }
 
 /** Keeps the order of the set: a member keeps its position. */
-function setMember<T>(line: Set<T>, member: T, isIn: boolean): void {
-  if (isIn) line.add(member)
-  else line.delete(member)
+function setMember<T>(set: Set<T>, member: T, isIn: boolean): void {
+  if (isIn) set.add(member)
+  else set.delete(member)
 }
