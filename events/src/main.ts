@@ -70,7 +70,10 @@ async function serve(stop: AbortSignal): Promise<void> {
   stack.use(keepOffsets(kafka, topics))
   const parts = [webhooks, retention, projection, events, deliveries]
   using _ = base.probes.serving({
-    isReady: () => ({ ready: directory.state().isReady, detail: { directory: directory.state() } }),
+    isReady() {
+      const canSign = webhooks.canSign()
+      return { ready: directory.state().isReady && canSign, detail: { directory: directory.state(), canSign } }
+    },
     isAlive: () => parts.every((part) => part.isAlive()),
   })
   log.info({}, 'events started')

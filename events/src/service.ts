@@ -1,12 +1,10 @@
 /** The parts of an events process: a dispatcher, retention and a projection. Each runs from its start until it is closed. */
-import type { Instant } from '@platen/contract/brand.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
-import { type SigningSecrets, signingSecretsOf } from '@platen/contract/webhook-secret.ts'
 import { type ProjectionPorts, runProjection } from './charge/projection.ts'
 import { type RetentionPorts, runRetention } from './retention/retention.ts'
 import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './webhook/dispatcher.ts'
+import { openSigningSecrets, sealKeyCheck } from './webhook/signing-secrets.ts'
 
 export interface WebhooksOptions {
   readonly ports: DispatcherPorts
@@ -19,16 +17,19 @@ export interface WebhooksOptions {
 export interface Webhooks extends Running {
   /** Starts to deliver. Call it after the settings with the signing secrets have been read. */
   begin(): void
+  /** False when the seal key opens the webhook secret of no tenant: it is the wrong key. */
+  canSign(): boolean
 }
 
 /** Opens nothing. Deliveries wait until `begin`. */
 export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Webhooks {
-  const signing = { ...settings, signingSecretsOf: cachedSecrets(sealKey) }
+  const signing = { ...settings, signingSecretsOf: openSigningSecrets(sealKey, ports.log) }
   let running: Running | undefined
   return {
     begin() {
       running = inBackground((signal) => runDispatcher(ports, signing, signal), ports.log, 'dispatcher failed')
     },
+    canSign: sealKeyCheck(sealKey, ports),
     isAlive: () => running?.isAlive() ?? true,
     [Symbol.asyncDispose]: async () => await running?.[Symbol.asyncDispose](),
   }
@@ -63,21 +64,5 @@ function inBackground(run: (signal: AbortSignal) => Promise<void>, log: Log, end
       stopping.abort()
       await ended
     },
-  }
-}
-
-/**
- * Returns the signing secrets of a tenant. Opens them once and keeps them until the next overlap ends, because opening costs more than
- * signing.
- */
-function cachedSecrets(sealKey: SealKey): DispatcherSettings['signingSecretsOf'] {
-  const opened = new WeakMap<Tenant, { readonly secrets: SigningSecrets | undefined; readonly until: Instant }>()
-  return (tenant, now) => {
-    const known = opened.get(tenant)
-    if (known !== undefined && now < known.until) return known.secrets
-    const secrets = signingSecretsOf(tenant, sealKey, now)
-    const ends = (tenant.webhookSecrets ?? []).flatMap(({ until = now }) => (until > now ? [until] : []))
-    opened.set(tenant, { secrets, until: Math.min(...ends) })
-    return secrets
   }
 }

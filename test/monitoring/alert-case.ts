@@ -145,9 +145,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'PlatenWebhooksUnsigned',
     at: 25,
-    fires: { 'platen_webhook_deferrals_total{namespace="pdf",reason="no_secret"}': '0+2x30' },
+    fires: { 'platen_webhook_deferrals_total{namespace="pdf",reason="secret_unreadable"}': '0+2x30' },
     quiet: {
-      'platen_webhook_deferrals_total{namespace="pdf",reason="no_secret"}': '7x30',
+      'platen_webhook_deferrals_total{namespace="pdf",reason="secret_unreadable"}': '7x30',
       'platen_webhook_deferrals_total{namespace="pdf",reason="no_room"}': '0+9x30',
     },
     labels: { namespace: 'pdf' },

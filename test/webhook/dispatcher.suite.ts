@@ -254,7 +254,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     start()
     const waiting = await recorded(event.id, ({ reason }) => reason !== undefined)
     expect(waiting).toMatchObject({ status: 'scheduled', attempts: [], reason: expect.stringContaining('secret') })
-    expect(deferrals).toContain('no_secret')
+    expect(deferrals).toContain('secret_missing')
     secrets = SECRETS
     await untilDue(waiting)
     expect(await endOf(event.id)).toMatchObject({ status: 'delivered', attempts: [{ result: 'ok' }] })

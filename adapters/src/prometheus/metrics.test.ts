@@ -197,9 +197,9 @@ test('keys that expire soon are counted, and neither those that have nor those t
 test('deliveries that are put off are counted by why', async () => {
   const { metrics, told } = opened()
   const meter = webhookMeter(metrics)
-  meter.deferred('no_secret')
+  meter.deferred('secret_missing')
   meter.deadLettered('delivery')
-  expect(await told('webhook_deferrals')).toEqual(['platen_webhook_deferrals_total{reason="no_secret"} 1'])
+  expect(await told('webhook_deferrals')).toEqual(['platen_webhook_deferrals_total{reason="secret_missing"} 1'])
   expect(await told('webhook_dead')).toEqual(['platen_webhook_dead_letters_total{record="delivery"} 1'])
 })
 

@@ -38,7 +38,7 @@ export function webhookMeter({ registry }: Metrics): WebhookMeter {
   })
   const deferrals = new Counter({
     name: 'platen_webhook_deferrals_total',
-    help: 'Deliveries that were due and put off: without a secret to sign with that can be read, or without room.',
+    help: 'Due deliveries that were postponed, by reason.',
     labelNames: ['reason'],
     registers,
   })

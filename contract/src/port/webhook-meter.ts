@@ -1,7 +1,10 @@
 import type { AttemptResult, DeliveryStatus } from '../delivery.ts'
 
-/** Why a due delivery was postponed. `no_secret`: its tenant has no readable secret. `no_room`: too many others are due before it. */
-export const DEFERRAL_REASONS = ['no_secret', 'no_room'] as const
+/**
+ * Why a due delivery was postponed. `secret_missing`: its tenant has no webhook secret. `secret_unreadable`: no seal key of this process
+ * opens the tenant's secrets. `no_room`: too many others are due before it.
+ */
+export const DEFERRAL_REASONS = ['secret_missing', 'secret_unreadable', 'no_room'] as const
 export type DeferralReason = (typeof DEFERRAL_REASONS)[number]
 
 /** What was dead-lettered because it is unreadable: an event of the log, or the reminder of a delivery. */

@@ -24,6 +24,7 @@ import { scheduleDeliveries } from './delivery-scheduler.ts'
 import { FairQueue } from './fair-queue.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { signatureHeaders } from './sign.ts'
+import { obstacleOf } from './signing-secrets.ts'
 
 export interface DispatcherPorts {
   readonly events: Pick<EventLog, 'follow'>
@@ -139,7 +140,7 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
   const tenant = known?.incarnation === delivery.account ? known : undefined
   const secrets = tenant && settings.signingSecretsOf(tenant, startedAt)
   if (tenant !== undefined && secrets === undefined) {
-    meter.deferred('no_secret')
+    meter.deferred(obstacleOf(tenant))
     const age = startedAt - delivery.createdAt
     const deferMs = Math.min(Math.max(age, WEBHOOK_SECRET_RETRY_MS_MIN), WEBHOOK_SECRET_RETRY_MS_MAX)
     return { kind: 'deferred', deferMs, reason: 'the tenant has no webhook secret to sign with' }

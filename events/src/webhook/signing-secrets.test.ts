@@ -1,0 +1,46 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
+import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
+import { sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import { expect, test } from 'vitest'
+import { aTenant, NEVER, SILENT } from '../../../test/fixture/build.ts'
+import { openSigningSecrets, sealKeyCheck } from './signing-secrets.ts'
+
+const KEY = Buffer.alloc(32, 7)
+const OTHER_KEY = Buffer.alloc(32, 8)
+
+function sealedBy(key: Uint8Array, name: string): Tenant {
+  const tenant = aTenant({ id: name as TenantId })
+  return { ...tenant, webhookSecrets: [{ sealed: sealWebhookSecret('a secret', { ...tenant, key }) }] }
+}
+
+function without(name: string): Tenant {
+  return aTenant({ id: name as TenantId })
+}
+
+test.for<[string, readonly Tenant[], boolean]>([
+  ['there is no tenant', [], true],
+  ['no tenant has a secret', [without('a'), without('b')], true],
+  ['it opens the secret of each tenant', [sealedBy(KEY, 'a'), sealedBy(KEY, 'b')], true],
+  ['it opens the secret of one tenant', [sealedBy(OTHER_KEY, 'a'), without('b'), sealedBy(KEY, 'c')], true],
+  ['it opens the secret of no tenant', [without('a'), sealedBy(OTHER_KEY, 'b')], false],
+])('a seal key is right or wrong when %s', async ([, tenants, isRight]) => {
+  const directory = memoryDirectory()
+  const canSign = sealKeyCheck(KEY, { directory, clock: manualClock() })
+  expect(canSign()).toBe(true)
+  const snapshot = { ...directory.current(), revision: 1, tenants: new Map(tenants.map((each) => [each.id, each])) }
+  await directory.publish(snapshot, NEVER)
+  expect([canSign(), canSign()]).toEqual([isRight, isRight])
+})
+
+test.for<[string, Tenant, object | undefined]>([
+  ['that can be opened', sealedBy(KEY, 'a'), undefined],
+  ['of another seal key', sealedBy(OTHER_KEY, 'a'), { tenant: 'a', reason: 'secret_unreadable' }],
+  ['that do not exist', without('a'), { tenant: 'a', reason: 'secret_missing' }],
+])('secrets %s are logged once at most', ([, tenant, told]) => {
+  const lines: object[] = []
+  const signingSecretsOf = openSigningSecrets(KEY, { ...SILENT, warn: (fields) => void lines.push(fields) })
+  const secrets = [1, 2].map(() => signingSecretsOf(tenant, 0))
+  expect(secrets.map((each) => each?.oldest)).toEqual(Array(2).fill(told === undefined ? 'a secret' : undefined))
+  expect(lines).toEqual(told === undefined ? [] : [told])
+})
