@@ -22,6 +22,16 @@ export class ClusterError extends Error {
   }
 }
 
+/** Somebody else created or changed the object meanwhile. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof ClusterError && error.status === 409
+}
+
+/** The object does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ClusterError && error.status === 404
+}
+
 export interface Failure {
   readonly status: number
   readonly reason: string

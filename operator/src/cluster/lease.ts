@@ -13,7 +13,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import { LEASE_HELD_MS_MAX, LEASE_JITTER_MAX, LEASE_MS, LEASE_RELEASE_MS_MAX, LEASE_RETRY_MS } from '../limit.ts'
 import type { ClusterClient } from './client.ts'
-import { ClusterError } from './error.ts'
+import { isConflict, isNotFound } from './error.ts'
 import { acquiredSpec, type LeaseSpec, releasedSpec, renewedSpec, specOf } from './lease-record.ts'
 import type { KubeObject } from './object.ts'
 import { pathOf } from './path.ts'
@@ -181,7 +181,7 @@ class LeaseHolder {
       this.#acquired = await writeLease(this.#options, { spec, current: this.#acquired.object }, signal)
       return
     } catch (error) {
-      if (!isConflict(error) && !isGone(error)) throw error
+      if (!isConflict(error) && !isNotFound(error)) throw error
     }
     const found = await client.get(leasePath(this.#options), signal)
     if (found !== undefined && !this.#isOwn(found)) return this.#markLost('acquired by another process')
@@ -232,12 +232,4 @@ const LEASES = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
 
 function leasePath({ namespace, name }: LeaseOptions): string {
   return pathOf({ ...LEASES, namespace, name })
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof ClusterError && error.status === 409
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof ClusterError && error.status === 404
 }

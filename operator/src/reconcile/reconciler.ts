@@ -11,7 +11,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import type { Kind } from '@platen/contract/schema/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
-import { ClusterError } from '../cluster/error.ts'
+import { isNotFound } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
 import {
   RECONCILE_MS_MAX,
@@ -317,7 +317,7 @@ export class Reconciler {
     } catch (error) {
       // The stored status is unknown now.
       this.#written.delete(key)
-      if (isGone(error)) return
+      if (isNotFound(error)) return
       throw error
     }
     await events.transition(view.resource, { before, after: status }, signal)
@@ -333,7 +333,7 @@ export class Reconciler {
     await this.#options.client
       .apply(resourcePath(view.resource), { object, manager: FIELD_MANAGER }, signal)
       .catch((error: unknown) => {
-        if (!isGone(error)) throw error
+        if (!isNotFound(error)) throw error
       })
   }
 
@@ -388,10 +388,6 @@ function hasFinalizer({ kind }: Resource): boolean {
 function identityOf(metadata: Resource['metadata']): object {
   const { name, uid } = metadata
   return { name, uid, ...('namespace' in metadata && { namespace: metadata.namespace }) }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof ClusterError && error.status === 404
 }
 
 function canonicalStatus(packed: PackedStatus): string {

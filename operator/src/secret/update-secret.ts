@@ -1,6 +1,6 @@
 /** Writes a decision to a Secret, only if the Secret has not changed since it was read. */
 import type { ClusterClient } from '../cluster/client.ts'
-import { ClusterError } from '../cluster/error.ts'
+import { ClusterError, isConflict, isNotFound } from '../cluster/error.ts'
 import type { KubeObject } from '../cluster/object.ts'
 import { pathOf } from '../cluster/path.ts'
 import {
@@ -77,7 +77,8 @@ export async function updateSecret<Verdict extends { readonly write?: WantedSecr
       const written = await write({ place, client, current, wanted: verdict.write }, signal)
       return { verdict, observed: observedSecret(place, written) }
     } catch (cause) {
-      if (!isConflict(cause) || attempt === SECRET_TRIES_MAX) throw cause
+      const isOutdated = isConflict(cause) || isNotFound(cause)
+      if (!isOutdated || attempt === SECRET_TRIES_MAX) throw cause
     }
   }
 }
@@ -107,9 +108,4 @@ function write({ place, client, current, wanted }: SecretWrite, signal: AbortSig
 /** Returns what the audit remembers of a Secret. */
 export function observedSecret(place: SecretLocation, stored: KubeObject | undefined): ObservedSecret {
   return { place, ...(stored !== undefined && { resourceVersion: stored.metadata.resourceVersion }) }
-}
-
-/** Somebody created, changed or removed the Secret meanwhile. */
-function isConflict(cause: unknown): boolean {
-  return cause instanceof ClusterError && (cause.status === 409 || cause.status === 404)
 }
