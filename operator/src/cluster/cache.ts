@@ -48,11 +48,6 @@ export class Cache<T> {
     for (const { value } of this.#entries.values()) if (value !== undefined) yield value
   }
 
-  /** The number of readable objects. */
-  size(): number {
-    return this.values().reduce((count) => count + 1, 0)
-  }
-
   /** Converts an object to its entry. Returns the existing entry when the resource version is the same. */
   toEntry(object: KubeObject): Entry<T> {
     const { uid, resourceVersion } = object.metadata

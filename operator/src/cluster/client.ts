@@ -26,11 +26,6 @@ export interface ClusterClient extends Disposable {
   /** Server-side apply: sets fields for `manager` and takes them over from other managers. Creates the object if there is none. */
   readonly apply: (path: string, wanted: ApplyRequest, signal: AbortSignal) => Promise<KubeObject>
   readonly mergePatch: (path: string, patch: object, signal: AbortSignal) => Promise<KubeObject>
-  /**
-   * Succeeds also when the object is already gone. With a `uid`, throws `Conflict` when another object has the name, and leaves that
-   * object.
-   */
-  readonly remove: (path: string, options: { readonly uid?: string }, signal: AbortSignal) => Promise<void>
 }
 
 export interface ListOptions {
@@ -95,10 +90,6 @@ export function openClusterClient({ access, clock, meter }: ClusterOptions): Clu
     },
     mergePatch: (path, body, signal) =>
       write({ method: 'PATCH', path, query: STRICT, body, contentType: 'application/merge-patch+json' }, signal),
-    remove: async (path, { uid }, signal) => {
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...(uid !== undefined && { preconditions: { uid } }) }
-      await send({ method: 'DELETE', path, body }, signal).catch(undefinedIfGone)
-    },
     [Symbol.dispose]: () => transport[Symbol.dispose](),
   }
 }

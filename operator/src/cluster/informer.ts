@@ -53,8 +53,6 @@ export interface Informer<T> extends AsyncDisposable {
   readonly synced: Promise<void>
   readonly get: (key: string) => T | undefined
   readonly values: () => Iterable<T>
-  /** Counts the objects at each call. */
-  readonly size: () => number
   /** When the API server last answered, on the monotonic clock. Undefined before the first answer. */
   readonly lastContactAt: () => number | undefined
 }
@@ -77,7 +75,6 @@ export function openInformer<T>(options: InformerOptions<T>): Informer<T> {
     synced: reflector.synced,
     get: (key) => cache.get(key),
     values: () => cache.values(),
-    size: () => cache.size(),
     lastContactAt: () => reflector.lastContactAt,
     async [Symbol.asyncDispose]() {
       closing.abort()

@@ -29,7 +29,6 @@ export interface OwnerReference {
   readonly name: string
   readonly uid: string
   readonly controller?: boolean
-  readonly blockOwnerDeletion?: boolean
 }
 
 /** Returns the unique key of an object within its kind: `namespace/name`, or `name` for a cluster-scoped object. */

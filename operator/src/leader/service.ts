@@ -78,14 +78,13 @@ function leaseGuardedClient(client: LeaderPorts['client'], { isHeld, lost }: Hel
       return call(...given)
     }
   }
-  const { create, replace, apply, mergePatch, remove } = client
+  const { create, replace, apply, mergePatch } = client
   return {
     ...client,
     create: guarded(create),
     replace: guarded(replace),
     apply: guarded(apply),
     mergePatch: guarded(mergePatch),
-    remove: guarded(remove),
     [Symbol.dispose]: () => client[Symbol.dispose](),
   }
 }

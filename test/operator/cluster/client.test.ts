@@ -93,10 +93,7 @@ test('says what it wants as the API server wants it said', async () => {
   await client.replace(PATH, OBJECT, NEVER)
   await client.apply(PATH, { object: OBJECT, manager: 'platen-operator' }, NEVER)
   await client.mergePatch(PATH, { metadata: { finalizers: null } }, NEVER)
-  await client.remove(PATH, { uid: 'u' }, NEVER)
-  await client.remove(PATH, {}, NEVER)
   const [json, strict] = ['application/json', 'fieldValidation=Strict']
-  const gone = { apiVersion: 'v1', kind: 'DeleteOptions' }
   expect(asked).toEqual([
     { line: `GET /base${PATH}`, type: undefined, body: undefined },
     { line: `POST /base/api/v1/namespaces/team/secrets?${strict}`, type: json, body: OBJECT },
@@ -111,17 +108,14 @@ test('says what it wants as the API server wants it said', async () => {
       type: 'application/merge-patch+json',
       body: { metadata: { finalizers: null } },
     },
-    { line: `DELETE /base${PATH}`, type: json, body: { ...gone, preconditions: { uid: 'u' } } },
-    { line: `DELETE /base${PATH}`, type: json, body: gone },
   ])
-  expect(counted).toEqual(['GET 200', 'POST 200', 'PUT 200', 'PATCH 200', 'PATCH 200', 'DELETE 200', 'DELETE 200'])
+  expect(counted).toEqual(['GET 200', 'POST 200', 'PUT 200', 'PATCH 200', 'PATCH 200'])
 })
 
 describe('what is not there', () => {
-  test('is undefined, and removed already', async () => {
+  test('is undefined', async () => {
     answer = refuses(404, 'NotFound')
     expect(await client.get(PATH, NEVER)).toBeUndefined()
-    await client.remove(PATH, {}, NEVER)
   })
 
   test('is an error where the whole kind is not there', async () => {

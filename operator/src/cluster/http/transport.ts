@@ -7,7 +7,7 @@ import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
 
 export interface OutgoingRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
   /** Includes the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -46,12 +46,7 @@ export function openTransport(access: Access): Transport {
         agent: isLong ? unpooled : pooled,
         ...authorized,
         method,
-        // Without a length, Node sends the body of a DELETE unframed.
-        headers: {
-          ...authorized.headers,
-          ...headers,
-          ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
-        },
+        headers: { ...authorized.headers, ...headers },
         signal,
       }
       signal.throwIfAborted()
