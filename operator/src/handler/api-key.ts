@@ -2,13 +2,12 @@
 import { keyIdOf, parseKeyHash } from '@platen/contract/api-key.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource, type Uid } from '@platen/contract/resource.ts'
-import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import type { KindHandler, StatusFields } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
 import type { Status } from '../reconcile/status.ts'
 import { reconcileKeySecret, type SecretPorts } from '../secret/reconcile-key-secret.ts'
-import { annotationsOf, isUpToDate, type SecretTracker } from './secret-tracker.ts'
+import { isUpToDate, type SecretTracker } from './secret-tracker.ts'
 
 export interface ApiKeyHandlerOptions {
   readonly ports: SecretPorts
@@ -23,8 +22,7 @@ export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOption
       const resource = apiKeyOf(view)
       const { uid } = resource.metadata
       if (resource.spec.sha256 !== undefined) return { statusFields: declaredKeyFields(resource) }
-      const annotations = annotationsOf(view, ROTATE_KEY_ANNOTATION)
-      const reconciled = await reconcileKeySecret({ resource, annotations, status }, ports, signal)
+      const reconciled = await reconcileKeySecret({ resource, rotation: view.rotation, status }, ports, signal)
       foundKeys.set(uid, reconciled.found)
       const warnings = tracker.onReconciled(resource, reconciled)
       return {

@@ -64,11 +64,6 @@ export class SecretTracker {
   }
 }
 
-/** Returns the rotation annotation of a resource, if it has one. */
-export function annotationsOf({ rotation }: ResourceView, name: string): Readonly<Record<string, string>> {
-  return rotation === undefined ? {} : { [name]: rotation }
-}
-
 /** Tells whether the status covers the current spec and rotation, and nothing is left to do. */
 export function isUpToDate({ resource, rotation, finalizers }: ResourceView, status: Status): boolean {
   const isReady = isConditionTrue(status, 'Ready', resource.metadata.generation)

@@ -1,12 +1,11 @@
 /** Prepares a Tenant for compiling: finds the secret that signs its webhooks. */
 import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
-import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
 import { reconcileWebhookSecret, type WebhookSecretPorts } from '../secret/reconcile-webhook-secret.ts'
-import { annotationsOf, isUpToDate, type SecretTracker } from './secret-tracker.ts'
+import { isUpToDate, type SecretTracker } from './secret-tracker.ts'
 
 export interface TenantHandlerOptions {
   readonly ports: WebhookSecretPorts
@@ -20,8 +19,7 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
   return {
     async prepare(view, status, signal) {
       const resource = tenantOf(view)
-      const annotations = annotationsOf(view, ROTATE_ANNOTATION)
-      const reconciled = await reconcileWebhookSecret({ resource, annotations, status }, ports, signal)
+      const reconciled = await reconcileWebhookSecret({ resource, rotation: view.rotation, status }, ports, signal)
       webhookSecrets.set(resource.metadata.uid, reconciled.found)
       const warnings = tracker.onReconciled(resource, reconciled)
       return {

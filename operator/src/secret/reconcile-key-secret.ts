@@ -11,7 +11,7 @@ import { type ApiKeyResource } from '@platen/contract/resource.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { decideKey, type KeyDecision, type KeyStatus, keepKey } from './decide-key.ts'
 import { SECRETS_GRANT_RETRY_MS } from './limit.ts'
-import { type Annotations, readRotationRequest } from './rotation.ts'
+import { readRotationRequest } from './rotation.ts'
 import { type ObservedSecret, type SecretClient, SecretsNotGranted, updateSecret } from './update-secret.ts'
 
 export interface SecretPorts {
@@ -26,8 +26,8 @@ export interface SecretPorts {
 export interface KeySecretInput {
   /** An ApiKey with `secretName`. */
   readonly resource: ApiKeyResource
-  /** The annotations of the resource. */
-  readonly annotations: Annotations
+  /** The text of its rotation annotation. */
+  readonly rotation: string | undefined
   /** The last status written. With an older status, a missing Secret may lead to an older key. */
   readonly status: KeyStatus
 }
@@ -41,13 +41,13 @@ export interface ReconciledKeySecret extends Omit<KeyDecision, 'write'> {
 
 /** Finds the key of an ApiKey, and creates or rotates it if that is due. Throws what the client throws. */
 export async function reconcileKeySecret(
-  { resource, annotations, status }: KeySecretInput,
+  { resource, rotation, status }: KeySecretInput,
   { client, clock, ids, brand, namespace }: SecretPorts,
   signal: AbortSignal,
 ): Promise<ReconciledKeySecret> {
   const { environment = 'live', secretName } = resource.spec
   assert(secretName !== undefined, 'a key that was brought along has no Secret')
-  const { asked, ignored } = readRotationRequest(annotations, ROTATE_KEY_ANNOTATION)
+  const { asked, ignored } = readRotationRequest(rotation, ROTATE_KEY_ANNOTATION)
   const makeKey = () => newApiKey(brand, environment, ids)
   const place = { namespace: resource.metadata.namespace, name: secretName }
   const decisionInput = () => ({ resource, status, asked, now: clock.now(), brand, makeKey })

@@ -21,7 +21,7 @@ import {
 } from './decide-webhook-secret.ts'
 import { SECRETS_GRANT_RETRY_MS } from './limit.ts'
 import type { SecretPorts } from './reconcile-key-secret.ts'
-import { type Annotations, type RotationRequest, readRotationRequest } from './rotation.ts'
+import { type RotationRequest, readRotationRequest } from './rotation.ts'
 import { type ObservedSecret, observedSecret, readSecret, SecretsNotGranted, updateSecret } from './update-secret.ts'
 
 export interface WebhookSecretPorts extends SecretPorts {
@@ -30,8 +30,8 @@ export interface WebhookSecretPorts extends SecretPorts {
 
 export interface WebhookSecretInput {
   readonly resource: TenantResource
-  /** The annotations of the resource. */
-  readonly annotations: Annotations
+  /** The text of its rotation annotation. */
+  readonly rotation: string | undefined
   /** The last status written. */
   readonly status: WebhookSecretStatus
 }
@@ -50,8 +50,8 @@ export async function reconcileWebhookSecret(
   ports: WebhookSecretPorts,
   signal: AbortSignal,
 ): Promise<ReconciledWebhookSecret> {
-  const { resource, annotations } = input
-  const { asked, ignored } = readRotationRequest(annotations, ROTATE_ANNOTATION)
+  const { resource, rotation } = input
+  const { asked, ignored } = readRotationRequest(rotation, ROTATE_ANNOTATION)
   const { webhookSecretRef } = resource.spec
   const reconciling =
     webhookSecretRef === undefined

@@ -15,15 +15,15 @@ const AT = Date.UTC(2027, 0, 31, 23, 59, 59)
 
 describe('an annotation', () => {
   test('that is not there asks for nothing', () => {
-    expect(readRotationRequest({ other: TEXT }, 'rotate')).toEqual({})
+    expect(readRotationRequest(undefined, 'rotate')).toEqual({})
   })
 
   test('that is a time asks for a rotation', () => {
-    expect(readRotationRequest({ rotate: TEXT }, 'rotate')).toEqual({ asked: { at: AT, text: TEXT } })
+    expect(readRotationRequest(TEXT, 'rotate')).toEqual({ asked: { at: AT, text: TEXT } })
   })
 
   test.for(['', 'now', '2027-01-31'])('%j is told to be no time, without being quoted', (text) => {
-    expect(readRotationRequest({ rotate: text }, 'rotate')).toEqual({
+    expect(readRotationRequest(text, 'rotate')).toEqual({
       ignored: 'annotation rotate asks for no rotation: it must be a time of RFC 3339, as 2027-01-31T23:59:59Z',
     })
   })

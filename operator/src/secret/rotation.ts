@@ -20,14 +20,11 @@ export interface RotationRequest {
   readonly text: string
 }
 
-/**
- * Reads the request of an annotation. No schema checks annotations, so this function reports an invalid one, which then has no effect.
- */
+/** Reads the text of an annotation. No schema checks it, so this function reports an invalid one, which then has no effect. */
 export function readRotationRequest(
-  annotations: Annotations,
+  text: string | undefined,
   name: string,
 ): { readonly asked?: RotationRequest; readonly ignored?: string } {
-  const text = annotations[name]
   if (text === undefined) return {}
   const at = parseInstant(text)
   if (at !== undefined) return { asked: { at, text } }

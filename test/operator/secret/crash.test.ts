@@ -4,7 +4,6 @@
  * the writes.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { KeyStatus } from '@platen/operator/secret/decide-key.ts'
 import {
@@ -86,9 +85,9 @@ async function settle(life: Life, death: Death): Promise<void> {
   const now = vault.ports.clock.now()
   const isDue = truth.hash === undefined || (asked > 0 && asked !== truth.served)
   const resource = anApiKeyResource({ metadata: { name }, spec: { secretName: name, overlapHours: OVERLAP_HOURS } })
-  const annotations = asked === 0 ? {} : { [ROTATE_KEY_ANNOTATION]: new Date(asked * HOUR).toISOString() }
+  const rotation = asked === 0 ? undefined : new Date(asked * HOUR).toISOString()
   const { signal } = new AbortController()
-  const settled = await reconcileKeySecret({ resource, annotations, status }, dying(death), signal).catch(survive)
+  const settled = await reconcileKeySecret({ resource, rotation, status }, dying(death), signal).catch(survive)
   const secret = await vault.read(name)
   if (isDue && death !== 'before the write') life.truth = renewed(life, secret, now)
   if (settled === undefined) return

@@ -1,6 +1,5 @@
 import { type Uid } from '@platen/contract/resource.ts'
 import type { TenantSpec } from '@platen/contract/schema/resource.ts'
-import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { auditSecrets } from '@platen/operator/secret/audit.ts'
 import type { KeyStatus } from '@platen/operator/secret/decide-key.ts'
@@ -42,8 +41,7 @@ interface Asking {
 
 function settle(asking: Asking, ports: SecretPorts = vault.ports): Promise<ReconciledKeySecret> {
   const { name, status = {}, rotate, uid } = asking
-  const annotations = rotate === undefined ? {} : { [ROTATE_KEY_ANNOTATION]: rotate }
-  return reconcileKeySecret({ resource: keyOf(name, uid), annotations, status }, ports, signal)
+  return reconcileKeySecret({ resource: keyOf(name, uid), rotation: rotate, status }, ports, signal)
 }
 
 /** So many operators settle a key, and none writes before each has looked. */
@@ -164,8 +162,7 @@ describe('the webhook secret of a tenant', () => {
     { spec = {}, rotate, ...asking }: { spec?: Partial<TenantSpec>; rotate?: string; status?: object } = {},
   ): Promise<ReconciledWebhookSecret> {
     const resource = aTenantResource({ metadata: { name }, spec })
-    const annotations = rotate === undefined ? {} : { [ROTATE_ANNOTATION]: rotate }
-    return reconcileWebhookSecret({ resource, annotations, status: {}, ...asking }, vault.ports, signal)
+    return reconcileWebhookSecret({ resource, rotation: rotate, status: {}, ...asking }, vault.ports, signal)
   }
 
   function opened(name: string, sealed: string | undefined): string | undefined {
