@@ -45,9 +45,9 @@ export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOption
       // The Secret must be updated when the overlap ends.
       return isTold && replaced === undefined ? { ...keyFieldsOf(status), ...expiryFieldsOf(resource) } : undefined
     },
-    forget({ metadata }) {
-      foundKeys.delete(metadata.uid)
-      tracker.forget(metadata.uid)
+    forget(resource) {
+      foundKeys.delete(resource.metadata.uid)
+      tracker.forget(resource)
     },
   }
 }

@@ -1,9 +1,8 @@
 /** The state of every Secret when it was last reconciled. The audit compares with it to find Secrets that somebody changed. */
 import type { Log } from '@platen/contract/port/log.ts'
-import type { Resource, Uid } from '@platen/contract/resource.ts'
-import { labelOf } from '@platen/settings/compile/condition.ts'
+import type { Resource } from '@platen/contract/resource.ts'
 import type { Prepared } from '../reconcile/kind-handler.ts'
-import { FINALIZER, type ResourceView } from '../reconcile/resource-view.ts'
+import { FINALIZER, keyOfResource, type ResourceView } from '../reconcile/resource-view.ts'
 import { isConditionTrue, type Status } from '../reconcile/status.ts'
 import type { Unread } from '../secret/audit.ts'
 import type { ObservedSecret } from '../secret/update-secret.ts'
@@ -23,7 +22,8 @@ export interface SecretTrackerOptions {
 
 export class SecretTracker {
   readonly #options: SecretTrackerOptions
-  readonly #observed = new Map<Uid, ObservedSecret | Unread>()
+  /** By the key of the resource that owns the Secret. */
+  readonly #observed = new Map<string, ObservedSecret | Unread>()
 
   constructor(options: SecretTrackerOptions) {
     this.#options = options
@@ -35,8 +35,9 @@ export class SecretTracker {
     { observed, isNew, repaired, ignored }: ReconciledSecret,
   ): Pick<Prepared, 'warning'> {
     const { log, onRepair } = this.#options
-    const fields = { resource: labelOf(resource), stands: `${observed.place.namespace}/${observed.place.name}` }
-    this.#observed.set(resource.metadata.uid, observed)
+    const key = keyOfResource(resource)
+    const fields = { resource: key, stands: `${observed.place.namespace}/${observed.place.name}` }
+    this.#observed.set(key, observed)
     if (isNew) log.info(fields, 'secret generated')
     if (repaired.length > 0) {
       log.warn({ ...fields, fields: repaired }, 'secret repaired')
@@ -46,21 +47,21 @@ export class SecretTracker {
   }
 
   /** Records a Secret that the status mentions and that this process has not read yet. */
-  onRestored({ metadata }: Resource): void {
-    this.#observed.set(metadata.uid, 'unread')
+  onRestored(resource: Resource): void {
+    this.#observed.set(keyOfResource(resource), 'unread')
   }
 
-  forget(uid: Uid): void {
-    this.#observed.delete(uid)
+  forget(resource: Resource): void {
+    this.#observed.delete(keyOfResource(resource))
   }
 
-  /** The resources that have a Secret. */
-  owners(): Iterable<Uid> {
+  /** The keys of the resources that have a Secret. */
+  owners(): Iterable<string> {
     return this.#observed.keys()
   }
 
-  lastObserved(uid: Uid): ObservedSecret | Unread | undefined {
-    return this.#observed.get(uid)
+  lastObserved(key: string): ObservedSecret | Unread | undefined {
+    return this.#observed.get(key)
   }
 }
 

@@ -35,9 +35,9 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
       tracker.onRestored(resource)
       return { webhookSecret, ...(status.rotation !== undefined && { rotation: status.rotation }) }
     },
-    forget({ metadata }) {
-      webhookSecrets.delete(metadata.uid)
-      tracker.forget(metadata.uid)
+    forget(resource) {
+      webhookSecrets.delete(resource.metadata.uid)
+      tracker.forget(resource)
     },
   }
 }

@@ -201,9 +201,9 @@ function secretAuditOptions(
     clock,
     observe: (place: SecretLocation, signal: AbortSignal) => observeSecret(client, place, signal),
     owners: () => tracker.owners(),
-    lastObserved: (uid: Uid) => tracker.lastObserved(uid),
-    onChange: (uid: Uid) => reconciler.markAllDirty([uid]),
-    onError: (uid: Uid, err: unknown) => log.debug({ err, uid }, 'secret audit failed'),
+    lastObserved: (key: string) => tracker.lastObserved(key),
+    onChange: (key: string) => reconciler.markDirty(key),
+    onError: (key: string, err: unknown) => log.debug({ err, key }, 'secret audit failed'),
   }
 }
 

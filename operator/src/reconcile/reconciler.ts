@@ -131,11 +131,7 @@ export class Reconciler {
     this.#options.queue.add(key, priority)
   }
 
-  /** Queues resources whose surroundings changed, to be prepared again. */
-  markAllDirty(uids: Iterable<Uid>): void {
-    for (const key of this.#keysOf(uids)) this.markDirty(key)
-  }
-
+  /** Queues a resource whose surroundings changed, to be prepared again. */
   markDirty(key: string): void {
     this.#dirty.add(key)
     this.#options.queue.add(key)
@@ -143,7 +139,11 @@ export class Reconciler {
 
   /** Queues resources whose compile result changed. */
   requeue(uids: Iterable<Uid>): void {
-    for (const key of this.#keysOf(uids)) this.#options.queue.add(key, 'resync')
+    const { compilation, queue } = this.#options
+    for (const uid of uids) {
+      const result = compilation.resultOf(uid)
+      if (result !== undefined) queue.add(keyOfResource(result.resource), 'resync')
+    }
   }
 
   /** Publishes a change of a resource in force. Its reconcile publishes it again, does the rest, and handles errors. */
@@ -356,12 +356,6 @@ export class Reconciler {
     const names = [before, after].map((resource) => resource && counterKeyOf(resource))
     if (names[0] === names[1]) return
     for (const name of names) if (name !== undefined) this.#options.queue.addAfter(name, STATUS_COUNTS_DELAY_MS)
-  }
-
-  #keysOf(uids: Iterable<Uid>): readonly string[] {
-    const { compilation } = this.#options
-    const resources = Array.from(uids, (uid) => compilation.resultOf(uid)?.resource)
-    return resources.flatMap((resource) => (resource === undefined ? [] : [keyOfResource(resource)]))
   }
 }
 

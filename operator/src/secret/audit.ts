@@ -12,22 +12,22 @@ const PAUSE_MS = 1000 / SECRET_AUDIT_READS_PER_SECOND_MAX
 /** A Secret that this process has not read yet. The next reconcile reads it. */
 export type Unread = 'unread'
 
-export interface AuditOptions<Owner> {
-  /** Returns the resources that have a Secret. Called at the start of each round, and iterated until its end. */
-  readonly owners: () => Iterable<Owner>
+export interface AuditOptions {
+  /** Returns the keys of the resources that have a Secret. Called at the start of each round, and iterated until its end. */
+  readonly owners: () => Iterable<string>
   /** Returns the Secret as the last reconcile saw it. Undefined when its owner is gone. */
-  readonly lastObserved: (owner: Owner) => ObservedSecret | Unread | undefined
+  readonly lastObserved: (owner: string) => ObservedSecret | Unread | undefined
   /** Called when the Secret changed or was not read yet, so that it is reconciled again. Called in each round until that happened. */
-  readonly onChange: (owner: Owner) => void
+  readonly onChange: (owner: string) => void
   /** Called when a Secret could not be read. The audit continues with the next one. */
-  readonly onError: (owner: Owner, error: unknown) => void
+  readonly onError: (owner: string, error: unknown) => void
   /** Reads the current state. */
   readonly observe: (place: SecretLocation, signal: AbortSignal) => Promise<ObservedSecret>
   readonly clock: Pick<Clock, 'sleep'>
 }
 
 /** Audits round after round. Rejects with the signal's reason when it aborts. */
-export async function auditSecrets<Owner>(options: AuditOptions<Owner>, signal: AbortSignal): Promise<never> {
+export async function auditSecrets(options: AuditOptions, signal: AbortSignal): Promise<never> {
   const { owners, clock } = options
   for (;;) {
     // Waits also in an empty round, which would otherwise loop without a pause.
@@ -39,9 +39,9 @@ export async function auditSecrets<Owner>(options: AuditOptions<Owner>, signal: 
   }
 }
 
-async function auditOne<Owner>(
-  owner: Owner,
-  { observe, lastObserved, onChange, onError }: AuditOptions<Owner>,
+async function auditOne(
+  owner: string,
+  { observe, lastObserved, onChange, onError }: AuditOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const before = lastObserved(owner)
