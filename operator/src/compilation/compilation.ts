@@ -4,8 +4,15 @@
  * from its memory.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import type { ApiKeyResource, Resource, TemplateResource, Uid } from '@platen/contract/resource.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
+import type {
+  ApiKeyResource,
+  PlanResource,
+  Resource,
+  TemplateResource,
+  TenantResource,
+  Uid,
+} from '@platen/contract/resource.ts'
+import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
 import { compileApiKeys, keysWithinLimit } from '@platen/settings/compile/api-key.ts'
 import { byAge, type CompileResult } from '@platen/settings/compile/compile-result.ts'
 import { compileTemplates } from '@platen/settings/compile/template.ts'
@@ -27,6 +34,12 @@ export interface Update {
   readonly settingsChanged: ReadonlySet<Uid>
 }
 
+export type AnyCompileResult =
+  | CompileResult<PlanResource, Limits>
+  | CompileResult<TenantResource, Tenant>
+  | CompileResult<TemplateResource, Template>
+  | CompileResult<ApiKeyResource, readonly ApiKey[]>
+
 export interface Compilation extends Pick<Relations, 'tenantsOf' | 'dependentsOf'> {
   /**
    * Applies changes. Compiles everything they affect, and everything due by `now`. When the facts of a resource changed, pass the
@@ -35,7 +48,7 @@ export interface Compilation extends Pick<Relations, 'tenantsOf' | 'dependentsOf
   readonly update: (changes: readonly ResourceChange[], now: Instant) => Update
   /** The settings in force. If nothing of a kind changed, its map is the same object as before. So is each unchanged setting. */
   readonly settings: () => CompiledSettings
-  readonly resultOf: (uid: Uid) => CompileResult<Resource, unknown> | undefined
+  readonly resultOf: (uid: Uid) => AnyCompileResult | undefined
   /** The settings of a tenant in force. Before the first update, those that were in force before the start. */
   readonly tenantInForce: (uid: Uid) => Tenant | undefined
   /** Tells whether the tenant that a template names accepts the template, according to the last compile. */
@@ -65,7 +78,7 @@ export function openCompilation(options: CompilationOptions): Compilation {
       return { changed, settingsChanged }
     },
     settings: () => content,
-    resultOf: (uid) => kinds.map((kind) => kind.resultOf(uid)).find((outcome) => outcome !== undefined),
+    resultOf: (uid) => plans.resultOf(uid) ?? tenants.resultOf(uid) ?? templates.resultOf(uid) ?? apiKeys.resultOf(uid),
     tenantInForce: (uid) => tenants.inForce.get(uid)?.settings,
     accepts: (resource) => 'tenant' in findTenant(resource, tenantsByName(state)),
     tenantsOf: relations.tenantsOf,

@@ -2,10 +2,11 @@
 import { keyIdOf, parseKeyHash } from '@platen/contract/api-key.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource, type Uid } from '@platen/contract/resource.ts'
+import type { ApiKeyStatus } from '@platen/contract/schema/resource.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
-import type { KindHandler, StatusFields } from '../reconcile/kind-handler.ts'
+import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
-import type { Status } from '../reconcile/status.ts'
+import type { StatusFields } from '../reconcile/status.ts'
 import { reconcileKeySecret, type SecretPorts } from '../secret/reconcile-key-secret.ts'
 import { isUpToDate, type SecretTracker } from './secret-tracker.ts'
 
@@ -52,17 +53,19 @@ export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOption
   }
 }
 
+type KeyFields = StatusFields<ApiKeyStatus>
+
 function apiKeyOf({ resource }: ResourceView): ApiKeyResource {
   if (resource.kind !== 'ApiKey') throw new TypeError('expected an ApiKey')
   return resource
 }
 
-function declaredKeyFields({ spec }: ApiKeyResource): StatusFields {
+function declaredKeyFields({ spec }: ApiKeyResource): KeyFields {
   const hash = parseKeyHash(spec.sha256?.slice('sha256:'.length) ?? '')
   return { ...(hash !== undefined && { keyId: keyIdOf(hash), sha256: hash }), ...expiryFieldsOf({ spec }) }
 }
 
-function keyFieldsOf({ keyId, prefix, sha256, rotation }: Status): StatusFields {
+function keyFieldsOf({ keyId, prefix, sha256, rotation }: KeyFields): KeyFields {
   return {
     ...(keyId !== undefined && { keyId }),
     ...(prefix !== undefined && { prefix }),
@@ -71,6 +74,6 @@ function keyFieldsOf({ keyId, prefix, sha256, rotation }: Status): StatusFields 
   }
 }
 
-function expiryFieldsOf({ spec }: Pick<ApiKeyResource, 'spec'>): StatusFields {
+function expiryFieldsOf({ spec }: Pick<ApiKeyResource, 'spec'>): KeyFields {
   return spec.expiresAt === undefined ? {} : { expiresAt: spec.expiresAt }
 }

@@ -1,7 +1,7 @@
 /** The state of every Secret when it was last reconciled. The audit compares with it to find Secrets that somebody changed. */
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource } from '@platen/contract/resource.ts'
-import type { Prepared } from '../reconcile/kind-handler.ts'
+import type { Warning } from '../reconcile/event.ts'
 import { FINALIZER, keyOfResource, type ResourceView } from '../reconcile/resource-view.ts'
 import { isConditionTrue, type Status } from '../reconcile/status.ts'
 import type { Unread } from '../secret/audit.ts'
@@ -33,7 +33,7 @@ export class SecretTracker {
   onReconciled(
     resource: Resource,
     { observed, isNew, repaired, ignored }: ReconciledSecret,
-  ): Pick<Prepared, 'warning'> {
+  ): { readonly warning?: Warning } {
     const { log, onRepair } = this.#options
     const key = keyOfResource(resource)
     const fields = { resource: key, stands: `${observed.place.namespace}/${observed.place.name}` }

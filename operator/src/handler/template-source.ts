@@ -18,6 +18,7 @@ import { isRecord, parseKey } from '../cluster/object.ts'
 import { pathOf } from '../cluster/path.ts'
 import { openMultimap } from '../compilation/conflict-index.ts'
 import { CHECK_AGAIN_MS } from '../limit.ts'
+import type { Prepared } from '../reconcile/kind-handler.ts'
 import { keyOfResource } from '../reconcile/resource-view.ts'
 import { isConditionTrue } from '../reconcile/status.ts'
 
@@ -33,14 +34,6 @@ export interface TemplateSourceOptions {
   readonly artifacts: ArtifactStore
   readonly serviceBucket: string
   readonly clock: Clock
-}
-
-/** The result of preparing a template. */
-export interface PreparedSource {
-  /** When to prepare it again, if its check was inconclusive. */
-  readonly retryAt?: Instant
-  /** A check is running. */
-  readonly isPending?: true
 }
 
 export class TemplateSources implements Disposable {
@@ -90,8 +83,11 @@ export class TemplateSources implements Disposable {
     return this.#unaccepted.has(resource.metadata.uid) && this.#options.isAccepted(resource)
   }
 
-  /** Prepares a template. Starts the check, but does not wait for it. Throws `ClusterError` or `Unavailable`, or the signal's reason. */
-  async prepare(resource: TemplateResource, status: TemplateStatus, signal: AbortSignal): Promise<PreparedSource> {
+  /**
+   * Prepares a template. Starts its check, but does not wait for it: the template is pending until then. Throws `ClusterError` or
+   * `Unavailable`, or the signal's reason.
+   */
+  async prepare(resource: TemplateResource, status: TemplateStatus, signal: AbortSignal): Promise<Prepared> {
     const { uid } = resource.metadata
     this.#configMapUsers.set(keyOfResource(resource), configMapNamesOf(resource))
     // At start it is unknown which tenant accepts which template. But a template that was checked was accepted.

@@ -6,9 +6,7 @@ import type { TemplateSources } from './template-source.ts'
 
 export function templateHandler(sources: TemplateSources): KindHandler {
   return {
-    async prepare(view, status, signal) {
-      return { statusFields: {}, ...(await sources.prepare(templateOf(view), status, signal)) }
-    },
+    prepare: (view, status, signal) => sources.prepare(templateOf(view), status, signal),
     needsPreparing: (view) => sources.needsPreparing(templateOf(view)),
     restore(view, status) {
       sources.restore(templateOf(view), status)

@@ -23,7 +23,7 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
       webhookSecrets.set(resource.metadata.uid, reconciled.found)
       const warnings = tracker.onReconciled(resource, reconciled)
       return {
-        statusFields: { ...reconciled.status },
+        statusFields: reconciled.status,
         ...warnings,
         ...(reconciled.retryAt && { retryAt: reconciled.retryAt }),
       }

@@ -125,7 +125,7 @@ export async function runLeader(
 }
 
 const NO_OP_HANDLER: KindHandler = {
-  prepare: async () => ({ statusFields: {} }),
+  prepare: async () => ({}),
   restore: () => ({}),
   forget: () => undefined,
 }

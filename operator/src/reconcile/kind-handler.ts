@@ -2,11 +2,11 @@ import type { Instant } from '@platen/contract/brand.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import type { Warning } from './event.ts'
 import type { ResourceView } from './resource-view.ts'
-import type { Status } from './status.ts'
+import type { Status, StatusFields } from './status.ts'
 
 /** Prepares the resources of one kind before they are compiled. */
 export interface KindHandler {
-  /** Prepares a resource. Returns fields for its status, and when to prepare it again. Running it twice is safe. */
+  /** Prepares a resource. Running it twice is safe. */
   readonly prepare: (view: ResourceView, status: Status, signal: AbortSignal) => Promise<Prepared>
   /** Tells whether the resource needs more preparing now than when it was last prepared. Does not wait. */
   readonly needsPreparing?: (view: ResourceView) => boolean
@@ -19,13 +19,13 @@ export interface KindHandler {
   readonly forget: (resource: Resource) => void
 }
 
-export type StatusFields = Readonly<Record<string, unknown>>
-
-export interface Prepared {
-  readonly statusFields: StatusFields
-  readonly retryAt?: Instant
+export type Prepared =
   /** The resource waits for something, and is prepared again when that arrives. Until then nothing of it changes. */
-  readonly isPending?: true
-  /** A part of the resource that has no effect although it should. */
-  readonly warning?: Warning
-}
+  | { readonly isPending: true }
+  | {
+      readonly statusFields?: StatusFields
+      /** When to prepare it again. */
+      readonly retryAt?: Instant
+      /** A part of the resource that has no effect although it should. */
+      readonly warning?: Warning
+    }

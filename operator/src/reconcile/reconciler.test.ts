@@ -10,7 +10,7 @@ import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
-import type { KindHandler } from './kind-handler.ts'
+import type { KindHandler, Prepared } from './kind-handler.ts'
 import { packStatus } from './packed-status.ts'
 import { Propagation } from './propagation.ts'
 import { Publication } from './publication.ts'
@@ -51,10 +51,10 @@ async function reconciling() {
   let gate: Promise<void> = Promise.resolve()
   const scene = { isPending: false, needsPreparing: false, prepared: 0, forgotten: 0 }
   const handler: KindHandler = {
-    prepare: async () => {
+    prepare: async (): Promise<Prepared> => {
       await gate
       scene.prepared++
-      return { statusFields: {}, ...(scene.isPending && { isPending: true }) }
+      return scene.isPending ? { isPending: true } : {}
     },
     needsPreparing: () => scene.needsPreparing,
     restore: nothing,

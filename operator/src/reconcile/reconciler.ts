@@ -22,7 +22,7 @@ import {
 } from '../limit.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
 import type { Events } from './event.ts'
-import type { KindHandler, StatusFields } from './kind-handler.ts'
+import type { KindHandler } from './kind-handler.ts'
 import { type PackedStatus, unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
 import type { Publication } from './publication.ts'
@@ -35,7 +35,7 @@ import {
   type ResourceView,
   resourcePath,
 } from './resource-view.ts'
-import { mergePatchOf, type Progress, type Status, statusOf } from './status.ts'
+import { mergePatchOf, type Progress, type Status, type StatusFields, statusOf } from './status.ts'
 
 export interface ReconcilerOptions {
   readonly resources: Pick<ResourceCache, 'get' | 'all'>
@@ -230,8 +230,9 @@ export class Reconciler {
         await this.#apply(view, { finalizers: [FINALIZER] }, signal)
       const { handlers, events } = this.#options
       const handler = handlers[resource.kind]
-      const { statusFields, retryAt, warning, isPending } = await handler.prepare(view, this.#statusOf(view), signal)
-      if (isPending) return false
+      const prepared = await handler.prepare(view, this.#statusOf(view), signal)
+      if ('isPending' in prepared) return false
+      const { statusFields = {}, retryAt, warning } = prepared
       this.#statusFields.set(key, statusFields)
       if (retryAt === undefined) this.#retryAt.delete(key)
       else this.#retryAt.set(key, retryAt)

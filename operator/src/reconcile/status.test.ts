@@ -1,13 +1,13 @@
-import type { Condition, Resource } from '@platen/contract/resource.ts'
+import type { Condition } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
-import type { CompileResult } from '@platen/settings/compile/compile-result.ts'
 import { conditionsOf, fails, holds } from '@platen/settings/compile/condition.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { isRecord } from '../cluster/object.ts'
+import type { AnyCompileResult } from '../compilation/compilation.ts'
 import type { Enforcement } from './propagation.ts'
-import { mergePatchOf, type Progress, type Status, statusOf } from './status.ts'
+import { mergePatchOf, type Progress, type Status, type StatusFields, statusOf } from './status.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
 const ALL: Enforcement = { all: 2, behind: 0, revision: 9, isCertain: true }
@@ -22,16 +22,16 @@ const SETTINGS: Tenant = {
   suspended: false,
   storage: { bucket: 'platen', prefix: 'acme/' },
 }
-const GOOD: CompileResult<Resource, unknown> = {
+const GOOD = {
   resource,
   conditions: conditionsOf(resource, { needed: [holds('PlanResolved', 'PlanResolved')] }),
   settings: SETTINGS,
 }
 
 interface Given {
-  readonly outcome?: CompileResult<Resource, unknown>
+  readonly outcome?: AnyCompileResult
   readonly progress?: Progress
-  readonly known?: Readonly<Record<string, unknown>>
+  readonly known?: StatusFields
   readonly before?: Status
   readonly now?: number
 }

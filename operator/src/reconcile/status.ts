@@ -1,12 +1,12 @@
 /** Computes the status of a resource. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
-import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/resource.ts'
+import type { Condition, ConditionReason, ConditionType } from '@platen/contract/resource.ts'
 import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
-import type { Template, Tenant } from '@platen/contract/tenant.ts'
-import type { CompileResult } from '@platen/settings/compile/compile-result.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
 import { type Finding, fails, holds, toCondition } from '@platen/settings/compile/condition.ts'
 import { isRecord } from '../cluster/object.ts'
+import type { AnyCompileResult } from '../compilation/compilation.ts'
 import type { Enforcement } from './propagation.ts'
 import type { InForceSince } from './publication.ts'
 
@@ -22,16 +22,24 @@ export type Progress =
   | { readonly step: 'enforced'; readonly since: InForceSince; readonly enforced: Enforcement }
 
 export interface StatusInput {
-  readonly result: CompileResult<Resource, unknown>
+  readonly result: AnyCompileResult
   readonly progress: Progress
-  /** Fields besides the compile result: counts, names of Secrets. */
-  readonly statusFields: Readonly<Record<string, unknown>>
+  readonly statusFields: StatusFields
   readonly before: Status
   readonly now: Instant
 }
 
 /** All fields that the status of any kind may have. */
 export type Status = PlanStatus & TenantStatus & TemplateStatus & ApiKeyStatus
+
+/** The fields of a status, or of the status of one kind, that do not come from compiling: counts, names of Secrets. */
+export type StatusFields<Fields extends Status = Status> = Omit<
+  Fields,
+  keyof SettingsStatus | 'observedGeneration' | 'conditions'
+>
+
+/** The fields that show the settings in force. */
+type SettingsStatus = Pick<Status, 'effective' | 'published' | 'digest' | 'version'>
 
 /** Returns the status, with the fields that its kind has. */
 export function statusOf({ result, progress, statusFields, before, now }: StatusInput): Status {
@@ -88,10 +96,7 @@ const TOLERATED: ReadonlySet<ConditionReason> = new Set([
   'EngineNotInPlan',
 ])
 
-function statusConditionsOf(
-  { resource, conditions }: CompileResult<Resource, unknown>,
-  progress: Progress,
-): readonly Condition[] {
+function statusConditionsOf({ resource, conditions }: AnyCompileResult, progress: Progress): readonly Condition[] {
   const ready = conditions.find(({ type }) => type === 'Ready')
   const isHeldBack = ready?.status === 'False' && !TOLERATED.has(ready.reason)
   const findings = isHeldBack
@@ -119,28 +124,24 @@ function progressFindings(progress: Progress): readonly Finding[] {
   return [published, holds('Propagated', 'Propagated', all === 0 ? 'no API process is connected' : '')]
 }
 
+/** Plans and ApiKeys show no settings. */
 function settingsStatus(
-  { resource, settings }: CompileResult<Resource, unknown>,
+  { settings }: AnyCompileResult,
   progress: Progress,
-  { published }: Status,
-): object {
-  if (settings === undefined) return {}
-  switch (resource.kind) {
-    case 'Plan':
-    case 'ApiKey':
-      return {}
-    case 'Tenant': {
-      // The settings of a Tenant.
-      const { limits } = settings as Tenant
-      const digest = sha256(canonicalJson(settings))
-      const since = progress.step === 'unpublished' ? undefined : progress.since
-      const isSame = published?.digest === digest
-      const now = since && { revision: since.revision, digest, at: kubernetesTime(since.at) }
-      return { effective: limits, ...(isSame || !now ? published && { published } : { published: now }) }
-    }
-    case 'Template': {
-      const { digest, version } = settings as Template
-      return { digest, version }
-    }
+  { published: before }: Status,
+): SettingsStatus {
+  if (settings !== undefined && 'limits' in settings) {
+    const published = publishedStatus(settings, progress, before)
+    return { effective: settings.limits, ...(published !== undefined && { published }) }
   }
+  if (settings !== undefined && 'digest' in settings) return { digest: settings.digest, version: settings.version }
+  return {}
+}
+
+/** Returns when the settings of a tenant came into force. Keeps the time for as long as the settings are the same. */
+function publishedStatus(settings: Tenant, progress: Progress, before: Status['published']): Status['published'] {
+  const digest = sha256(canonicalJson(settings))
+  if (before?.digest === digest || progress.step === 'unpublished') return before
+  const { revision, at } = progress.since
+  return { revision, digest, at: kubernetesTime(at) }
 }

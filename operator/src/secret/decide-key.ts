@@ -10,7 +10,7 @@ import { hashOfKey, keyIdOf, keyPrefix, parseKeyHash, shownPartOf } from '@plate
 import type { Instant } from '@platen/contract/brand.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
-import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import { type ApiKeyStatus, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKey, ReplacedKey } from '@platen/settings/compile/api-key.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
@@ -30,17 +30,8 @@ import {
 
 const HOUR_MS = 3_600_000
 
-/** The key fields in the status of an ApiKey. Hashes are lower-case hexadecimal, times are RFC 3339. */
-export interface KeyStatus {
-  readonly keyId?: string
-  /** The beginning of the key. */
-  readonly prefix?: string
-  readonly sha256?: string
-  /** The key before the last rotation, while its overlap lasts. */
-  readonly previous?: { readonly sha256: string; readonly until: string }
-  /** The last rotation served. */
-  readonly rotation?: string
-}
+/** The key fields in the status of an ApiKey. */
+export type KeyStatus = Pick<ApiKeyStatus, 'keyId' | 'prefix' | 'sha256' | 'previous' | 'rotation'>
 
 export interface KeyInput {
   readonly resource: ApiKeyResource

@@ -6,7 +6,7 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
 import { type TenantResource } from '@platen/contract/resource.ts'
-import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import { ROTATE_ANNOTATION, type TenantStatus } from '@platen/contract/schema/resource.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { isWebhookSecret, WEBHOOK_SECRET_FORMAT } from '@platen/contract/webhook-secret.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
@@ -30,12 +30,7 @@ import {
 } from './rotation.ts'
 
 /** The webhook fields in the status of a Tenant. */
-export interface WebhookSecretStatus {
-  /** The location of the Secret. */
-  readonly webhookSecret?: SecretLocation
-  /** The last rotation served, in the words of the request. */
-  readonly rotation?: string
-}
+export type WebhookSecretStatus = Pick<TenantStatus, 'webhookSecret' | 'rotation'>
 
 export interface WebhookSecretDecisionInput {
   readonly resource: TenantResource
