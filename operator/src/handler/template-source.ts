@@ -38,11 +38,7 @@ export interface TemplateSourceOptions {
 
 export class TemplateSources implements Disposable {
   readonly #options: TemplateSourceOptions
-  readonly #versions = new Map<string, string>()
-  readonly #configMapUsers = openUsageIndex<string>((name) => {
-    this.configMaps.delete(name)
-    this.#versions.delete(name)
-  })
+  readonly #configMapUsers = openUsageIndex<string>((name) => this.configMaps.delete(name))
   /** A result is dropped with the last template that uses it. */
   readonly #checkUsers = openUsageIndex<Uid>((key) => {
     this.checks.delete(key)
@@ -58,7 +54,7 @@ export class TemplateSources implements Disposable {
   /** Templates that were not prepared because no tenant accepted them. */
   readonly #unaccepted = new Set<Uid>()
   /** Read by the compilation. */
-  readonly configMaps = new Map<string, ConfigMapContent>()
+  readonly configMaps = new Map<string, FetchedConfigMap>()
   /** Read by the compilation. */
   readonly checks = new Map<string, readonly CheckFault[]>()
 
@@ -177,20 +173,23 @@ export class TemplateSources implements Disposable {
 
   async #fetch(configMap: string, signal: AbortSignal): Promise<void> {
     const version = this.#options.versionOf(configMap)
-    if (version !== undefined && this.#versions.get(configMap) === version) return
+    if (version !== undefined && this.configMaps.get(configMap)?.resourceVersion === version) return
     const place = { group: '', version: 'v1', plural: 'configmaps', ...parseKey(configMap) }
     const object = await this.#options.client.get(pathOf(place), signal)
     if (object === undefined) {
       this.configMaps.delete(configMap)
-      this.#versions.delete(configMap)
       return
     }
     const { data, binaryData, metadata } = object
     // The API server accepts only strings in them.
     const texts = (value: unknown) => (isRecord(value) ? (value as Readonly<Record<string, string>>) : {})
-    this.configMaps.set(configMap, { data: texts(data), binaryData: texts(binaryData) })
-    this.#versions.set(configMap, metadata.resourceVersion)
+    const { resourceVersion } = metadata
+    this.configMaps.set(configMap, { data: texts(data), binaryData: texts(binaryData), resourceVersion })
   }
+}
+
+interface FetchedConfigMap extends ConfigMapContent {
+  readonly resourceVersion: string
 }
 
 interface RunningCheck {
