@@ -136,10 +136,9 @@ function buildLeader(options: LeaderOptions) {
   const { client, publisher, clock, ids, log, meter } = ports
   const foundKeys = new Map<Uid, FoundKey>()
   const webhookSecrets = new Map<Uid, FoundSecret>()
-  const versionOf = (configMap: string) => resources.versionOf(configMap)
   const sources: TemplateSources = new TemplateSources({
     ...ports,
-    versionOf,
+    versionOf: resources.versionOf,
     serviceBucket,
     checks: openCheckScheduler(ports),
     isAccepted: (template) => compilation.accepts(template),
@@ -157,20 +156,18 @@ function buildLeader(options: LeaderOptions) {
   })
   const tracker = new SecretTracker({ log, onRepair: () => meter.repaired('secrets', 1) })
   const secretPorts = { ...options, client, clock, ids }
-  const queues = openMeteredQueue(options)
-  const publication: Publication = new Publication({
-    compilation,
-    publisher,
-    clock,
-    onChanged: (uids) => reconciler.requeue(uids),
-  })
-  const propagation = new Propagation({ readEnforced: (signal) => publisher.enforced(signal), clock, log })
+  const workers = openMeteredQueue(options)
+  const { queue } = workers
+  const onChanged = (uids: Iterable<Uid>) => reconciler.requeue(uids)
+  const publication = new Publication({ compilation, publisher, clock, onChanged })
+  const readEnforced = (signal: AbortSignal) => publisher.enforced(signal)
+  const propagation = new Propagation({ readEnforced, onEnforced: (key) => queue.add(key), clock, log })
   const reconciler: Reconciler = new Reconciler({
     resources,
     compilation,
     publication,
     propagation,
-    queue: queues.queue,
+    queue,
     client,
     clock,
     events: openEvents({ ...options, client, clock, ids, log }),
@@ -185,7 +182,7 @@ function buildLeader(options: LeaderOptions) {
     reconciler,
     publication,
     propagation,
-    workers: { ...queues, reconcile: (key: string, signal: AbortSignal) => reconciler.reconcile(key, signal) },
+    workers: { ...workers, reconcile: (key: string, signal: AbortSignal) => reconciler.reconcile(key, signal) },
     onConfigMapChange: (name: string) => sources.usersOf(name).forEach((key) => reconciler.markDirty(key)),
     sources,
     audit: secretAuditOptions(ports, { tracker, reconciler }),

@@ -9,6 +9,7 @@ const NONE: Enforcement = { all: 0, behind: 0, revision: 0, isCertain: false }
 async function following(answers: () => Enforcement | Error) {
   const clock = manualClock()
   let asked = 0
+  const told: string[] = []
   const propagation = new Propagation({
     async readEnforced() {
       asked++
@@ -16,19 +17,19 @@ async function following(answers: () => Enforcement | Error) {
       if (answer instanceof Error) throw answer
       return answer
     },
+    onEnforced: (key) => told.push(key),
     clock,
     log: SILENT,
   })
   const over = new AbortController()
   const running = propagation.run(over.signal)
-  const told: string[] = []
   await clock.advance(0)
   return {
     clock,
     propagation,
     told,
     asked: () => asked,
-    wait: (name: string, revision: number) => propagation.whenEnforced(name, revision, () => told.push(name)),
+    wait: (key: string, revision: number) => propagation.whenEnforced(key, revision),
     async [Symbol.asyncDispose]() {
       over.abort()
       await running

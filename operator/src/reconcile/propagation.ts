@@ -17,6 +17,8 @@ export interface Enforcement {
 
 export interface PropagationOptions {
   readonly readEnforced: (signal: AbortSignal) => Promise<Enforcement>
+  /** Called once for each key that waited, when every process enforces its revision. */
+  readonly onEnforced: (key: string) => void
   readonly clock: Clock
   readonly log: Log
 }
@@ -24,7 +26,8 @@ export interface PropagationOptions {
 export class Propagation {
   readonly #options: PropagationOptions
   readonly #added: Notifier = openNotifier()
-  readonly #waiting = new Map<string, { readonly revision: number; readonly onEnforced: () => void }>()
+  /** The revision that each key waits for. */
+  readonly #waiting = new Map<string, number>()
   #last: Enforcement = { all: 0, behind: 0, revision: 0, isCertain: false }
 
   constructor(options: PropagationOptions) {
@@ -41,9 +44,9 @@ export class Propagation {
     return this.#last.isCertain && this.#last.revision >= revision
   }
 
-  /** Calls `onEnforced` once, later, when every process enforces a revision. Replaces an earlier wait under the same name. */
-  whenEnforced(name: string, revision: number, onEnforced: () => void): void {
-    this.#waiting.set(name, { revision, onEnforced })
+  /** Calls `onEnforced` with the key, later, when every process enforces the revision. Replaces an earlier wait of the key. */
+  whenEnforced(key: string, revision: number): void {
+    this.#waiting.set(key, revision)
     this.#added.notify()
   }
 
@@ -69,16 +72,18 @@ export class Propagation {
 
   /** Returns whether it notified anybody. */
   async #poll(signal: AbortSignal): Promise<boolean> {
-    const { readEnforced, log } = this.#options
+    const { readEnforced, onEnforced, log } = this.#options
     try {
       this.#last = await readEnforced(signal)
     } catch (err) {
       if (!signal.aborted) log.debug({ err }, 'reading enforced revision failed')
       return false
     }
-    const told = [...this.#waiting].filter(([, { revision }]) => this.isEnforced(revision))
-    for (const [name] of told) this.#waiting.delete(name)
-    for (const [, { onEnforced: tell }] of told) tell()
-    return told.length > 0
+    const enforced = [...this.#waiting].filter(([, revision]) => this.isEnforced(revision))
+    for (const [key] of enforced) {
+      this.#waiting.delete(key)
+      onEnforced(key)
+    }
+    return enforced.length > 0
   }
 }

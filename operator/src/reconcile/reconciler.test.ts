@@ -47,7 +47,7 @@ async function reconciling() {
   const resources = { get: (key: string) => held.get(key), all: () => [...held.values()] }
   const queue = new WorkQueue({ clock, ids, meter: UNCOUNTED })
   const readEnforced = async () => ({ all: 1, behind: 0, revision: directory.current().revision, isCertain: true })
-  const propagation = new Propagation({ readEnforced, clock, log: SILENT })
+  const propagation = new Propagation({ readEnforced, onEnforced: (key) => queue.add(key), clock, log: SILENT })
   let gate: Promise<void> = Promise.resolve()
   const scene = { isPending: false, needsPreparing: false, prepared: 0, forgotten: 0 }
   const handler: KindHandler = {

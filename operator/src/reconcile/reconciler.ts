@@ -255,11 +255,11 @@ export class Reconciler {
 
   /** Removes the finalizer once no process enforces the resource, or after `REVOKED_MS_MAX`. */
   async #removeFinalizer(key: string, view: ResourceView, signal: AbortSignal) {
-    const { publication, propagation, queue, clock } = this.#options
+    const { publication, propagation, clock } = this.#options
     if (!view.finalizers.includes(FINALIZER)) return undefined
     const { revision, at } = publication.inForceSince(view.resource.metadata.uid)
     if (!propagation.isEnforced(revision) && clock.now() - at < REVOKED_MS_MAX) {
-      propagation.whenEnforced(key, revision, () => queue.add(key))
+      propagation.whenEnforced(key, revision)
       return { requeueAfterMs: REVOKED_MS_MAX }
     }
     await this.#apply(view, {}, signal)
@@ -271,13 +271,13 @@ export class Reconciler {
    * worker does other work, so that one write reports both.
    */
   async #writeStatus(key: string, view: ResourceView, signal: AbortSignal): Promise<number> {
-    const { publication, propagation, queue } = this.#options
+    const { publication, propagation } = this.#options
     const since = publication.inForceSince(view.resource.metadata.uid)
     const isEnforced = propagation.isEnforced(since.revision)
     if (isEnforced) {
       this.#awaited.delete(key)
     } else {
-      propagation.whenEnforced(key, since.revision, () => queue.add(key))
+      propagation.whenEnforced(key, since.revision)
       const waitMs = this.#statusDelayMs(key, since.revision)
       if (waitMs > 0) return waitMs
     }
