@@ -84,12 +84,11 @@ async function reconciling() {
     const before = held.get(key)
     held.set(key, declared)
     const isSpecChange = before === undefined || !hasSameSpec(before, declared)
-    reconciler.onChange({ key, priority: 'live', before, after: declared, isSpecChange })
+    reconciler.onChange({ key, priority: 'live', isSpecChange })
   }
   const remove = (key: string) => {
-    const before = held.get(key)
     held.delete(key)
-    reconciler.onChange({ key, priority: 'live', before, after: undefined, isSpecChange: true })
+    reconciler.onChange({ key, priority: 'live', isSpecChange: true })
   }
   for (const resource of [aPlanResource(), aTenantResource(), anApiKeyResource()]) declare(declared(resource))
   await reconciler.start(NEVER)

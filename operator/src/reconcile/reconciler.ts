@@ -118,7 +118,8 @@ export class Reconciler {
   }
 
   /** Receives the changes of the resource cache. */
-  onChange({ key, priority, after, isSpecChange }: ViewChange): void {
+  onChange({ key, priority, isSpecChange }: ViewChange): void {
+    const after = this.#options.resources.get(key)
     if (isSpecChange) {
       this.#dirty.add(key)
       this.#publishEarly(key, after)

@@ -29,11 +29,10 @@ export interface ResourceCacheOptions {
   readonly meter: Pick<OperatorMeter, 'relisted' | 'watched' | 'unread'>
 }
 
+/** Says that a resource changed, appeared or disappeared. The resource cache already has its new state. */
 export interface ViewChange {
   readonly key: string
   readonly priority: Priority
-  readonly before: ResourceView | undefined
-  readonly after: ResourceView | undefined
   /** True when the declaration changed, not only the status. */
   readonly isSpecChange: boolean
 }
@@ -64,13 +63,7 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
     if (view === undefined) return
     const isSpecChange = before === undefined || after === undefined || !hasSameSpec(before, after)
     if (!isSpecChange && before?.status === after?.status) return
-    onChange({
-      key: keyOfResource(view.resource),
-      priority: isLive ? 'live' : 'resync',
-      before,
-      after,
-      isSpecChange,
-    })
+    onChange({ key: keyOfResource(view.resource), priority: isLive ? 'live' : 'resync', isSpecChange })
   }
   const open = <T>(
     informer: Pick<Parameters<typeof openInformer<T>>[0], 'kind' | 'path' | 'read' | 'onChange' | 'metadataOnly'>,
