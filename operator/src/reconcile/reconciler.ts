@@ -4,7 +4,6 @@
  * Reconciles wait for the API server and for each other, publishing does not. So two changes are published before the reconcile: a new
  * spec of a tenant or key in force, and the removal of any resource. A key is revoked equally fast under any load.
  */
-import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -21,12 +20,25 @@ import {
   STATUS_ENFORCED_WAIT_MS,
 } from '../limit.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
+import type { Requeue } from '../queue/worker.ts'
 import type { Events } from './event.ts'
 import type { KindHandler } from './kind-handler.ts'
-import { type PackedStatus, unpackStatus } from './packed-status.ts'
+import { unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
 import type { Publication } from './publication.ts'
 import type { ResourceCache, ViewChange } from './resource-cache.ts'
+import {
+  lastStatusOf,
+  type PreparedResource,
+  type Preparing,
+  type Report,
+  type ResourceState,
+  readBack,
+  type Stage,
+  type Submitted,
+  unprepared,
+  type WrittenStatus,
+} from './resource-state.ts'
 import {
   API_VERSION,
   counterKeyOf,
@@ -35,7 +47,7 @@ import {
   type ResourceView,
   resourcePath,
 } from './resource-view.ts'
-import { mergePatchOf, type Progress, type Status, type StatusFields, statusOf } from './status.ts'
+import { mergePatchOf, type Progress, type StatusFields, statusOf } from './status.ts'
 
 export interface ReconcilerOptions {
   readonly resources: Pick<ResourceCache, 'get' | 'all'>
@@ -52,27 +64,10 @@ export interface ReconcilerOptions {
 /** The field manager of our finalizers. */
 const FIELD_MANAGER = 'platen-operator'
 
-interface WrittenStatus {
-  readonly status: Status
-  readonly text: string
-  /** The resource version after the write. Absent until the write returns. */
-  resourceVersion?: string
-}
-
 export class Reconciler {
   readonly #options: ReconcilerOptions
-  /** The last resource compiled for each key. */
-  readonly #compiled = new Map<string, Resource>()
-  /** Resources whose preparation waits for something. They may never have been compiled. */
-  readonly #pending = new Map<string, Resource>()
-  /** Keys whose resource or surroundings changed since they were last prepared. */
-  readonly #dirty = new Set<string>()
-  readonly #retryAt = new Map<string, Instant>()
-  readonly #statusFields = new Map<string, StatusFields>()
-  /** Resources not known to be enforced. Before `until`, on the monotonic clock, that alone is not worth a status write. */
-  readonly #awaited = new Map<string, { readonly revision: number; readonly until: number }>()
-  /** Statuses that were written and not yet read back. */
-  readonly #written = new Map<string, WrittenStatus>()
+  /** One record for each key. Only the reconcile of a key moves it to another step, and at most one runs. */
+  readonly #states = new Map<string, ResourceState>()
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
@@ -82,12 +77,13 @@ export class Reconciler {
   async start(signal: AbortSignal): Promise<void> {
     const { resources, publication, handlers, queue } = this.#options
     const views = resources.all().filter(({ isDeleting }) => !isDeleting)
-    for (const each of views) {
-      const key = keyOfResource(each.resource)
-      const statusFields = handlers[each.resource.kind].restore(each, this.#statusOf(each))
-      if (statusFields === undefined) this.#dirty.add(key)
-      else this.#statusFields.set(key, statusFields)
-      this.#compiled.set(key, each.resource)
+    for (const view of views) {
+      const { resource } = view
+      const statusFields = handlers[resource.kind].restore(view, unpackStatus(view.status))
+      this.#states.set(keyOfResource(resource), {
+        isDirty: statusFields === undefined,
+        stage: { step: 'submitted', ...unprepared(resource), ...(statusFields && { statusFields }), report: {} },
+      })
     }
     if (publication.isEmpty()) await this.#prepareInForce(views, signal)
     await publication.start(
@@ -104,13 +100,16 @@ export class Reconciler {
   async #prepareInForce(views: readonly ResourceView[], signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     const waiting = views
-      .filter((each) => this.#dirty.has(keyOfResource(each.resource)))
-      .filter((each) => this.#statusOf(each).observedGeneration !== undefined)
+      .filter(({ resource }) => this.#stateOf(keyOfResource(resource)).isDirty)
+      .filter(({ status }) => unpackStatus(status).observedGeneration !== undefined)
       .values()
     const work = async () => {
-      for (const each of waiting) {
+      for (const view of waiting) {
+        const state = this.#stateOf(keyOfResource(view.resource))
         const limited = AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)])
-        await this.#prepare(keyOfResource(each.resource), each, limited).catch(() => undefined)
+        const prepared = await this.#prepare(state, view, limited).catch(() => undefined)
+        if (prepared === undefined) state.isDirty = true
+        else state.stage = { step: 'submitted', ...prepared, report: {} }
       }
     }
     await Promise.all(Array.from({ length: RECONCILE_WORKERS }, work))
@@ -119,22 +118,23 @@ export class Reconciler {
 
   /** Receives the changes of the resource cache. */
   onChange({ key, priority, isSpecChange }: ViewChange): void {
-    const after = this.#options.resources.get(key)
+    const { resources, queue } = this.#options
+    const state = this.#stateOf(key)
+    const { stage } = state
+    const view = resources.get(key)
+    const isOwnWrite = view !== undefined && readBack(stage, view)
+    if (isOwnWrite && !isSpecChange) return
     if (isSpecChange) {
-      this.#dirty.add(key)
-      this.#publishEarly(key, after)
+      state.isDirty = true
+      // Its reconcile publishes it again, does the rest, and handles errors.
+      if (stage.step === 'submitted' && isUrgent(stage.resource, view)) this.#publish(key, stage).catch(() => undefined)
     }
-    const written = this.#written.get(key)
-    if (written !== undefined && after !== undefined && isReadBack(after, written)) {
-      this.#written.delete(key)
-      if (!isSpecChange && canonicalStatus(after.status) === written.text) return
-    }
-    this.#options.queue.add(key, priority)
+    queue.add(key, priority)
   }
 
   /** Queues a resource whose surroundings changed, to be prepared again. */
   markDirty(key: string): void {
-    this.#dirty.add(key)
+    this.#stateOf(key).isDirty = true
     this.#options.queue.add(key)
   }
 
@@ -147,115 +147,99 @@ export class Reconciler {
     }
   }
 
-  /** Publishes a change of a resource in force. Its reconcile publishes it again, does the rest, and handles errors. */
-  #publishEarly(key: string, after: ResourceView | undefined): void {
-    const last = this.#compiled.get(key)
-    if (last === undefined) return
-    const { uid, generation } = last.metadata
-    const resource = latestOf(last, after)
-    // Skips plans: compiling all tenants of a plan twice would take longer than its reconcile.
-    if (resource !== undefined && (resource.kind === 'Plan' || resource.metadata.generation === generation)) return
-    this.#options.publication.submit({ uid, ...(resource && { resource }) }).catch(() => undefined)
-  }
-
-  async reconcile(key: string, signal: AbortSignal): Promise<{ readonly requeueAfterMs: number } | undefined> {
-    const { resources, handlers, clock } = this.#options
-    const pending = this.#pending.get(key)
-    if (pending !== undefined && latestOf(pending, resources.get(key)) === undefined) {
-      this.#pending.delete(key)
-      handlers[pending.kind].forget(pending)
+  /** Brings the cluster and Redis in line with the resource under a key, from any state. */
+  async reconcile(key: string, signal: AbortSignal): Promise<Requeue | undefined> {
+    const { resources, clock } = this.#options
+    const state = this.#stateOf(key)
+    const { stage } = state
+    if ('resource' in stage && latestOf(stage.resource, resources.get(key)) === undefined) {
+      await this.#withdraw(key, stage)
+      state.stage = { step: 'new' }
     }
-    const last = this.#compiled.get(key)
-    if (last !== undefined && latestOf(last, resources.get(key)) === undefined) await this.#withdraw(key, last)
     const view = resources.get(key)
     if (view === undefined || view.isDeleting) {
-      // Another reconcile handles a new resource with the same name.
-      this.#dirty.delete(key)
+      this.#states.delete(key)
       return view && this.#removeFinalizer(key, view, signal)
     }
-    const retryAt = this.#retryAt.get(key)
-    const isDue =
-      this.#dirty.has(key) || (retryAt !== undefined && retryAt <= clock.now()) || this.#needsPreparing(view)
-    if (isDue && !(await this.#prepareAndPublish(key, view, signal))) return undefined
-    const waitMs = await this.#writeStatus(key, view, signal)
-    const untilRetryMs = Math.max(0, (this.#retryAt.get(key) ?? Number.POSITIVE_INFINITY) - clock.now())
-    const requeueAfterMs = Math.min(waitMs, untilRetryMs)
+    if (this.#mustPrepare(state, view) && !(await this.#prepareAndPublish(key, view, signal))) return undefined
+    if (state.stage.step !== 'submitted') return undefined
+    const waitMs = await this.#writeStatus(view, state.stage, signal)
+    const requeueAfterMs = Math.min(waitMs, Math.max(0, state.stage.retryAt - clock.now()))
     return requeueAfterMs === Number.POSITIVE_INFINITY ? undefined : { requeueAfterMs }
   }
 
   /** Returns false when the resource waits for something. */
   async #prepareAndPublish(key: string, view: ResourceView, signal: AbortSignal): Promise<boolean> {
+    const state = this.#stateOf(key)
     let reason: 'StoreUnavailable' | 'RedisUnavailable' = 'StoreUnavailable'
     try {
-      if (!(await this.#prepare(key, view, signal))) {
-        this.#pending.set(key, view.resource)
-        return false
-      }
-      this.#pending.delete(key)
+      const prepared = await this.#prepare(state, view, signal)
+      if (prepared === undefined) return false
       reason = 'RedisUnavailable'
-      await this.#publish(key, view)
-      if (this.#needsPreparing(view)) this.markDirty(key)
+      await this.#publish(key, prepared)
+      // What it waited for may have come while it was prepared.
+      if (this.#needsPreparing(view)) this.#options.queue.add(key)
       return true
     } catch (error) {
-      this.#dirty.add(key)
+      state.isDirty = true
       if (!(error instanceof Unavailable)) throw error
       // A resource that was never compiled has no result to report yet.
-      if (!this.#compiled.has(key)) await this.#publish(key, view)
-      await this.#patchStatus(key, view, { progress: { step: 'unpublished', reason, message: error.message }, signal })
+      if (state.stage.step !== 'submitted') await this.#publish(key, unprepared(view.resource))
+      const progress: Progress = { step: 'unpublished', reason, message: error.message }
+      await this.#patchStatus(view, { stage: state.stage, progress }, signal)
       throw error
     }
   }
 
-  async #publish(key: string, { resource: seen }: ResourceView): Promise<void> {
-    const { resources, publication } = this.#options
-    const before = this.#compiled.get(key)
-    const resource = latestOf(seen, resources.get(key))
-    this.#compiled.set(key, resource ?? seen)
-    // The next reconcile withdraws it.
-    if (resource === undefined) return
-    await publication.submit({ uid: resource.metadata.uid, resource })
-    this.#requeueCounters(before, resource)
+  #mustPrepare({ isDirty, stage }: ResourceState, view: ResourceView): boolean {
+    const isDue = stage.step === 'submitted' && stage.retryAt <= this.#options.clock.now()
+    return isDirty || isDue || this.#needsPreparing(view)
   }
 
   #needsPreparing(view: ResourceView): boolean {
     return this.#options.handlers[view.resource.kind].needsPreparing?.(view) === true
   }
 
-  /** Returns false when the resource waits for something. */
-  async #prepare(key: string, view: ResourceView, signal: AbortSignal): Promise<boolean> {
+  /** Returns undefined when the resource waits for something. */
+  async #prepare(state: ResourceState, view: ResourceView, signal: AbortSignal): Promise<PreparedResource | undefined> {
+    const { handlers, events } = this.#options
     const { resource } = view
-    // Another reconcile handles changes from here on.
-    this.#dirty.delete(key)
-    try {
-      if (hasFinalizer(resource) && !view.finalizers.includes(FINALIZER))
-        await this.#apply(view, { finalizers: [FINALIZER] }, signal)
-      const { handlers, events } = this.#options
-      const handler = handlers[resource.kind]
-      const prepared = await handler.prepare(view, this.#statusOf(view), signal)
-      if ('isPending' in prepared) return false
-      const { statusFields = {}, retryAt, warning } = prepared
-      this.#statusFields.set(key, statusFields)
-      if (retryAt === undefined) this.#retryAt.delete(key)
-      else this.#retryAt.set(key, retryAt)
-      if (warning !== undefined) await events.warning(resource, warning, signal)
-      return true
-    } catch (error) {
-      this.#dirty.add(key)
-      throw error
-    }
+    // A change from here on marks it dirty again, for the next reconcile.
+    state.isDirty = false
+    if (!('resource' in state.stage)) state.stage = { step: 'preparing', resource }
+    if (hasFinalizer(resource) && !view.finalizers.includes(FINALIZER))
+      await this.#apply(view, { finalizers: [FINALIZER] }, signal)
+    const prepared = await handlers[resource.kind].prepare(view, lastStatusOf(state.stage, view), signal)
+    if ('isPending' in prepared) return undefined
+    const { statusFields = {}, retryAt = Number.POSITIVE_INFINITY, warning } = prepared
+    if (warning !== undefined) await events.warning(resource, warning, signal)
+    return { resource, statusFields, retryAt }
   }
 
-  /** Takes the resource out of force. */
-  async #withdraw(key: string, resource: Resource): Promise<void> {
-    const { publication, handlers } = this.#options
-    await publication.submit({ uid: resource.metadata.uid })
-    handlers[resource.kind].forget(resource)
-    for (const map of [this.#compiled, this.#statusFields, this.#written, this.#retryAt, this.#awaited]) map.delete(key)
-    this.#requeueCounters(resource, undefined)
+  /**
+   * Submits a prepared resource as it is declared now, or its removal. Every change goes this way, early or in its reconcile. Throws
+   * `Unavailable` when it is not in force yet.
+   */
+  async #publish(key: string, prepared: PreparedResource): Promise<void> {
+    const { resources, publication } = this.#options
+    const state = this.#stateOf(key)
+    const before = state.stage.step === 'submitted' ? state.stage : undefined
+    const { uid } = prepared.resource.metadata
+    const resource = latestOf(prepared.resource, resources.get(key))
+    // Set before the wait, so that a change during the wait is published early.
+    if (resource !== undefined) state.stage = { report: {}, ...before, ...prepared, step: 'submitted', resource }
+    await publication.submit({ uid, ...(resource && { resource }) })
+    this.#requeueCounters(before?.resource, resource)
+  }
+
+  /** Takes a resource that is gone out of force. Another one may have its name by now. */
+  async #withdraw(key: string, stage: Preparing | Submitted): Promise<void> {
+    if (stage.step === 'submitted') await this.#publish(key, stage)
+    this.#options.handlers[stage.resource.kind].forget(stage.resource)
   }
 
   /** Removes the finalizer once no process enforces the resource, or after `REVOKED_MS_MAX`. */
-  async #removeFinalizer(key: string, view: ResourceView, signal: AbortSignal) {
+  async #removeFinalizer(key: string, view: ResourceView, signal: AbortSignal): Promise<Requeue | undefined> {
     const { publication, propagation, clock } = this.#options
     if (!view.finalizers.includes(FINALIZER)) return undefined
     const { revision, at } = publication.inForceSince(view.resource.metadata.uid)
@@ -271,54 +255,55 @@ export class Reconciler {
    * Writes the progress to the status if it is new. Returns how soon to reconcile again. While a resource waits to be enforced, the
    * worker does other work, so that one write reports both.
    */
-  async #writeStatus(key: string, view: ResourceView, signal: AbortSignal): Promise<number> {
+  async #writeStatus(view: ResourceView, stage: Submitted, signal: AbortSignal): Promise<number> {
     const { publication, propagation } = this.#options
     const since = publication.inForceSince(view.resource.metadata.uid)
     const isEnforced = propagation.isEnforced(since.revision)
     if (isEnforced) {
-      this.#awaited.delete(key)
+      stage.report.awaited = undefined
     } else {
-      propagation.whenEnforced(key, since.revision)
-      const waitMs = this.#statusDelayMs(key, since.revision)
+      propagation.whenEnforced(keyOfResource(view.resource), since.revision)
+      const waitMs = this.#statusDelayMs(stage.report, since.revision)
       if (waitMs > 0) return waitMs
     }
     const step = isEnforced ? 'enforced' : 'published'
-    await this.#patchStatus(key, view, { progress: { step, since, enforced: propagation.last }, signal })
+    await this.#patchStatus(view, { stage, progress: { step, since, enforced: propagation.last } }, signal)
     return Number.POSITIVE_INFINITY
   }
 
   /** Returns how much longer the status write waits for a revision to be enforced. */
-  #statusDelayMs(key: string, revision: number): number {
+  #statusDelayMs(report: Report, revision: number): number {
     const now = this.#options.clock.monotonic()
-    const known = this.#awaited.get(key)
+    const known = report.awaited
     const awaited = known?.revision === revision ? known : { revision, until: now + STATUS_ENFORCED_WAIT_MS }
-    this.#awaited.set(key, awaited)
+    report.awaited = awaited
     return Math.max(0, awaited.until - now)
   }
 
   async #patchStatus(
-    key: string,
     view: ResourceView,
-    { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
+    { stage, progress }: { readonly stage: Stage; readonly progress: Progress },
+    signal: AbortSignal,
   ): Promise<void> {
     const { compilation, client, events, clock } = this.#options
-    const result = compilation.resultOf(view.resource.metadata.uid)
+    const { metadata } = view.resource
+    const result = compilation.resultOf(metadata.uid)
+    if (stage.step !== 'submitted' || result === undefined) return
     // The resource changed meanwhile. Its next reconcile reports the new generation.
-    const { generation } = view.resource.metadata
-    if (result === undefined || result.resource.metadata.generation > generation) return
-    const before = this.#statusOf(view)
-    const statusFields = { ...this.#statusFields.get(key), ...this.#countsOf(view.resource) }
+    if (result.resource.metadata.generation > metadata.generation) return
+    const before = lastStatusOf(stage, view)
+    const statusFields = { ...stage.statusFields, ...this.#countsOf(view.resource) }
     const status = statusOf({ result, progress, statusFields, before, now: clock.now() })
-    const written: WrittenStatus = { status, text: canonicalJson(status) }
-    if (written.text === canonicalJson(before)) return
-    const patch = { metadata: identityOf(view.resource.metadata), status: mergePatchOf(before, status) }
-    this.#written.set(key, written)
+    if (canonicalJson(status) === canonicalJson(before)) return
+    const patch = { metadata: identityOf(metadata), status: mergePatchOf(before, status) }
+    const written: WrittenStatus = { status }
+    stage.report.written = written
     try {
-      const { metadata } = await client.mergePatch(resourcePath(view.resource, 'status'), patch, signal)
-      written.resourceVersion = metadata.resourceVersion
+      const answer = await client.mergePatch(resourcePath(view.resource, 'status'), patch, signal)
+      written.resourceVersion = answer.metadata.resourceVersion
     } catch (error) {
       // The stored status is unknown now.
-      this.#written.delete(key)
+      stage.report.written = undefined
       if (isNotFound(error)) return
       throw error
     }
@@ -339,10 +324,6 @@ export class Reconciler {
       })
   }
 
-  #statusOf(view: ResourceView): Status {
-    return this.#written.get(keyOfResource(view.resource))?.status ?? unpackStatus(view.status)
-  }
-
   #countsOf(resource: Resource): StatusFields {
     const { compilation } = this.#options
     const { name } = resource.metadata
@@ -355,16 +336,28 @@ export class Reconciler {
 
   /** Queues, a little later, the resources whose status counts this one. */
   #requeueCounters(before: Resource | undefined, after: Resource | undefined): void {
-    const names = [before, after].map((resource) => resource && counterKeyOf(resource))
-    if (names[0] === names[1]) return
-    for (const name of names) if (name !== undefined) this.#options.queue.addAfter(name, STATUS_COUNTS_DELAY_MS)
+    const [last, next] = [before && counterKeyOf(before), after && counterKeyOf(after)]
+    if (last === next) return
+    for (const key of [last, next]) if (key !== undefined) this.#options.queue.addAfter(key, STATUS_COUNTS_DELAY_MS)
+  }
+
+  #stateOf(key: string): ResourceState {
+    const known = this.#states.get(key)
+    if (known !== undefined) return known
+    const state: ResourceState = { isDirty: true, stage: { step: 'new' } }
+    this.#states.set(key, state)
+    return state
   }
 }
 
-/** Tells whether the view shows the written status or a later one. */
-function isReadBack({ status, resourceVersion }: ResourceView, written: WrittenStatus): boolean {
-  if (canonicalStatus(status) === written.text) return true
-  return written.resourceVersion !== undefined && BigInt(resourceVersion) >= BigInt(written.resourceVersion)
+/**
+ * Tells whether a change is published before its reconcile: a new spec or the removal of a resource in force. Not a new plan: compiling
+ * all tenants of a plan twice would take longer than its reconcile.
+ */
+function isUrgent(submitted: Resource, now: ResourceView | undefined): boolean {
+  const resource = latestOf(submitted, now)
+  if (resource === undefined) return true
+  return resource.kind !== 'Plan' && resource.metadata.generation !== submitted.metadata.generation
 }
 
 /**
@@ -384,8 +377,4 @@ function hasFinalizer({ kind }: Resource): boolean {
 function identityOf(metadata: Resource['metadata']): object {
   const { name, uid } = metadata
   return { name, uid, ...('namespace' in metadata && { namespace: metadata.namespace }) }
-}
-
-function canonicalStatus(packed: PackedStatus): string {
-  return canonicalJson(unpackStatus(packed))
 }

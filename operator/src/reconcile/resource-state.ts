@@ -1,0 +1,75 @@
+/** What the reconciler remembers of the resource under one key. */
+import type { Instant } from '@platen/contract/brand.ts'
+import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import type { Resource } from '@platen/contract/resource.ts'
+import { unpackStatus } from './packed-status.ts'
+import type { ResourceView } from './resource-view.ts'
+import type { Status, StatusFields } from './status.ts'
+
+export interface ResourceState {
+  /** Whether the resource or its surroundings changed since it was last prepared. */
+  isDirty: boolean
+  /** How far the resource has come. Another resource of the same name starts again. */
+  stage: Stage
+}
+
+export type Stage =
+  /** Nothing was done for it, or everything was undone. */
+  { readonly step: 'new' } | Preparing | Submitted
+
+/** Its kind handler knows it, and nothing of it is compiled: its first preparation runs, failed, or waits for something. */
+export interface Preparing {
+  readonly step: 'preparing'
+  readonly resource: Resource
+}
+
+/** Its settings are in force, or come into force with the next publish. */
+export interface Submitted extends PreparedResource {
+  readonly step: 'submitted'
+  readonly report: Report
+}
+
+/** A resource, and what its kind handler last said of it. */
+export interface PreparedResource {
+  readonly resource: Resource
+  readonly statusFields: StatusFields
+  /** When to prepare it again, even without a change. Infinity for never. */
+  readonly retryAt: Instant
+}
+
+export function unprepared(resource: Resource): PreparedResource {
+  return { resource, statusFields: {}, retryAt: Number.POSITIVE_INFINITY }
+}
+
+/** What is on its way into the status of a resource. */
+export interface Report {
+  /** A revision that is not known to be enforced. Before `until`, on the monotonic clock, that alone is not worth a status write. */
+  awaited?: { readonly revision: number; readonly until: number } | undefined
+  /** A status that was written and not yet read back. */
+  written?: WrittenStatus | undefined
+}
+
+export interface WrittenStatus {
+  readonly status: Status
+  /** The resource version after the write. Absent until the write returns. */
+  resourceVersion?: string
+}
+
+/** Returns the last status written. The resource cache may not have it yet. */
+export function lastStatusOf(stage: Stage, { status }: ResourceView): Status {
+  const written = stage.step === 'submitted' ? stage.report.written : undefined
+  return written?.status ?? unpackStatus(status)
+}
+
+/** Compares the view with the status that was written. Returns whether it shows exactly that status, for the first time. */
+export function readBack(stage: Stage, { status, resourceVersion }: ResourceView): boolean {
+  if (stage.step !== 'submitted' || stage.report.written === undefined) return false
+  const {
+    report,
+    report: { written },
+  } = stage
+  const isSame = canonicalJson(unpackStatus(status)) === canonicalJson(written.status)
+  const isLater = written.resourceVersion !== undefined && BigInt(resourceVersion) >= BigInt(written.resourceVersion)
+  if (isSame || isLater) report.written = undefined
+  return isSame
+}
