@@ -118,6 +118,21 @@ test('a change that changes no setting is published by nothing', async () => {
   await running
 })
 
+test('since when a resource is gone is told to its submitter, and not kept', async () => {
+  const { publication } = publishing()
+  const key = anApiKeyResource()
+  const { uid } = key.metadata
+  await publication.start(platform, NEVER)
+  const over = new AbortController()
+  const running = publication.run(over.signal)
+  expect(await publication.submit(changeOf(key))).toMatchObject({ revision: 2 })
+  expect(publication.inForceSince(uid)).toMatchObject({ revision: 2 })
+  expect(await publication.submit({ uid })).toMatchObject({ revision: 3 })
+  expect(publication.inForceSince(uid)).toMatchObject({ revision: 1 })
+  over.abort()
+  await running
+})
+
 test('what could not be published is told, kept, and published by itself', async () => {
   const { publication, directory, clock } = publishing({ failures: 2 })
   await expect(publication.start(platform, NEVER)).rejects.toThrow(Unavailable)

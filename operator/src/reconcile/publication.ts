@@ -36,7 +36,7 @@ export interface InForceSince {
 
 interface Submission {
   readonly change: ResourceChange
-  readonly published: PromiseWithResolvers<void>
+  readonly published: PromiseWithResolvers<InForceSince>
 }
 
 export class Publication {
@@ -45,6 +45,7 @@ export class Publication {
   #waiting: Submission[] = []
   /** Resources whose settings are compiled but not published. */
   readonly #unpublished = new Set<Uid>()
+  /** Of the resources that are declared. */
   readonly #inForceSince = new Map<Uid, InForceSince>()
   /** For the settings in force at the start, and for those published last. */
   #atStart: InForceSince = { revision: 0, at: 0 }
@@ -76,11 +77,11 @@ export class Publication {
   }
 
   /**
-   * Compiles a change and publishes the result. Resolves when the compiled settings are in force. Throws `Unavailable` when they could
-   * not be published: the next publish includes them.
+   * Compiles a change and publishes the result. Resolves when the compiled settings are in force, with since when. Throws `Unavailable`
+   * when they could not be published: the next publish includes them.
    */
-  submit(change: ResourceChange): Promise<void> {
-    const submission = { change, published: Promise.withResolvers<void>() }
+  submit(change: ResourceChange): Promise<InForceSince> {
+    const submission = { change, published: Promise.withResolvers<InForceSince>() }
     this.#waiting.push(submission)
     this.#submitted.notify()
     return submission.published.promise
@@ -128,8 +129,8 @@ export class Publication {
     for (const uid of settingsChanged) this.#unpublished.add(uid)
     try {
       if (this.#unpublished.size > 0) await this.#publish(signal)
-      for (const { change } of submissions) this.#inForceSince.set(change.uid, this.#latest)
-      for (const { published } of submissions) published.resolve()
+      for (const { change } of submissions) this.#setInForce(change.uid)
+      for (const { published } of submissions) published.resolve(this.#latest)
     } catch (error) {
       for (const { published } of submissions) published.reject(error)
       if (!(error instanceof Unavailable)) throw error
@@ -150,8 +151,14 @@ export class Publication {
       throw new Unavailable('Redis holds a revision that this operator did not publish', { cause })
     }
     this.#latest = { revision: snapshot.revision, at: clock.now() }
-    for (const uid of this.#unpublished) this.#inForceSince.set(uid, this.#latest)
+    for (const uid of this.#unpublished) this.#setInForce(uid)
     this.#unpublished.clear()
+  }
+
+  /** Forgets a resource that is gone. Its submitter was told. */
+  #setInForce(uid: Uid): void {
+    if (this.#options.compilation.resultOf(uid) === undefined) this.#inForceSince.delete(uid)
+    else this.#inForceSince.set(uid, this.#latest)
   }
 
   #snapshot(): DirectorySnapshot {

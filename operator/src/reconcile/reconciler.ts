@@ -25,7 +25,7 @@ import type { Events } from './event.ts'
 import type { KindHandler } from './kind-handler.ts'
 import { unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
-import type { Publication } from './publication.ts'
+import type { InForceSince, Publication } from './publication.ts'
 import type { ResourceCache, ViewChange } from './resource-cache.ts'
 import {
   lastStatusOf,
@@ -152,15 +152,14 @@ export class Reconciler {
     const { resources, clock } = this.#options
     const state = this.#stateOf(key)
     const { stage } = state
-    if ('resource' in stage && latestOf(stage.resource, resources.get(key)) === undefined) {
-      await this.#withdraw(key, stage)
-      state.stage = { step: 'new' }
-    }
+    if ('resource' in stage && latestOf(stage.resource, resources.get(key)) === undefined)
+      state.stage = { step: 'withdrawn', since: await this.#withdraw(key, stage) }
     const view = resources.get(key)
-    if (view === undefined || view.isDeleting) {
+    if (view === undefined) {
       this.#states.delete(key)
-      return view && this.#removeFinalizer(key, view, signal)
+      return undefined
     }
+    if (view.isDeleting) return this.#removeFinalizer(key, view, signal)
     if (this.#mustPrepare(state, view) && !(await this.#prepareAndPublish(key, view, signal))) return undefined
     if (state.stage.step !== 'submitted') return undefined
     const waitMs = await this.#writeStatus(view, state.stage, signal)
@@ -217,10 +216,10 @@ export class Reconciler {
   }
 
   /**
-   * Submits a prepared resource as it is declared now, or its removal. Every change goes this way, early or in its reconcile. Throws
-   * `Unavailable` when it is not in force yet.
+   * Submits a prepared resource as it is declared now, or its removal. Every change goes this way, early or in its reconcile. Resolves when
+   * it is in force, with since when. Throws `Unavailable` when it is not in force yet.
    */
-  async #publish(key: string, prepared: PreparedResource): Promise<void> {
+  async #publish(key: string, prepared: PreparedResource): Promise<InForceSince> {
     const { resources, publication } = this.#options
     const state = this.#stateOf(key)
     const before = state.stage.step === 'submitted' ? state.stage : undefined
@@ -228,21 +227,28 @@ export class Reconciler {
     const resource = latestOf(prepared.resource, resources.get(key))
     // Set before the wait, so that a change during the wait is published early.
     if (resource !== undefined) state.stage = { report: {}, ...before, ...prepared, step: 'submitted', resource }
-    await publication.submit({ uid, ...(resource && { resource }) })
+    const since = await publication.submit({ uid, ...(resource && { resource }) })
     this.#requeueCounters(before?.resource, resource)
+    return since
   }
 
-  /** Takes a resource that is gone out of force. Another one may have its name by now. */
-  async #withdraw(key: string, stage: Preparing | Submitted): Promise<void> {
-    if (stage.step === 'submitted') await this.#publish(key, stage)
-    this.#options.handlers[stage.resource.kind].forget(stage.resource)
+  /** Takes a resource that is gone out of force. Another one may have its name by now. Returns since when nothing of it is in force. */
+  async #withdraw(key: string, stage: Preparing | Submitted): Promise<InForceSince> {
+    const { publication, handlers } = this.#options
+    const { kind, metadata } = stage.resource
+    const since = stage.step === 'submitted' ? await this.#publish(key, stage) : publication.inForceSince(metadata.uid)
+    handlers[kind].forget(stage.resource)
+    return since
   }
 
   /** Removes the finalizer once no process enforces the resource, or after `REVOKED_MS_MAX`. */
   async #removeFinalizer(key: string, view: ResourceView, signal: AbortSignal): Promise<Requeue | undefined> {
     const { publication, propagation, clock } = this.#options
     if (!view.finalizers.includes(FINALIZER)) return undefined
-    const { revision, at } = publication.inForceSince(view.resource.metadata.uid)
+    const { stage } = this.#stateOf(key)
+    // A resource that was being deleted at the start is in no revision since then.
+    const { revision, at } =
+      stage.step === 'withdrawn' ? stage.since : publication.inForceSince(view.resource.metadata.uid)
     if (!propagation.isEnforced(revision) && clock.now() - at < REVOKED_MS_MAX) {
       propagation.whenEnforced(key, revision)
       return { requeueAfterMs: REVOKED_MS_MAX }

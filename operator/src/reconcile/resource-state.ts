@@ -3,6 +3,7 @@ import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import { unpackStatus } from './packed-status.ts'
+import type { InForceSince } from './publication.ts'
 import type { ResourceView } from './resource-view.ts'
 import type { Status, StatusFields } from './status.ts'
 
@@ -14,8 +15,12 @@ export interface ResourceState {
 }
 
 export type Stage =
-  /** Nothing was done for it, or everything was undone. */
-  { readonly step: 'new' } | Preparing | Submitted
+  /** Nothing was done for it. */
+  | { readonly step: 'new' }
+  | Preparing
+  | Submitted
+  /** Nothing of it is in force since then, and its kind handler has forgotten it. Only its finalizer may be left. */
+  | { readonly step: 'withdrawn'; readonly since: InForceSince }
 
 /** Its kind handler knows it, and nothing of it is compiled: its first preparation runs, failed, or waits for something. */
 export interface Preparing {
