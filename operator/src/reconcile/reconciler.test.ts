@@ -2,13 +2,15 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
 import { NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
-import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
+import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
+import { STATUS_COUNTS_DELAY_MS } from '../limit.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { KindHandler, Prepared } from './kind-handler.ts'
 import { packStatus } from './packed-status.ts'
@@ -40,7 +42,10 @@ async function reconciling() {
     nextRevision: () => directory.current().revision + 1,
     differences: () => ['all of it'],
     repair: async () => false,
-    publish: (snapshot: DirectorySnapshot, signal: AbortSignal) => directory.publish(snapshot, signal),
+    publish: async (snapshot: DirectorySnapshot, signal: AbortSignal) => {
+      if (scene.isRedisAway) throw new Unavailable('Redis is unavailable')
+      await directory.publish(snapshot, signal)
+    },
   }
   const publication = new Publication({ compilation, publisher, clock, onChanged: nothing })
   const held = new Map<string, ResourceView>()
@@ -49,7 +54,7 @@ async function reconciling() {
   const readEnforced = async () => ({ all: 1, behind: 0, revision: directory.current().revision, isCertain: true })
   const propagation = new Propagation({ readEnforced, onEnforced: (key) => queue.add(key), clock, log: SILENT })
   let gate: Promise<void> = Promise.resolve()
-  const scene = { isPending: false, needsPreparing: false, prepared: 0, forgotten: 0 }
+  const scene = { isRedisAway: false, isPending: false, needsPreparing: false, prepared: 0, forgotten: 0 }
   const handler: KindHandler = {
     prepare: async (): Promise<Prepared> => {
       await gate
@@ -102,6 +107,18 @@ async function reconciling() {
     declare,
     remove,
     settle: () => clock.advance(0),
+    /** Returns the keys that are queued by then, and takes them out. */
+    async queuedAfter(ms: number) {
+      await clock.advance(ms)
+      const keys: string[] = []
+      for (let { waiting } = queue.state(); waiting.live + waiting.resync > 0; { waiting } = queue.state()) {
+        const key = await queue.take(NEVER)
+        if (key === undefined) break
+        keys.push(key)
+        queue.done(key)
+      }
+      return keys
+    },
     now: () => ({ tenant: directory.current().tenants.get(ACME), key: directory.current().keys.get(HASH) }),
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -240,4 +257,14 @@ test('a key that was made anew under its name and changed at once is seen to as 
   await look
   await rig.reconciler.reconcile(KEY, NEVER)
   expect(rig.now().key).toMatchObject({ suspended: true })
+})
+
+test('a tenant counts a key whose first publish failed', async () => {
+  rig.scene.isRedisAway = true
+  rig.declare(declared(anApiKeyResource({ metadata: { name: 'two' }, spec: { sha256: aKeyHash('b') } })))
+  await expect(rig.reconciler.reconcile('ApiKey team-acme/two', NEVER)).rejects.toThrow(Unavailable)
+  rig.scene.isRedisAway = false
+  await rig.reconciler.reconcile('ApiKey team-acme/two', NEVER)
+  await rig.queuedAfter(0)
+  expect(await rig.queuedAfter(STATUS_COUNTS_DELAY_MS)).toContain('Tenant acme')
 })

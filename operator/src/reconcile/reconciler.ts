@@ -227,9 +227,12 @@ export class Reconciler {
     const resource = latestOf(prepared.resource, resources.get(key))
     // Set before the wait, so that a change during the wait is published early.
     if (resource !== undefined) state.stage = { report: {}, ...before, ...prepared, step: 'submitted', resource }
-    const since = await publication.submit({ uid, ...(resource && { resource }) })
-    this.#requeueCounters(before?.resource, resource)
-    return since
+    try {
+      return await publication.submit({ uid, ...(resource && { resource }) })
+    } finally {
+      // A change that could not be published is compiled all the same, and so are the counts.
+      this.#requeueCounters(before?.resource, resource)
+    }
   }
 
   /** Takes a resource that is gone out of force. Another one may have its name by now. Returns since when nothing of it is in force. */
