@@ -5,14 +5,7 @@ import type { Warning } from '../reconcile/event.ts'
 import { FINALIZER, keyOfResource, type ResourceView } from '../reconcile/resource-view.ts'
 import { isConditionTrue, type Status } from '../reconcile/status.ts'
 import type { Unread } from '../secret/audit.ts'
-import type { ObservedSecret } from '../secret/update-secret.ts'
-
-export interface ReconciledSecret {
-  readonly observed: ObservedSecret
-  readonly isNew: boolean
-  readonly repaired: readonly string[]
-  readonly ignored?: string
-}
+import type { ObservedSecret, ReconciledSecret } from '../secret/update-secret.ts'
 
 export interface SecretTrackerOptions {
   readonly log: Log
@@ -32,7 +25,7 @@ export class SecretTracker {
   /** Returns a warning when the rotation annotation is invalid. */
   onReconciled(
     resource: Resource,
-    { observed, isNew, repaired, ignored }: ReconciledSecret,
+    { observed, isNew, repaired, ignored }: ReconciledSecret<unknown, unknown>,
   ): { readonly warning?: Warning } {
     const { log, onRepair } = this.#options
     const key = keyOfResource(resource)

@@ -1,4 +1,5 @@
 /** Secrets in the cluster: who owns one, how it differs from the wanted state, and the requests that change it. Pure. */
+import type { Instant } from '@platen/contract/brand.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import type { KubeObject, OwnerReference } from '../cluster/object.ts'
 import type { Annotations } from './rotation.ts'
@@ -33,6 +34,21 @@ export interface WantedSecret {
   readonly data: Readonly<Record<string, string | undefined>>
   readonly annotations: Readonly<Record<string, string | undefined>>
   readonly labels: Readonly<Record<string, string>>
+}
+
+/** What is decided about a Secret. */
+export interface SecretDecision<Found, Status> {
+  readonly found: Found
+  /** The status to write after `found` is published. */
+  readonly status: Status
+  /** The Secret to write before anything is published. Absent when the Secret is already so, or is not ours. */
+  readonly write?: WantedSecret
+  /** Whether the write contains a new key or secret. */
+  readonly isNew: boolean
+  /** Fields of the Secret that somebody else changed and that the write repairs. */
+  readonly repaired: readonly string[]
+  /** When to decide again, because an overlap ends. */
+  readonly retryAt?: Instant
 }
 
 const GROUP = 'platen.dev'
@@ -95,6 +111,20 @@ export function differencesBetween(current: ClusterSecret, wanted: WantedSecret)
     ...differing('labels'),
     ...(isOwned ? [] : ['ownerReferences']),
   ]
+}
+
+/** Repairs what differs from the wanted state. The fields in `expected` were due to change, so nobody else changed them. */
+export function repairOf(
+  own: ClusterSecret,
+  wanted: WantedSecret,
+  expected: readonly string[],
+): Pick<SecretDecision<never, never>, 'write' | 'isNew' | 'repaired'> {
+  const differing = own.isImmutable ? [] : differencesBetween(own, wanted)
+  return {
+    ...(differing.length > 0 && { write: wanted }),
+    isNew: false,
+    repaired: differing.filter((field) => !expected.includes(field)),
+  }
 }
 
 /** Returns the body that creates a Secret. */

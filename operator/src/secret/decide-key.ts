@@ -15,7 +15,14 @@ import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKey, ReplacedKey } from '@platen/settings/compile/api-key.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import type { SecretRefusalReason } from '@platen/settings/compile/tenant.ts'
-import { type ClusterSecret, differencesBetween, labelsOf, ownershipOf, type WantedSecret } from './cluster-secret.ts'
+import {
+  type ClusterSecret,
+  labelsOf,
+  ownershipOf,
+  repairOf,
+  type SecretDecision,
+  type WantedSecret,
+} from './cluster-secret.ts'
 import { KEY_OVERLAP_HOURS_DEFAULT } from './limit.ts'
 import {
   formatInstant,
@@ -44,19 +51,7 @@ export interface KeyInput {
   readonly makeKey: () => string
 }
 
-export interface KeyDecision {
-  readonly found: FoundKey
-  /** The status to write after the hashes are published. */
-  readonly status: KeyStatus
-  /** The Secret to write before anything is published. Absent when the Secret is already so, or is not ours. */
-  readonly write?: WantedSecret
-  /** Whether the write contains a new key. */
-  readonly isNew: boolean
-  /** Fields of the Secret that somebody else changed and that the write repairs. */
-  readonly repaired: readonly string[]
-  /** When to decide again, because an overlap ends. */
-  readonly retryAt?: Instant
-}
+export type KeyDecision = SecretDecision<FoundKey, KeyStatus>
 
 export function decideKey(input: KeyInput): KeyDecision {
   const { resource, secret, asked } = input
@@ -163,15 +158,11 @@ function keepAndRepair(
   const { key } = own.data
   const isSound = key !== undefined && hashOfKey(key) === known.hash
   const next = { ...known, ...(key !== undefined && { key }) }
-  const wanted = wantedOf(resource, next)
-  const differing = own.isImmutable ? [] : differencesBetween(own, wanted)
   const end = overlapEndIn(own.annotations)
   const isOver = known.previous === undefined && end !== undefined && end <= now
   const decision = {
     ...decisionOf(input, isSound ? next : known),
-    ...(differing.length > 0 && { write: wanted }),
-    isNew: false,
-    repaired: differing.filter((field) => !(isOver && OVERLAP_FIELDS.includes(field))),
+    ...repairOf(own, wantedOf(resource, next), isOver ? OVERLAP_FIELDS : []),
   }
   if (isSound) return { ...decision, found: foundOf(known) }
   const what = key === undefined ? 'no longer has a key' : 'has another key than the one that was made'

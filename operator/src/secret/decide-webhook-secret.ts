@@ -13,9 +13,10 @@ import { labelOf } from '@platen/settings/compile/condition.ts'
 import type { SecretRefusalReason } from '@platen/settings/compile/tenant.ts'
 import {
   type ClusterSecret,
-  differencesBetween,
   labelsOf,
   ownershipOf,
+  repairOf,
+  type SecretDecision,
   type SecretLocation,
   type WantedSecret,
 } from './cluster-secret.ts'
@@ -43,19 +44,7 @@ export interface WebhookSecretDecisionInput {
   readonly makeSecret: () => string
 }
 
-export interface WebhookSecretDecision {
-  readonly found: PlainSecret
-  /** The status to write after the secret is published. */
-  readonly status: WebhookSecretStatus
-  /** The Secret to write before anything is published. Absent when the Secret is already so, or is not ours. */
-  readonly write?: WantedSecret
-  /** Whether the write contains a new secret. */
-  readonly isNew: boolean
-  /** Fields of the Secret that somebody else changed and that the write repairs. */
-  readonly repaired: readonly string[]
-  /** When to decide again, because an overlap ends. */
-  readonly retryAt?: Instant
-}
+export type WebhookSecretDecision = SecretDecision<PlainSecret, WebhookSecretStatus>
 
 /** A `FoundSecret` that is not sealed. */
 export type PlainSecret =
@@ -104,13 +93,9 @@ function keepAndRepair(input: WebhookSecretDecisionInput, own: ClusterSecret): W
   const end = overlapEndIn(own.annotations)
   const isOver = end !== undefined && end <= now
   const next = { secret, served: servedOf(input, own), previous: isOver ? undefined : previousIn(own, end) }
-  const wanted = wantedOf(input, next)
-  const differing = own.isImmutable ? [] : differencesBetween(own, wanted)
   const decision = {
     ...decisionOf(input, next),
-    ...(differing.length > 0 && { write: wanted }),
-    isNew: false,
-    repaired: differing.filter((field) => !(isOver && OVERLAP_FIELDS.includes(field))),
+    ...repairOf(own, wantedOf(input, next), isOver ? OVERLAP_FIELDS : []),
   }
   if (secret !== undefined && isWebhookSecret(secret)) return { ...decision, found: foundOf({ ...next, secret }) }
   const what = `Secret ${place.namespace}/${place.name} has not ${WEBHOOK_SECRET_FORMAT} in its key secret`

@@ -9,10 +9,11 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
-import { decideKey, type KeyDecision, type KeyStatus, keepKey } from './decide-key.ts'
+import type { FoundKey } from '@platen/settings/compile/api-key.ts'
+import { decideKey, type KeyStatus, keepKey } from './decide-key.ts'
 import { SECRETS_GRANT_RETRY_MS } from './limit.ts'
 import { readRotationRequest } from './rotation.ts'
-import { type ObservedSecret, type SecretClient, SecretsNotGranted, updateSecret } from './update-secret.ts'
+import { type ReconciledSecret, type SecretClient, SecretsNotGranted, updateSecret } from './update-secret.ts'
 
 export interface SecretPorts {
   readonly client: SecretClient
@@ -32,12 +33,7 @@ export interface KeySecretInput {
   readonly status: KeyStatus
 }
 
-export interface ReconciledKeySecret extends Omit<KeyDecision, 'write'> {
-  /** Why the annotation is not a valid rotation, if there is an invalid one. */
-  readonly ignored?: string
-  /** Read by the audit. */
-  readonly observed: ObservedSecret
-}
+export type ReconciledKeySecret = ReconciledSecret<FoundKey, KeyStatus>
 
 /** Finds the key of an ApiKey, and creates or rotates it if that is due. Throws what the client throws. */
 export async function reconcileKeySecret(

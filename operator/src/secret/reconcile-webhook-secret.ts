@@ -13,16 +13,11 @@ import {
 } from '@platen/contract/webhook-secret.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import type { KubeObject } from '../cluster/object.ts'
-import {
-  decideWebhookSecret,
-  type PlainSecret,
-  type WebhookSecretDecision,
-  type WebhookSecretStatus,
-} from './decide-webhook-secret.ts'
+import { decideWebhookSecret, type PlainSecret, type WebhookSecretStatus } from './decide-webhook-secret.ts'
 import { SECRETS_GRANT_RETRY_MS } from './limit.ts'
 import type { SecretPorts } from './reconcile-key-secret.ts'
 import { type RotationRequest, readRotationRequest } from './rotation.ts'
-import { type ObservedSecret, observedSecret, readSecret, SecretsNotGranted, updateSecret } from './update-secret.ts'
+import { observedSecret, type ReconciledSecret, readSecret, SecretsNotGranted, updateSecret } from './update-secret.ts'
 
 export interface WebhookSecretPorts extends SecretPorts {
   readonly sealKey: SealKey
@@ -36,13 +31,7 @@ export interface WebhookSecretInput {
   readonly status: WebhookSecretStatus
 }
 
-export interface ReconciledWebhookSecret extends Omit<WebhookSecretDecision, 'write' | 'found'> {
-  readonly found: FoundSecret
-  /** Why the annotation is not a valid rotation, if there is an invalid one. */
-  readonly ignored?: string
-  /** Read by the audit. */
-  readonly observed: ObservedSecret
-}
+export type ReconciledWebhookSecret = ReconciledSecret<FoundSecret, WebhookSecretStatus>
 
 /** Finds the webhook secret of a Tenant, and creates or rotates it if that is due. Throws what the client throws. */
 export async function reconcileWebhookSecret(
@@ -79,7 +68,7 @@ function resultIfNotGranted(
   }
 }
 
-type PlainReconciled = Omit<ReconciledWebhookSecret, 'found'> & { readonly found: PlainSecret }
+type PlainReconciled = ReconciledSecret<PlainSecret, WebhookSecretStatus>
 
 interface RotatedInput extends WebhookSecretInput {
   readonly asked: RotationRequest | undefined

@@ -8,6 +8,7 @@ import {
   newBody,
   patchBody,
   readClusterSecret,
+  type SecretDecision,
   type SecretLocation,
   type WantedSecret,
 } from './cluster-secret.ts'
@@ -21,6 +22,14 @@ export interface ObservedSecret {
   readonly place: SecretLocation
   /** Absent when there was no Secret. */
   readonly resourceVersion?: string
+}
+
+/** What was decided and written. */
+export interface ReconciledSecret<Found, Status> extends Omit<SecretDecision<Found, Status>, 'write'> {
+  /** Why the annotation is not a valid rotation, if there is an invalid one. */
+  readonly ignored?: string
+  /** Read by the audit. */
+  readonly observed: ObservedSecret
 }
 
 /** Returns the path of a Secret. Without a name, the path to create one. */
