@@ -15,8 +15,8 @@ export interface SecretTrackerOptions {
 
 export class SecretTracker {
   readonly #options: SecretTrackerOptions
-  /** By the key of the resource that owns the Secret. */
-  readonly #observed = new Map<string, ObservedSecret | Unread>()
+  /** By the key of the resource that owns the Secret. Read by the audit. */
+  readonly observed = new Map<string, ObservedSecret | Unread>()
 
   constructor(options: SecretTrackerOptions) {
     this.#options = options
@@ -30,7 +30,7 @@ export class SecretTracker {
     const { log, onRepair } = this.#options
     const key = keyOfResource(resource)
     const fields = { resource: key, stands: `${observed.place.namespace}/${observed.place.name}` }
-    this.#observed.set(key, observed)
+    this.observed.set(key, observed)
     if (isNew) log.info(fields, 'secret generated')
     if (repaired.length > 0) {
       log.warn({ ...fields, fields: repaired }, 'secret repaired')
@@ -41,20 +41,11 @@ export class SecretTracker {
 
   /** Records a Secret that the status mentions and that this process has not read yet. */
   onRestored(resource: Resource): void {
-    this.#observed.set(keyOfResource(resource), 'unread')
+    this.observed.set(keyOfResource(resource), 'unread')
   }
 
   forget(resource: Resource): void {
-    this.#observed.delete(keyOfResource(resource))
-  }
-
-  /** The keys of the resources that have a Secret. */
-  owners(): Iterable<string> {
-    return this.#observed.keys()
-  }
-
-  lastObserved(key: string): ObservedSecret | Unread | undefined {
-    return this.#observed.get(key)
+    this.observed.delete(keyOfResource(resource))
   }
 }
 

@@ -197,8 +197,7 @@ function secretAuditOptions(
   return {
     clock,
     observe: (place: SecretLocation, signal: AbortSignal) => observeSecret(client, place, signal),
-    owners: () => tracker.owners(),
-    lastObserved: (key: string) => tracker.lastObserved(key),
+    observed: tracker.observed,
     onChange: (key: string) => reconciler.markDirty(key),
     onError: (key: string, err: unknown) => log.debug({ err, key }, 'secret audit failed'),
   }

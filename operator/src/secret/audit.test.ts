@@ -20,8 +20,7 @@ function audit(names: readonly string[]) {
   const read = { during: (_name: string) => {} }
   const ended = auditSecrets(
     {
-      owners: () => seen.keys(),
-      lastObserved: (name) => seen.get(name),
+      observed: seen,
       onChange: (name) => changed.push(name),
       onError: (name, error) => failed.push(`${name}: ${String(error)}`),
       clock,

@@ -13,10 +13,8 @@ const PAUSE_MS = 1000 / SECRET_AUDIT_READS_PER_SECOND_MAX
 export type Unread = 'unread'
 
 export interface AuditOptions {
-  /** Returns the keys of the resources that have a Secret. Called at the start of each round, and iterated until its end. */
-  readonly owners: () => Iterable<string>
-  /** Returns the Secret as the last reconcile saw it. Undefined when its owner is gone. */
-  readonly lastObserved: (owner: string) => ObservedSecret | Unread | undefined
+  /** The Secrets as the last reconciles saw them, by the keys of their owners. May change at any time. */
+  readonly observed: ReadonlyMap<string, ObservedSecret | Unread>
   /** Called when the Secret changed or was not read yet, so that it is reconciled again. Called in each round until that happened. */
   readonly onChange: (owner: string) => void
   /** Called when a Secret could not be read. The audit continues with the next one. */
@@ -28,29 +26,27 @@ export interface AuditOptions {
 
 /** Audits round after round. Rejects with the signal's reason when it aborts. */
 export async function auditSecrets(options: AuditOptions, signal: AbortSignal): Promise<never> {
-  const { owners, clock } = options
+  const { observed, clock } = options
   for (;;) {
     // Waits also in an empty round, which would otherwise loop without a pause.
     await clock.sleep(PAUSE_MS, signal)
-    for (const owner of owners()) {
-      await auditOne(owner, options, signal)
+    for (const [owner, before] of observed) {
+      if (before === 'unread') options.onChange(owner)
+      else await auditOne({ owner, before }, options, signal)
       await clock.sleep(PAUSE_MS, signal)
     }
   }
 }
 
 async function auditOne(
-  owner: string,
-  { observe, lastObserved, onChange, onError }: AuditOptions,
+  { owner, before }: { readonly owner: string; readonly before: ObservedSecret },
+  { observe, observed, onChange, onError }: AuditOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const before = lastObserved(owner)
-  if (before === undefined) return
-  if (before === 'unread') return onChange(owner)
   try {
     const { resourceVersion } = await observe(before.place, signal)
     // If a reconcile ran during this read, its result is newer.
-    if (lastObserved(owner) === before && resourceVersion !== before.resourceVersion) onChange(owner)
+    if (observed.get(owner) === before && resourceVersion !== before.resourceVersion) onChange(owner)
   } catch (error) {
     signal.throwIfAborted()
     onError(owner, error)
