@@ -67,7 +67,14 @@ export class WorkQueue {
     const deferred = { dueAt, canceled: new AbortController() }
     this.#deferred.set(key, deferred)
     this.#options.meter.deferred()
-    void this.#addWhenDue(key, { deferred, delayMs, priority: this.#processing.get(key)?.priority ?? 'live' })
+    const priority = this.#processing.get(key)?.priority ?? 'live'
+    const addNow = () => {
+      // An earlier delay may have replaced this one at the same moment.
+      if (this.#deferred.get(key) === deferred) this.#deferred.delete(key)
+      this.add(key, priority)
+    }
+    // The signal aborts when an earlier delay replaces this one, and when the queue closes.
+    this.#options.clock.sleep(delayMs, deferred.canceled.signal).then(addNow, () => undefined)
   }
 
   /** Adds the key later, after a wait that grows with each retry until `forget`. Returns the wait in milliseconds. */
@@ -175,18 +182,6 @@ export class WorkQueue {
     return undefined
   }
 
-  async #addWhenDue(key: string, { deferred, delayMs, priority }: DeferredAdd): Promise<void> {
-    try {
-      await this.#options.clock.sleep(delayMs, deferred.canceled.signal)
-    } catch {
-      // Canceled by an earlier delay of the key, or by `close`.
-      return
-    }
-    // An earlier delay may have replaced this one at the same moment.
-    if (this.#deferred.get(key) === deferred) this.#deferred.delete(key)
-    this.add(key, priority)
-  }
-
   #resolveIfDrained(): void {
     if (this.#isClosed && this.#processing.size === 0) this.#drained.resolve()
   }
@@ -201,10 +196,4 @@ interface KeyGroup extends Readonly<Record<Priority, Map<string, number>>> {
 interface Deferred {
   readonly dueAt: number
   readonly canceled: AbortController
-}
-
-interface DeferredAdd {
-  readonly deferred: Deferred
-  readonly delayMs: number
-  readonly priority: Priority
 }
