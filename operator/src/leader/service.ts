@@ -49,7 +49,7 @@ export function openOperator({ ports, settings, openPublisher, readEpoch }: Oper
   }
   return {
     resources,
-    isReady: () => resources.silentMs() !== undefined,
+    isReady: resources.isAnswered,
     async run(stop) {
       try {
         await raceAbort(resources.synced, stop)

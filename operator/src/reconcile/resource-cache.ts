@@ -44,11 +44,8 @@ export interface ResourceCache extends AsyncDisposable {
   readonly get: (key: string) => ResourceView | undefined
   readonly all: () => readonly ResourceView[]
   readonly versionOf: (configMap: string) => string | undefined
-  /**
-   * How long ago the API server last answered for the kind that has been silent the longest. Undefined until every kind was answered
-   * once.
-   */
-  readonly silentMs: () => number | undefined
+  /** Tells whether the API server has answered for every kind. */
+  readonly isAnswered: () => boolean
 }
 
 const KINDS = Object.keys(PLURALS) as readonly Kind[]
@@ -57,7 +54,7 @@ export const FOLLOWED_KINDS: readonly string[] = [...KINDS, 'ConfigMap']
 const CONFIG_MAPS = pathOf({ group: '', version: 'v1', plural: 'configmaps' })
 
 export function openResourceCache(options: ResourceCacheOptions): ResourceCache {
-  const { onChange, onConfigMap, clock } = options
+  const { onChange, onConfigMap } = options
   const onObjectChange = ({ before, after, isLive }: ObjectChange<ResourceView>) => {
     const view = after ?? before
     if (view === undefined) return
@@ -65,13 +62,11 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
     if (!isSpecChange && before?.status === after?.status) return
     onChange({ key: keyOfResource(view.resource), priority: isLive ? 'live' : 'resync', isSpecChange })
   }
-  const open = <T>(
-    informer: Pick<Parameters<typeof openInformer<T>>[0], 'kind' | 'path' | 'read' | 'onChange' | 'metadataOnly'>,
-  ) => openInformer<T>({ ...options, ...informer })
   const informers = new Map(
     KINDS.map((kind) => [
       kind,
-      open<ResourceView>({
+      openInformer<ResourceView>({
+        ...options,
         kind,
         path: collectionPath(kind),
         read: (object) => readResourceView(kind, object),
@@ -79,7 +74,8 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
       }),
     ]),
   )
-  const configMaps = open<string>({
+  const configMaps = openInformer<string>({
+    ...options,
     kind: 'ConfigMap',
     path: CONFIG_MAPS,
     metadataOnly: true,
@@ -95,11 +91,7 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
     },
     all: () => [...informers.values()].flatMap((informer) => [...informer.values()]),
     versionOf: (configMap) => configMaps.get(configMap),
-    silentMs() {
-      const heard = all.map(({ lastContactAt }) => lastContactAt())
-      if (!heard.every((at) => at !== undefined)) return undefined
-      return clock.monotonic() - Math.min(...heard)
-    },
+    isAnswered: () => all.every(({ lastContactAt }) => lastContactAt() !== undefined),
     async [Symbol.asyncDispose]() {
       await Promise.all(all.map((informer) => informer[Symbol.asyncDispose]()))
     },
