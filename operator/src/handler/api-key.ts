@@ -25,12 +25,8 @@ export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOption
       if (resource.spec.sha256 !== undefined) return { statusFields: declaredKeyFields(resource) }
       const reconciled = await reconcileKeySecret({ resource, rotation: view.rotation, status }, ports, signal)
       foundKeys.set(uid, reconciled.found)
-      const warnings = tracker.onReconciled(resource, reconciled)
-      return {
-        statusFields: { ...reconciled.status, ...expiryFieldsOf(resource) },
-        ...warnings,
-        ...(reconciled.retryAt && { retryAt: reconciled.retryAt }),
-      }
+      const statusFields = { ...reconciled.status, ...expiryFieldsOf(resource) }
+      return { statusFields, ...tracker.onReconciled(resource, reconciled) }
     },
     restore(view, status) {
       const resource = apiKeyOf(view)

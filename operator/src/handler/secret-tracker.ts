@@ -1,4 +1,5 @@
 /** The state of every Secret when it was last reconciled. The audit compares with it to find Secrets that somebody changed. */
+import type { Instant } from '@platen/contract/brand.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource } from '@platen/contract/resource.ts'
 import type { Warning } from '../reconcile/event.ts'
@@ -22,11 +23,11 @@ export class SecretTracker {
     this.#options = options
   }
 
-  /** Returns a warning when the rotation annotation is invalid. */
+  /** Returns when to reconcile the Secret again, and a warning when the rotation annotation is invalid. */
   onReconciled(
     resource: Resource,
-    { observed, isNew, repaired, ignored }: ReconciledSecret<unknown, unknown>,
-  ): { readonly warning?: Warning } {
+    { observed, isNew, repaired, ignored, retryAt }: ReconciledSecret<unknown, unknown>,
+  ): { readonly retryAt?: Instant; readonly warning?: Warning } {
     const { log, onRepair } = this.#options
     const key = keyOfResource(resource)
     const fields = { resource: key, stands: `${observed.place.namespace}/${observed.place.name}` }
@@ -36,7 +37,10 @@ export class SecretTracker {
       log.warn({ ...fields, fields: repaired }, 'secret repaired')
       onRepair()
     }
-    return ignored === undefined ? {} : { warning: { reason: 'RotationIgnored', message: ignored } }
+    return {
+      ...(retryAt !== undefined && { retryAt }),
+      ...(ignored !== undefined && { warning: { reason: 'RotationIgnored', message: ignored } }),
+    }
   }
 
   /** Records a Secret that the status mentions and that this process has not read yet. */

@@ -21,12 +21,7 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
       const resource = tenantOf(view)
       const reconciled = await reconcileWebhookSecret({ resource, rotation: view.rotation, status }, ports, signal)
       webhookSecrets.set(resource.metadata.uid, reconciled.found)
-      const warnings = tracker.onReconciled(resource, reconciled)
-      return {
-        statusFields: reconciled.status,
-        ...warnings,
-        ...(reconciled.retryAt && { retryAt: reconciled.retryAt }),
-      }
+      return { statusFields: reconciled.status, ...tracker.onReconciled(resource, reconciled) }
     },
     restore(view, { webhookSecret, ...status }) {
       const resource = tenantOf(view)
