@@ -3,7 +3,7 @@
  * common parts: headers, refusals, security, and the frame of the document.
  */
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
-import { HTTP_ERRORS, type HttpErrorCode } from '@platen/contract/error.ts'
+import { HTTP_ERRORS, type HttpErrorCode, type HttpErrorEntry, type Operation } from '@platen/contract/error.ts'
 import { errorBodySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 
@@ -66,31 +66,34 @@ export const COMMON_HEADERS: HeaderSchemas = {
   'X-Request-Id': { type: 'string', description: 'The one sent, where usable, else one made for this request.' },
 }
 
-const RETRY_AFTER = { type: 'integer', description: 'Seconds after which to try again.' } as const
-
-const HEADERS_OF: Partial<Record<HttpErrorCode, HeaderSchemas>> = {
-  UNAUTHORIZED: { 'WWW-Authenticate': { type: 'string', description: '`Bearer`.' } },
-  IDEMPOTENCY_IN_PROGRESS: { 'Retry-After': RETRY_AFTER },
-  RATE_LIMITED: { 'Retry-After': RETRY_AFTER },
-  HTML_RATE_LIMIT_EXCEEDED: { 'Retry-After': RETRY_AFTER },
-  RENDER_UNAVAILABLE: { 'Retry-After': RETRY_AFTER },
-}
+const HEADERS_OF_REFUSALS = {
+  'Retry-After': { type: 'integer', description: 'Seconds after which to try again.' },
+  'WWW-Authenticate': { type: 'string', description: '`Bearer`.' },
+} as const satisfies Record<NonNullable<HttpErrorEntry['headers']>[number], HeaderSchema>
 
 /**
- * Returns the response schemas for the refusals of a route: one per status, with the codes of that status. `headers` are the headers that
- * a code has on this route only.
+ * Returns the response schemas for the refusals of an operation, as the error catalog has them: one per status, with the codes of that
+ * status. `headers` are the headers that a code has in this operation only.
  */
 export function refusals(
-  codes: readonly HttpErrorCode[],
+  operation: Operation,
   headers: Partial<Record<HttpErrorCode, HeaderSchemas>> = {},
 ): Record<number, object> {
-  const byStatus = Object.groupBy(codes, (code) => HTTP_ERRORS[code].status)
+  // The catalog has no other keys.
+  const codes = Object.keys(HTTP_ERRORS) as HttpErrorCode[]
+  const entryOf = (code: HttpErrorCode): HttpErrorEntry => HTTP_ERRORS[code]
+  const headersOf = (code: HttpErrorCode) => [
+    ...(entryOf(code).headers ?? []).map((name) => ({ [name]: HEADERS_OF_REFUSALS[name] })),
+    headers[code],
+  ]
+  const known = codes.filter((code) => entryOf(code).operations.includes(operation))
+  const byStatus = Object.groupBy(known, (code) => HTTP_ERRORS[code].status)
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, group]) => [
       status,
       {
         description: group.map((code) => `\`${code}\`: ${HTTP_ERRORS[code].summary}`).join(' '),
-        headers: Object.assign({}, COMMON_HEADERS, ...group.map((code) => ({ ...HEADERS_OF[code], ...headers[code] }))),
+        headers: Object.assign({}, COMMON_HEADERS, ...group.flatMap(headersOf)),
         allOf: [
           { $ref: `${ERROR_SCHEMA}#` },
           { type: 'object', properties: { error: { type: 'object', properties: { code: { enum: group } } } } },

@@ -17,69 +17,118 @@ export interface ErrorEntry {
   readonly summary: string
 }
 
+/** The operations that need an API key, by their ids in the OpenAPI document. */
+const KEYED = ['createRender', 'getRender', 'listTemplates', 'listDeliveries', 'redeliver'] as const
+export type Operation = (typeof KEYED)[number] | 'getOpenApi'
+
+/** The code of a refusal. */
+export interface HttpErrorEntry extends ErrorEntry {
+  readonly status: number
+  /** The operations that may be refused with it. Empty if such a request reaches no operation. */
+  readonly operations: readonly Operation[]
+  /** The headers that always come with it. */
+  readonly headers?: readonly ('Retry-After' | 'WWW-Authenticate')[]
+}
+
 export const HTTP_ERRORS = {
   INVALID_PAYLOAD: {
     status: 400,
     retryable: false,
     fault: 'caller',
+    operations: KEYED,
     summary: 'The request is malformed: not JSON, no body, an unknown field, a wrong type or a bad option.',
   },
-  UNAUTHORIZED: { status: 401, retryable: false, fault: 'caller', summary: 'The API key is missing or not valid.' },
+  UNAUTHORIZED: {
+    status: 401,
+    retryable: false,
+    fault: 'caller',
+    operations: KEYED,
+    headers: ['WWW-Authenticate'],
+    summary: 'The API key is missing or not valid.',
+  },
   PAYMENT_REQUIRED: {
     status: 402,
     retryable: false,
     fault: 'tenant',
+    operations: ['createRender'],
     summary: 'The subscription is not active, the quota is used up, or the plan has no html engine.',
   },
-  NOT_FOUND: { status: 404, retryable: false, fault: 'caller', summary: 'There is no such route.' },
+  NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    fault: 'caller',
+    operations: [],
+    summary: 'There is no such route.',
+  },
   TEMPLATE_NOT_FOUND: {
     status: 404,
     retryable: false,
     fault: 'caller',
+    operations: ['createRender'],
     summary: 'The tenant has no published template of this code.',
   },
   RENDER_NOT_FOUND: {
     status: 404,
     retryable: false,
     fault: 'caller',
+    operations: ['getRender', 'listDeliveries'],
     summary: 'No render of this id was issued to this tenant and environment.',
   },
   DELIVERY_NOT_FOUND: {
     status: 404,
     retryable: false,
     fault: 'caller',
+    operations: ['redeliver'],
     summary: 'There is no webhook delivery of this id for this tenant and environment, or it is no longer kept.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
     retryable: false,
     fault: 'caller',
+    operations: [],
     summary: 'The route exists, but not with this method; `Allow` names those it has.',
   },
-  REQUEST_TIMEOUT: { status: 408, retryable: true, fault: 'caller', summary: 'The request was not received in time.' },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    retryable: true,
+    fault: 'caller',
+    operations: ['createRender'],
+    summary: 'The request was not received in time.',
+  },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
     retryable: true,
     fault: 'caller',
+    operations: ['createRender'],
+    headers: ['Retry-After'],
     summary: 'The first request with this `Idempotency-Key` is not answered yet; `Retry-After` is sent.',
   },
   RENDER_EXPIRED: {
     status: 410,
     retryable: false,
     fault: 'caller',
+    operations: ['getRender'],
     summary: 'The render is past its retention, or was never finished within a day.',
   },
-  PAYLOAD_TOO_LARGE: { status: 413, retryable: false, fault: 'caller', summary: 'The request body is over 10 MiB.' },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    retryable: false,
+    fault: 'caller',
+    operations: ['createRender'],
+    summary: 'The request body is over 10 MiB.',
+  },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     retryable: false,
     fault: 'caller',
+    operations: ['createRender'],
     summary: 'The request body is not declared as plain UTF-8 `application/json`.',
   },
   VALIDATION_FAILED: {
     status: 422,
     retryable: false,
     fault: 'caller',
+    operations: ['createRender'],
     summary:
       "`data` does not fit the template's `variables_schema`, or the template has no source for the engine asked for.",
   },
@@ -87,39 +136,48 @@ export const HTTP_ERRORS = {
     status: 422,
     retryable: false,
     fault: 'caller',
+    operations: ['createRender'],
     summary: 'The `Idempotency-Key` was sent within the last day with another body.',
   },
   RATE_LIMITED: {
     status: 429,
     retryable: true,
     fault: 'caller',
+    operations: [...KEYED, 'getOpenApi'],
+    headers: ['Retry-After'],
     summary: 'Too many requests; `Retry-After` says when the next is admitted.',
   },
   HTML_RATE_LIMIT_EXCEEDED: {
     status: 429,
     retryable: true,
     fault: 'caller',
+    operations: ['createRender'],
+    headers: ['Retry-After'],
     summary: 'Too many html renders of the tenant; `Retry-After` says when the next is admitted.',
   },
   HEADERS_TOO_LARGE: {
     status: 431,
     retryable: false,
     fault: 'caller',
+    operations: ['createRender'],
     summary: 'The request headers are over 16 KiB.',
   },
   INTERNAL_ERROR: {
     status: 500,
     retryable: false,
     fault: 'operator',
+    operations: KEYED,
     summary: 'The render failed (its failure code opens the message), or the service has a defect.',
   },
   RENDER_UNAVAILABLE: {
     status: 503,
     retryable: true,
     fault: 'operator',
+    operations: KEYED,
+    headers: ['Retry-After'],
     summary: 'No renderer is available just now; nothing was charged. `Retry-After` is sent.',
   },
-} as const satisfies Record<string, ErrorEntry>
+} as const satisfies Record<string, HttpErrorEntry>
 
 export const FAILURES = {
   render_timeout: { retryable: false, fault: 'tenant', summary: 'The deadline of the render ended it.' },

@@ -214,7 +214,7 @@ function description(headers: HeaderNames): object {
         ...acceptedSchema,
         examples: [ACCEPTED],
       },
-      ...refusals(REFUSALS, {
+      ...refusals('createRender', {
         PAYMENT_REQUIRED: RATE,
         IDEMPOTENCY_IN_PROGRESS: RATE,
         RATE_LIMITED: RATE,
@@ -250,24 +250,6 @@ const REPLAYED: HeaderSchemas = {
     description: '`true` where this is the answer to an earlier request with the same `Idempotency-Key`.',
   },
 }
-
-const REFUSALS = [
-  'INVALID_PAYLOAD',
-  'UNAUTHORIZED',
-  'PAYMENT_REQUIRED',
-  'TEMPLATE_NOT_FOUND',
-  'IDEMPOTENCY_IN_PROGRESS',
-  'REQUEST_TIMEOUT',
-  'PAYLOAD_TOO_LARGE',
-  'UNSUPPORTED_MEDIA_TYPE',
-  'VALIDATION_FAILED',
-  'IDEMPOTENCY_MISMATCH',
-  'RATE_LIMITED',
-  'HTML_RATE_LIMIT_EXCEEDED',
-  'HEADERS_TOO_LARGE',
-  'INTERNAL_ERROR',
-  'RENDER_UNAVAILABLE',
-] as const
 
 const EXAMPLES: readonly RenderRequest[] = [
   { template: 'invoice', data: { number: '2026-0042' }, options: { filename: 'invoice-2026-0042.pdf' } },

@@ -108,15 +108,7 @@ function description(): object {
         ...statusRecordSchema,
         examples: EXAMPLES,
       },
-      ...refusals([
-        'INVALID_PAYLOAD',
-        'UNAUTHORIZED',
-        'RENDER_NOT_FOUND',
-        'RENDER_EXPIRED',
-        'RATE_LIMITED',
-        'INTERNAL_ERROR',
-        'RENDER_UNAVAILABLE',
-      ]),
+      ...refusals('getRender'),
     },
   }
 }

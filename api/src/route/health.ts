@@ -91,7 +91,7 @@ function document(): object {
     summary: 'Get this document',
     response: {
       200: { description: 'OpenAPI 3.1.', headers: COMMON_HEADERS, type: 'object' },
-      ...refusals(['RATE_LIMITED']),
+      ...refusals('getOpenApi'),
     },
   }
 }

@@ -57,14 +57,7 @@ function description(): object {
         ...deliveryListSchema,
         examples: [EXAMPLE],
       },
-      ...refusals([
-        'INVALID_PAYLOAD',
-        'UNAUTHORIZED',
-        'RENDER_NOT_FOUND',
-        'RATE_LIMITED',
-        'INTERNAL_ERROR',
-        'RENDER_UNAVAILABLE',
-      ]),
+      ...refusals('listDeliveries'),
     },
   }
 }

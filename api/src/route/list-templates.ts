@@ -74,7 +74,7 @@ function description(): object {
         ...templateListSchema,
         examples: [EXAMPLE],
       },
-      ...refusals(['INVALID_PAYLOAD', 'UNAUTHORIZED', 'RATE_LIMITED', 'INTERNAL_ERROR', 'RENDER_UNAVAILABLE']),
+      ...refusals('listTemplates'),
     },
   }
 }

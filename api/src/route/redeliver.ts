@@ -53,14 +53,7 @@ function description(): object {
         ...redeliverySchema,
         examples: [{ id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71', status: 'exhausted' } satisfies Redelivery],
       },
-      ...refusals([
-        'INVALID_PAYLOAD',
-        'UNAUTHORIZED',
-        'DELIVERY_NOT_FOUND',
-        'RATE_LIMITED',
-        'INTERNAL_ERROR',
-        'RENDER_UNAVAILABLE',
-      ]),
+      ...refusals('redeliver'),
     },
   }
 }
