@@ -142,34 +142,54 @@ function chooseLane({ mode, account, engine, limits }: Reservation, { outstandin
   return outstanding(account, engine) < limits.asyncFairShare ? 'async' : 'bulk'
 }
 
-/** A bucket that a render counts in, if its limits name it. */
-export interface RateBucket {
-  /** Unique across accounts. */
-  readonly name: string
-  /** The field of the limits that holds its rate. */
-  readonly limit: Extract<keyof Limits, `${string}ateLimitPerMinute`>
+/** A limit that is the rate of a bucket. */
+type RateLimit = Extract<keyof Limits, `${string}PerMinute`>
+
+/** Which renders count in the bucket of a rate: those of this mode or engine, of one key or of all keys of a tenant's environment. */
+interface Rate {
+  readonly of: Mode | Engine
+  readonly per: 'key' | 'tenant'
   /** Used if the limits do not name it: another limit, times a factor. Absent = then there is no such bucket. */
   readonly otherwise?: { readonly limit: 'syncRateLimitPerMinute' | 'asyncRateLimitPerMinute'; readonly times: number }
   readonly reason: 'rate' | 'html_rate'
 }
 
+/** Lists every rate. A new one does not compile until this table says what counts in its bucket. */
+const RATES: Readonly<Record<RateLimit, Rate>> = {
+  syncRateLimitPerMinute: { of: 'sync', per: 'key', reason: 'rate' },
+  asyncRateLimitPerMinute: { of: 'async', per: 'key', reason: 'rate' },
+  tenantSyncRateLimitPerMinute: {
+    of: 'sync',
+    per: 'tenant',
+    otherwise: { limit: 'syncRateLimitPerMinute', times: TENANT_RATE_TIMES },
+    reason: 'rate',
+  },
+  tenantAsyncRateLimitPerMinute: {
+    of: 'async',
+    per: 'tenant',
+    otherwise: { limit: 'asyncRateLimitPerMinute', times: TENANT_RATE_TIMES },
+    reason: 'rate',
+  },
+  htmlRateLimitPerMinute: { of: 'html', per: 'tenant', reason: 'html_rate' },
+  rateLimitPerMinute: { of: 'react_pdf', per: 'tenant', reason: 'rate' },
+}
+
+/** A bucket that a render counts in, if its limits name it. */
+export interface RateBucket extends Pick<Rate, 'otherwise' | 'reason'> {
+  /** Unique across accounts. */
+  readonly name: string
+  /** The field of the limits that holds its rate. */
+  readonly limit: RateLimit
+}
+
 /** The buckets a render may count in. The sandbox has its own, because keys belong to one environment and the tenant's buckets name it. */
-export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
-  const { key: hash, mode, account, environment, engine } = request
-  const shared = key('tenant', account, environment, engine)
-  const own = mode === 'sync' ? 'syncRateLimitPerMinute' : 'asyncRateLimitPerMinute'
-  return [
-    { name: key('key', account, hash, mode), limit: own, reason: 'rate' },
-    {
-      name: key('tenant', account, environment, mode),
-      limit: mode === 'sync' ? 'tenantSyncRateLimitPerMinute' : 'tenantAsyncRateLimitPerMinute',
-      otherwise: { limit: own, times: TENANT_RATE_TIMES },
-      reason: 'rate',
-    },
-    engine === 'html'
-      ? { name: shared, limit: 'htmlRateLimitPerMinute', reason: 'html_rate' }
-      : { name: shared, limit: 'rateLimitPerMinute', reason: 'rate' },
-  ]
+export function rateBucketsOf({ key: hash, mode, account, environment, engine }: Reservation): readonly RateBucket[] {
+  return Object.entries(RATES).flatMap(([limit, { of, per, ...bucket }]) =>
+    of === mode || of === engine
+      ? // The keys of the table are rates.
+        [{ name: key(per, account, per === 'key' ? hash : environment, of), limit: limit as RateLimit, ...bucket }]
+      : [],
+  )
 }
 
 /** The buckets whose limit is set, each with its limit. `field` is the name of that limit. */
