@@ -1,10 +1,10 @@
 /** The definitions of the four kinds hold together, and what the contract has of them is made from them. */
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
-import { renderOptionsSchema, TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
 import { describe, expect, test } from 'vitest'
 import { type CrdSchema, DEFINITIONS, fieldsOf, readDefinition } from './crd/definition.ts'
+import { definitionText } from './crd/made.ts'
 import { sourceOf } from './crd/source.ts'
 
 const KINDS = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const
@@ -43,51 +43,22 @@ describe.for(KINDS)('the definition of a %s', (kind) => {
 })
 
 describe('what is said in several places is the same', () => {
-  const bounds = ({ properties = {} }: CrdSchema, path: string) => {
-    const limits = Object.entries(properties[path]?.properties ?? {})
-    return Object.fromEntries(limits.map(([name, { description: _description, ...bound }]) => [name, bound]))
-  }
-  const { displayName: _displayName, ...limits } = bounds(readDefinition('Plan').schema, 'spec')
+  test.for(['Tenant', 'Template'] as const)(
+    'the parts of a %s that are made, and what they are made from',
+    async (kind) => {
+      await expect(definitionText(kind)).toMatchFileSnapshot(`../crds/${DEFINITIONS[kind]}.yaml`)
+    },
+  )
 
-  test.for([
-    ['overrides', readDefinition('Tenant').spec],
-    ['effective', readDefinition('Tenant').status],
-  ] as const)('the limits of a plan and %s', ([path, schema]) => {
-    expect(bounds(schema, path)).toEqual(limits)
-  })
-
-  test('the limits of a plan and those that are in force where it says nothing', () => {
-    expect(Object.keys(limits)).toEqual(expect.arrayContaining(Object.keys(DEFAULT_LIMITS)))
+  test('the limits that a tenant overrides and those in its status', () => {
+    const { spec, status } = readDefinition('Tenant')
+    expect(status.properties?.['effective']?.properties).toEqual(spec.properties?.['overrides']?.properties)
   })
 
   test('the fields of a template and those of a request', () => {
-    const { code, engine, reactPdf, options } = readDefinition('Template').spec.properties ?? {}
+    const { code, engine, reactPdf } = readDefinition('Template').spec.properties ?? {}
     expect(code).toMatchObject({ pattern: TEMPLATE_CODE_PATTERN, maxLength: TEMPLATE_CODE_CHARS_MAX })
     expect(engine?.enum).toEqual(ENGINES)
     expect(reactPdf?.properties?.['source']?.properties?.['inline']?.['maxLength']).toBe(TEMPLATE_SOURCE_BYTES_MAX)
-    const { page_size: size, orientation, margin, filename: _filename, ...rest } = renderOptionsSchema.properties
-    expect(rest).toEqual({})
-    expect(options?.properties).toMatchObject({
-      page_size: {
-        properties: {
-          width: boundsOf(size.anyOf[1].properties.width),
-          height: boundsOf(size.anyOf[1].properties.height),
-        },
-        anyOf: [{ enum: size.anyOf[0].enum }, { required: size.anyOf[1].required }],
-      },
-      orientation: { enum: orientation.enum },
-      margin: {
-        ...boundsOf(margin.anyOf[0]),
-        properties: Object.fromEntries(
-          Object.entries(margin.anyOf[1].properties).map(([side, length]) => [side, boundsOf(length)]),
-        ),
-      },
-    })
   })
 })
-
-/** The bounds of a number, or of a text that stands for one, with digits spelt as the API server reads them too. */
-function boundsOf(schema: { minimum: number; maximum: number; pattern?: string }): object {
-  const { minimum, maximum, pattern } = schema
-  return { minimum, maximum, ...(pattern !== undefined && { pattern: pattern.replaceAll('\\d', '[0-9]') }) }
-}

@@ -1,24 +1,87 @@
-/** Options of a document that a template and a request may set: its engine and its page. */
+/**
+ * Options of a document that a template and a request may set: its engine and its page. One schema: it validates, gives the types, is part
+ * of the OpenAPI document, and the definition of a Template is made from it.
+ */
+import type { FromSchema } from 'json-schema-to-ts'
+import { FILENAME_CHARS_MAX, PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from './limit.ts'
 
 export const ENGINES = ['react_pdf', 'html'] as const
 export type Engine = (typeof ENGINES)[number]
 
 export const PAGE_SIZES = ['A3', 'A4', 'A5', 'A6', 'LETTER', 'LEGAL', 'TABLOID'] as const
-export type PageSize = (typeof PAGE_SIZES)[number] | { readonly width: number; readonly height: number }
-export type Orientation = 'portrait' | 'landscape'
-/** A number is points; a string is a CSS length such as `12mm`. */
-export type Length = number | string
-export interface Sides {
-  readonly top?: Length | undefined
-  readonly right?: Length | undefined
-  readonly bottom?: Length | undefined
-  readonly left?: Length | undefined
-}
+
+/** CSS lengths, in the units that both engines know. */
+const POINTS_PER_UNIT = { pt: 1, px: 0.75, mm: 72 / 25.4, cm: 72 / 2.54, in: 72 } as const
+
+const length = {
+  type: ['number', 'string'],
+  minimum: 0,
+  maximum: PAGE_SIDE_PT_MAX,
+  pattern: '^\\d{1,5}(\\.\\d{1,4})?(pt|px|mm|cm|in)$',
+  description: 'Points, or a CSS length in pt, px, mm, cm or in.',
+} as const
+
+const pageSide = { type: 'number', minimum: PAGE_SIDE_PT_MIN, maximum: PAGE_SIDE_PT_MAX } as const
+
+/**
+ * Refuses control characters, characters with a meaning to a file system or a header, and those that change the direction of text: they
+ * would show `invoice-fdp.exe` as `invoice-exe.pdf`.
+ */
+// oxlint-disable-next-line no-control-regex -- control characters are what it refuses
+const FILENAME_PATTERN =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069/\\\\:*?"<>|]+$'
 
 /** Overrides of one request, or a template's own defaults. Spelled as on the wire. */
-export interface RenderOptions {
-  readonly page_size?: PageSize | undefined
-  readonly orientation?: Orientation | undefined
-  readonly margin?: Length | Sides | undefined
-  readonly filename?: string | undefined
+export const renderOptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    page_size: {
+      anyOf: [
+        { type: 'string', enum: PAGE_SIZES },
+        {
+          type: 'object',
+          additionalProperties: false,
+          required: ['width', 'height'],
+          properties: { width: pageSide, height: pageSide },
+        },
+      ],
+      description: 'A named size, or width and height in points.',
+    },
+    orientation: { type: 'string', enum: ['portrait', 'landscape'] },
+    margin: {
+      anyOf: [
+        length,
+        {
+          type: 'object',
+          additionalProperties: false,
+          properties: { top: length, right: length, bottom: length, left: length },
+        },
+      ],
+      description: 'One length for all sides, or an object of sides.',
+    },
+    filename: { type: 'string', minLength: 1, maxLength: FILENAME_CHARS_MAX, pattern: FILENAME_PATTERN },
+  },
+} as const
+
+export type RenderOptions = Readonly<FromSchema<typeof renderOptionsSchema>>
+export type PageSize = NonNullable<RenderOptions['page_size']>
+export type Orientation = NonNullable<RenderOptions['orientation']>
+/** A length for each side. A number is points; a string is a CSS length such as `12mm`. */
+export type Sides = Readonly<Extract<RenderOptions['margin'], object>>
+
+/** The options that a template itself may set, with what the definition of a Template says of each. A file name is of one render. */
+export const TEMPLATE_OPTIONS = {
+  page_size: `${PAGE_SIZES.slice(0, -1).join(', ')} or ${PAGE_SIZES.at(-1)}, or width and height in points. What the source says if absent, else A4.`,
+  orientation: 'What the source says if absent, else portrait.',
+  margin: 'Points or a length such as 12mm for all sides, or a mapping of sides. What the source says if absent.',
+} as const satisfies Readonly<Record<Exclude<keyof RenderOptions, 'filename'>, string>>
+
+/** A length in points. A number is points already; a string must fit the schema of a length. */
+export function pointsOf(length: number | string): number {
+  if (typeof length === 'number') return length
+  const unit = length.slice(-2)
+  const isUnit = (text: string): text is keyof typeof POINTS_PER_UNIT => Object.hasOwn(POINTS_PER_UNIT, text)
+  if (!isUnit(unit)) throw new RangeError('a length needs one of the units pt, px, mm, cm, in')
+  return Number(length.slice(0, -2)) * POINTS_PER_UNIT[unit]
 }

@@ -3,6 +3,7 @@
  * write.
  */
 import type { Brand, Instant, JsonObject } from './brand.ts'
+import type { PlanSpec } from './crd/plan.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
 
 export type TenantId = Brand<'TenantId'>
@@ -18,35 +19,27 @@ export type AssetDigest = Brand<'AssetDigest'>
 /** `live` keys begin with `service_live_`, `test` keys (sandbox) with `service_test_`. */
 export type Environment = 'live' | 'test'
 
+/** The limits that a plan, or a tenant itself, names. `crds/plan.yaml` defines them, and says of each what it limits. */
+export type LimitLayer = Omit<PlanSpec, 'displayName'>
+
+/** Limits without a default. */
+type OptionalLimit =
+  // Absent = no such bucket.
+  | 'rateLimitPerMinute'
+  // Absent = `TENANT_RATE_TIMES` the rate of one key.
+  | 'tenantSyncRateLimitPerMinute'
+  | 'tenantAsyncRateLimitPerMinute'
+  // Absent = `API_KEYS_MAX`.
+  | 'apiKeysMax'
+  // Absent = unlimited.
+  | 'renderLimitMonthly'
+
 /** The limits in force for one tenant: its plan overlaid with its overrides. */
-export interface Limits {
-  readonly htmlEngineEnabled: boolean
-  /** Quota units of one html render. */
-  readonly htmlEngineRenderMultiplier: number
-  /** Html renders in any rolling minute. */
-  readonly htmlRateLimitPerMinute: number
-  /** react_pdf renders in any rolling minute; absent = no such bucket. */
-  readonly rateLimitPerMinute?: number
-  /** Requests of one key in any rolling minute, by mode. */
-  readonly syncRateLimitPerMinute: number
-  readonly asyncRateLimitPerMinute: number
-  /** Requests of all keys of an environment together; absent = `TENANT_RATE_TIMES` the rate of one key. */
-  readonly tenantSyncRateLimitPerMinute?: number
-  readonly tenantAsyncRateLimitPerMinute?: number
-  /** ApiKeys in force at once; absent = `API_KEYS_MAX`. */
-  readonly apiKeysMax?: number
-  /** Quota units in a calendar month (UTC); absent = unlimited. */
-  readonly renderLimitMonthly?: number
-  readonly renderTimeoutSeconds: number
-  readonly retentionDays: number
-  /** Outstanding async renders per engine before the bulk lane. */
-  readonly asyncFairShare: number
-  readonly javascriptEnabled: boolean
-}
+export type Limits = Required<Omit<LimitLayer, OptionalLimit>> & Pick<LimitLayer, OptionalLimit>
 
 /**
  * Defaults for limits that nobody sets: a plan leaves them out, or an older version published the settings. The only place for defaults: a
- * new limit is listed here, or it is optional and its field says what applies if it is absent.
+ * new limit does not compile until it is listed here, or is optional and says above what applies if it is absent.
  */
 export const DEFAULT_LIMITS: Limits = {
   htmlEngineEnabled: false,

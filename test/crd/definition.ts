@@ -1,4 +1,5 @@
 /** The definitions of the four kinds in `crds`, as the tests read them. */
+import type { Kind } from '@platen/contract/schema/resource.ts'
 import { parse } from 'yaml'
 import { ROOT, readText } from '../architecture/source-tree.ts'
 
@@ -34,9 +35,9 @@ export interface Definition {
 }
 
 /** Reads the definition of a kind. Throws where it has no `spec` or no `status`. */
-export function readDefinition(kind: keyof typeof DEFINITIONS): Definition {
+export function readDefinition(kind: Kind, text = readText(`crds/${DEFINITIONS[kind]}.yaml`)): Definition {
   // The API server holds it against the schema of definitions when it is applied, which a test does.
-  const crd = parse(readText(`crds/${DEFINITIONS[kind]}.yaml`)) as {
+  const crd = parse(text) as {
     readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: CrdSchema } }[] }
   }
   const schema = crd.spec.versions[0]?.schema.openAPIV3Schema

@@ -1,65 +1,52 @@
 /** A definition in TypeScript: the types of a spec and a status, and the JSON Schema that a spec is held against outside Kubernetes. */
+import type { Kind } from '@platen/contract/schema/resource.ts'
 import { type CrdSchema, DEFINITIONS, readDefinition } from './definition.ts'
+import { definitionText, planLimits } from './made.ts'
+import { declarationOf, type NameOf, quote, type Schema } from './typescript.ts'
 
 type Json = string | number | boolean | readonly Json[] | { readonly [name: string]: Json }
 
 const WIDTH_MAX = 120
 
 /** The module of a kind. Throws for a keyword that it does not know how to say. */
-export function sourceOf(kind: keyof typeof DEFINITIONS): string {
-  const { spec, status } = readDefinition(kind)
-  const types = [`${kind}Spec`, spec, `${kind}Status`, status] as const
-  const declared = [interfaceOf(types[0], types[1]), interfaceOf(types[2], types[3])]
-  const brands = ['JsonObject', 'Json'].filter((name) => declared.some((text) => new RegExp(`: ${name}\\n`).test(text)))
-  const imported = brands.length === 0 ? '' : `import type { ${brands.toSorted().join(', ')} } from '../brand.ts'\n\n`
+export function sourceOf(kind: Kind): string {
+  const { spec, status } = readDefinition(kind, definitionText(kind))
+  const nameOf = names()
+  const declared = [declarationOf(`${kind}Spec`, spec, nameOf), declarationOf(`${kind}Status`, status, nameOf)]
   const schema = kind.charAt(0).toLowerCase() + kind.slice(1)
   return [
-    `/** Made from \`crds/${DEFINITIONS[kind]}.yaml\` by \`npx vitest run test/crd.test.ts -u\`; do not edit. */\n${imported === '' ? '\n' : ''}`,
-    imported,
+    `/** Made from \`crds/${DEFINITIONS[kind]}.yaml\` by \`npx vitest run test/crd.test.ts -u\`; do not edit. */\n`,
+    ...importsFor(declared.join('')),
+    '\n',
     ...declared,
     `/** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */\n`,
     `export const ${schema}SpecSchema = ${literalOf(schemaOf(spec), '')} as const\n`,
   ].join('')
 }
 
-function interfaceOf(name: string, schema: CrdSchema): string {
-  return `${commentOf(schema, '')}export interface ${name} ${membersOf(schema, '')}\n\n`
+/** The types that the declarations name, from where they are declared. */
+function importsFor(declared: string): readonly string[] {
+  const brands = ['Json', 'JsonObject'].filter((name) => declared.includes(`: ${name}\n`))
+  return [
+    ...(brands.length > 0 ? [`import type { ${brands.join(', ')} } from '../brand.ts'\n`] : []),
+    ...(declared.includes(LIMITS) ? ["import type { PlanSpec } from './plan.ts'\n"] : []),
+  ]
 }
 
-function commentOf({ description = '' }: CrdSchema, indent: string): string {
-  return description === '' ? '' : `${indent}/** ${description} */\n`
-}
+const LIMITS = "Omit<PlanSpec, 'displayName'>"
 
-function membersOf({ properties = {}, required = [] }: CrdSchema, indent: string): string {
-  const inner = `${indent}  `
-  const members = Object.entries(properties).map(([name, field]) => {
-    const mark = required.includes(name) ? '' : '?'
-    return `${commentOf(field, inner)}${inner}readonly ${name}${mark}: ${typeOf(field, inner)}\n`
-  })
-  return `{\n${members.join('')}${indent}}`
-}
-
-function typeOf(schema: CrdSchema, indent: string): string {
-  // Kubernetes knows no type of what may have several.
-  if (schema.type === undefined) return 'Json'
-  switch (schema.type) {
-    case 'object':
-      return isFree(schema) ? 'JsonObject' : membersOf(schema, indent)
-    case 'array': {
-      const item = typeOf(schema.items ?? {}, indent)
-      return item.includes('|') && !item.startsWith('{') ? `readonly (${item})[]` : `readonly ${item}[]`
-    }
-    case 'string':
-      return schema.enum?.map((value) => quote(String(value))).join(' | ') ?? 'string'
-    case 'integer':
-    case 'number':
-      return 'number'
-    case 'boolean':
-      return 'boolean'
+/** Names what is declared elsewhere: what has no type of its own in Kubernetes, and limits, which are those of a plan wherever they stand. */
+function names(): NameOf {
+  const limits = Object.keys(planLimits()).join()
+  return (schema) => {
+    // Kubernetes knows no type of what may have several.
+    if (schema.type === undefined) return 'Json'
+    if (isFree(schema)) return 'JsonObject'
+    return Object.keys(schema.properties ?? {}).join() === limits ? LIMITS : undefined
   }
 }
 
-function isFree(schema: CrdSchema): boolean {
+function isFree(schema: Schema): boolean {
   return schema['x-kubernetes-preserve-unknown-fields'] === true
 }
 
@@ -120,8 +107,4 @@ function flatLiteralOf(value: Json): string {
 
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value)
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

@@ -1,4 +1,5 @@
 /** Made from `crds/tenant.yaml` by `npx vitest run test/crd.test.ts -u`; do not edit. */
+import type { PlanSpec } from './plan.ts'
 
 /** The plan of the tenant, what differs from it, and who may speak for the tenant. */
 export interface TenantSpec {
@@ -14,36 +15,7 @@ export interface TenantSpec {
   /** Why, in the answer and in the condition. */
   readonly suspendedReason?: string
   /** Limits of this tenant alone, laid over those of the plan; at least one. */
-  readonly overrides?: {
-    /** May html be rendered? Without it such a request is answered 402. */
-    readonly htmlEngineEnabled?: boolean
-    /** Quota units of one html render; a react_pdf render is one unit. */
-    readonly htmlEngineRenderMultiplier?: number
-    /** Html renders of the tenant in any sixty seconds; past it they are answered 429. Over 0 only with htmlEngineEnabled. */
-    readonly htmlRateLimitPerMinute?: number
-    /** Renders of the tenant by react_pdf in any sixty seconds; past it they are answered 429. */
-    readonly rateLimitPerMinute?: number
-    /** Sync requests of each API key in any sixty seconds; past it they are answered 429. */
-    readonly syncRateLimitPerMinute?: number
-    /** Async requests of each API key in any sixty seconds; past it they are answered 429. */
-    readonly asyncRateLimitPerMinute?: number
-    /** Sync requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times syncRateLimitPerMinute where neither plan nor tenant says. */
-    readonly tenantSyncRateLimitPerMinute?: number
-    /** Async requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute where neither plan nor tenant says. */
-    readonly tenantAsyncRateLimitPerMinute?: number
-    /** ApiKeys that the tenant may have in force; of more, the oldest are, and the others wait until one of those goes. 50 where neither plan nor tenant says. */
-    readonly apiKeysMax?: number
-    /** Quota units of the tenant in a calendar month (UTC); past it renders are answered 402. */
-    readonly renderLimitMonthly?: number
-    /** Deadline of one render; past it it fails with render_timeout. */
-    readonly renderTimeoutSeconds?: number
-    /** How long PDFs and records are kept; from then on they are answered 410. */
-    readonly retentionDays?: number
-    /** Unfinished async renders of the tenant, per engine, before the next ones wait in the bulk lane. */
-    readonly asyncFairShare?: number
-    /** May html templates run JavaScript in the page? Needs htmlEngineEnabled. */
-    readonly javascriptEnabled?: boolean
-  }
+  readonly overrides?: Omit<PlanSpec, 'displayName'>
   /** The namespaces whose Templates and ApiKeys may name this tenant. None if absent. */
   readonly namespaces?: readonly string[]
   /** Where the tenant's PDFs go. A change is for new renders, and what was stored before is found where it is. */
@@ -76,36 +48,7 @@ export interface TenantStatus {
   /** The generation of the spec that this status is about. */
   readonly observedGeneration?: number
   /** The limits in force, those of the plan overlaid with the overrides. One that is absent is without a limit where its description names no other. */
-  readonly effective?: {
-    /** May html be rendered? Without it such a request is answered 402. */
-    readonly htmlEngineEnabled?: boolean
-    /** Quota units of one html render; a react_pdf render is one unit. */
-    readonly htmlEngineRenderMultiplier?: number
-    /** Html renders of the tenant in any sixty seconds; past it they are answered 429. Over 0 only with htmlEngineEnabled. */
-    readonly htmlRateLimitPerMinute?: number
-    /** Renders of the tenant by react_pdf in any sixty seconds; past it they are answered 429. */
-    readonly rateLimitPerMinute?: number
-    /** Sync requests of each API key in any sixty seconds; past it they are answered 429. */
-    readonly syncRateLimitPerMinute?: number
-    /** Async requests of each API key in any sixty seconds; past it they are answered 429. */
-    readonly asyncRateLimitPerMinute?: number
-    /** Sync requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times syncRateLimitPerMinute where neither plan nor tenant says. */
-    readonly tenantSyncRateLimitPerMinute?: number
-    /** Async requests of the tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute where neither plan nor tenant says. */
-    readonly tenantAsyncRateLimitPerMinute?: number
-    /** ApiKeys that the tenant may have in force; of more, the oldest are, and the others wait until one of those goes. 50 where neither plan nor tenant says. */
-    readonly apiKeysMax?: number
-    /** Quota units of the tenant in a calendar month (UTC); past it renders are answered 402. */
-    readonly renderLimitMonthly?: number
-    /** Deadline of one render; past it it fails with render_timeout. */
-    readonly renderTimeoutSeconds?: number
-    /** How long PDFs and records are kept; from then on they are answered 410. */
-    readonly retentionDays?: number
-    /** Unfinished async renders of the tenant, per engine, before the next ones wait in the bulk lane. */
-    readonly asyncFairShare?: number
-    /** May html templates run JavaScript in the page? Needs htmlEngineEnabled. */
-    readonly javascriptEnabled?: boolean
-  }
+  readonly effective?: Omit<PlanSpec, 'displayName'>
   /** The settings of this tenant that the API pods were last given. */
   readonly published?: {
     /** The revision of the directory that brought them. */

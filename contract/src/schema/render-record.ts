@@ -2,10 +2,9 @@
 
 import { FILENAME_CHARS_MAX } from '../limit.ts'
 import { LANES, MODES, type RenderRecord } from '../render.ts'
-import { ENGINES } from '../render-options.ts'
+import { ENGINES, renderOptionsSchema } from '../render-options.ts'
 import { WEBHOOK_URL_CHARS_MAX } from '../webhook-limit.ts'
 import { type Codec, codecOf } from './codec.ts'
-import { renderOptionsSchema } from './render-request.ts'
 
 const text = { type: 'string', minLength: 1, maxLength: 1024 } as const
 const count = { type: 'integer', minimum: 0 } as const

@@ -3,12 +3,11 @@
  * generated from it. Unknown fields are refused, because a misspelt limit that is silently ignored limits nobody. Limits have no defaults
  * here: `compile` applies those of `tenant.ts`.
  */
-import type { FromSchema } from 'json-schema-to-ts'
 import { type ApiKeySpec, apiKeySpecSchema } from '../crd/api-key.ts'
 import { type PlanSpec, planSpecSchema } from '../crd/plan.ts'
 import { type TemplateSpec as DefinedTemplateSpec, templateSpecSchema } from '../crd/template.ts'
 import { type TenantSpec, tenantSpecSchema } from '../crd/tenant.ts'
-import { renderOptionsSchema } from './render-request.ts'
+import { type RenderOptions, renderOptionsSchema } from '../render-options.ts'
 
 /** The kinds of `platen.dev/v1alpha1`. */
 export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
@@ -36,7 +35,7 @@ export type { PlanSpec, PlanStatus } from '../crd/plan.ts'
 export type { TemplateStatus } from '../crd/template.ts'
 export type { TenantSpec, TenantStatus } from '../crd/tenant.ts'
 export type TemplateSpec = Omit<DefinedTemplateSpec, 'options'> & {
-  readonly options?: FromSchema<typeof optionsSchema>
+  readonly options?: Omit<RenderOptions, 'filename'>
 }
 /** A text, or a reference to it; exactly one. */
 export type SourceSpec = NonNullable<TemplateSpec['reactPdf']>['source']

@@ -1,9 +1,6 @@
 /** The limits of a tenant: its plan overlaid with its overrides. */
-import type { PlanSpec, TenantSpec } from '@platen/contract/schema/resource.ts'
-import type { Limits } from '@platen/contract/tenant.ts'
-
-/** The limits that one resource sets. */
-export type LimitLayer = NonNullable<TenantSpec['overrides']>
+import type { PlanSpec } from '@platen/contract/schema/resource.ts'
+import type { LimitLayer, Limits } from '@platen/contract/tenant.ts'
 
 /** The limits, or which of them contradict each other, in words for their owner. */
 export type MergedLimits = { readonly limits: Limits } | { readonly contradiction: string }

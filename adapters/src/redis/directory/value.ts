@@ -7,6 +7,7 @@
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { planSpecSchema } from '@platen/contract/crd/plan.ts'
 import { openInternPool } from '@platen/contract/intern.ts'
 import { type MappedShards, PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
@@ -211,20 +212,16 @@ type OptionalOf<Setting> = {
   [Name in keyof Setting]-?: Partial<Pick<Setting, Name>> extends Pick<Setting, Name> ? Name : never
 }[keyof Setting]
 
-/** Limits without a default. The field in `Limits` says what applies if one is absent. */
-const OPTIONAL_LIMITS = {
-  rateLimitPerMinute: NUMBER,
-  tenantSyncRateLimitPerMinute: NUMBER,
-  tenantAsyncRateLimitPerMinute: NUMBER,
-  apiKeysMax: NUMBER,
-  renderLimitMonthly: NUMBER,
-} satisfies LaterFields<Pick<Limits, OptionalOf<Limits>>>
+/** A limit reads as what it is in a plan. Its range is not checked again. */
+const LIMITS = object({}, limitSchemas(DEFAULT_LIMITS))
 
-const LIMITS = object({}, { ...withDefaults(DEFAULT_LIMITS), ...OPTIONAL_LIMITS })
-
-function withDefaults(defaults: object): Schemas {
+function limitSchemas(defaults: Readonly<Record<string, unknown>>): Schemas {
+  const { displayName: _displayName, ...limits } = planSpecSchema.properties
   return Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => [name, { type: typeof value, default: value }]),
+    Object.entries(limits).map(([name, { type }]) => [
+      name,
+      { ...(type === 'boolean' ? BOOLEAN : NUMBER), ...(name in defaults && { default: defaults[name] }) },
+    ]),
   )
 }
 

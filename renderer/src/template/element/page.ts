@@ -1,7 +1,6 @@
 /** Adds options, metadata and defaults to a template's own document and pages. Pure. */
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
-import type { RenderOptions, Sides } from '@platen/contract/render-options.ts'
-import { pointsOf } from '@platen/contract/schema/length.ts'
+import { pointsOf, type RenderOptions, type Sides } from '@platen/contract/render-options.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { marginFault } from '../page-margins.ts'
 import type { Faults, Props } from './prop.ts'

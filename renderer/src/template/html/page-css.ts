@@ -1,6 +1,11 @@
 /** The page that a document is printed on: the options as CSS that overrides the source's own `@page`. Pure. */
-import type { Orientation, PageSize, RenderOptions, Sides } from '@platen/contract/render-options.ts'
-import { pointsOf } from '@platen/contract/schema/length.ts'
+import {
+  type Orientation,
+  type PageSize,
+  pointsOf,
+  type RenderOptions,
+  type Sides,
+} from '@platen/contract/render-options.ts'
 import { marginFault } from '../page-margins.ts'
 
 interface Size {
