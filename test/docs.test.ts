@@ -1,4 +1,4 @@
-/** Reference documents that are made from the code: they can be read without it and cannot fall behind. `vitest -u` writes them. */
+/** What is made from the code, to be read without it: it cannot fall behind. `vitest -u` writes it. */
 
 import type { Metrics } from '@platen/adapters/prometheus/metrics.ts'
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
@@ -35,6 +35,8 @@ import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
 import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'
+import { wireSource } from './client/wire-source.ts'
+import { anApi } from './fixture/api.ts'
 import { expositions } from './monitoring/exposition.ts'
 
 test('docs/errors.md is the error catalog', async () => {
@@ -59,6 +61,11 @@ test('docs/cluster.md lists every setting of every process', async () => {
     connections: settingsTable(CONNECTION_SETTINGS),
   }
   await expect(documentWith('docs/cluster.md', made)).toMatchFileSnapshot('../docs/cluster.md')
+})
+
+test('client/src/wire.ts has the types of the OpenAPI document', async () => {
+  const answer = await anApi().call({ path: '/openapi.json' })
+  await expect(wireSource(answer.json())).toMatchFileSnapshot('../client/src/wire.ts')
 })
 
 function documentWith(path: string, made: Readonly<Record<string, string>>): string {

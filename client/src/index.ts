@@ -14,8 +14,11 @@ export {
 export { type LocalCode, PlatenError, type PlatenErrorCode } from './error.ts'
 export type { CallOptions } from './transport.ts'
 export {
+  type FailedBody,
+  type SucceededBody,
   type VerifyOptions,
   verifyWebhook,
+  type WebhookBody,
   type WebhookEvent,
   type WebhookFault,
   type WebhookHeaders,

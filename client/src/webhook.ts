@@ -4,7 +4,27 @@
  */
 import { systemClock } from './clock.ts'
 import { fieldOf, parseJson } from './json.ts'
-import type { EventType, FailedBody, SucceededBody, WebhookBody } from './wire.ts'
+import type { EventType, FailureCode } from './wire.ts'
+
+/** Body of a delivery, as the receiver gets it. */
+export type WebhookBody = SucceededBody | FailedBody
+
+export interface SucceededBody {
+  /** The render id in its UUID spelling. */
+  readonly id: string
+  readonly status: 'succeeded'
+  readonly duration_ms: number
+  readonly bytes: number
+  /** SHA-256 of the PDF. */
+  readonly artifact_id: string
+}
+
+export interface FailedBody {
+  readonly id: string
+  readonly status: 'failed'
+  readonly error_code: FailureCode
+  readonly error_message: string
+}
 
 /** Headers as `Request`, Node and other servers represent them. Names may be in any case. */
 export type WebhookHeaders =

@@ -1,15 +1,19 @@
-/** The requests and answers of the service, field by field as sent. A test compares this file with the OpenAPI document. */
+/**
+ * The requests and answers of the service, field by field as sent. Made from the schemas of the service by
+ * `npx vitest run test/docs.test.ts -u`; do not edit.
+ */
 
 /** Body of POST /render. */
 export interface RenderRequest {
   /** Template code, in snake or kebab case. */
   readonly template: string
-  /** The payload, valid under the template's `variables_schema`. */
+  /** The payload; it conforms to the template's variables_schema. */
   readonly data: Readonly<Record<string, unknown>>
-  /** Overrides the template's engine. `react_pdf` when neither names one. */
+  /** Overrides the template's own engine; react_pdf where neither says. */
   readonly engine?: Engine
+  /** sync (default) answers the PDF, async a render id. */
   readonly mode?: 'sync' | 'async'
-  /** `true` means the mode `async`. */
+  /** true selects async, false sync; must agree with mode where both are given. */
   readonly async?: boolean
   readonly options?: RenderOptions
   /** https URL that receives the signed event of this render. */
@@ -22,23 +26,30 @@ export interface RenderOptions {
   /** A named size, or width and height in points. */
   readonly page_size?: PageSizeName | { readonly width: number; readonly height: number }
   readonly orientation?: 'portrait' | 'landscape'
-  /** One length for all sides, or an object of sides: points, or a CSS length in pt, px, mm, cm or in. */
+  /** One length for all sides, or an object of sides. */
   readonly margin?: Length | Margin
   readonly filename?: string
 }
 
 export type PageSizeName = 'A3' | 'A4' | 'A5' | 'A6' | 'LETTER' | 'LEGAL' | 'TABLOID'
+
+/** Points, or a CSS length in pt, px, mm, cm or in. */
 export type Length = number | string
 
 export interface Margin {
+  /** Points, or a CSS length in pt, px, mm, cm or in. */
   readonly top?: Length
+  /** Points, or a CSS length in pt, px, mm, cm or in. */
   readonly right?: Length
+  /** Points, or a CSS length in pt, px, mm, cm or in. */
   readonly bottom?: Length
+  /** Points, or a CSS length in pt, px, mm, cm or in. */
   readonly left?: Length
 }
 
 /** Answer to POST /render in mode `async`. */
 export interface RenderAccepted {
+  /** ULID. */
   readonly render_id: string
   readonly status: 'queued'
   /** Relative path of the status record. */
@@ -47,19 +58,21 @@ export interface RenderAccepted {
 
 /** Answer to GET /render/{id}. */
 export interface RenderRecord {
+  /** ULID. */
   readonly render_id: string
-  /** Absent only when the service knows nothing but the id of a queued render. */
+  /** Template code. Absent only while a queued render is known by nothing but its id. */
   readonly template?: string
   readonly status: RenderStatus
-  /** Present only while `status` is `succeeded`. Valid for ten minutes; every GET returns a new URL. */
+  /** Only while status is succeeded; good for ten minutes, made anew at every GET. */
   readonly pdf_url?: string
   readonly pdf_size_bytes?: number
   /** RFC 3339, UTC. */
   readonly created_at: string
+  /** RFC 3339, UTC. */
   readonly finished_at?: string
-  /** Present only while `status` is `failed`. */
+  /** Only while status is failed. */
   readonly error?: RenderFailure
-  /** Problems of the document that did not fail the render. Absent when there are none. */
+  /** What is wrong with the document all the same. Absent where nothing is. */
   readonly warnings?: readonly RenderWarning[]
 }
 
@@ -99,7 +112,7 @@ export interface Template {
   readonly code: string
   readonly name: string
   readonly version: number
-  /** JSON Schema 2020-12 of `data`. */
+  /** JSON Schema 2020-12 of data. */
   readonly variables_schema: Readonly<Record<string, unknown>>
 }
 
@@ -110,31 +123,39 @@ export interface DeliveryList {
 
 /** The delivery of one event to one webhook receiver. */
 export interface Delivery {
+  /** X-Service-Delivery and webhook-id of every attempt. */
   readonly id: string
   readonly event: EventType
+  /** webhook_url of the render. */
   readonly url: string
+  /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target is one that is not called. */
   readonly status: DeliveryStatus
+  /** RFC 3339, UTC. */
   readonly created_at: string
-  /** Present while `status` is `scheduled`. */
+  /** Only while status is scheduled. */
   readonly next_attempt_at?: string
-  /** Why the delivery waits longer than its schedule, or why it was blocked. */
+  /** Why it waits for something, or was blocked. */
   readonly reason?: string
+  /** The oldest first; the last 50. */
   readonly attempts: readonly DeliveryAttempt[]
 }
 
 export type DeliveryStatus = 'scheduled' | 'delivered' | 'exhausted' | 'gone' | 'blocked'
+
 export type EventType = 'render.succeeded' | 'render.failed'
 
 /** One request to the receiver. */
 export interface DeliveryAttempt {
+  /** RFC 3339, UTC. */
   readonly started_at: string
   readonly duration_ms: number
+  /** ok: answered 2xx. status: answered otherwise, a redirect too. timeout, dns, connection, tls, protocol: no answer. blocked: the target is one that is not called. */
   readonly result: AttemptResult
-  /** HTTP status. Absent when there was no answer. */
+  /** HTTP status, where there was an answer. */
   readonly status_code?: number
-  /** What went wrong. */
+  /** What went wrong. Absent where nothing did. */
   readonly message?: string
-  /** The start of the answer's body. */
+  /** The first 4 KiB of the answer, where it is text. */
   readonly response_excerpt?: string
 }
 
@@ -143,6 +164,7 @@ export type AttemptResult = 'ok' | 'status' | 'timeout' | 'dns' | 'connection' |
 /** Answer to POST /deliveries/{id}/redeliver. */
 export interface Redelivery {
   readonly id: string
+  /** As it is until the attempt was made. */
   readonly status: DeliveryStatus
 }
 
@@ -184,23 +206,3 @@ export type ErrorCode =
   | 'HEADERS_TOO_LARGE'
   | 'INTERNAL_ERROR'
   | 'RENDER_UNAVAILABLE'
-
-/** Body of a delivery, as the receiver gets it. */
-export type WebhookBody = SucceededBody | FailedBody
-
-export interface SucceededBody {
-  /** The render id in its UUID spelling. */
-  readonly id: string
-  readonly status: 'succeeded'
-  readonly duration_ms: number
-  readonly bytes: number
-  /** SHA-256 of the PDF. */
-  readonly artifact_id: string
-}
-
-export interface FailedBody {
-  readonly id: string
-  readonly status: 'failed'
-  readonly error_code: FailureCode
-  readonly error_message: string
-}

@@ -8,44 +8,13 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ROOT } from '../architecture/source-tree.ts'
+import { bodiesOf, KNOWN, type OpenApi, operationsOf, schemasOf } from './wire-source.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-interface Operation {
-  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
-  readonly requestBody?: Content
-  readonly responses: Readonly<Record<string, Content>>
-}
-interface Content {
-  readonly content?: Readonly<Record<string, { readonly schema: Json } | undefined>>
-}
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: { readonly Error: Json } }
-}
-
-/** What the client knows of each operation: its type of every JSON that is sent or comes back, and what it can name. */
-const KNOWN: Readonly<Record<string, { readonly types: Readonly<Record<string, string>>; readonly names: string[] }>> =
-  {
-    'POST /api/v1/render': {
-      types: { request: 'RenderRequest', '202': 'RenderAccepted' },
-      names: ['header idempotency-key'],
-    },
-    'GET /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
-    'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
-    'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
-    'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
-  }
-
 // The document is ours, and the service's own tests hold its answers against it.
-const document = JSON.parse(await readFile(join(ROOT, 'api/openapi.json'), 'utf8')) as Document
-
-/** Those that are for callers; the others are for load balancers and tools. */
-const operations = Object.entries(document.paths)
-  .filter(([path]) => path.startsWith('/api/v1/'))
-  .flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
-  )
+const document = JSON.parse(await readFile(join(ROOT, 'api/openapi.json'), 'utf8')) as OpenApi
+const operations = operationsOf(document)
 
 describe.for(operations)('$name', ({ name, operation }) => {
   test('is known to the client, with all that is sent and comes back', () => {
@@ -68,12 +37,7 @@ test('the client knows of no operation that there is not', () => {
 })
 
 describe('the wire types', () => {
-  const pairs = [
-    { type: 'ErrorBody', schema: document.components.schemas.Error },
-    ...operations.flatMap(({ name, operation }) =>
-      Object.entries(schemasOf(operation)).map(([place, schema]) => ({ type: KNOWN[name]?.types[place], schema })),
-    ),
-  ]
+  const pairs = Object.entries(bodiesOf(document)).map(([type, schema]) => ({ type, schema }))
 
   test('are what the document says', async () => {
     const claims = pairs.flatMap(({ type, schema }) => [
@@ -99,18 +63,6 @@ describe('the wire types', () => {
     expect(await refuted(claims)).toEqual([])
   })
 })
-
-/** The schemas of JSON that an operation takes and gives; of refusals there is one for all. */
-function schemasOf({ requestBody, responses }: Operation): Readonly<Record<string, Json>> {
-  const answers = Object.entries(responses).filter(([status]) => Number(status) < 300)
-  const contents = [...(requestBody ? [['request', requestBody] as const] : []), ...answers]
-  return Object.fromEntries(
-    contents.flatMap(([place, { content }]) => {
-      const schema = content?.['application/json']?.schema
-      return schema === undefined ? [] : [[place, schema]]
-    }),
-  )
-}
 
 function propertiesOf(schema: Json): Json {
   const { properties } = schema

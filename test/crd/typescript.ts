@@ -84,3 +84,8 @@ function membersOf({ properties = {}, required = [] }: Schema, nameOf: NameOf, i
 export function quote(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
+
+/** Equal for schemas that differ only in what they say to people of themselves. */
+export function shapeOf(schema: Schema): string {
+  return JSON.stringify({ ...schema, description: undefined })
+}

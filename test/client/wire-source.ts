@@ -1,0 +1,124 @@
+/** The client's wire types, made from the OpenAPI document. */
+import { declarationOf, type Schema, shapeOf } from '../crd/typescript.ts'
+
+/** The parts of an OpenAPI document that are read here. */
+export interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: { readonly Error: Schema } }
+}
+interface Operation {
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly requestBody?: Content
+  readonly responses: Readonly<Record<string, Content>>
+}
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema: Schema } | undefined>>
+}
+
+/** What the client knows of each operation: its type of every JSON that is sent or comes back, and what it can name. */
+export const KNOWN: Readonly<
+  Record<string, { readonly types: Readonly<Record<string, string>>; readonly names: string[] }>
+> = {
+  'POST /api/v1/render': {
+    types: { request: 'RenderRequest', '202': 'RenderAccepted' },
+    names: ['header idempotency-key'],
+  },
+  'GET /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
+  'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
+  'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
+  'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
+}
+
+/** The operations for callers; the others are for load balancers and tools. */
+export function operationsOf({ paths }: OpenApi): readonly { readonly name: string; readonly operation: Operation }[] {
+  return Object.entries(paths)
+    .filter(([path]) => path.startsWith('/api/v1/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+    )
+}
+
+/** The schemas of JSON that an operation takes and gives; of refusals there is one for all. */
+export function schemasOf({ requestBody, responses }: Operation): Readonly<Record<string, Schema>> {
+  const answers = Object.entries(responses).filter(([status]) => Number(status) < 300)
+  const contents = [...(requestBody ? [['request', requestBody] as const] : []), ...answers]
+  return Object.fromEntries(
+    contents.flatMap(([place, { content }]) => {
+      const schema = content?.['application/json']?.schema
+      return schema === undefined ? [] : [[place, schema]]
+    }),
+  )
+}
+
+/** The schema of every type that is sent or comes back as a whole. */
+export function bodiesOf(document: OpenApi): Readonly<Record<string, Schema>> {
+  const bodies = operationsOf(document).flatMap(({ name, operation }) =>
+    Object.entries(schemasOf(operation)).map(([place, schema]) => [KNOWN[name]?.types[place] ?? name, schema] as const),
+  )
+  return { ErrorBody: document.components.schemas.Error, ...Object.fromEntries(bodies) }
+}
+
+/** The types in their order, each with a comment. Those that are no body stand `at` a path that begins with a type above. */
+const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: string }>> = {
+  RenderRequest: { about: 'Body of POST /render.' },
+  Engine: { at: 'RenderRequest.engine' },
+  RenderOptions: { at: 'RenderRequest.options' },
+  PageSizeName: { at: 'RenderOptions.page_size.0' },
+  Length: { at: 'RenderOptions.margin.0', about: 'Points, or a CSS length in pt, px, mm, cm or in.' },
+  Margin: { at: 'RenderOptions.margin.1' },
+  RenderAccepted: { about: 'Answer to POST /render in mode `async`.' },
+  RenderRecord: { about: 'Answer to GET /render/{id}.' },
+  RenderStatus: { at: 'RenderRecord.status' },
+  RenderFailure: { at: 'RenderRecord.error' },
+  RenderWarning: { at: 'RenderRecord.warnings.items' },
+  FailureCode: { at: 'RenderFailure.code', about: 'Reasons why a render fails. More may be added.' },
+  WarningCode: { at: 'RenderWarning.code', about: 'Warnings of a succeeded render. More may be added.' },
+  TemplateList: { about: 'Answer to GET /templates: one page.' },
+  Template: { at: 'TemplateList.templates.items' },
+  DeliveryList: { about: 'Answer to GET /render/{id}/deliveries, the oldest first.' },
+  Delivery: { at: 'DeliveryList.deliveries.items', about: 'The delivery of one event to one webhook receiver.' },
+  DeliveryStatus: { at: 'Delivery.status' },
+  EventType: { at: 'Delivery.event' },
+  DeliveryAttempt: { at: 'Delivery.attempts.items', about: 'One request to the receiver.' },
+  AttemptResult: { at: 'DeliveryAttempt.result' },
+  Redelivery: { about: 'Answer to POST /deliveries/{id}/redeliver.' },
+  ErrorBody: { about: 'The body of every refusal.' },
+  ErrorDetail: { at: 'ErrorBody.error.details.items' },
+  ErrorCode: { at: 'ErrorBody.error.code', about: 'Codes of refused requests. More may be added.' },
+}
+
+/** The module of the wire types. Throws if a type is nowhere in the document. */
+export function wireSource(document: OpenApi): string {
+  const found = new Map<string, Schema>()
+  const bodies = bodiesOf(document)
+  for (const [name, { at }] of Object.entries(TYPES)) {
+    const schema = at === undefined ? bodies[name] : schemaAt(at, found)
+    if (schema === undefined) throw new Error(`the document has no ${at ?? name}`)
+    found.set(name, schema)
+  }
+  const names = new Map([...found].map(([name, schema]) => [shapeOf(schema), name]))
+  const nameOf = (schema: Schema) => names.get(shapeOf(schema)) ?? (isFree(schema) ? FREE : undefined)
+  const types = [...found].map(([name, schema]) =>
+    declarationOf(name, { ...schema, description: TYPES[name]?.about ?? '' }, nameOf),
+  )
+  return `${HEAD}\n\n${types.join('').trimEnd()}\n`
+}
+
+const HEAD = `/**
+ * The requests and answers of the service, field by field as sent. Made from the schemas of the service by
+ * \`npx vitest run test/docs.test.ts -u\`; do not edit.
+ */`
+
+const FREE = 'Readonly<Record<string, unknown>>'
+
+function isFree({ type, properties }: Schema): boolean {
+  return type === 'object' && properties === undefined
+}
+
+function schemaAt(path: string, found: ReadonlyMap<string, Schema>): Schema | undefined {
+  const [type = '', ...steps] = path.split('.')
+  return steps.reduce(
+    (outer, step) => (step === 'items' ? outer?.items : (outer?.anyOf?.[Number(step)] ?? outer?.properties?.[step])),
+    found.get(type),
+  )
+}
