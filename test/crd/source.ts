@@ -1,49 +1,84 @@
 /** A definition in TypeScript: the types of a spec and a status, and the JSON Schema that a spec is held against outside Kubernetes. */
 import type { Kind } from '@platen/contract/schema/resource.ts'
-import { type CrdSchema, DEFINITIONS, readDefinition } from './definition.ts'
+import { type CrdSchema, DEFINITIONS, fieldsOf, readDefinition } from './definition.ts'
 import { definitionText, planLimits } from './made.ts'
-import { declarationOf, type NameOf, quote, type Schema } from './typescript.ts'
+import { declarationOf, type NameOf, quote, type Schema, shapeOf } from './typescript.ts'
 
 type Json = string | number | boolean | readonly Json[] | { readonly [name: string]: Json }
 
 const WIDTH_MAX = 120
 
+/** Types that stand in several places, each declared in the module of one kind. */
+const SHARED: readonly { readonly name: string; readonly of: Kind; readonly at: string; readonly about: string }[] = [
+  { name: 'StatusCondition', of: 'Plan', at: 'status.conditions[]', about: 'One statement of a status.' },
+  {
+    name: 'ConfigMapReference',
+    of: 'Template',
+    at: 'spec.reactPdf.source.configMapKeyRef',
+    about: 'A text elsewhere.',
+  },
+  {
+    name: 'SourceSpec',
+    of: 'Template',
+    at: 'spec.reactPdf.source',
+    about: 'A text, or a reference to it; exactly one.',
+  },
+]
+
 /** The module of a kind. Throws for a keyword that it does not know how to say. */
 export function sourceOf(kind: Kind): string {
   const { spec, status } = readDefinition(kind, definitionText(kind))
-  const nameOf = names()
-  const declared = [declarationOf(`${kind}Spec`, spec, nameOf), declarationOf(`${kind}Status`, status, nameOf)]
+  const shared = SHARED.map((one) => ({ ...one, schema: fieldAt(one.of, one.at) }))
+  const nameOf = namesOf(shared)
+  const declared = [
+    ...shared
+      .filter(({ of }) => of === kind)
+      .map((one) => declarationOf(one.name, { ...one.schema, description: one.about }, nameOf)),
+    declarationOf(`${kind}Spec`, spec, nameOf),
+    declarationOf(`${kind}Status`, status, nameOf),
+  ].join('')
   const schema = kind.charAt(0).toLowerCase() + kind.slice(1)
   return [
     `/** Made from \`crds/${DEFINITIONS[kind]}.yaml\` by \`npx vitest run test/crd.test.ts -u\`; do not edit. */\n`,
-    ...importsFor(declared.join('')),
+    ...importsFor(kind, declared),
     '\n',
-    ...declared,
+    declared,
     `/** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */\n`,
     `export const ${schema}SpecSchema = ${literalOf(schemaOf(spec), '')} as const\n`,
   ].join('')
 }
 
-/** The types that the declarations name, from where they are declared. */
-function importsFor(declared: string): readonly string[] {
-  const brands = ['Json', 'JsonObject'].filter((name) => declared.includes(`: ${name}\n`))
-  return [
-    ...(brands.length > 0 ? [`import type { ${brands.join(', ')} } from '../brand.ts'\n`] : []),
-    ...(declared.includes(LIMITS) ? ["import type { PlanSpec } from './plan.ts'\n"] : []),
-  ]
+function fieldAt(kind: Kind, place: string): CrdSchema {
+  const [, schema] = fieldsOf(readDefinition(kind).schema).find(([at]) => at === place) ?? []
+  if (schema === undefined) throw new Error(`a ${kind} has no ${place}`)
+  return schema
 }
 
-const LIMITS = "Omit<PlanSpec, 'displayName'>"
-
-/** Names what is declared elsewhere: what has no type of its own in Kubernetes, and limits, which are those of a plan wherever they stand. */
-function names(): NameOf {
+/** Names what is declared elsewhere. The limits of a tenant are those of a plan, wherever they stand. */
+function namesOf(shared: readonly { readonly name: string; readonly schema: CrdSchema }[]): NameOf {
+  const names = new Map(shared.map(({ name, schema }) => [shapeOf(schema), name]))
   const limits = Object.keys(planLimits()).join()
   return (schema) => {
     // Kubernetes knows no type of what may have several.
     if (schema.type === undefined) return 'Json'
     if (isFree(schema)) return 'JsonObject'
-    return Object.keys(schema.properties ?? {}).join() === limits ? LIMITS : undefined
+    return Object.keys(schema.properties ?? {}).join() === limits ? LIMITS : names.get(shapeOf(schema))
   }
+}
+
+const LIMITS = "Omit<PlanSpec, 'displayName'>"
+
+/** Imports the types that the declarations name. */
+function importsFor(kind: Kind, declared: string): readonly string[] {
+  const code = declared.replaceAll(/\/\*\*.*\*\//g, '')
+  const imported = (names: readonly string[], file: string) => {
+    const named = names.filter((name) => new RegExp(`\\b${name}\\b`).test(code))
+    return named.length > 0 ? [`import type { ${named.join(', ')} } from '${file}'\n`] : []
+  }
+  return [
+    ...imported(['Json', 'JsonObject'], '../brand.ts'),
+    ...imported(kind === 'Plan' ? [] : ['PlanSpec', 'StatusCondition'], './plan.ts'),
+  ]
 }
 
 function isFree(schema: Schema): boolean {

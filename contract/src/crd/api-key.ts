@@ -1,4 +1,5 @@
 /** Made from `crds/api-key.yaml` by `npx vitest run test/crd.test.ts -u`; do not edit. */
+import type { StatusCondition } from './plan.ts'
 
 /** Whose key it is, where it comes from, and how long it is good. */
 export interface ApiKeySpec {
@@ -45,20 +46,7 @@ export interface ApiKeyStatus {
   /** The annotation platen.dev/rotate that was carried out last. */
   readonly rotation?: string
   /** Ready, Accepted, Published, and Propagated, which is true when every API pod enforces this generation. */
-  readonly conditions?: readonly {
-    /** What the statement is about. */
-    readonly type: string
-    /** Whether it holds. */
-    readonly status: 'True' | 'False' | 'Unknown'
-    /** The generation of the spec that was looked at. */
-    readonly observedGeneration?: number
-    /** When the status changed last. */
-    readonly lastTransitionTime: string
-    /** Why, in one word that does not change. */
-    readonly reason: string
-    /** Why, for people to read, and what to do about it. */
-    readonly message: string
-  }[]
+  readonly conditions?: readonly StatusCondition[]
 }
 
 /** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */

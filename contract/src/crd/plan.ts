@@ -1,5 +1,21 @@
 /** Made from `crds/plan.yaml` by `npx vitest run test/crd.test.ts -u`; do not edit. */
 
+/** One statement of a status. */
+export interface StatusCondition {
+  /** What the statement is about. */
+  readonly type: string
+  /** Whether it holds. */
+  readonly status: 'True' | 'False' | 'Unknown'
+  /** The generation of the spec that was looked at. */
+  readonly observedGeneration?: number
+  /** When the status changed last. */
+  readonly lastTransitionTime: string
+  /** Why, in one word that does not change. */
+  readonly reason: string
+  /** Why, for people to read, and what to do about it. */
+  readonly message: string
+}
+
 /** The limits of every tenant that names this plan. */
 export interface PlanSpec {
   /** For people to read. */
@@ -41,20 +57,7 @@ export interface PlanStatus {
   /** How many tenants name this plan. */
   readonly tenants?: number
   /** Ready, InUse, Published, and Propagated, which is true when every API pod enforces this generation for all tenants of the plan. */
-  readonly conditions?: readonly {
-    /** What the statement is about. */
-    readonly type: string
-    /** Whether it holds. */
-    readonly status: 'True' | 'False' | 'Unknown'
-    /** The generation of the spec that was looked at. */
-    readonly observedGeneration?: number
-    /** When the status changed last. */
-    readonly lastTransitionTime: string
-    /** Why, in one word that does not change. */
-    readonly reason: string
-    /** Why, for people to read, and what to do about it. */
-    readonly message: string
-  }[]
+  readonly conditions?: readonly StatusCondition[]
 }
 
 /** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */

@@ -1,5 +1,22 @@
 /** Made from `crds/template.yaml` by `npx vitest run test/crd.test.ts -u`; do not edit. */
 import type { Json, JsonObject } from '../brand.ts'
+import type { StatusCondition } from './plan.ts'
+
+/** A text elsewhere. */
+export interface ConfigMapReference {
+  /** Name of the ConfigMap. */
+  readonly name: string
+  /** Which of its values. */
+  readonly key: string
+}
+
+/** A text, or a reference to it; exactly one. */
+export interface SourceSpec {
+  /** The text itself. */
+  readonly inline?: string
+  /** Where it stands, in the namespace of this resource. */
+  readonly configMapKeyRef?: ConfigMapReference
+}
 
 /** What requests call it, its sources, and what they are rendered with. */
 export interface TemplateSpec {
@@ -23,56 +40,16 @@ export interface TemplateSpec {
   /** What the engine react_pdf renders; this, html or both. */
   readonly reactPdf?: {
     /** A TSX module whose default export is a component of data and options. */
-    readonly source: {
-      /** The text itself. */
-      readonly inline?: string
-      /** Where it stands, in the namespace of this resource. */
-      readonly configMapKeyRef?: {
-        /** Name of the ConfigMap. */
-        readonly name: string
-        /** Which of its values. */
-        readonly key: string
-      }
-    }
+    readonly source: SourceSpec
   }
   /** What the engine html renders; this, reactPdf or both. */
   readonly html?: {
     /** Liquid and HTML of the document; the fields of data are its variables, and options beside them. */
-    readonly template: {
-      /** The text itself. */
-      readonly inline?: string
-      /** Where it stands, in the namespace of this resource. */
-      readonly configMapKeyRef?: {
-        /** Name of the ConfigMap. */
-        readonly name: string
-        /** Which of its values. */
-        readonly key: string
-      }
-    }
+    readonly template: SourceSpec
     /** Printed into the top margin of every page. */
-    readonly header?: {
-      /** The text itself. */
-      readonly inline?: string
-      /** Where it stands, in the namespace of this resource. */
-      readonly configMapKeyRef?: {
-        /** Name of the ConfigMap. */
-        readonly name: string
-        /** Which of its values. */
-        readonly key: string
-      }
-    }
+    readonly header?: SourceSpec
     /** Printed into the bottom margin of every page. */
-    readonly footer?: {
-      /** The text itself. */
-      readonly inline?: string
-      /** Where it stands, in the namespace of this resource. */
-      readonly configMapKeyRef?: {
-        /** Name of the ConfigMap. */
-        readonly name: string
-        /** Which of its values. */
-        readonly key: string
-      }
-    }
+    readonly footer?: SourceSpec
     /** Does its page run JavaScript, where the plan allows it? False if absent. */
     readonly javascript?: boolean
   }
@@ -94,12 +71,7 @@ export interface TemplateSpec {
     /** The bytes, in base64; this or configMapKeyRef. */
     readonly inline?: string
     /** Where it stands, in the namespace of this resource. */
-    readonly configMapKeyRef?: {
-      /** Name of the ConfigMap. */
-      readonly name: string
-      /** Which of its values. */
-      readonly key: string
-    }
+    readonly configMapKeyRef?: ConfigMapReference
   }[]
   /** Fonts of the template's own, no two of the same family, weight and style. */
   readonly fonts?: readonly {
@@ -130,20 +102,7 @@ export interface TemplateStatus {
   /** The version in force. */
   readonly version?: number
   /** Ready, Accepted, SourceResolved, Compiled, EngineAllowed, Published, and Propagated, which is true when every API pod serves this generation. */
-  readonly conditions?: readonly {
-    /** What the statement is about. */
-    readonly type: string
-    /** Whether it holds. */
-    readonly status: 'True' | 'False' | 'Unknown'
-    /** The generation of the spec that was looked at. */
-    readonly observedGeneration?: number
-    /** When the status changed last. */
-    readonly lastTransitionTime: string
-    /** Why, in one word that does not change. */
-    readonly reason: string
-    /** Why, for people to read, and what to do about it. */
-    readonly message: string
-  }[]
+  readonly conditions?: readonly StatusCondition[]
 }
 
 /** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */

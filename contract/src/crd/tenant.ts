@@ -1,5 +1,5 @@
 /** Made from `crds/tenant.yaml` by `npx vitest run test/crd.test.ts -u`; do not edit. */
-import type { PlanSpec } from './plan.ts'
+import type { PlanSpec, StatusCondition } from './plan.ts'
 
 /** The plan of the tenant, what differs from it, and who may speak for the tenant. */
 export interface TenantSpec {
@@ -72,20 +72,7 @@ export interface TenantStatus {
   /** The annotation platen.dev/rotate-webhook-secret that was carried out last. */
   readonly rotation?: string
   /** Ready, PlanResolved, Published, Suspended, and Propagated, which is true when every API pod enforces this generation. */
-  readonly conditions?: readonly {
-    /** What the statement is about. */
-    readonly type: string
-    /** Whether it holds. */
-    readonly status: 'True' | 'False' | 'Unknown'
-    /** The generation of the spec that was looked at. */
-    readonly observedGeneration?: number
-    /** When the status changed last. */
-    readonly lastTransitionTime: string
-    /** Why, in one word that does not change. */
-    readonly reason: string
-    /** Why, for people to read, and what to do about it. */
-    readonly message: string
-  }[]
+  readonly conditions?: readonly StatusCondition[]
 }
 
 /** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */

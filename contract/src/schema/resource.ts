@@ -32,13 +32,11 @@ export const SPEC_SCHEMAS = {
 
 export type { ApiKeySpec, ApiKeyStatus } from '../crd/api-key.ts'
 export type { PlanSpec, PlanStatus } from '../crd/plan.ts'
-export type { TemplateStatus } from '../crd/template.ts'
+export type { SourceSpec, TemplateStatus } from '../crd/template.ts'
 export type { TenantSpec, TenantStatus } from '../crd/tenant.ts'
 export type TemplateSpec = Omit<DefinedTemplateSpec, 'options'> & {
   readonly options?: Omit<RenderOptions, 'filename'>
 }
-/** A text, or a reference to it; exactly one. */
-export type SourceSpec = NonNullable<TemplateSpec['reactPdf']>['source']
 
 interface ManifestMetadata {
   readonly name: string
