@@ -145,7 +145,10 @@ function chooseLane({ mode, account, engine, limits }: Reservation, { outstandin
 /** A limit that is the rate of a bucket. */
 type RateLimit = Extract<keyof Limits, `${string}PerMinute`>
 
-/** Which renders count in the bucket of a rate: those of this mode or engine, of one key or of all keys of a tenant's environment. */
+/**
+ * Which renders count in the bucket of a rate: those of this mode or engine, of one key or of all keys of a tenant's environment. Both name
+ * the bucket, so no two rates have the same.
+ */
 interface Rate {
   readonly of: Mode | Engine
   readonly per: 'key' | 'tenant'
