@@ -44,7 +44,7 @@ describe('the settings', () => {
     [
       'PLATEN_WEBHOOK_ALLOW_CIDRS',
       '10.1.0.0/16',
-      { webhooks: { policy: { allowCidrs: [{ bits: 32, prefix: 16, value: 0x0a_01_00_00n }] } } },
+      { webhooks: { policy: { allowCidrs: [{ family: 'ipv4', start: '10.1.0.0', prefix: 16 }] } } },
     ],
     ['PLATEN_WEBHOOK_RETRIES', '0', { webhooks: { retriesMax: 0 } }],
     ['PLATEN_WEBHOOK_RETRIES', '5', { webhooks: { retriesMax: 5 } }],
@@ -55,8 +55,8 @@ describe('the settings', () => {
       '10.1.0.0/16, fd12::/16',
       {
         egressAllowCidrs: [
-          { bits: 32, prefix: 16, value: 0x0a_01_00_00n },
-          { bits: 128, prefix: 16, value: 0xfd12n << 112n },
+          { family: 'ipv4', start: '10.1.0.0', prefix: 16 },
+          { family: 'ipv6', start: 'fd12::', prefix: 16 },
         ],
       },
     ],

@@ -23,6 +23,8 @@ const SETTINGS = ['settings/src/compile', 'settings/src/publish']
 const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
 
 export const IMPORT_TABLE: readonly Row[] = [
+  // `BlockList` and `isIP` compute.
+  { from: 'contract/src/address.ts', mayImport: [], builtins: [...PURE, 'node:net'] },
   { from: 'contract/src', mayImport: [], builtins: PURE },
 
   // Each folder has one dependency, and no folder imports another.

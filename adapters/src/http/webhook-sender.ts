@@ -145,7 +145,7 @@ async function exchangeOf(context: CallContext): Promise<Exchange> {
 
 /** The key of a connection: its origin and the tenant's allowed blocks. The blocks of the installation never change. */
 function keyOf({ origin }: URL, allowCidrs: readonly Cidr[]): string {
-  return [origin, ...allowCidrs.map(({ bits, value, prefix }) => `${bits}:${value}/${prefix}`)].join(' ')
+  return [origin, ...allowCidrs.map(({ start, prefix }) => `${start}/${prefix}`)].join(' ')
 }
 
 async function awaitHead(exchange: Exchange, signal: AbortSignal): Promise<Exchange> {

@@ -2,7 +2,7 @@
  * Rules between fields of a manifest, and between its old and new state. A cluster enforces the same in CEL. Here the messages tell an
  * author what to do.
  */
-import { parseCidr } from '../../address.ts'
+import { cidrsOf, isWithin, parseCidr } from '../../address.ts'
 import type { ErrorDetail } from '../../error.ts'
 import { INSTANT_FORMAT, parseInstant } from '../../instant.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../../limit.ts'
@@ -81,8 +81,10 @@ function tenantRules({ webhooks }: TenantSpec): readonly ErrorDetail[] {
 /** Refuses IPv4 blocks written as IPv6. Connections are checked against IPv4 blocks, so these would allow nothing. */
 function isBlock(text: string): boolean {
   const cidr = parseCidr(text)
-  return cidr !== undefined && !(cidr.bits === 128 && cidr.value >> 32n === 0xffffn)
+  return cidr !== undefined && !isWithin(cidr.start, MAPPED_IPV4)
 }
+
+const MAPPED_IPV4 = cidrsOf(['::ffff:0:0/96'])
 
 function templateRules({ name }: ResourceManifest['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
   const { code = name, engine, reactPdf, html, locale = 'en-US' } = spec
