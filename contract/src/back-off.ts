@@ -1,4 +1,4 @@
-/** Computes how long to wait before the next try, when many clients may wait for the same thing. Pure. */
+/** Computes how long to wait before the next try. Pure. */
 import type { Ids } from './port/ids.ts'
 
 export interface BackOff {
@@ -7,10 +7,11 @@ export interface BackOff {
 }
 
 /**
- * The wait after `failures` failures in a row, counted from 1. It doubles each time. The result is random within the upper half of that, so
- * that clients that failed together do not retry together. Never below `msMin`, never above `msMax`. `random` is from 0 to 1.
+ * The wait after `failures` failures in a row, counted from 1: `msMin`, doubled by each further failure, up to `msMax`. With `random`,
+ * from 0 to 1, it is up to twice as long, and at `msMax` down to half as long, so that clients that failed together do not retry together.
  */
-export function backOffMs(failures: number, random: number, { msMin, msMax }: BackOff): number {
+export function backOffMs(failures: number, { msMin, msMax }: BackOff, random?: number): number {
+  if (random === undefined) return Math.min(msMax, msMin * 2 ** (failures - 1))
   const longest = Math.min(msMax, msMin * 2 ** failures)
   return Math.max(msMin, longest * (0.5 + random / 2))
 }

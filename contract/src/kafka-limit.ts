@@ -1,4 +1,5 @@
 /** Limits of what goes through Kafka, each with its unit and the reason for its value. All other limits are in `limit.ts`. */
+import type { BackOff } from './back-off.ts'
 
 const KIB = 1024
 const SECOND_MS = 1000
@@ -27,8 +28,7 @@ export const KAFKA_SENDS_MAX = 10_000
 export const KAFKA_BATCH_BYTES_MAX = 512 * KIB
 
 /** First and longest wait before a broker operation is retried. */
-export const KAFKA_RETRY_MS_MIN = 100
-export const KAFKA_RETRY_MS_MAX = SECOND_MS
+export const KAFKA_BACK_OFF: BackOff = { msMin: 100, msMax: SECOND_MS }
 
 /**
  * A consumer that sends no heartbeat for this long is dead, and its partitions go to others. Shorter than `SYNC_START_MS_MAX`, so that a

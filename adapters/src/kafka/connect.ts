@@ -9,10 +9,9 @@
 import { connect as connectPlain, isIP } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import {
+  KAFKA_BACK_OFF,
   KAFKA_CONNECT_MS_MAX,
   KAFKA_REQUEST_MS_MAX,
-  KAFKA_RETRY_MS_MAX,
-  KAFKA_RETRY_MS_MIN,
   KAFKA_WARNING_EVERY_MS,
 } from '@platen/contract/kafka-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -112,7 +111,8 @@ export function throwUnavailable(cause: unknown): never {
   throw cause instanceof Unavailable ? cause : new Unavailable(`Kafka did not answer: ${messageOf(cause)}`, { cause })
 }
 
-const RETRY = { initialRetryTime: KAFKA_RETRY_MS_MIN, maxRetryTime: KAFKA_RETRY_MS_MAX, factor: 0.2, multiplier: 2 }
+const { msMin: initialRetryTime, msMax: maxRetryTime } = KAFKA_BACK_OFF
+const RETRY = { initialRetryTime, maxRetryTime, factor: 0.2, multiplier: 2 }
 
 function configOf(
   { brokers, clientId, sasl, tls }: KafkaSettings,

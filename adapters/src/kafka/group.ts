@@ -2,7 +2,8 @@
  * Commits offsets of a group without one of its consumers. kafkajs only lets members commit. So this joins for a moment, and joins again
  * until every partition was assigned to it once: with other members in the group, each commits its own partitions.
  */
-import { KAFKA_RETRY_MS_MAX, KAFKA_RETRY_MS_MIN } from '@platen/contract/kafka-limit.ts'
+import { backOffMs } from '@platen/contract/back-off.ts'
+import { KAFKA_BACK_OFF } from '@platen/contract/kafka-limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { groupMember } from './client/member.ts'
 import type { KafkaConnection } from './connect.ts'
@@ -30,7 +31,7 @@ export async function commitInGroup(
   commit: GroupCommit,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let waitMs = KAFKA_RETRY_MS_MIN; ; waitMs = Math.min(2 * waitMs, KAFKA_RETRY_MS_MAX)) {
+  for (let tries = 1; ; tries++) {
     try {
       if ((await offsetsToCommit(connection, commit)).length === 0) return
       await commitAsMember(connection, commit, signal)
@@ -40,7 +41,7 @@ export async function commitInGroup(
       if (!isTransient(cause)) throw cause
       connection.log.debug({ group: commit.group, err: cause }, 'group not ready')
     }
-    await connection.clock.sleep(waitMs, signal)
+    await connection.clock.sleep(backOffMs(tries, KAFKA_BACK_OFF), signal)
   }
 }
 

@@ -2,12 +2,13 @@
  * The topics as data, and their preparation: missing ones are created, existing ones are checked. Every group that reads a topic gets a
  * committed offset in each partition at the start. Without one, autoscalers take the whole log for the lag of the group.
  */
+import { backOffMs } from '@platen/contract/back-off.ts'
 import {
+  KAFKA_BACK_OFF,
   KAFKA_DEAD_BYTES_MAX,
   KAFKA_EVENTS_KEPT_MS,
   KAFKA_PREPARE_MS_MAX,
   KAFKA_QUEUE_KEPT_MS,
-  KAFKA_RETRY_MS_MAX,
   KAFKA_SYNC_KEPT_MS,
 } from '@platen/contract/kafka-limit.ts'
 import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
@@ -177,7 +178,7 @@ async function waitUntilCreated(
   admin: Admin,
   { wanted, signal }: { wanted: readonly Topic[]; signal: AbortSignal },
 ): Promise<void> {
-  for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, KAFKA_RETRY_MS_MAX)) {
+  for (let tries = 1; ; tries++) {
     const { topics } = await admin
       .fetchTopicMetadata({ topics: wanted.map(({ name }) => name) })
       .catch((cause: unknown) => (isNew(cause) ? { topics: [] } : throwUnavailable(cause)))
@@ -187,7 +188,7 @@ async function waitUntilCreated(
       for (const { name, partitions } of wanted) checkPartitions(name, partitions, found.get(name)?.length ?? 0)
       return
     }
-    await clock.sleep(waitMs, signal).catch(() => {
+    await clock.sleep(backOffMs(tries, { ...KAFKA_BACK_OFF, msMin: 10 }), signal).catch(() => {
       throw new Unavailable(`Kafka does not know these topics: ${late.map(({ name }) => name).join(', ')}`)
     })
   }

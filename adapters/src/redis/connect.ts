@@ -6,6 +6,7 @@
  * safe to run twice.
  */
 
+import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
@@ -122,11 +123,13 @@ function redisDown(cause?: Error): Unavailable {
   return new Unavailable('Redis is unavailable', { cause })
 }
 
+const RECONNECT_BACK_OFF: BackOff = { msMin: 50, msMax: REDIS_RECONNECT_MS_MAX }
+
 async function open(settings: RedisSettings, signal: AbortSignal): Promise<Client> {
   signal.throwIfAborted()
   let [isOpen, reason]: [boolean, Error | undefined] = [false, undefined]
   // Reconnects only after a first success: a wrong address, name or password must be reported at the start.
-  const client = clientOf(settings, (times) => (isOpen ? reconnectAfter(times) : null))
+  const client = clientOf(settings, (times) => (isOpen ? backOffMs(times, RECONNECT_BACK_OFF) : null))
   // Without a listener the client writes to stderr. Each call that fails because of a lost connection reports it.
   client.on('error', (error: Error) => {
     reason = error
@@ -203,10 +206,6 @@ function optionsOf({ username, password, tls, callMsMax, isAutoPipelined = false
       },
     }),
   } satisfies RedisOptions
-}
-
-function reconnectAfter(times: number): number {
-  return Math.min(50 * 2 ** Math.min(times - 1, 10), REDIS_RECONNECT_MS_MAX)
 }
 
 /** Errors of a Redis that runs and cannot serve now, or not us. Every other error is a defect of ours. */

@@ -15,6 +15,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { contentDisposition } from '@platen/contract/file-name.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
@@ -34,9 +35,9 @@ export interface S3ArtifactStoreOptions extends S3Options {
   readonly ids: Ids
 }
 
-/** Retries after S3 reports that somebody else is creating the same object: their number, and the first wait. */
+/** Retries after S3 reports that somebody else is creating the same object: their number, and the waits before them. */
 const CONFLICTS_MAX = 5
-const CONFLICT_WAIT_MS = 50
+const CONFLICT_BACK_OFF: BackOff = { msMin: 50, msMax: 800 }
 
 const SECOND_MS = 1000
 /** The longest lifetime that S3 allows for a URL. */
@@ -120,14 +121,14 @@ function objectsOf({ client, call }: S3Connection, { clock, ids }: S3ArtifactSto
     async create(place, bytes, signal) {
       const writer = Buffer.from(ids.random(16)).toString('hex')
       const input = { ...inputOf(place), Body: bytes, IfNoneMatch: '*', Metadata: { writer } }
-      for (let conflicts = 0; ; conflicts++) {
+      for (let tries = 1; ; tries++) {
         try {
           await call((how) => client.send(new PutObjectCommand(input), how), signal)
           return true
         } catch (error) {
           if (statusBehind(error) === 412) return await isOurs(place, writer, signal)
-          if (statusBehind(error) !== 409 || conflicts === CONFLICTS_MAX) throw error
-          await clock.sleep(CONFLICT_WAIT_MS * 2 ** conflicts, signal)
+          if (statusBehind(error) !== 409 || tries > CONFLICTS_MAX) throw error
+          await clock.sleep(backOffMs(tries, CONFLICT_BACK_OFF), signal)
         }
       }
     },

@@ -198,7 +198,7 @@ class Reflector<T> {
       this.#refusals = 0
     }
     this.#failures++
-    const waitMs = Math.max(backOffMs(this.#failures, randomFraction(ids), WATCH_BACK_OFF), retryAfterMs ?? 0)
+    const waitMs = Math.max(backOffMs(this.#failures, WATCH_BACK_OFF, randomFraction(ids)), retryAfterMs ?? 0)
     log.warn({ err: error, kind, waitMs, isListedNext: this.#resourceVersion === undefined }, 'watch failed')
     await clock.sleep(waitMs, signal)
   }

@@ -81,7 +81,7 @@ export class WorkQueue {
   retry(key: string): number {
     const failures = (this.#failures.get(key) ?? 0) + 1
     this.#failures.set(key, failures)
-    const waitMs = backOffMs(failures, randomFraction(this.#options.ids), RECONCILE_BACK_OFF)
+    const waitMs = backOffMs(failures, RECONCILE_BACK_OFF, randomFraction(this.#options.ids))
     this.addAfter(key, waitMs)
     return waitMs
   }

@@ -2,6 +2,7 @@
  * Keeps one browser running. A failed launch is tried again with back-off while the source is open, so no failure is final. A browser that
  * dies is replaced at once. A browser that does not respond is killed. A browser that must retire is replaced only after the next one runs.
  */
+import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -30,8 +31,7 @@ export interface BrowserSource extends AsyncDisposable, Availability {
 const BROWSER_WAIT_MS_MAX = 10_000
 
 /** Waits between failed launches, doubling. A browser that lived less than the longest wait counts as failed too. */
-const BACKOFF_MS_MIN = 100
-const BACKOFF_MS_MAX = 5_000
+const LAUNCH_BACK_OFF: BackOff = { msMin: 100, msMax: 5_000 }
 
 /**
  * We wait for an answer in steps of this length. So a pause of our own process costs one step at most, and the browser is not blamed for
@@ -189,7 +189,7 @@ function openLauncher({ launch, clock, log }: BrowserSourcePorts, closing: Abort
   return {
     async launch() {
       for (;;) {
-        if (failures > 0) await clock.sleep(backoffMs(failures), closing)
+        if (failures > 0) await clock.sleep(backOffMs(failures, LAUNCH_BACK_OFF), closing)
         closing.throwIfAborted()
         try {
           return await launch(closing)
@@ -200,11 +200,7 @@ function openLauncher({ launch, clock, log }: BrowserSourcePorts, closing: Abort
       }
     },
     noteExit(ageMs) {
-      failures = ageMs < BACKOFF_MS_MAX ? failures + 1 : 0
+      failures = ageMs < LAUNCH_BACK_OFF.msMax ? failures + 1 : 0
     },
   }
-}
-
-function backoffMs(failures: number): number {
-  return Math.min(BACKOFF_MS_MIN * 2 ** Math.min(failures - 1, 10), BACKOFF_MS_MAX)
 }

@@ -7,6 +7,7 @@
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import {
   RENDER_THREAD_AGE_MS_MAX,
@@ -54,9 +55,8 @@ export function spawnCheckThread(heapMibMax: number): PoolWorker {
   return spawnThread(heapMibMax, { isForChecks: true })
 }
 
-/** Wait before restarting a thread that died before it was ready. Doubles up to the second value. */
-const RESTART_MS_MIN = 100
-const RESTART_MS_MAX = 10_000
+/** Wait before restarting a thread that died before it was ready. */
+const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10_000 }
 
 /** How long a cold thread that can take a task must be idle before it is warmed up. */
 const WARM_UP_AFTER_MS = 200
@@ -102,7 +102,8 @@ class RenderThreadPool implements ThreadPool {
   readonly #closing = new AbortController()
   /** Not longer than the number of callers, if they respect their slots. */
   readonly #waiting: Job[] = []
-  #restartMs = RESTART_MS_MIN
+  /** Threads that died before they were ready, since one last was. */
+  #failedStarts = 0
   /** Threads that start again after their wait. */
   #restartsPending = 0
   /** Whether a successor was started for a worn thread that still exists. */
@@ -206,7 +207,7 @@ class RenderThreadPool implements ThreadPool {
     if (!this.#threads.has(thread)) return
     if (reply.kind === 'loaded') {
       this.#availability.markAvailable()
-      this.#restartMs = RESTART_MS_MIN
+      this.#failedStarts = 0
       // If it is the only thread, it serves waiting tasks while it is cold.
       const isOnly = ![...this.#threads].some(({ isReady }) => isReady)
       if (isOnly && this.#waiting.length > 0) thread.isReady = true
@@ -324,15 +325,16 @@ class RenderThreadPool implements ThreadPool {
         job.reject(new ServiceError('render_crashed', 'no render thread starts', { cause }))
       }
     }
-    const waitMs = this.#restartMs
-    this.#restartMs = Math.min(waitMs * 2, RESTART_MS_MAX)
+    this.#failedStarts += 1
     this.#restartsPending += 1
     const restart = () => {
       this.#restartsPending -= 1
       this.#start()
     }
     // Rejects only when the pool closes. Then there is nothing to start.
-    this.#clock.sleep(waitMs, this.#closing.signal).then(restart, () => undefined)
+    this.#clock
+      .sleep(backOffMs(this.#failedStarts, RESTART_BACK_OFF), this.#closing.signal)
+      .then(restart, () => undefined)
   }
 
   /** Returns false if the thread was removed before. */

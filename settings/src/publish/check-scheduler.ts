@@ -36,7 +36,7 @@ export function openCheckScheduler(options: CheckSchedulerOptions): CheckSchedul
     const answer = await runCheck(request, options, signal)
     if (answer.isFinal) delays.delete(tenant)
     else {
-      const pauseMs = backOffMs(failures + 1, 1, CHECK_HANG_BACK_OFF)
+      const pauseMs = backOffMs(failures + 1, CHECK_HANG_BACK_OFF)
       delays.set(tenant, { failures: failures + 1, until: clock.monotonic() + pauseMs })
     }
     return answer

@@ -13,4 +13,4 @@ export const CHECKS_AT_ONCE = 2
  * How long a tenant waits for its next publish check after one without an answer. A check that hangs holds a thread for its full time, and
  * the next may hang, too.
  */
-export const CHECK_HANG_BACK_OFF: BackOff = { msMin: SECOND_MS, msMax: 600 * SECOND_MS }
+export const CHECK_HANG_BACK_OFF: BackOff = { msMin: 2 * SECOND_MS, msMax: 600 * SECOND_MS }

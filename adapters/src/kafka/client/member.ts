@@ -1,10 +1,9 @@
 /** Makes a kafkajs consumer, with the timeouts that all our groups use. */
 import {
+  KAFKA_BACK_OFF,
   KAFKA_FETCH_BYTES,
   KAFKA_FETCH_PARTITION_BYTES,
   KAFKA_HEARTBEAT_MS,
-  KAFKA_RETRY_MS_MAX,
-  KAFKA_RETRY_MS_MIN,
   KAFKA_SESSION_MS,
 } from '@platen/contract/kafka-limit.ts'
 import type { Consumer, Kafka } from 'kafkajs'
@@ -30,8 +29,8 @@ export function groupMember(client: Kafka, { group, fetchWaitMs, shouldRestart }
     maxBytes: KAFKA_FETCH_BYTES,
     allowAutoTopicCreation: false,
     retry: {
-      initialRetryTime: KAFKA_RETRY_MS_MIN,
-      maxRetryTime: KAFKA_RETRY_MS_MAX,
+      initialRetryTime: KAFKA_BACK_OFF.msMin,
+      maxRetryTime: KAFKA_BACK_OFF.msMax,
       retries: 5,
       restartOnFailure: async () => shouldRestart(),
     },
