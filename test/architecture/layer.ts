@@ -20,7 +20,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['worker.ts', 'engine/'],
     ['worker/', 'browser/'],
     ['template/', 'pdf/'],
-    ['port/', 'lru-cache.ts'],
+    ['port/'],
   ],
   events: [['main.ts'], ['service.ts', 'config.ts'], ['webhook/', 'charge/', 'retention/']],
   operator: [

@@ -11,11 +11,11 @@ import {
   EGRESS_CACHE_MS,
   EGRESS_ROUNDS_MAX,
 } from '@platen/contract/limit.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { AssetDigest } from '@platen/contract/tenant.ts'
-import { openLruCache } from '../lru-cache.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
 import type { RemoteFile } from '../template/remote-images.ts'

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
 import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
-import { openLruCache } from '../lru-cache.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
 

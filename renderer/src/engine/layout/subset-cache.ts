@@ -3,8 +3,8 @@
  * cache its subset is extracted, assembled and compressed again.
  */
 import { deflateSync } from 'node:zlib'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Font, Subset } from 'fontkit'
-import { openLruCache } from '../../lru-cache.ts'
 
 /** Subsets to keep for each font, of some 20 kB each. They hold letters of the font and no text. */
 const SUBSETS_MAX = 16

@@ -1,6 +1,6 @@
-import type { TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { openLruCache, tenantPart } from './lru-cache.ts'
+import type { TenantId } from './tenant.ts'
 
 const aCache = () => openLruCache<string>(10, ({ length }) => length)
 

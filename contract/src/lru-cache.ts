@@ -1,4 +1,4 @@
-import type { TenantId } from '@platen/contract/tenant.ts'
+import type { TenantId } from './tenant.ts'
 
 /** Keeps recently used values in memory, up to a size. */
 export interface LruCache<Value> {
