@@ -9,6 +9,7 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import { RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import { bucketsInForce, type LimiterState, openLimiterState } from '@platen/contract/limiter-state.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Decision, Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -96,22 +97,12 @@ type Month = Pick<Reservation, 'account' | 'period'>
 
 /** Keeps the snapshots of the accounts used last. An unknown account has used nothing. */
 function openUsageSnapshots() {
-  const snapshots = new Map<string, UsageSnapshot>()
-  const put = ({ account, period }: Month, snapshot: UsageSnapshot): UsageSnapshot => {
-    const name = `${account} ${period}`
-    snapshots.delete(name)
-    snapshots.set(name, snapshot)
-    const [oldest] = snapshots.keys()
-    if (snapshots.size > FALLBACK_ACCOUNTS_MAX && oldest !== undefined) snapshots.delete(oldest)
-    return snapshot
-  }
+  const snapshots = openLruCache<UsageSnapshot>(FALLBACK_ACCOUNTS_MAX)
+  const nameOf = ({ account, period }: Month) => `${account} ${period}`
+  const learn = (month: Month, shared: Usage) => snapshots.set(nameOf(month), { shared, local: 0 })
   return {
-    of: (month: Month) =>
-      put(
-        month,
-        snapshots.get(`${month.account} ${month.period}`) ?? { shared: { charged: 0, reserved: 0 }, local: 0 },
-      ),
-    learn: (month: Month, usage: Usage) => void put(month, { shared: usage, local: 0 }),
+    of: (month: Month) => snapshots.get(nameOf(month)) ?? learn(month, { charged: 0, reserved: 0 }),
+    learn,
   }
 }
 

@@ -64,41 +64,30 @@ export interface ConnectionPool {
  * Connections that timed out or that the receiver closed still count until `acquire` finds them.
  */
 export function openConnectionPool(): ConnectionPool {
-  /** Keys ordered by last use; the connections of each key, ordered by last use too. */
-  const idle = new Map<string, Connection[]>()
-  let count = 0
-
-  /** Removes a connection of a key: `pop` the freshest, `shift` the oldest. */
-  const remove = (key: string, end: 'shift' | 'pop'): Connection | undefined => {
-    const ofKey = idle.get(key) ?? []
-    const connection = ofKey[end]()
-    if (connection !== undefined) count -= 1
-    if (ofKey.length === 0) idle.delete(key)
-    return connection
+  /** Ordered by last use. */
+  const idle = new Set<Connection>()
+  const idleOf = (key: string) => [...idle].filter((connection) => connection.key === key)
+  const evictOldest = ([oldest]: Iterable<Connection>) => {
+    if (oldest !== undefined && idle.delete(oldest)) oldest.socket.destroy()
   }
-  const evict = (key: string) => remove(key, 'shift')?.socket.destroy()
 
   return {
     acquire(key) {
-      let connection = remove(key, 'pop')
-      while (connection?.socket.destroyed === true) connection = remove(key, 'pop')
-      return connection
+      for (const connection of idleOf(key).reverse()) {
+        idle.delete(connection)
+        if (!connection.socket.destroyed) return connection
+      }
+      return undefined
     },
     release(connection) {
-      const { key } = connection
-      const ofKey = idle.get(key) ?? []
-      ofKey.push(connection)
-      idle.delete(key)
-      idle.set(key, ofKey)
-      count += 1
-      if (ofKey.length > WEBHOOK_CALLS_PER_HOST_MAX) evict(key)
-      const [oldest] = idle.keys()
-      if (count > WEBHOOK_CALLS_MAX && oldest !== undefined) evict(oldest)
+      idle.add(connection)
+      const own = idleOf(connection.key)
+      if (own.length > WEBHOOK_CALLS_PER_HOST_MAX) evictOldest(own)
+      if (idle.size > WEBHOOK_CALLS_MAX) evictOldest(idle)
     },
     destroy() {
-      for (const { socket } of [...idle.values()].flat()) socket.destroy()
+      for (const { socket } of idle) socket.destroy()
       idle.clear()
-      count = 0
     },
   }
 }

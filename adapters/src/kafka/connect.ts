@@ -14,6 +14,7 @@ import {
   KAFKA_REQUEST_MS_MAX,
   KAFKA_WARNING_EVERY_MS,
 } from '@platen/contract/kafka-limit.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -144,13 +145,14 @@ const socketFactory: NonNullable<KafkaConfig['socketFactory']> = ({ host, port, 
   return socket.setNoDelay(true).setKeepAlive(true, 60_000)
 }
 
+/** Messages contain names and numbers, so their number has no limit. */
 const WARNINGS_KEPT_MAX = 100
 /** Errors that brokers report whenever a member joins or leaves, or somebody else creates a topic. */
 const TRANSIENT = /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors/
 
 /** Takes the log of kafkajs. Errors become one warning each per interval; everything else is logged at debug level. */
 function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entry: LogEntry) => void {
-  const loggedAt = new Map<string, number>()
+  const loggedAt = openLruCache<number>(WARNINGS_KEPT_MAX)
   return ({ level, namespace, log: { message, broker, groupId, error } }) => {
     onActivity()
     const fields = { namespace, reason: message, broker, group: groupId, detail: error }
@@ -159,8 +161,6 @@ function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entr
     const isWarning = level <= logLevel.ERROR && !TRANSIENT.test(String(error))
     const isNews = isWarning && (last === undefined || now - last > KAFKA_WARNING_EVERY_MS)
     if (!isNews) return log.debug(fields, 'kafka client reported')
-    // Messages contain names and numbers, so their number has no limit.
-    if (loggedAt.size >= WARNINGS_KEPT_MAX) loggedAt.clear()
     loggedAt.set(message, now)
     log.warn(fields, 'kafka client warned')
   }

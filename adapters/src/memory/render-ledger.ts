@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Instant } from '@platen/contract/brand.ts'
 import { LEDGER_ENDED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimResult, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { canTransition, type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
@@ -22,16 +23,16 @@ interface Entry {
 /** Makes an empty ledger. */
 export function memoryRenderLedger(clock: Clock): RenderLedger {
   const open = new Map<RenderId, Entry>()
-  const ended = new Map<RenderId, RenderView>()
+  const ended = openLruCache<RenderView>(LEDGER_ENDED_MAX)
 
   return {
     async markQueued(record, signal) {
       signal.throwIfAborted()
-      if (!ended.has(record.id) && !open.has(record.id)) open.set(record.id, entryOf(record))
+      if (ended.peek(record.id) === undefined && !open.has(record.id)) open.set(record.id, entryOf(record))
     },
     async claim(record, lease, signal) {
       signal.throwIfAborted()
-      if (ended.has(record.id)) return { kind: 'settled' }
+      if (ended.peek(record.id) !== undefined) return { kind: 'settled' }
       const entry = open.get(record.id) ?? entryOf(record)
       open.set(record.id, entry)
       return claim(entry, lease, clock.now())
@@ -53,15 +54,13 @@ export function memoryRenderLedger(clock: Clock): RenderLedger {
     async complete(manifest, signal) {
       signal.throwIfAborted()
       const { id } = manifest.render
-      if (ended.has(id)) return
+      if (ended.peek(id) !== undefined) return
       open.delete(id)
       ended.set(id, viewOf(manifest))
-      const [oldest] = ended.keys()
-      if (ended.size > LEDGER_ENDED_MAX && oldest !== undefined) ended.delete(oldest)
     },
     async find(id, signal) {
       signal.throwIfAborted()
-      return ended.get(id) ?? open.get(id)?.view
+      return ended.peek(id) ?? open.get(id)?.view
     },
   }
 }

@@ -1,4 +1,5 @@
 /** Token buckets in the memory of one process, one per name. Each refills evenly at `perMinute`, and holds at most a minute's tokens. */
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 
 export interface TokenBuckets {
@@ -20,10 +21,10 @@ export interface BucketOptions {
 const MINUTE_MS = 60_000
 
 export function openTokenBuckets({ perMinute, namesMax, clock }: BucketOptions): TokenBuckets {
-  /** Tokens, and when the bucket had them. The last used entry is at the end. A bucket that is absent is full. */
-  const buckets = new Map<string, { readonly tokens: number; readonly at: number }>()
+  /** Tokens, and when the bucket had them. A bucket that is absent is full. */
+  const buckets = openLruCache<{ readonly tokens: number; readonly at: number }>(namesMax)
   const tokensOf = (name: string): number => {
-    const bucket = buckets.get(name)
+    const bucket = buckets.peek(name)
     if (bucket === undefined) return perMinute
     return Math.min(perMinute, bucket.tokens + ((clock.monotonic() - bucket.at) / MINUTE_MS) * perMinute)
   }
@@ -34,10 +35,7 @@ export function openTokenBuckets({ perMinute, namesMax, clock }: BucketOptions):
     },
     take(name, tokens) {
       const left = Math.max(tokensOf(name) - tokens, -perMinute)
-      buckets.delete(name)
       buckets.set(name, { tokens: left, at: clock.monotonic() })
-      const [oldest] = buckets.keys()
-      if (buckets.size > namesMax && oldest !== undefined) buckets.delete(oldest)
     },
   }
 }

@@ -1,6 +1,6 @@
 /** The compile results of the resources of one kind, by uid, and which of them changed. */
 import { isDeepStrictEqual } from 'node:util'
-import { openInternPool } from '@platen/contract/intern.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
 import type { CompileResult, InForce } from '@platen/settings/compile/compile-result.ts'
 import type { Replacement } from './compiled-settings.ts'
@@ -47,7 +47,7 @@ export function openCompiledKind<Kind extends Resource, Settings>({
   /** An entry without conditions is from before the first compile. */
   const inForce = new Map<Uid, CompileResult<Kind, Settings> | { readonly settings?: Settings }>(previous)
   const index = openConflictIndex(ancestorsOf)
-  const interned = openInternPool<readonly Condition[]>(SHARED_CONDITIONS_MAX)
+  const interned = openLruCache<readonly Condition[]>(SHARED_CONDITIONS_MAX)
   const uids = new Set<Uid>()
   const replacements = new Map<Uid, Replacement<Settings>>()
 
@@ -69,7 +69,8 @@ export function openCompiledKind<Kind extends Resource, Settings>({
         const { uid } = resource.metadata
         const before = resultOf(uid)
         const settings = isDeepStrictEqual(before?.settings, found) ? before?.settings : found
-        const conditions = interned(JSON.stringify(said), () => said)
+        const text = JSON.stringify(said)
+        const conditions = interned.get(text) ?? interned.set(text, said)
         inForce.set(uid, { resource, conditions, ...(settings !== undefined && { settings }) })
         index.set(uid, exclusiveNamesOf(resource, settings))
         if (before?.settings !== settings || !isDeepStrictEqual(before?.conditions, conditions))

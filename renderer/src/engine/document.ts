@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_PAGES_MAX } from '@platen/contract/limit.ts'
-import { type LruCache, openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
+import { type Cache, openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, TemplateDigest } from '@platen/contract/tenant.ts'
 import layOut from '@react-pdf/layout'
 import { Font } from '@react-pdf/renderer'
@@ -44,8 +44,8 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
   Font.registerHyphenationCallback((word) => word.split('\u00ad'))
   const fonts = openFontStore()
   await layOutNodes({ type: 'DOCUMENT', children: [] }, FONTS)
-  const programs = openLruCache<Program>(PROGRAMS_MAX, () => 1)
-  const counts = openLruCache<PageCounts>(PROGRAMS_MAX, () => 1)
+  const programs = openLruCache<Program>(PROGRAMS_MAX)
+  const counts = openLruCache<PageCounts>(PROGRAMS_MAX)
   const kept = keptImages()
   return async (work) => {
     const { tenant, digest, template, assets, data, options, isSandbox } = work
@@ -88,7 +88,7 @@ interface Tree {
 }
 
 /** Lays a document out with the pagination that suits it. */
-async function layOutTree(tree: Tree, counts: LruCache<PageCounts>, digest: TemplateDigest): Promise<LayoutNode> {
+async function layOutTree(tree: Tree, counts: Cache<PageCounts>, digest: TemplateDigest): Promise<LayoutNode> {
   const fast = await layOutFast(tree, counts.get(digest))
   counts.set(digest, fast.counts)
   refuseTooManyPages(fast.layout)

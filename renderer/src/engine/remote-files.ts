@@ -65,7 +65,7 @@ const GUESSED_MAX = 100
 export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Clock }): RemoteFiles {
   // Everything besides the bytes of a file takes a few hundred bytes.
   const cache = openLruCache<CachedFile>(EGRESS_CACHE_BYTES_MAX, ({ file }) => file.bytes.byteLength + 1024)
-  const lastFetched = openLruCache<readonly string[]>(TEMPLATES_MAX, () => 1)
+  const lastFetched = openLruCache<readonly string[]>(TEMPLATES_MAX)
   const fetchOnce = openSingleFlight<RemoteFile>()
   const queued = openTenantQueues()
 

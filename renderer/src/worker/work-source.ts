@@ -23,7 +23,7 @@ export interface WorkSource {
 const TEMPLATES_MAX = 200
 
 export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string): WorkSource {
-  const templates = openLruCache<TemplateSource>(TEMPLATES_MAX, () => 1)
+  const templates = openLruCache<TemplateSource>(TEMPLATES_MAX)
   const assets = openLruCache<Uint8Array>(ASSET_CACHE_BYTES_MAX, ({ byteLength }) => byteLength)
 
   async function templateOf(digest: TemplateDigest, signal: AbortSignal): Promise<TemplateSource> {

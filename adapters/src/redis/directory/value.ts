@@ -8,7 +8,7 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { planSpecSchema } from '@platen/contract/crd/plan.ts'
-import { openInternPool } from '@platen/contract/intern.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import { type MappedShards, PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { type Converter, compileConverter } from '@platen/contract/schema/validator.ts'
@@ -113,16 +113,17 @@ export interface ValueReader {
 /** Makes a reader that keeps equal parts of many settings in memory once. */
 export function valueReader(): ValueReader {
   const convert = openConverters()
-  const limits = openInternPool<Limits>(INTERNED_MAX)
-  const names = openInternPool<string>(INTERNED_MAX)
-  const nameOf = (text: string) => names(text, () => text)
+  const limits = openLruCache<Limits>(INTERNED_MAX)
+  const names = openLruCache<string>(INTERNED_MAX)
+  const nameOf = (text: string) => names.get(text) ?? names.set(text, text)
   return {
     tenant(id, text) {
       const value = converted(text, convert.tenants)
       if (value === undefined) return undefined
       // The schema was just checked, here and below.
       const tenant = value as unknown as Omit<Tenant, 'id'>
-      const shared = limits(JSON.stringify(tenant.limits), () => tenant.limits)
+      const limitsText = JSON.stringify(tenant.limits)
+      const shared = limits.get(limitsText) ?? limits.set(limitsText, tenant.limits)
       return { id: nameOf(id) as TenantId, ...tenant, limits: shared }
     },
     key(hash, text) {

@@ -24,7 +24,7 @@ type OpenSubset = Subset & { readonly glyphs: readonly number[] }
 /** Makes a font that serves many documents cache its subsets. */
 export function cacheSubsets(font: Font): void {
   const create = font.createSubset.bind(font)
-  const packed = openLruCache<PackedFont>(SUBSETS_MAX, () => 1)
+  const packed = openLruCache<PackedFont>(SUBSETS_MAX)
   const createSubset = (): Subset => {
     const subset = create() as OpenSubset
     const pack = subset.encode.bind(subset)

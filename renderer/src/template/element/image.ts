@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX, THREAD_ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
-import { type LruCache, openLruCache } from '@platen/contract/lru-cache.ts'
+import { type Cache, openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import { checkImage } from '../asset/image.ts'
 import { ASSET_KINDS, kindOf } from '../asset/kind.ts'
@@ -24,7 +24,7 @@ export interface ImageSource extends PixelSize {
 export type ReadImage = (src: string) => ImageSource
 
 /** Assets that were read, by digest. */
-export type KeptImages = LruCache<ImageSource>
+export type KeptImages = Cache<ImageSource>
 
 export function keptImages(): KeptImages {
   return openLruCache(THREAD_ASSET_CACHE_BYTES_MAX, ({ data }) => data.length)

@@ -38,7 +38,7 @@ const NOT_PLAIN = new RegExp(`[^${PLAIN}]|&#(?:0*[1-9]\\d{3}|[xX]0*[1-9a-fA-F][\
 
 /** Opens a scan. It reads no font before the first document that has something to look for. */
 export function openGlyphScan(): GlyphScan {
-  const known = openLruCache<string>(FONT_COVERAGES_MAX, () => 1)
+  const known = openLruCache<string>(FONT_COVERAGES_MAX)
   let defaults: string | undefined
   let outside: RegExp | undefined
 

@@ -31,17 +31,15 @@ export interface Enforcement {
 
 /** Makes an empty list of known revisions. */
 export function openKnownRevisions(): KnownRevisions {
-  const revisions = new Map<string, number>()
+  let revisions: readonly Revision[] = []
   return {
-    add({ revisionId, revision }) {
-      revisions.set(revisionId, revision)
-      const [oldest] = revisions.keys()
-      if (oldest !== undefined && revisions.size > DIRECTORY_REVISIONS_KNOWN_MAX) revisions.delete(oldest)
+    add(revision) {
+      revisions = [...revisions, revision].slice(-DIRECTORY_REVISIONS_KNOWN_MAX)
     },
     keepLast() {
-      for (const mark of [...revisions.keys()].slice(0, -1)) revisions.delete(mark)
+      revisions = revisions.slice(-1)
     },
-    revisionOf: (mark) => revisions.get(mark),
+    revisionOf: (mark) => revisions.findLast(({ revisionId }) => revisionId === mark)?.revision,
   }
 }
 
