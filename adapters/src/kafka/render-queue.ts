@@ -12,6 +12,7 @@ import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import { renderRecordCodec } from '@platen/contract/schema/render-record.ts'
+import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { type ConsumedRecord, type GroupConsumer, openConsumer } from './consumer/consumer.ts'
 import { deadLetterRecord } from './dead-letter.ts'
@@ -82,7 +83,7 @@ class EngineConsumer implements AsyncDisposable {
   readonly #handles = new Set<ConsumerHandle>()
   #members = new Map<Lane, GroupConsumer>()
   /** Joining and leaving are serialized. */
-  #lastChange: Promise<unknown> = Promise.resolve()
+  readonly #serialize = openSerialQueue()
   readonly #closing = new AbortController()
 
   constructor(options: EngineConsumerOptions) {
@@ -112,12 +113,6 @@ class EngineConsumer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the queue was closed'))
     for (const handle of this.#handles) await this.#serialize(() => this.#leave(handle))
-  }
-
-  async #serialize(step: () => Promise<void>): Promise<void> {
-    const done = this.#lastChange.then(step)
-    this.#lastChange = done.catch(() => undefined)
-    await done
   }
 
   async #join(signal: AbortSignal): Promise<Map<Lane, GroupConsumer>> {

@@ -12,11 +12,11 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory, DirectoryState } from '@platen/contract/port/directory.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import type { RedisConnection } from './connect.ts'
 import { type DirectoryCopy, openCopy } from './directory/copy.ts'
 import type { Delta } from './directory/delta.ts'
 import { directoryScript, readMeta, waitForDeltas } from './directory/layout.ts'
-import { openSerialQueue } from './directory/serial-queue.ts'
 
 export interface RedisDirectoryOptions {
   readonly redis: RedisConnection
@@ -56,8 +56,7 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   const refreshOnce = openRefresh(options, copy, connection)
   const runSerially = openSerialQueue()
   // One at a time: two concurrent refreshes would each take the other's settings for a regression.
-  const refresh: Refresh = (deltas, callSignal) =>
-    runSerially((turnSignal) => refreshOnce(deltas, turnSignal), callSignal)
+  const refresh: Refresh = (deltas, callSignal) => runSerially(() => refreshOnce(deltas, callSignal), callSignal)
   await refresh([], signal).catch((err: unknown) => {
     signal.throwIfAborted()
     markDisconnected(connection, options.log, err)

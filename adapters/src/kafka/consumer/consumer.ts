@@ -16,6 +16,7 @@ import {
 } from '@platen/contract/kafka-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
 import { groupMember } from '../client/member.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
@@ -94,7 +95,7 @@ class Member implements GroupConsumer {
   /** False between a crash and the restart, which begins with no partition paused. */
   #isRunning = false
   readonly #joined = Promise.withResolvers<void>()
-  #committing = Promise.resolve()
+  readonly #runCommit = openSerialQueue()
 
   constructor(connection: KafkaConnection, settings: ConsumerSettings) {
     this.#connection = connection
@@ -179,8 +180,8 @@ class Member implements GroupConsumer {
     signal.throwIfAborted()
     const deadline = this.#connection.clock.timeout(KAFKA_REQUEST_MS_MAX)
     const moved = this.#uncommitted()
-    this.#committing = this.#committing.catch(() => undefined).then(() => this.#commitPositions())
-    await raceAbort(this.#committing, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+    const ended = AbortSignal.any([signal, deadline])
+    await this.#runCommit(() => this.#commitPositions(), ended).catch((cause: unknown) => {
       signal.throwIfAborted()
       return throwUnavailable(cause)
     })

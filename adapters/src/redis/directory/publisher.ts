@@ -7,6 +7,7 @@ import { DIRECTORY_REPORT_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import { PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
+import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import type { Limits, TenantId } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from '../connect.ts'
 import { writeLimits } from '../limiter-settings.ts'
@@ -17,7 +18,6 @@ import { type Change, changesBetween, type Difference, differencesIn } from './p
 import { type Enforcement, enforcementOf } from './publish/known-revisions.ts'
 import { claim, fencedBy, type Published } from './publish/write.ts'
 import { openWriter, type Writer } from './publish/writer.ts'
-import { openSerialQueue } from './serial-queue.ts'
 import { EMPTY, openSnapshotBuilder } from './snapshot-builder.ts'
 import { KINDS, type Kind, NO_VALUES, type Values, valueReader, valueWriter } from './value.ts'
 
@@ -78,28 +78,28 @@ export async function openRedisPublisher(
     published: (onDamage) => settingsIn(writer.last(), onDamage),
     differences: (snapshot) => differencesIn(changesBetween(writer.last().values, valuesOf(snapshot))),
     publish: (snapshot, publishSignal) =>
-      runSerially(async (turnSignal) => {
-        await writer.reclaim(turnSignal)
+      runSerially(async () => {
+        await writer.reclaim(publishSignal)
         const { revision } = snapshot
         if (!(revision > writer.highest()))
           throw new RangeError(`revision ${revision} is not newer than ${writer.highest()}`)
         const { values: before } = writer.last()
         const values = valuesOf(snapshot)
         const changes = changesBetween(before, values)
-        await writeLimits(redis, { revision, limits: changedLimits(changes, { snapshot, before }) }, turnSignal)
-        await writer.publish({ values, revision, changes }, turnSignal)
+        await writeLimits(redis, { revision, limits: changedLimits(changes, { snapshot, before }) }, publishSignal)
+        await writer.publish({ values, revision, changes }, publishSignal)
       }, publishSignal),
     repair: (repairSignal) =>
-      runSerially(async (turnSignal) => {
-        const stored = await writer.reclaim(turnSignal)
+      runSerially(async () => {
+        const stored = await writer.reclaim(repairSignal)
         const { revisionId } = writer.last()
         if (revisionId === undefined || stored.mark === revisionId) return false
-        await writer.republish({ stored }, turnSignal)
+        await writer.republish({ stored }, repairSignal)
         return true
       }, repairSignal),
     async audit(auditSignal) {
       const suspects = await findSuspects(redis, () => writer.last().values, auditSignal)
-      return runSerially((turnSignal) => repairSuspects(redis, { writer, suspects }, turnSignal), auditSignal)
+      return runSerially(() => repairSuspects(redis, { writer, suspects }, auditSignal), auditSignal)
     },
     enforced,
     async readers(readersSignal) {
