@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { sha256 } from '@platen/contract/canonical-json.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, Resource, TemplateResource } from '@platen/contract/resource.ts'
@@ -215,24 +216,20 @@ async function previewAll(context: CheckContext, slots: number, signal: AbortSig
   const diagnostics: Diagnostic[] = []
   let previews = 0
   let isWithoutHtml = false
-  const waiting = jobsOf(context, (found) => diagnostics.push(...found))
-  const work = async () => {
-    // All workers draw from one iterator, so each job runs once.
-    for (const { template, engine } of waiting) {
-      if (engine === 'html' && !(await context.renderer.hasHtml())) {
-        isWithoutHtml = true
-        continue
-      }
-      const subject = previewInputOf(template.resource, context)
-      // The template compiled, so its sources exist.
-      if ('refusal' in subject) continue
-      const data = template.resource.spec.sampleData ?? {}
-      const preview = await context.renderer.render({ ...subject, data }, engine, signal)
-      previews += 1
-      diagnostics.push(...previewDiagnostics({ ...template, engine, preview }, context.locations))
+  const jobs = jobsOf(context, (found) => diagnostics.push(...found))
+  await forEachConcurrently(jobs, slots, async ({ template, engine }) => {
+    if (engine === 'html' && !(await context.renderer.hasHtml())) {
+      isWithoutHtml = true
+      return
     }
-  }
-  await Promise.all(Array.from({ length: slots }, work))
+    const subject = previewInputOf(template.resource, context)
+    // The template compiled, so its sources exist.
+    if ('refusal' in subject) return
+    const data = template.resource.spec.sampleData ?? {}
+    const preview = await context.renderer.render({ ...subject, data }, engine, signal)
+    previews += 1
+    diagnostics.push(...previewDiagnostics({ ...template, engine, preview }, context.locations))
+  })
   return { diagnostics, previews, isWithoutHtml }
 }
 

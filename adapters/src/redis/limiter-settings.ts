@@ -1,5 +1,6 @@
 /** Stores limits of accounts beside their counters, so that a change applies before every process has received it. */
 import { LIMITER_SETTINGS_AT_ONCE, LIMITER_SETTINGS_KEPT_MS } from '@platen/contract/directory-limit.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { Limits } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from './connect.ts'
 
@@ -28,15 +29,10 @@ export async function writeLimits(
   { revision, limits }: AccountLimits,
   signal: AbortSignal,
 ): Promise<void> {
-  const waiting = limits.entries()
-  const work = async () => {
-    // All workers share one iterator, so each account is written once.
-    for (const [account, own] of waiting) {
-      const key = settingsKey(account)
-      // In sequence: Redis keeps the order of calls on a connection. A hash left without expiry is written again later.
-      await redis.call((client) => client.hset(key, { revision, limits: JSON.stringify(own) }), signal)
-      await redis.call((client) => client.pexpire(key, LIMITER_SETTINGS_KEPT_MS), signal)
-    }
-  }
-  await Promise.all(Array.from({ length: LIMITER_SETTINGS_AT_ONCE }, work))
+  await forEachConcurrently(limits, LIMITER_SETTINGS_AT_ONCE, async ([account, own]) => {
+    const key = settingsKey(account)
+    // In sequence: Redis keeps the order of calls on a connection. A hash left without expiry is written again later.
+    await redis.call((client) => client.hset(key, { revision, limits: JSON.stringify(own) }), signal)
+    await redis.call((client) => client.pexpire(key, LIMITER_SETTINGS_KEPT_MS), signal)
+  })
 }

@@ -4,6 +4,7 @@
  * complete, so recovery publishes the outcome as the renderer would have done.
  */
 import { type EventKey, eventOf } from '@platen/contract/event.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { RECOVERIES_AT_ONCE, RECOVERY_WINDOW_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
@@ -40,13 +41,11 @@ export interface Recovery {
  * that row is written last. Throws `Unavailable`: a start without recovery might lose a charge.
  */
 export async function recover(recovery: Recovery, signal: AbortSignal): Promise<void> {
-  const suspects = (await endedInWindow(recovery, signal)).values()
+  const suspects = await endedInWindow(recovery, signal)
   let recovered = 0
-  const work = async () => {
-    // All workers draw from one iterator, so each render is checked once.
-    for (const id of suspects) if (await publishMissedOutcome(id, recovery, signal)) recovered += 1
-  }
-  await Promise.all(Array.from({ length: RECOVERIES_AT_ONCE }, work))
+  await forEachConcurrently(suspects, RECOVERIES_AT_ONCE, async (id) => {
+    if (await publishMissedOutcome(id, recovery, signal)) recovered += 1
+  })
   if (recovered > 0) recovery.log.info({ recovered }, 'missed outcomes published')
 }
 

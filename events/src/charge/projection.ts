@@ -10,7 +10,7 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
-import { forEachConcurrently } from '@platen/contract/for-each.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EventBatch, ReplayableLog, ReplayStart } from '@platen/contract/port/event-log.ts'

@@ -14,7 +14,7 @@ import {
   isDayOver,
   type StoredRender,
 } from '@platen/contract/expiry.ts'
-import { forEachConcurrently } from '@platen/contract/for-each.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { RENDERS_REMOVED_AT_ONCE } from '@platen/contract/retention-limit.ts'
 import { openRemovalCounter, type RemovalCounter, type RemovalPorts, removeRender } from './removal.ts'

@@ -5,6 +5,7 @@
  * spec of a tenant or key in force, and the removal of any resource. A key is revoked equally fast under any load.
  */
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
@@ -102,17 +103,13 @@ export class Reconciler {
     const waiting = views
       .filter(({ resource }) => this.#stateOf(keyOfResource(resource)).isDirty)
       .filter(({ status }) => unpackStatus(status).observedGeneration !== undefined)
-      .values()
-    const work = async () => {
-      for (const view of waiting) {
-        const state = this.#stateOf(keyOfResource(view.resource))
-        const limited = AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)])
-        const prepared = await this.#prepare(state, view, limited).catch(() => undefined)
-        if (prepared === undefined) state.isDirty = true
-        else state.stage = { step: 'submitted', ...prepared, report: {} }
-      }
-    }
-    await Promise.all(Array.from({ length: RECONCILE_WORKERS }, work))
+    await forEachConcurrently(waiting, RECONCILE_WORKERS, async (view) => {
+      const state = this.#stateOf(keyOfResource(view.resource))
+      const limited = AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)])
+      const prepared = await this.#prepare(state, view, limited).catch(() => undefined)
+      if (prepared === undefined) state.isDirty = true
+      else state.stage = { step: 'submitted', ...prepared, report: {} }
+    })
     signal.throwIfAborted()
   }
 

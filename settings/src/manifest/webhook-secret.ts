@@ -5,6 +5,7 @@
  */
 import { rename } from 'node:fs/promises'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, TenantResource, Uid } from '@platen/contract/resource.ts'
@@ -113,12 +114,10 @@ export function secretFinder(options: SecretOptions): FindSecrets {
         return { fault: cause instanceof Error ? cause.message : 'its file cannot be had' }
       }
     }
-    const waiting = resources.filter((resource) => resource.kind === 'Tenant').values()
-    const work = async () => {
-      // All workers share one iterator, so each tenant is handled once.
-      for (const tenant of waiting) found.set(tenant.metadata.uid, await find(tenant))
-    }
-    await Promise.all(Array.from({ length: WEBHOOK_SECRET_FILES_AT_ONCE }, work))
+    const tenants = resources.filter((resource) => resource.kind === 'Tenant')
+    await forEachConcurrently(tenants, WEBHOOK_SECRET_FILES_AT_ONCE, async (tenant) => {
+      found.set(tenant.metadata.uid, await find(tenant))
+    })
     return { found, identities: endRotations(identities, written) }
   }
 }
