@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
+import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import {
   EGRESS_AT_ONCE_MAX,
   EGRESS_CACHE_BYTES_MAX,
@@ -67,7 +68,7 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
   const cache = openLruCache<CachedFile>(EGRESS_CACHE_BYTES_MAX, ({ file }) => file.bytes.byteLength + 1024)
   const lastFetched = openLruCache<readonly string[]>(TEMPLATES_MAX)
   const fetchOnce = openSingleFlight<RemoteFile>()
-  const queued = openTenantQueues()
+  const turns = openFairSemaphore({ permits: Number.POSITIVE_INFINITY, permitsPerTenant: EGRESS_AT_ONCE_MAX })
 
   function cached(work: RenderWork, url: string): RemoteFile | undefined {
     const found = cache.get(keyOf(work, url))
@@ -75,15 +76,13 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
   }
 
   async function download(work: RenderWork, url: string, signal: AbortSignal): Promise<RemoteFile> {
-    return await queued(work.tenant, async () => {
-      signal.throwIfAborted()
-      const { bytes, type } = await egress.get(url, work.template.allowedHosts ?? [], signal)
-      // The type means a SHA-256 in lower-case hex.
-      const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
-      const file = { name: url, digest, type, bytes: shared(bytes) }
-      cache.set(keyOf(work, url), { file, until: clock.monotonic() + EGRESS_CACHE_MS })
-      return file
-    })
+    using _ = await turns.acquire(work.tenant, signal)
+    const { bytes, type } = await egress.get(url, work.template.allowedHosts ?? [], signal)
+    // The type means a SHA-256 in lower-case hex.
+    const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
+    const file = { name: url, digest, type, bytes: shared(bytes) }
+    cache.set(keyOf(work, url), { file, until: clock.monotonic() + EGRESS_CACHE_MS })
+    return file
   }
 
   const fetch: RemoteFiles['fetch'] = async (work, url, signal) =>
@@ -159,26 +158,6 @@ function openSingleFlight<Value>(): SingleFlight<Value> {
     } finally {
       flight.callers -= 1
       if (flight.callers === 0) flight.end()
-    }
-  }
-}
-
-/** Limits how many actions run at the same time per tenant, first come, first served. */
-function openTenantQueues(): <Value>(tenant: string, action: () => Promise<Value>) => Promise<Value> {
-  const queues = new Map<string, { busy: number; readonly waiting: (() => void)[] }>()
-  return async (tenant, action) => {
-    const queue = queues.get(tenant) ?? { busy: 0, waiting: [] }
-    queues.set(tenant, queue)
-    if (queue.busy < EGRESS_AT_ONCE_MAX) queue.busy += 1
-    else await new Promise<void>((resolve) => queue.waiting.push(resolve))
-    try {
-      return await action()
-    } finally {
-      const next = queue.waiting.shift()
-      // The next caller takes over the place, so the count stays.
-      if (next === undefined) queue.busy -= 1
-      else next()
-      if (queue.busy === 0) queues.delete(tenant)
     }
   }
 }

@@ -10,6 +10,7 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { DELIVERY_STATUSES, type Delivery } from '@platen/contract/delivery.ts'
+import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -118,24 +119,16 @@ export function deliveryStoreIn(store: ArtifactStore, bucket: string): DeliveryS
 
 /** Limits the number of concurrent calls. With more, some would wait for a connection until they time out. */
 function limitConcurrency(store: ArtifactStore): Pick<ArtifactStore, 'get' | 'put' | 'create' | 'delete' | 'list'> {
-  let free = WEBHOOK_OBJECTS_AT_ONCE
-  const waiting: (() => void)[] = []
-  const limited = async <T>(ask: () => Promise<T>): Promise<T> => {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => void waiting.push(resolve))
-    try {
-      return await ask()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) free++
-      else next()
-    }
+  const calls = openFairSemaphore({ permits: WEBHOOK_OBJECTS_AT_ONCE, permitsPerTenant: WEBHOOK_OBJECTS_AT_ONCE })
+  const limited = async <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+    using _ = await calls.acquire('all tenants', signal)
+    return await call()
   }
   return {
-    get: (address, signal) => limited(() => store.get(address, signal)),
-    put: (address, bytes, signal) => limited(() => store.put(address, bytes, signal)),
-    create: (address, bytes, signal) => limited(() => store.create(address, bytes, signal)),
-    delete: (address, signal) => limited(() => store.delete(address, signal)),
+    get: (address, signal) => limited(() => store.get(address, signal), signal),
+    put: (address, bytes, signal) => limited(() => store.put(address, bytes, signal), signal),
+    create: (address, bytes, signal) => limited(() => store.create(address, bytes, signal), signal),
+    delete: (address, signal) => limited(() => store.delete(address, signal), signal),
     list: (bucket, prefix, signal) => store.list(bucket, prefix, signal),
   }
 }
