@@ -6,7 +6,6 @@
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
-import { S3Unfit } from '@platen/adapters/s3/installation.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
 import {
   DIRECTORY_ENFORCED_MS_MAX,
@@ -14,6 +13,7 @@ import {
   DIRECTORY_REPAIR_MS,
 } from '@platen/contract/directory-limit.ts'
 import { MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
+import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -78,9 +78,9 @@ export async function publishFolder(
   }
 }
 
-/** Is it an error of Redis, of S3 or of another publisher, and not of the folder or of this program? */
+/** Is it an error of Redis, of the artifact store or of another publisher, and not of the folder or of this program? */
 function isOutsideError(error: unknown): error is Error {
-  return error instanceof Unavailable || error instanceof S3Unfit || error instanceof Fenced
+  return error instanceof Unavailable || error instanceof ArtifactStoreUnfit || error instanceof Fenced
 }
 
 type Publish = (signal: AbortSignal) => Promise<boolean>

@@ -27,7 +27,7 @@ if (import.meta.main) {
 async function serve(stop: AbortSignal): Promise<void> {
   const config = readConfig(process.env)
   await using stack = new AsyncDisposableStack()
-  const { clock, ids, log, metrics, probes, artifacts, redis } = await openBase({
+  const { clock, ids, log, metrics, probes, artifacts, serviceBucket, redis } = await openBase({
     deployable: 'operator',
     config,
     redis: { ...config.redis, callMsMax: REDIS_SETTINGS_CALL_MS_MAX },
@@ -52,7 +52,7 @@ async function serve(stop: AbortSignal): Promise<void> {
         meter,
         check: threads.check,
       },
-      settings: { ...config, serviceBucket: config.s3.namespace.bucket },
+      settings: { ...config, serviceBucket },
       openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),
     }),

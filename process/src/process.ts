@@ -23,8 +23,6 @@ export interface ClusterProcess extends Base {
   readonly kafka: KafkaConnection
   readonly topics: TopicSettings
   readonly directory: RedisDirectory
-  /** Bucket of manifests and templates. */
-  readonly serviceBucket: string
 }
 
 const SETTINGS_ASKED_EVERY_MS = 100
@@ -70,7 +68,7 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
     settings: topics,
     signal: starting,
   })
-  return { ...base, kafka, topics, directory, serviceBucket: config.s3.namespace.bucket }
+  return { ...base, kafka, topics, directory }
 }
 
 /** Splits the settings of Kafka into those of the connection and those of the topics. */

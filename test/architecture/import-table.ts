@@ -42,6 +42,9 @@ export const IMPORT_TABLE: readonly Row[] = [
     packages: ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],
   },
 
+  // Opens the artifact store that an installation has.
+  { from: 'adapters/src/open-artifact-store.ts', mayImport: [CONTRACT, 'adapters/src/s3'], packages: [] },
+
   // Fallbacks for adapters that cannot be reached. They know the port alone.
   { from: 'adapters/src/fallback', mayImport: [CONTRACT], packages: [], builtins: PURE },
 

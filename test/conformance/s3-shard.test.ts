@@ -3,12 +3,12 @@ import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } fr
 import { deliveryStoreIn } from '@platen/adapters/kafka/delivery/delivery-store.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
-import { S3Unfit } from '@platen/adapters/s3/installation.ts'
 import { shardedKey } from '@platen/adapters/s3/shard.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import {
   encodeManifest,
   inputKey,
@@ -138,7 +138,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
     await write('pdf/.installation', 'platen')
     await write(SINCE, 'yesterday')
     const fault = await open(NOON, signal).catch((error: unknown) => error)
-    expect(fault).toBeInstanceOf(S3Unfit)
+    expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({
       message: expect.stringMatching(/^pdf\/\.sharded-since in the bucket platen is not a time/),
     })

@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { openS3ArtifactStore, type S3ArtifactStoreOptions } from '@platen/adapters/s3/artifact-store.ts'
-import { S3Unfit } from '@platen/adapters/s3/installation.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { manifestKey } from '@platen/contract/render.ts'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -53,7 +53,7 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
     ],
   ] as const)('is not opened with %s', async ([, options, message], { signal }) => {
     const fault = await faultOf(open(options, signal))
-    expect(fault).toBeInstanceOf(S3Unfit)
+    expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({ message: expect.stringMatching(message) })
   })
 
@@ -64,7 +64,7 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
     await one.put(PDF, BYTES, signal)
     expect(await again.has(PDF, signal)).toBe(true)
     const fault = await faultOf(open({ namespace: { ...namespace, installation: 'platen/two' } }, signal))
-    expect(fault).toBeInstanceOf(S3Unfit)
+    expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({ message: expect.stringContaining('belongs to another installation: platen/one') })
   })
 
@@ -142,7 +142,7 @@ describe('the artifact store on an S3 that', () => {
     }
     await using bad = await anS3((request, response) => void keep(request, response))
     const fault = await faultOf(openAt({ endpoint: bad.endpoint }, signal))
-    expect(fault).toBeInstanceOf(S3Unfit)
+    expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({ message: expect.stringContaining('ignores If-None-Match') })
     const other = await faultOf(
       openAt({ endpoint: bad.endpoint, namespace: { ...NAMESPACE, installation: 'two' } }, signal),
@@ -156,7 +156,7 @@ describe('the artifact store on an S3 that', () => {
         request.method === 'PUT' ? ([501, 'NotImplemented'] as const) : ([404, 'NoSuchKey'] as const)
       response.writeHead(status).end(`<Error><Code>${code}</Code></Error>`)
     })
-    expect(await faultOf(openAt({ endpoint: bad.endpoint }, signal))).toBeInstanceOf(S3Unfit)
+    expect(await faultOf(openAt({ endpoint: bad.endpoint }, signal))).toBeInstanceOf(ArtifactStoreUnfit)
   })
 
   test('is overloaded is asked three times, and is Unavailable', async ({ signal }) => {

@@ -43,7 +43,7 @@ const SECOND_MS = 1000
 /** The longest lifetime that S3 allows for a URL. */
 const GRANT_SECONDS_MAX = 7 * 24 * 3600
 
-/** Opens the store. Throws `S3Unfit` if S3 can be reached but does not fit, and `Unavailable` if it cannot be reached. */
+/** Opens the store. Throws `ArtifactStoreUnfit` if S3 can be reached but does not fit, and `Unavailable` if it cannot be reached. */
 export async function openS3ArtifactStore(
   options: S3ArtifactStoreOptions,
   signal: AbortSignal,

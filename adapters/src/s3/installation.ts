@@ -5,17 +5,12 @@
 import assert from 'node:assert/strict'
 import type { Instant } from '@platen/contract/brand.ts'
 import { INSTANT_FORMAT, parseInstant } from '@platen/contract/instant.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import { type ArtifactStore, ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { codeOf, nameOf, statusOf } from './connect.ts'
 import { isKeyPrefix, type S3Namespace } from './namespace.ts'
-
-/** S3 can be reached, but the store cannot use it. The message says what the operator must fix. */
-export class S3Unfit extends Error {
-  override readonly name = 'S3Unfit'
-}
 
 /** Begins with a dot, as no artifact's name does. */
 const MARKER = '.installation'
@@ -35,7 +30,7 @@ type Objects = Pick<ArtifactStore, 'create' | 'get'>
 
 /**
  * Claims the prefix for this installation. Safe to repeat. Returns the instant since which its ids have shards, the same for all its
- * processes. Throws `S3Unfit`, or `Unavailable` if S3 does not answer.
+ * processes. Throws `ArtifactStoreUnfit`, or `Unavailable` if S3 does not answer.
  */
 export async function claimPrefix(
   objects: Objects,
@@ -60,10 +55,12 @@ export async function claimPrefix(
     const found = await owner()
     if (found !== installation) {
       const location = prefix === '' ? `the bucket ${bucket}` : `${prefix} in the bucket ${bucket}`
-      throw new S3Unfit(`${location} belongs to another installation: ${found?.slice(0, NAME_CHARS_SHOWN_MAX)}`)
+      throw new ArtifactStoreUnfit(
+        `${location} belongs to another installation: ${found?.slice(0, NAME_CHARS_SHOWN_MAX)}`,
+      )
     }
     if (await objects.create(marker, name, signal)) {
-      throw new S3Unfit(
+      throw new ArtifactStoreUnfit(
         'this S3 ignores If-None-Match: two processes would both believe that they have created an object',
       )
     }
@@ -85,7 +82,8 @@ async function shardedSince(
     text = await read(objects, marker, signal)
   }
   const since = parseInstant(text ?? '')
-  if (since === undefined) throw new S3Unfit(`${marker.key} in the bucket ${marker.bucket} is not ${INSTANT_FORMAT}`)
+  if (since === undefined)
+    throw new ArtifactStoreUnfit(`${marker.key} in the bucket ${marker.bucket} is not ${INSTANT_FORMAT}`)
   return since
 }
 
@@ -102,7 +100,7 @@ function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/** S3 will refuse later what it refuses at start, so that is `S3Unfit`. After no response, a retry may succeed. */
+/** S3 will refuse later what it refuses at start, so that is `ArtifactStoreUnfit`. After no response, a retry may succeed. */
 function asUnfit(error: unknown, bucket: string): unknown {
   if (!(error instanceof Unavailable)) return error
   const { cause } = error
@@ -112,5 +110,5 @@ function asUnfit(error: unknown, bucket: string): unknown {
     nameOf(cause) === 'NoSuchBucket'
       ? `there is no bucket ${bucket}`
       : `S3 refuses these credentials, or what they ask of the bucket ${bucket}`
-  return new S3Unfit(`${refusal}: ${codeOf(cause)}`, { cause })
+  return new ArtifactStoreUnfit(`${refusal}: ${codeOf(cause)}`, { cause })
 }

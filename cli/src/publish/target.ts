@@ -1,25 +1,21 @@
 /** The target of a publish: Redis and the artifact store that the environment names. */
 import { resolve } from 'node:path'
+import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
-import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { readRedisSettings } from '@platen/adapters/setting/connection/redis.ts'
 import { readS3Settings } from '@platen/adapters/setting/connection/s3.ts'
 import { parseBrand } from '@platen/adapters/setting/parse.ts'
 import { readSealKey } from '@platen/adapters/setting/seal.ts'
 import { ConfigError, readSettings, type SettingReader, type Variables } from '@platen/adapters/setting/setting.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import { UsageError } from '../diagnostic/diagnostic.ts'
 
-export interface Target extends AsyncDisposable {
+export interface Target extends AsyncDisposable, InstalledArtifactStore {
   readonly publisher: RedisPublisher
-  readonly artifacts: ArtifactStore
-  /** The bucket of templates and of all PDFs whose tenant names no other bucket. */
-  readonly serviceBucket: string
   readonly dataDir: string
   readonly brand: string
   readonly sealKey: SealKey
@@ -27,7 +23,7 @@ export interface Target extends AsyncDisposable {
 
 /**
  * Opens the stores that the environment names, and fences any earlier publisher. Throws `UsageError` naming every wrong setting,
- * `Unavailable` or `S3Unfit`.
+ * `Unavailable` or `ArtifactStoreUnfit`.
  */
 export async function openTarget(
   variables: Variables,
@@ -36,15 +32,15 @@ export async function openTarget(
 ): Promise<Target> {
   const { redis: place, s3, ...settings } = settingsIn(variables)
   await using stack = new AsyncDisposableStack()
-  const artifacts = stack.use(await openS3ArtifactStore({ ...s3, clock, ids }, signal))
+  const store = await openArtifactStore({ s3 }, { clock, ids }, signal)
+  stack.use(store.artifacts)
   const redis = stack.use(await connectRedis({ ...place, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal))
   const publisher = await openRedisPublisher({ redis, ids }, signal)
   const owned = stack.move()
   return {
     ...settings,
     publisher,
-    artifacts,
-    serviceBucket: s3.namespace.bucket,
+    ...store,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

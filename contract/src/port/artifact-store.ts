@@ -27,3 +27,8 @@ export interface ArtifactStore {
     signal: AbortSignal,
   ): Promise<string>
 }
+
+/** The store can be reached, but cannot be used. The message says what the operator must fix. */
+export class ArtifactStoreUnfit extends Error {
+  override readonly name = 'ArtifactStoreUnfit'
+}

@@ -1,0 +1,28 @@
+/**
+ * Opens the artifact store of an installation. The processes of a cluster and `platen publish` open it here. The embedded service opens its
+ * folder itself, because it also serves the files.
+ */
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import { openS3ArtifactStore, type S3ArtifactStoreOptions } from './s3/artifact-store.ts'
+
+/** Settings under the name of the kind of store. Another kind adds a member to this type, and its case below. */
+export interface ArtifactStoreSettings {
+  readonly s3: Omit<S3ArtifactStoreOptions, 'clock' | 'ids'>
+}
+
+export interface InstalledArtifactStore {
+  readonly artifacts: ArtifactStore & Disposable
+  /** The bucket of manifests, templates, and all PDFs whose tenant names no other bucket. */
+  readonly serviceBucket: string
+}
+
+/** Throws `ArtifactStoreUnfit` if the store can be reached but cannot be used, and `Unavailable` if it cannot be reached. */
+export async function openArtifactStore(
+  { s3 }: ArtifactStoreSettings,
+  { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
+  signal: AbortSignal,
+): Promise<InstalledArtifactStore> {
+  return { artifacts: await openS3ArtifactStore({ ...s3, clock, ids }, signal), serviceBucket: s3.namespace.bucket }
+}
