@@ -25,7 +25,7 @@ import { type Locations, locationsIn } from './diagnostic/location.ts'
 import { conditionDiagnostic, folderReader, manifestDiagnostics, resourcesOf } from './folder.ts'
 import { NO_CHROMIUM, openRenderer, type Renderer, type RendererPorts } from './renderer.ts'
 import {
-  enginesOf,
+  enginesByDefault,
   previewDiagnostics,
   previewInputOf,
   sampleDiagnostics,
@@ -198,7 +198,7 @@ function compileDiagnostics(
   { configMaps, answers, locations }: ReportContext,
 ): readonly Diagnostic[] {
   const [key = ''] = checkRequestsOf([template], configMaps).keys()
-  const [own = 'react_pdf'] = enginesOf(template)
+  const [own = 'react_pdf'] = enginesByDefault(template)
   const faults = answers.get(key) ?? [{ message }]
   return faults.map(({ engine = own, ...fault }) =>
     sourceDiagnostic(template, { ...fault, engine, subject: 'CompileError' }, locations),
@@ -249,6 +249,6 @@ function* jobsOf(
     const mismatches = sampleDiagnostics(resource, locations)
     report(mismatches)
     if (mismatches.length > 0) continue
-    for (const engine of enginesOf(resource)) yield { template, engine }
+    for (const engine of enginesByDefault(resource)) yield { template, engine }
   }
 }

@@ -24,7 +24,7 @@ import { dataReader, type GivenData, readData } from './preview/data.ts'
 import { pagesOf, requireOutput, writePdf } from './preview/output.ts'
 import { openRenderer, type RendererPorts } from './renderer.ts'
 import {
-  enginesOf,
+  enginesByDefault,
   previewDiagnostics,
   previewInputOf,
   sampleDiagnostics,
@@ -110,7 +110,7 @@ function kibibytes({ byteLength }: Uint8Array): string {
 
 /** Says which engine was used and, when the caller has not chosen one, how to use the other. */
 function engineNote(template: TemplateResource, engine: Engine, { engine: asked }: PreviewOptions): string {
-  const [other] = asked === undefined ? enginesOf(template).filter((name) => name !== engine) : []
+  const [other] = asked === undefined ? enginesByDefault(template).filter((name) => name !== engine) : []
   return other === undefined ? engine : `${engine}; --engine ${other} renders its other source`
 }
 
@@ -183,7 +183,7 @@ function compileSelected(
 
 /** Returns the engine asked for, else the template's own, else react_pdf. Throws `UsageError` when the template has no source for it. */
 function chooseEngine(template: TemplateResource, asked: Engine | undefined): Engine {
-  const engines = enginesOf(template)
+  const engines = enginesByDefault(template)
   const engine = engines.find((name) => asked === undefined || name === asked)
   if (engine !== undefined) return engine
   throw new UsageError(`${labelOf(template)} has no ${asked} source: it has ${engines.join(' and ')}`)

@@ -3,7 +3,7 @@ import type { Condition, ConditionReason } from '@platen/contract/resource.ts'
 import { describe, expect, test } from 'vitest'
 import { aTemplateResource } from '../../test/fixture/resource.ts'
 import type { Locations } from './diagnostic/location.ts'
-import { enginesOf, previewDiagnostics, schemaDiagnostic } from './template.ts'
+import { enginesByDefault, previewDiagnostics, schemaDiagnostic } from './template.ts'
 
 const source = { inline: '<p>' }
 const template = aTemplateResource({ spec: { html: { template: source } } })
@@ -59,7 +59,7 @@ test.for([
   [{ html: { template: source }, engine: 'react_pdf' }, ['react_pdf', 'html']],
   [{}, ['react_pdf']],
 ] as const)('of the engines of %j the first is %j', ([spec, engines]) => {
-  expect(enginesOf(aTemplateResource({ spec }))).toEqual(engines)
+  expect(enginesByDefault(aTemplateResource({ spec }))).toEqual(engines)
 })
 
 test.for([

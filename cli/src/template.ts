@@ -3,21 +3,20 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
-import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
+import { compileVariablesSchema, variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
 import { DEFAULT_LIMITS, type TenantId } from '@platen/contract/tenant.ts'
 import type { Compiled } from '@platen/settings/compile/compile.ts'
 import { labelOf, type Finding as Refusal } from '@platen/settings/compile/condition.ts'
 import { type ConfigMaps, resolveSource } from '@platen/settings/compile/source.ts'
+import { enginesOf } from '@platen/settings/compile/template.ts'
 import type { Diagnostic } from './diagnostic/diagnostic.ts'
 import type { Locations } from './diagnostic/location.ts'
 import type { Preview, PreviewInput } from './renderer.ts'
 
 /** Returns the engines a template has a source for. The first one is the default. */
-export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
-  const engines: Engine[] = []
-  if (spec.reactPdf !== undefined) engines.push('react_pdf')
-  if (spec.html !== undefined) engines.push('html')
-  return engines.sort((one, other) => Number(other === spec.engine) - Number(one === spec.engine))
+export function enginesByDefault(template: TemplateResource): readonly Engine[] {
+  const { engine } = template.spec
+  return enginesOf(template).toSorted((one, other) => Number(other === engine) - Number(one === engine))
 }
 
 /**
@@ -38,12 +37,8 @@ export function previewInputOf(
 
 /** Returns the fault in the schema of a template, if any. Needed because compiling reports nothing when the tenant is missing. */
 export function schemaFaultOf({ spec }: TemplateResource): string | undefined {
-  try {
-    compileVariablesSchema(spec.variablesSchema ?? {})
-    return undefined
-  } catch (fault) {
-    return `variablesSchema: ${fault instanceof Error ? fault.message : 'is no JSON Schema'}`
-  }
+  const fault = variablesSchemaFault(spec.variablesSchema ?? {})
+  return fault && `variablesSchema: ${fault}`
 }
 
 /** Returns how data violates the template's schema, which must be valid. Paths point into the data. */

@@ -30,6 +30,8 @@ function task(fields: WorkFields = {}): Extract<RenderTask, { kind: 'react_pdf' 
   return { kind: 'react_pdf', work: aWork(fields) }
 }
 
+const ANY_OBJECT = '{"type":"object"}'
+
 describe('a task that never ends', () => {
   test.for([
     ['a loop', { source: 'for (;;);' }],
@@ -109,15 +111,15 @@ describe('a task', () => {
     const work = aWork({ document: "<Page><View {...{ ['x'.repeat(1e7)]: 1 }} /></Page>" })
     const shown = expect.stringMatching(/^.{1000}$/)
     await expect(shared.run({ kind: 'react_pdf', work }, NEVER)).rejects.toMatchObject({ message: shown })
-    const check = { source: work.template, assets: [], sampleData: '{}' }
+    const check = { source: work.template, assets: [], variablesSchema: ANY_OBJECT, sampleData: '{}' }
     expect(await shared.run({ kind: 'check', check }, NEVER)).toEqual([{ engine: 'react_pdf', message: shown }])
   })
 
   test('may be to check a template', async () => {
     const { template } = aWork({ source: 'export const a = 1' })
-    expect(await shared.run({ kind: 'check', check: { source: template, assets: [] } }, NEVER)).toEqual([
-      { engine: 'react_pdf', message: 'template.tsx: the template has no component as its default export' },
-    ])
+    expect(
+      await shared.run({ kind: 'check', check: { source: template, assets: [], variablesSchema: ANY_OBJECT } }, NEVER),
+    ).toEqual([{ engine: 'react_pdf', message: 'template.tsx: the template has no component as its default export' }])
   })
 })
 
@@ -127,7 +129,7 @@ describe('a thread for checks', () => {
   test('checks, the first of them and those after it', async () => {
     const pool = checking()
     const { template } = aWork({ source: 'export default () => null' })
-    const check = { kind: 'check', check: { source: template, assets: [] } } as const
+    const check = { kind: 'check', check: { source: template, assets: [], variablesSchema: ANY_OBJECT } } as const
     const first = await pool.run(check, NEVER)
     await pool.ready(NEVER)
     expect(await pool.run(check, NEVER)).toEqual(first)

@@ -3,12 +3,14 @@
  * a name is resolved once, the socket connects to the checked addresses only, and the address of the peer is checked again before a
  * byte is sent. A URL with an address in it is checked in the same way. Proxies are not supported.
  */
+
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { type SecureContext, connect as secure } from 'node:tls'
 import { type Cidr, mayConnect } from '@platen/contract/address.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import { codeOf } from '@platen/contract/thrown.ts'
 import { hostOf } from '@platen/contract/webhook-url.ts'
 
 export interface Guard {
@@ -91,7 +93,7 @@ async function resolved(host: string, { resolve }: Guard, signal: AbortSignal): 
     return await raceAbort(resolve(host), signal)
   } catch (cause) {
     signal.throwIfAborted()
-    throw new UnreachableError('dns', codeOf(cause), { cause })
+    throw new UnreachableError('dns', failureCodeOf(cause), { cause })
   }
 }
 
@@ -128,11 +130,11 @@ async function reached(socket: Socket, { event, obstacle, signal }: Wait): Promi
     await once(socket, event, { signal })
   } catch (cause) {
     signal.throwIfAborted()
-    throw new UnreachableError(obstacle, codeOf(cause), { cause })
+    throw new UnreachableError(obstacle, failureCodeOf(cause), { cause })
   }
 }
 
 /** Returns Node's error code. The messages are not used, since they contain addresses. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no reason given'
+export function failureCodeOf(error: unknown): string {
+  return codeOf(error) ?? 'no reason given'
 }

@@ -19,7 +19,7 @@ import type { Egress, FetchedFile } from '@platen/contract/port/egress.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { hostOf, isInternalName } from '@platen/contract/webhook-url.ts'
 import {
-  codeOf,
+  failureCodeOf,
   type Guard,
   openCheckedSocket,
   type Ports,
@@ -115,7 +115,7 @@ const NOWHERE = 'it leads to no public address'
 
 function reasonOf(url: URL, error: unknown): string {
   const obstacle = error instanceof UnreachableError ? error.obstacle : 'connection'
-  const code = codeOf(error)
+  const code = failureCodeOf(error)
   switch (obstacle) {
     case 'blocked':
       return NOWHERE

@@ -13,7 +13,7 @@ import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/contract
 import { hostOf, type WebhookPolicy, webhookUrlFault } from '@platen/contract/webhook-url.ts'
 import { errors } from 'undici'
 import {
-  codeOf,
+  failureCodeOf,
   type Guard,
   openCheckedSocket,
   type Ports,
@@ -180,7 +180,7 @@ const OBSTACLES = {
 /** The result of a call without a response. Rethrows errors that are our own defects. */
 function failureResponse(error: unknown, host: string): WebhookResponse {
   const failed = (result: AttemptResult, what: string) => ({ result, message: `${host}: ${what}` })
-  const code = codeOf(error)
+  const code = failureCodeOf(error)
   if (error instanceof CallError) return failed(error.result, error.message)
   if (error instanceof UnreachableError) {
     const { obstacle } = error

@@ -19,6 +19,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import { messageOf } from '@platen/contract/thrown.ts'
 import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners, type SASLOptions } from 'kafkajs'
 import { batchSends } from './client/batch.ts'
 import { patchKafkajs } from './client/kafkajs-patches.ts'
@@ -219,8 +220,4 @@ function nameOf(error: unknown): string {
   return error.cause instanceof Error && error.name === 'KafkaJSNumberOfRetriesExceeded'
     ? nameOf(error.cause)
     : error.name
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -11,6 +11,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { REDIS_CALLS_MAX, REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { messageOf } from '@platen/contract/thrown.ts'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { openCallTimeout } from './connect/call-timeout.ts'
 import { type HealthCheck, openHealthCheck } from './connect/health-check.ts'
@@ -216,8 +217,4 @@ function rethrow(cause: unknown): never {
   const message = messageOf(cause)
   if (cause instanceof ReplyError && !UNSERVED.test(message)) throw cause
   throw new Unavailable(`Redis did not answer: ${message}`, { cause })
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

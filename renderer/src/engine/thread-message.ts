@@ -1,7 +1,7 @@
 /** The messages between a pool and its threads. */
 import type { FailureCode } from '@platen/contract/error.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
-import type { CheckFault, CheckRequest } from '../template/check.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 
 export type RenderTask =

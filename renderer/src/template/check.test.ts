@@ -1,3 +1,4 @@
+import type { CheckRequest } from '@platen/contract/template-check.ts'
 import type { TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aFont, anAsset } from '../../../test/fixture/asset.ts'
@@ -5,7 +6,9 @@ import { aPng } from '../../../test/fixture/image.ts'
 import { openTemplateCheck } from './check.ts'
 import { openSandbox } from './evaluate.ts'
 
-const check = openTemplateCheck(await openSandbox())
+const checkSource = openTemplateCheck(await openSandbox())
+const check = (request: Omit<CheckRequest, 'variablesSchema'> & Partial<CheckRequest>) =>
+  checkSource({ variablesSchema: '{"type":"object"}', ...request })
 
 function aSource(fields: Partial<TemplateSource>): TemplateSource {
   return { code: 'invoice' as TemplateCode, name: 'Invoice', version: 1, options: {}, ...fields }

@@ -11,8 +11,9 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX, SANDBOX_CHECK_INTERRUPTS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
-import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
-import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
+import { variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
+import type { TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { assetFaults } from './asset/asset.ts'
 import { keptImages, openImages } from './element/image.ts'
@@ -22,26 +23,6 @@ import { fillHtml } from './html/fill.ts'
 import { remoteImagesOf } from './remote-images.ts'
 import { transpile } from './transpile.ts'
 
-export interface CheckFault {
-  /** The engine whose source has the fault. Absent means the schema. */
-  readonly engine?: Engine
-  /** Begins with file, line and column if they are known: `template.tsx:12:5: …`. */
-  readonly message: string
-}
-
-export interface CheckRequest {
-  readonly source: TemplateSource
-  /** The assets of the source, with their bytes. */
-  readonly assets: readonly Asset[]
-  /** The schema that data must match, as JSON. Absent means any object. */
-  readonly variablesSchema?: string
-  /**
-   * Data to try the template with, as a JSON object. Without it the component is loaded but not called, and Liquid is filled with an empty
-   * object.
-   */
-  readonly sampleData?: string
-}
-
 export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault[]>
 
 /**
@@ -50,7 +31,7 @@ export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault
  */
 export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
   return async (check) => {
-    const misfit = schemaFaultOf(check.variablesSchema)
+    const misfit = schemaFault(check.variablesSchema)
     if (misfit !== undefined) return [{ message: misfit }]
     const engine = check.source.reactPdf === undefined ? 'html' : 'react_pdf'
     const faults = assetFaults(check.source, check.assets).map((message) => ({ engine, message }) as const)
@@ -63,16 +44,10 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
   }
 }
 
-function schemaFaultOf(text = '{"type":"object"}'): string | undefined {
+function schemaFault(text: string): string | undefined {
   // The type declares it as the JSON of an object.
   const schema = JSON.parse(text) as JsonObject
-  if (schema['type'] !== 'object') return 'needs type: object, as data is an object'
-  try {
-    compileVariablesSchema(schema)
-    return undefined
-  } catch (fault) {
-    return fault instanceof Error ? fault.message : 'is no JSON Schema'
-  }
+  return schema['type'] === 'object' ? variablesSchemaFault(schema) : 'needs type: object, as data is an object'
 }
 
 /** Checks one template. For many templates use `openTemplateCheck`. */

@@ -1,4 +1,5 @@
 import type { ApiKeyResource, ConditionType, Resource } from '@platen/contract/resource.ts'
+import type { CheckFault } from '@platen/contract/template-check.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
 import { assert, property, shuffledSubarray } from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -10,7 +11,7 @@ import {
   aTenantResource,
 } from '../../../test/fixture/resource.ts'
 import { type Compiled, type CompileInput, compile, resultsOf } from './compile.ts'
-import { type CheckFault, checkRequestsOf } from './template.ts'
+import { checkRequestsOf } from './template.ts'
 
 const ACME = 'acme' as TenantId
 

@@ -2,8 +2,8 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type {
-  Asset,
   AssetDigest,
   Template,
   TemplateDigest,
@@ -18,22 +18,6 @@ import { type ConfigMaps, codeOf, type ResolvedSource, resolveSource, titleOf } 
 import { findTenant, type TenantsByName } from './tenant.ts'
 
 export type TemplateResult = CompileResult<TemplateResource, Template>
-
-/** The input of a publish check: is the schema valid, do the sources compile, and do they evaluate with the sample data? */
-export interface CheckRequest {
-  readonly source: TemplateSource
-  readonly assets: readonly Asset[]
-  /** Both as JSON. Passing a text to a thread is quick; a megabyte of small values takes a fifth of a second. */
-  readonly variablesSchema: string
-  readonly sampleData?: string
-}
-
-/** A fault that the check found. `message` starts with the position, such as `template.tsx:3:7`. */
-export interface CheckFault {
-  /** The engine of the source; absent = the fault is in the schema. */
-  readonly engine?: Engine
-  readonly message: string
-}
 
 /** Results of checks, by the request's key. */
 export type CheckFaults = ReadonlyMap<string, readonly CheckFault[]>
@@ -208,7 +192,8 @@ export function settingsOf(resource: TemplateResource, digest: TemplateDigest): 
   }
 }
 
-function enginesOf({ spec }: TemplateResource): readonly Engine[] {
+/** The engines that a template has a source for. */
+export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
   return [...(spec.reactPdf ? (['react_pdf'] as const) : []), ...(spec.html ? (['html'] as const) : [])]
 }
 

@@ -7,7 +7,7 @@ import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort, raceFirst } from '@platen/contract/race.ts'
-import type { CheckRequest } from '../compile/template.ts'
+import type { CheckRequest } from '@platen/contract/template-check.ts'
 import { type CheckResult, type PublishCheck, runCheck } from '../publish/run-check.ts'
 
 export interface WantedCheck {

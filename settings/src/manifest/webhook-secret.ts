@@ -3,6 +3,7 @@
  * rotation requested by an annotation is made once, whatever kill interrupts it. First the new secret is stored, sealed, with the tenant's
  * identity. Then it is written to its file. Then the identity records that it is there. Each step can be repeated with the same result.
  */
+
 import { rename } from 'node:fs/promises'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'

@@ -1,9 +1,10 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { TEMPLATE_CHECK_MS_MAX } from '@platen/contract/limit.ts'
+import type { CheckRequest } from '@platen/contract/template-check.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
-import { type CheckRequest, checkRequestsOf } from '../compile/template.ts'
+import { checkRequestsOf } from '../compile/template.ts'
 import { openCheckScheduler } from './check-scheduler.ts'
 import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
 

@@ -5,7 +5,7 @@
 import { backOffMs } from '@platen/contract/back-off.ts'
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { CheckRequest } from '../compile/template.ts'
+import type { CheckRequest } from '@platen/contract/template-check.ts'
 import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
 import { type CheckResult, type PublishCheck, runCheck } from './run-check.ts'
 

@@ -1,8 +1,9 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
-import { type CheckFault, type CheckRequest, checkRequestsOf } from '../compile/template.ts'
+import { checkRequestsOf } from '../compile/template.ts'
 import { openCheckThreads } from './check-threads.ts'
 import { CHECK_THREADS_IDLE_MS } from './limit.ts'
 

@@ -2,7 +2,7 @@
  * The threads of the publish check. They exist only while templates are checked: they take a hundred MiB, and most hours bring no template.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { CheckFault, CheckRequest } from '../compile/template.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import { CHECK_THREADS_IDLE_MS } from './limit.ts'
 import type { PublishCheck } from './run-check.ts'
 

@@ -58,7 +58,10 @@ async function check(engines: Engines, { template, assets, data }: RenderWork): 
   const deadline = AbortSignal.timeout(DEADLINE_MS)
   try {
     const sampleData = Buffer.from(data).toString()
-    for (const { message } of await engines.check({ source: template, assets, sampleData }, deadline))
+    for (const { message } of await engines.check(
+      { source: template, assets, variablesSchema: '{"type":"object"}', sampleData },
+      deadline,
+    ))
       quotesNothing(message, template)
   } catch (error) {
     if (!deadline.aborted) throw error

@@ -7,6 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { JsonObject } from '../../brand.ts'
 import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX } from '../../limit.ts'
+import { messageOf } from '../../thrown.ts'
 import { AJV_OPTIONS, compileWith, type Validator } from '../validator.ts'
 import { OutOfSteps, Steps, Weight } from './budget.ts'
 import { compareByText, compareByValue } from './compare.ts'
@@ -21,9 +22,19 @@ export function compileVariablesSchema(schema: JsonObject): Validator {
   try {
     return compileBounded(schema)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = messageOf(cause)
     const pointer = pointerTo(schema, reason)
     throw pointer === undefined ? cause : new Error(`${pointer}: ${reason}`, { cause })
+  }
+}
+
+/** What is wrong with a `variables_schema`; undefined if nothing is. */
+export function variablesSchemaFault(schema: JsonObject): string | undefined {
+  try {
+    compileVariablesSchema(schema)
+    return undefined
+  } catch (fault) {
+    return messageOf(fault)
   }
 }
 

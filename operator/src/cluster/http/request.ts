@@ -1,6 +1,8 @@
 /** One request to the API server and its complete answer. */
+
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import { codeOf } from '@platen/contract/thrown.ts'
 import {
   CLUSTER_ANSWER_BYTES_MAX,
   CLUSTER_BUSY_MS_MAX,
@@ -9,7 +11,7 @@ import {
 } from '../../limit.ts'
 import { ClusterError, errorFromAnswer } from '../error.ts'
 import { readWhole, TooLargeError } from './stream.ts'
-import { codeOf, labelOf, type OutgoingRequest, type Transport } from './transport.ts'
+import { labelOf, type OutgoingRequest, type Transport } from './transport.ts'
 
 export interface ApiRequest extends Pick<OutgoingRequest, 'method' | 'path'> {
   readonly query?: Readonly<Record<string, string>>
@@ -94,7 +96,8 @@ export function transportError(error: unknown, label: string, timedOut: AbortSig
   if (error instanceof ClusterError) return error
   const cause = { cause: error }
   if (error instanceof TooLargeError) return new ClusterError(label, { status: 0, reason: 'TooLarge' }, cause)
-  return new ClusterError(label, { status: 0, reason: timedOut.aborted ? 'Timeout' : codeOf(error) }, cause)
+  const reason = timedOut.aborted ? 'Timeout' : (codeOf(error) ?? 'ConnectionFailed')
+  return new ClusterError(label, { status: 0, reason }, cause)
 }
 
 /** Returns undefined when the text is not JSON. */

@@ -1,7 +1,9 @@
 /** The connections to the API server. Keeps them alive, and sends each request with the credentials that are valid at that moment. */
+
 import { once } from 'node:events'
 import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
+import { codeOf } from '@platen/contract/thrown.ts'
 import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../../limit.ts'
 import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
@@ -60,7 +62,7 @@ export function openTransport(access: Access): Transport {
         return answer
       } catch (cause) {
         signal.throwIfAborted()
-        throw new ClusterError(label, { status: 0, reason: codeOf(cause) }, { cause })
+        throw new ClusterError(label, { status: 0, reason: codeOf(cause) ?? 'ConnectionFailed' }, { cause })
       }
     },
     closeIdle() {
@@ -71,9 +73,4 @@ export function openTransport(access: Access): Transport {
       unpooled.destroy()
     },
   }
-}
-
-/** Returns Node's code for a connection error. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'ConnectionFailed'
 }

@@ -1,0 +1,11 @@
+/** Reads what was thrown, which may be anything. */
+
+/** The message, for people. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+/** The code of an error of Node, such as `ECONNREFUSED`. Unlike the message it holds no address or path. */
+export function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+}
