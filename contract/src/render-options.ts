@@ -72,9 +72,9 @@ export type Sides = Readonly<Extract<RenderOptions['margin'], object>>
 
 /** The options that a template itself may set, with what the definition of a Template says of each. A file name is of one render. */
 export const TEMPLATE_OPTIONS = {
-  page_size: `${PAGE_SIZES.slice(0, -1).join(', ')} or ${PAGE_SIZES.at(-1)}, or width and height in points. What the source says if absent, else A4.`,
-  orientation: 'What the source says if absent, else portrait.',
-  margin: 'Points or a length such as 12mm for all sides, or a mapping of sides. What the source says if absent.',
+  page_size: `${PAGE_SIZES.slice(0, -1).join(', ')} or ${PAGE_SIZES.at(-1)}, or width and height in points. Default is the size in the source, else A4.`,
+  orientation: 'Default is the orientation in the source, else portrait.',
+  margin: 'Points or a length such as 12mm for all sides, or a mapping of sides. Default is the margin in the source.',
 } as const satisfies Readonly<Record<Exclude<keyof RenderOptions, 'filename'>, string>>
 
 /** A length in points. A number is points already; a string must fit the schema of a length. */

@@ -47,7 +47,9 @@ export function planLimits(): Properties {
 /** What a plan says of each limit, said of one tenant, whose plan may set it as well. */
 function tenantLimits(): Properties {
   const told = (text: string) =>
-    text.replaceAll(/\ba tenant\b/g, 'the tenant').replace(/ if absent\.$/, ' where neither plan nor tenant says.')
+    text
+      .replaceAll(/\ba tenant\b/g, 'the tenant')
+      .replace(/\b(Default is|If absent,) (?=[^.]*\.$)/, 'If neither plan nor tenant sets it, ')
   return Object.fromEntries(
     Object.entries(planLimits()).map(([name, { description = '', ...limit }]) => [
       name,

@@ -15,13 +15,13 @@ const SHARED: readonly { readonly name: string; readonly of: Kind; readonly at: 
     name: 'ConfigMapReference',
     of: 'Template',
     at: 'spec.reactPdf.source.configMapKeyRef',
-    about: 'A text elsewhere.',
+    about: 'A key of a ConfigMap.',
   },
   {
     name: 'SourceSpec',
     of: 'Template',
     at: 'spec.reactPdf.source',
-    about: 'A text, or a reference to it; exactly one.',
+    about: 'A text, or a reference to it. Exactly one of them.',
   },
 ]
 

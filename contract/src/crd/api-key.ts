@@ -1,51 +1,51 @@
 /** Made from `crds/api-key.yaml` by `npx vitest run test/crd.test.ts -u`; do not edit. */
 import type { StatusCondition } from './plan.ts'
 
-/** Whose key it is, where it comes from, and how long it is good. */
+/** The tenant of the key, its source, and how long it is valid. */
 export interface ApiKeySpec {
-  /** The tenant it belongs to, which must list the namespace of this resource. */
+  /** The tenant that this resource belongs to. The tenant must list the namespace of this resource. */
   readonly tenantRef: {
     /** Name of the Tenant. Cannot be changed. */
     readonly name: string
   }
-  /** Either live, or test for the sandbox, whose renders are free; neither sees the renders of the other. Cannot be changed. If absent, live. */
+  /** Either live, or test for the sandbox, where renders are free. Neither environment sees the renders of the other. Cannot be changed. Default is live. */
   readonly environment?: 'live' | 'test'
-  /** Name of the Secret, beside this resource, into which the key is generated; this or sha256. Cannot be changed. */
+  /** Name of the Secret, in the namespace of this resource, that the generated key is written to. Set either secretName or sha256. Cannot be changed. */
   readonly secretName?: string
-  /** A key that is brought along, as sha256 and a colon and the lower-case hexadecimal SHA-256 of the whole of it; this or secretName. Cannot be changed. */
+  /** A key of yours, given as sha256, a colon and the lower-case hexadecimal SHA-256 of the whole key. Set either secretName or sha256. Cannot be changed. */
   readonly sha256?: string
-  /** For people to read. */
+  /** Text for people. */
   readonly description?: string
-  /** From then on the key is answered 401. Never if absent. */
+  /** When the key expires. From then on, requests with it are answered 401. If absent, it never expires. */
   readonly expiresAt?: string
-  /** Is the key answered 401? False if absent. */
+  /** Whether requests with the key are answered 401. Default is false. */
   readonly suspended?: boolean
-  /** How long the last key lives on after a rotation. 24 if absent. */
+  /** How many hours the previous key stays valid after a rotation. Default is 24. */
   readonly overlapHours?: number
 }
 
-/** What the operator did about this key. */
+/** What the operator did with this key. */
 export interface ApiKeyStatus {
-  /** The generation of the spec that this status is about. */
+  /** The generation of the spec that this status describes. */
   readonly observedGeneration?: number
   /** Name of the key in logs and answers. */
   readonly keyId?: string
-  /** The first characters of the key, to recognise it by. */
+  /** The first characters of the key, to recognise it. */
   readonly prefix?: string
   /** Lower-case hexadecimal SHA-256 of the key in force. */
   readonly sha256?: string
-  /** The key from before the last rotation, as long as it is in force. */
+  /** The key before the last rotation, while it is in force. */
   readonly previous?: {
-    /** Lower-case hexadecimal SHA-256 of it. */
+    /** Lower-case hexadecimal SHA-256 of that key. */
     readonly sha256: string
-    /** From then on it is answered 401. */
+    /** When that key expires. From then on, requests with it are answered 401. */
     readonly until: string
   }
-  /** From then on the key in force is answered 401. */
+  /** When the key in force expires. From then on, requests with it are answered 401. */
   readonly expiresAt?: string
-  /** The annotation platen.dev/rotate that was carried out last. */
+  /** Value of the annotation platen.dev/rotate of the last completed rotation. */
   readonly rotation?: string
-  /** Ready, Accepted, Published, and Propagated, which is true when every API pod enforces this generation. */
+  /** Ready, Accepted, Published and Propagated. Propagated is true when every API pod enforces this generation. */
   readonly conditions?: readonly StatusCondition[]
 }
 

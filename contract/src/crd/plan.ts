@@ -2,61 +2,61 @@
 
 /** One statement of a status. */
 export interface StatusCondition {
-  /** What the statement is about. */
+  /** The subject of the statement. */
   readonly type: string
-  /** Whether it holds. */
+  /** Whether the statement is true. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation of the spec that was looked at. */
+  /** The generation of the spec that the statement describes. */
   readonly observedGeneration?: number
-  /** When the status changed last. */
+  /** When the status last changed. */
   readonly lastTransitionTime: string
-  /** Why, in one word that does not change. */
+  /** The reason for the status, in one word for programs. */
   readonly reason: string
-  /** Why, for people to read, and what to do about it. */
+  /** The reason for the status, and what to do, for people. */
   readonly message: string
 }
 
-/** The limits of every tenant that names this plan. */
+/** The limits of all tenants that name this plan. */
 export interface PlanSpec {
-  /** For people to read. */
+  /** Text for people. */
   readonly displayName?: string
-  /** May html be rendered? Without it such a request is answered 402. False if absent. */
+  /** Whether html renders are allowed. If not, requests for them are answered 402. Default is false. */
   readonly htmlEngineEnabled?: boolean
-  /** Quota units of one html render; a react_pdf render is one unit. 1 if absent. */
+  /** Quota units of one html render. A react_pdf render is one unit. Default is 1. */
   readonly htmlEngineRenderMultiplier?: number
-  /** Html renders of a tenant in any sixty seconds; past it they are answered 429. Over 0 only with htmlEngineEnabled. 10 if absent. */
+  /** Html renders of a tenant in any sixty seconds. Further ones are answered 429. More than 0 needs htmlEngineEnabled. Default is 10. */
   readonly htmlRateLimitPerMinute?: number
-  /** Renders of a tenant by react_pdf in any sixty seconds; past it they are answered 429. Without a limit if absent. */
+  /** React_pdf renders of a tenant in any sixty seconds. Further ones are answered 429. If absent, there is no limit. */
   readonly rateLimitPerMinute?: number
-  /** Sync requests of each API key in any sixty seconds; past it they are answered 429. 60 if absent. */
+  /** Sync requests of each API key in any sixty seconds. Further ones are answered 429. Default is 60. */
   readonly syncRateLimitPerMinute?: number
-  /** Async requests of each API key in any sixty seconds; past it they are answered 429. 600 if absent. */
+  /** Async requests of each API key in any sixty seconds. Further ones are answered 429. Default is 600. */
   readonly asyncRateLimitPerMinute?: number
-  /** Sync requests of a tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times syncRateLimitPerMinute if absent. */
+  /** Sync requests of a tenant in any sixty seconds, from all its API keys of an environment together. Further ones are answered 429. Default is four times syncRateLimitPerMinute. */
   readonly tenantSyncRateLimitPerMinute?: number
-  /** Async requests of a tenant in any sixty seconds, by all its API keys of an environment together; past it they are answered 429. Four times asyncRateLimitPerMinute if absent. */
+  /** Async requests of a tenant in any sixty seconds, from all its API keys of an environment together. Further ones are answered 429. Default is four times asyncRateLimitPerMinute. */
   readonly tenantAsyncRateLimitPerMinute?: number
-  /** ApiKeys that a tenant may have in force; of more, the oldest are, and the others wait until one of those goes. 50 if absent. */
+  /** How many ApiKeys of a tenant can be in force. If there are more, the oldest are in force, and the others wait until one of these is removed. Default is 50. */
   readonly apiKeysMax?: number
-  /** Quota units of a tenant in a calendar month (UTC); past it renders are answered 402. Unlimited if absent. */
+  /** Quota units of a tenant in a calendar month (UTC). Further renders are answered 402. If absent, there is no limit. */
   readonly renderLimitMonthly?: number
-  /** Deadline of one render; past it it fails with render_timeout. 25 if absent. */
+  /** Deadline of one render in seconds. A render that misses it fails with render_timeout. Default is 25. */
   readonly renderTimeoutSeconds?: number
-  /** How long PDFs and records are kept; from then on they are answered 410. 30 if absent. */
+  /** How many days PDFs and records are kept. After that, requests for them are answered 410. Default is 30. */
   readonly retentionDays?: number
-  /** Unfinished async renders of a tenant, per engine, before the next ones wait in the bulk lane. 4 if absent. */
+  /** Unfinished async renders of a tenant, per engine, before further ones wait in the bulk lane. Default is 4. */
   readonly asyncFairShare?: number
-  /** May html templates run JavaScript in the page? Needs htmlEngineEnabled. False if absent. */
+  /** Whether html templates can run JavaScript in the page. Needs htmlEngineEnabled. Default is false. */
   readonly javascriptEnabled?: boolean
 }
 
-/** What the operator did about this plan. */
+/** What the operator did with this plan. */
 export interface PlanStatus {
-  /** The generation of the spec that this status is about. */
+  /** The generation of the spec that this status describes. */
   readonly observedGeneration?: number
   /** How many tenants name this plan. */
   readonly tenants?: number
-  /** Ready, InUse, Published, and Propagated, which is true when every API pod enforces this generation for all tenants of the plan. */
+  /** Ready, InUse, Published and Propagated. Propagated is true when every API pod enforces this generation for all tenants of the plan. */
   readonly conditions?: readonly StatusCondition[]
 }
 

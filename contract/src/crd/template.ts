@@ -2,106 +2,106 @@
 import type { Json, JsonObject } from '../brand.ts'
 import type { StatusCondition } from './plan.ts'
 
-/** A text elsewhere. */
+/** A key of a ConfigMap. */
 export interface ConfigMapReference {
   /** Name of the ConfigMap. */
   readonly name: string
-  /** Which of its values. */
+  /** Key of the value. */
   readonly key: string
 }
 
-/** A text, or a reference to it; exactly one. */
+/** A text, or a reference to it. Exactly one of them. */
 export interface SourceSpec {
-  /** The text itself. */
+  /** The source text. */
   readonly inline?: string
-  /** Where it stands, in the namespace of this resource. */
+  /** A key of a ConfigMap in the namespace of this resource. */
   readonly configMapKeyRef?: ConfigMapReference
 }
 
-/** What requests call it, its sources, and what they are rendered with. */
+/** The code of the template, its sources and its settings. */
 export interface TemplateSpec {
-  /** The tenant it belongs to, which must list the namespace of this resource. */
+  /** The tenant that this resource belongs to. The tenant must list the namespace of this resource. */
   readonly tenantRef: {
     /** Name of the Tenant. Cannot be changed. */
     readonly name: string
   }
-  /** What requests name in template; one of a kind within the tenant, where the oldest wins. The name of the resource if absent. */
+  /** The code that requests give in template. Unique within the tenant; if several have the same code, the oldest wins. Default is the name of the resource. */
   readonly code?: string
-  /** For people to read. The code if absent. */
+  /** Text for people. The code if absent. */
   readonly name?: string
-  /** Shown in the list of templates and in the PDF's metadata. May not go down. 1 if absent. */
+  /** Version in the list of templates and in the PDF's metadata. Cannot be decreased. Default is 1. */
   readonly version?: number
-  /** Is it listed, and can it be rendered? True if absent. */
+  /** Whether the template is listed and can be rendered. Default is true. */
   readonly published?: boolean
-  /** The engine where a request names none; one it has a source for. If absent, react_pdf, or html where that is all there is. */
+  /** The engine for requests that name none. The template must have a source for it. Default is react_pdf, or html if the template has only an html source. */
   readonly engine?: 'react_pdf' | 'html'
-  /** JSON Schema 2020-12 of a request's data, of type: object. Any object if absent. */
+  /** JSON Schema 2020-12 of the data of a request, with type: object. If absent, any object is accepted. */
   readonly variablesSchema?: JsonObject
-  /** What the engine react_pdf renders; this, html or both. */
+  /** Source for the engine react_pdf. A template has reactPdf, html or both. */
   readonly reactPdf?: {
-    /** A TSX module whose default export is a component of data and options. */
+    /** A TSX module whose default export is a component with the props data and options. */
     readonly source: SourceSpec
   }
-  /** What the engine html renders; this, reactPdf or both. */
+  /** Source for the engine html. A template has reactPdf, html or both. */
   readonly html?: {
-    /** Liquid and HTML of the document; the fields of data are its variables, and options beside them. */
+    /** Liquid and HTML of the document. Its variables are the fields of data, and options. */
     readonly template: SourceSpec
     /** Printed into the top margin of every page. */
     readonly header?: SourceSpec
     /** Printed into the bottom margin of every page. */
     readonly footer?: SourceSpec
-    /** Does its page run JavaScript, where the plan allows it? False if absent. */
+    /** Whether the page runs JavaScript, if the plan allows it. Default is false. */
     readonly javascript?: boolean
   }
-  /** What holds where a request's own options say nothing. */
+  /** Defaults for the options of a request. */
   readonly options?: {
-    /** A3, A4, A5, A6, LETTER, LEGAL or TABLOID, or width and height in points. What the source says if absent, else A4. */
+    /** A3, A4, A5, A6, LETTER, LEGAL or TABLOID, or width and height in points. Default is the size in the source, else A4. */
     readonly page_size?: Json
-    /** What the source says if absent, else portrait. */
+    /** Default is the orientation in the source, else portrait. */
     readonly orientation?: 'portrait' | 'landscape'
-    /** Points or a length such as 12mm for all sides, or a mapping of sides. What the source says if absent. */
+    /** Points or a length such as 12mm for all sides, or a mapping of sides. Default is the margin in the source. */
     readonly margin?: Json
   }
-  /** Language tag such as pl-PL, by which Intl and the filters write where the source names none. If absent, en-US. */
+  /** Language tag such as pl-PL that Intl and the filters use if the source names none. Default is en-US. */
   readonly locale?: string
-  /** Images and fonts that the sources name as asset:logo.png; together at most 128 KiB inline, and 10 MiB in all. */
+  /** Images and fonts that the sources name as asset:logo.png. At most 128 KiB inline and 10 MiB in total. */
   readonly assets?: readonly {
-    /** What the sources call it. */
+    /** The name that the sources use. */
     readonly name: string
-    /** The bytes, in base64; this or configMapKeyRef. */
+    /** The bytes in base64. Set either inline or configMapKeyRef. */
     readonly inline?: string
-    /** Where it stands, in the namespace of this resource. */
+    /** A key of a ConfigMap in the namespace of this resource. */
     readonly configMapKeyRef?: ConfigMapReference
   }[]
-  /** Fonts of the template's own, no two of the same family, weight and style. */
+  /** Fonts of the template. No two have the same family, weight and style. */
   readonly fonts?: readonly {
-    /** What the sources call it. */
+    /** The name that the sources use. */
     readonly family: string
-    /** How bold it is. 400 if absent. */
+    /** Weight of the font. Default is 400. */
     readonly weight?: number
-    /** Whether it is slanted. If absent, normal. */
+    /** Style of the font. Default is normal. */
     readonly style?: 'normal' | 'italic'
     /** Name of one of the assets. */
     readonly asset: string
   }[]
-  /** What its renders may fetch. Nothing if absent. */
+  /** What renders of the template can fetch. If absent, nothing. */
   readonly egress?: {
-    /** The hosts whose images, fonts and style sheets its renders may show. */
+    /** The hosts whose images, fonts and style sheets renders of the template can use. */
     readonly allowedHosts?: readonly string[]
   }
-  /** What the publish check fills the sources with, so that a fault shows before a caller meets it; it must fit variablesSchema. */
+  /** Data with which the publish check evaluates the sources, so that faults are found before a caller meets them. It must conform to variablesSchema. */
   readonly sampleData?: JsonObject
 }
 
-/** What the operator did about this template. */
+/** What the operator did with this template. */
 export interface TemplateStatus {
-  /** The generation of the spec that this status is about. */
+  /** The generation of the spec that this status describes. */
   readonly observedGeneration?: number
   /** Lower-case hexadecimal SHA-256 of the sources, assets and settings in force. */
   readonly digest?: string
   /** The version in force. */
   readonly version?: number
-  /** Ready, Accepted, SourceResolved, Compiled, EngineAllowed, Published, and Propagated, which is true when every API pod serves this generation. */
+  /** Ready, Accepted, SourceResolved, Compiled, EngineAllowed, Published and Propagated. Propagated is true when every API pod serves this generation. */
   readonly conditions?: readonly StatusCondition[]
 }
 

@@ -1,57 +1,57 @@
 /** Made from `crds/tenant.yaml` by `npx vitest run test/crd.test.ts -u`; do not edit. */
 import type { PlanSpec, StatusCondition } from './plan.ts'
 
-/** The plan of the tenant, what differs from it, and who may speak for the tenant. */
+/** The plan of the tenant, its overrides, and the namespaces that belong to the tenant. */
 export interface TenantSpec {
-  /** The plan whose limits the tenant has. When the plan goes, the last limits stay in force. */
+  /** The plan whose limits the tenant has. If the plan is removed, the last limits stay in force. */
   readonly planRef: {
     /** Name of the Plan. */
     readonly name: string
   }
-  /** For people to read. */
+  /** Text for people. */
   readonly displayName?: string
-  /** Are new renders answered 402, and queued ones failed with tenant_suspended? What is finished can be fetched. False if absent. */
+  /** Whether the tenant is suspended. New renders are then answered 402, and queued renders fail with tenant_suspended. Finished renders can still be fetched. Default is false. */
   readonly suspended?: boolean
-  /** Why, in the answer and in the condition. */
+  /** Reason of the suspension, for the answer and the condition. */
   readonly suspendedReason?: string
-  /** Limits of this tenant alone, laid over those of the plan; at least one. */
+  /** Limits of this tenant that replace limits of the plan. At least one. */
   readonly overrides?: Omit<PlanSpec, 'displayName'>
-  /** The namespaces whose Templates and ApiKeys may name this tenant. None if absent. */
+  /** The namespaces whose Templates and ApiKeys can name this tenant. If absent, none. */
   readonly namespaces?: readonly string[]
-  /** Where the tenant's PDFs go. A change is for new renders, and what was stored before is found where it is. */
+  /** Where the tenant's PDFs are stored. A change affects new renders only; PDFs stored before stay where they are and can still be fetched. */
   readonly storage?: {
-    /** Name of the bucket. The service's own if absent. */
+    /** Name of the bucket. Default is the bucket of the service. */
     readonly bucket?: string
-    /** What the keys of its PDFs begin with; equal to, inside or around no other tenant's. The tenant's name and a slash if absent. */
+    /** Prefix of the keys of the tenant's PDFs. It must not be equal to, inside or around the prefix of another tenant. Default is the tenant's name and a slash. */
     readonly prefix?: string
   }
-  /** What is special about the webhooks of this tenant. */
+  /** Settings for the webhooks of this tenant. */
   readonly webhooks?: {
-    /** Networks that may receive webhooks of this tenant though they are not public, those of cloud metadata aside. */
+    /** Private networks that can receive webhooks of this tenant. Addresses of cloud metadata are never allowed. */
     readonly allowCidrs?: readonly string[]
   }
-  /** Where the secret stands that signs the tenant's webhooks. One is made if absent. */
+  /** Reference to the secret that signs the tenant's webhooks. If absent, the operator generates one. */
   readonly webhookSecretRef?: {
     /** Namespace of the Secret. */
     readonly namespace: string
     /** Name of the Secret. */
     readonly name: string
-    /** Which of its values. */
+    /** Key of the value. */
     readonly key: string
   }
-  /** What happens to the tenant's PDFs when it is removed. Retain if absent. */
+  /** What happens to the tenant's PDFs when the tenant is removed. Default is Retain. */
   readonly deletionPolicy?: 'Retain' | 'Delete'
 }
 
-/** What the operator did about this tenant. */
+/** What the operator did with this tenant. */
 export interface TenantStatus {
-  /** The generation of the spec that this status is about. */
+  /** The generation of the spec that this status describes. */
   readonly observedGeneration?: number
-  /** The limits in force, those of the plan overlaid with the overrides. One that is absent is without a limit where its description names no other. */
+  /** The limits in force, from the plan and the overrides. An absent limit has the default that its description names; without such a default there is no limit. */
   readonly effective?: Omit<PlanSpec, 'displayName'>
-  /** The settings of this tenant that the API pods were last given. */
+  /** The settings of this tenant that were last published to the API pods. */
   readonly published?: {
-    /** The revision of the directory that brought them. */
+    /** The revision of the directory that contained them first. */
     readonly revision: number
     /** Lower-case hexadecimal SHA-256 of the settings. */
     readonly digest: string
@@ -62,16 +62,16 @@ export interface TenantStatus {
   readonly templates?: number
   /** How many ApiKeys name this tenant. */
   readonly apiKeys?: number
-  /** Where the secret stands that signs the tenant's webhooks. */
+  /** Reference to the secret that signs the tenant's webhooks. */
   readonly webhookSecret?: {
     /** Namespace of the Secret. */
     readonly namespace: string
     /** Name of the Secret. */
     readonly name: string
   }
-  /** The annotation platen.dev/rotate-webhook-secret that was carried out last. */
+  /** Value of the annotation platen.dev/rotate-webhook-secret of the last completed rotation. */
   readonly rotation?: string
-  /** Ready, PlanResolved, Published, Suspended, and Propagated, which is true when every API pod enforces this generation. */
+  /** Ready, PlanResolved, Published, Suspended and Propagated. Propagated is true when every API pod enforces this generation. */
   readonly conditions?: readonly StatusCondition[]
 }
 

@@ -19,12 +19,12 @@ export const API_KEY_ROWS: readonly Row[] = [
   refused(
     'that comes from nowhere',
     { tenantRef },
-    { field: 'spec', says: 'needs secretName (a key is generated) or sha256 (you bring one), and not both' },
+    { field: 'spec', says: 'needs either secretName (to generate a key) or sha256 (to use a key of yours), not both' },
   ),
   refused(
     'that comes from two places',
     { ...key, sha256 },
-    { field: 'spec', says: 'needs secretName (a key is generated) or sha256 (you bring one), and not both' },
+    { field: 'spec', says: 'needs either secretName (to generate a key) or sha256 (to use a key of yours), not both' },
   ),
   refused('without a tenant', { secretName: 'ci-key' }, { field: 'spec.tenantRef', says: 'Required value' }),
   refused(

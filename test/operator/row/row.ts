@@ -54,4 +54,4 @@ export function many<Item>(count: number, item: (at: number) => Item): Item[] {
 }
 
 /** What is said of every field that stays what it is. */
-export const CONSTANT = 'cannot be changed: declare another resource, and remove this one'
+export const CONSTANT = 'cannot be changed: declare another resource and remove this one'

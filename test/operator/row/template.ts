@@ -35,17 +35,17 @@ export const TEMPLATE_ROWS: readonly Row[] = [
   refused(
     'of the other engine that it has no source for',
     { tenantRef, html, engine: 'react_pdf' },
-    { field: 'spec.engine', says: 'names an engine the template has no source for' },
+    { field: 'spec.engine', says: 'names an engine that the template has no source for' },
   ),
   taken('with a source of 128 KiB', { tenantRef, reactPdf: { source: { inline: 'a'.repeat(131_072) } } }),
   refused('with a name that is no code, and no code', template, {
     field: 'spec.code',
-    says: 'is required, as the metadata.name is no template code',
+    says: 'is required, because metadata.name is not a valid template code',
     metadata: { name: 'a.b' },
   }),
   refused('with a name that is too long for a code, and no code', template, {
     field: 'spec.code',
-    says: 'is required, as the metadata.name is no template code',
+    says: 'is required, because metadata.name is not a valid template code',
     metadata: { name: 'a'.repeat(129) },
   }),
   taken('with a name that is no code, and a code', { ...template, code: 'a' }, { metadata: { name: 'a.b' } }),
@@ -68,7 +68,7 @@ export const TEMPLATE_ROWS: readonly Row[] = [
   refused(
     'with a font twice',
     { ...template, assets: [logo], fonts: [inter, { ...inter, weight: 400, style: 'normal' }] },
-    { field: 'spec.fonts', says: 'is the family, weight and style of a font before it', ours: 'spec.fonts[1]' },
+    { field: 'spec.fonts', says: 'has the same family, weight and style as a font before it', ours: 'spec.fonts[1]' },
   ),
   taken('with 64 fonts of 64 assets', {
     ...template,
@@ -90,15 +90,15 @@ export const TEMPLATE_ROWS: readonly Row[] = [
   refused(
     'whose version goes down',
     { ...template, version: 2 },
-    { field: 'spec.version', says: 'may not go down', before: { ...template, version: 3 } },
+    { field: 'spec.version', says: 'cannot be decreased', before: { ...template, version: 3 } },
   ),
   refused('whose version goes', template, {
     field: 'spec.version',
-    says: 'may not go down',
+    says: 'cannot be decreased',
     before: { ...template, version: 2 },
   }),
   ...refusedFor(template, [
-    ['of an engine that it has no source for', 'engine', 'html', 'names an engine the template has no source for'],
+    ['of an engine that it has no source for', 'engine', 'html', 'names an engine that the template has no source for'],
     ['of an engine that there is not', 'engine', 'latex', 'Unsupported value'],
     ['with a code that is none', 'code', 'Invoice', 'should match'],
     ['with too long a code', 'code', 'a'.repeat(129), '128'],
@@ -147,12 +147,12 @@ export const TEMPLATE_ROWS: readonly Row[] = [
     ['of a language with an underscore', 'locale', 'pl_PL', 'should match'],
     ['of a language that there cannot be', 'locale', 'a-b', 'should match'],
     ['with an asset twice', 'assets[1]', [logo, logo], 'Duplicate value', 'assets[1].name'],
-    ['with an asset that is nowhere', 'assets[0]', [{ name: 'a' }], 'needs inline or configMapKeyRef, and not both'],
+    ['with an asset that is nowhere', 'assets[0]', [{ name: 'a' }], 'needs either inline or configMapKeyRef, not both'],
     [
       'with an asset in two places',
       'assets[0]',
       [{ ...logo, configMapKeyRef: { name: 'a', key: 'b' } }],
-      'needs inline or configMapKeyRef, and not both',
+      'needs either inline or configMapKeyRef, not both',
     ],
     ['with an asset that is no base64', 'assets[0].inline', [{ name: 'a', inline: 'QU-_' }], 'should match'],
     ['with an asset without a name', 'assets[0].name', [{ inline: 'QUJD' }], 'Required value'],
@@ -164,7 +164,7 @@ export const TEMPLATE_ROWS: readonly Row[] = [
         { name: 'a', inline: 'A'.repeat(131_072) },
         { name: 'b', inline: 'QUJD' },
       ],
-      'may have 131072 bytes inline in all: keep them in a ConfigMap',
+      'must have at most 131072 bytes inline in total: keep larger assets in a ConfigMap',
     ],
     ['with 65 assets', 'assets', many(65, (at) => ({ ...logo, name: `a${at}` })), 'at most 64 items'],
     ['with a font of no asset', 'fonts', [inter], 'names none of the assets', 'fonts[0].asset'],

@@ -2,7 +2,7 @@
 import { many, type Row, refused, refusedFor, taken } from './row.ts'
 
 const planRef = { name: 'starter' }
-const CIDR = 'must be the first address of a block and its prefix length, as 10.0.0.0/8 or fd00::/8'
+const CIDR = 'must be the first address of a block and its prefix length, such as 10.0.0.0/8 or fd00::/8'
 
 export const TENANT_ROWS: readonly Row[] = [
   taken('that names its plan', { planRef }),

@@ -306,7 +306,7 @@ describe('around the spec', () => {
     ['Tenant', { name: 'acme', namespace: 'default' }, '/metadata/namespace is not a known field'],
     ['Plan', { name: 'acme', namespace: 'default' }, '/metadata/namespace is not a known field'],
     ['Template', { name: 'a', namespace: 'a'.repeat(64) }, '/metadata/namespace must NOT have more than 63 characters'],
-    ['Template', { name: 'a.b' }, '/spec/code is required, as the metadata.name is no template code'],
+    ['Template', { name: 'a.b' }, '/spec/code is required, because metadata.name is not a valid template code'],
     ['ApiKey', { name: 'a.b', namespace: 'team-acme', labels: { a: 'b' }, annotations: { a: 'b' } }, undefined],
     ['ApiKey', { labels: {} }, '/metadata/name is required'],
     ['ApiKey', { name: 'a', labels: { a: 1 } }, '/metadata/labels/a must be string'],

@@ -39,18 +39,18 @@ describe('a fault is told by its place', () => {
     [
       'Tenant',
       { planRef: { name: 'p' }, webhooks: { allowCidrs: ['10.0.0.0/8', 'all'] } },
-      '/spec/webhooks/allowCidrs/1 must be the first address of a block and its prefix length, as 10.0.0.0/8 or fd00::/8',
+      '/spec/webhooks/allowCidrs/1 must be the first address of a block and its prefix length, such as 10.0.0.0/8 or fd00::/8',
     ],
     ['Template', { tenantRef }, '/spec needs reactPdf, html or both'],
     [
       'Template',
       { tenantRef, reactPdf, engine: 'html' },
-      '/spec/engine names an engine the template has no source for',
+      '/spec/engine names an engine that the template has no source for',
     ],
     [
       'Template',
       { tenantRef, html: { template: { inline: 'x' } }, engine: 'react_pdf' },
-      '/spec/engine names an engine the template has no source for',
+      '/spec/engine names an engine that the template has no source for',
     ],
     [
       'Template',
@@ -65,7 +65,7 @@ describe('a fault is told by its place', () => {
     [
       'Template',
       { tenantRef, reactPdf, assets: [{ name: 'a' }] },
-      '/spec/assets/0 needs inline or configMapKeyRef, and not both',
+      '/spec/assets/0 needs either inline or configMapKeyRef, not both',
     ],
     [
       'Template',
@@ -75,19 +75,23 @@ describe('a fault is told by its place', () => {
     [
       'Template',
       { tenantRef, reactPdf, assets: [{ name: 'a', inline: 'A'.repeat(131_072) }, asset] },
-      '/spec/assets may have 131072 bytes inline in all: keep them in a ConfigMap',
+      '/spec/assets must have at most 131072 bytes inline in total: keep larger assets in a ConfigMap',
     ],
     ['Template', { tenantRef, reactPdf, fonts: [font] }, '/spec/fonts/0/asset names none of the assets'],
     [
       'Template',
       { tenantRef, reactPdf, assets: [asset], fonts: [font, font] },
-      '/spec/fonts/1 is the family, weight and style of a font before it',
+      '/spec/fonts/1 has the same family, weight and style as a font before it',
     ],
-    ['ApiKey', { tenantRef }, '/spec needs secretName (a key is generated) or sha256 (you bring one), and not both'],
+    [
+      'ApiKey',
+      { tenantRef },
+      '/spec needs either secretName (to generate a key) or sha256 (to use a key of yours), not both',
+    ],
     [
       'ApiKey',
       { tenantRef, sha256, secretName: 'a' },
-      '/spec needs secretName (a key is generated) or sha256 (you bring one), and not both',
+      '/spec needs either secretName (to generate a key) or sha256 (to use a key of yours), not both',
     ],
     ['ApiKey', { tenantRef, sha256, environment: 'prod' }, '/spec/environment must be one of "live", "test"'],
   ])('%s %j: %s', ([kind, spec, fault]) => {
@@ -105,11 +109,11 @@ describe('a fault is told by its place', () => {
 describe('a change', () => {
   const template = (fields: JsonObject) => ({ ...LEAST.Template, ...fields })
   const apiKey = (fields: JsonObject) => ({ ...LEAST.ApiKey, ...fields })
-  const CONSTANT = 'cannot be changed: declare another resource, and remove this one'
+  const CONSTANT = 'cannot be changed: declare another resource and remove this one'
 
   test.for<[Kind, before: JsonObject, after: JsonObject, faults: readonly string[]]>([
-    ['Template', template({ version: 3 }), template({ version: 2 }), ['/spec/version may not go down: it was 3']],
-    ['Template', template({ version: 2 }), template({}), ['/spec/version may not go down: it was 2']],
+    ['Template', template({ version: 3 }), template({ version: 2 }), ['/spec/version cannot be decreased: it was 3']],
+    ['Template', template({ version: 2 }), template({}), ['/spec/version cannot be decreased: it was 2']],
     ['Template', template({ version: 3 }), template({ version: 3, code: 'other' }), []],
     ['Template', template({}), template({ version: 2 }), []],
     ['Template', template({}), template({ tenantRef: { name: 'globex' } }), [`/spec/tenantRef/name ${CONSTANT}`]],

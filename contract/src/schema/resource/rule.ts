@@ -22,7 +22,7 @@ export function brokenRules(written: ResourceManifest): readonly ErrorDetail[] {
     case 'Template':
       return [...templateRules(written.metadata, written.spec), ...assetRules(written.spec), ...fontRules(written.spec)]
     case 'ApiKey':
-      return rule('/spec', 'needs secretName (a key is generated) or sha256 (you bring one), and not both', {
+      return rule('/spec', 'needs either secretName (to generate a key) or sha256 (to use a key of yours), not both', {
         isBroken: (written.spec.secretName === undefined) === (written.spec.sha256 === undefined),
       })
     case 'ConfigMap':
@@ -42,7 +42,7 @@ function templateChanges(before: TemplateSpec, after: TemplateSpec): readonly Er
   const { version: last = 1 } = before
   return [
     ...unchanged('/spec/tenantRef/name', [before.tenantRef.name, after.tenantRef.name]),
-    ...rule('/spec/version', `may not go down: it was ${last}`, { isBroken: (after.version ?? 1) < last }),
+    ...rule('/spec/version', `cannot be decreased: it was ${last}`, { isBroken: (after.version ?? 1) < last }),
   ]
 }
 
@@ -56,7 +56,7 @@ function apiKeyChanges(before: ApiKeySpec, after: ApiKeySpec): readonly ErrorDet
 }
 
 function unchanged(path: string, [before, after]: readonly [unknown, unknown]): readonly ErrorDetail[] {
-  return rule(path, 'cannot be changed: declare another resource, and remove this one', { isBroken: before !== after })
+  return rule(path, 'cannot be changed: declare another resource and remove this one', { isBroken: before !== after })
 }
 
 function annotationRules({ annotations }: ResourceManifest['metadata']): readonly ErrorDetail[] {
@@ -70,7 +70,7 @@ function tenantRules({ webhooks }: TenantSpec): readonly ErrorDetail[] {
   return (webhooks?.allowCidrs ?? []).flatMap((cidr, at) =>
     rule(
       `/spec/webhooks/allowCidrs/${at}`,
-      'must be the first address of a block and its prefix length, as 10.0.0.0/8 or fd00::/8',
+      'must be the first address of a block and its prefix length, such as 10.0.0.0/8 or fd00::/8',
       {
         isBroken: !isBlock(cidr),
       },
@@ -91,9 +91,9 @@ function templateRules({ name }: ResourceManifest['metadata'], spec: TemplateSpe
   const hasSource = engine === undefined || (engine === 'html' ? html : reactPdf) !== undefined
   return [
     ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
-    ...rule('/spec/engine', 'names an engine the template has no source for', { isBroken: !hasSource }),
+    ...rule('/spec/engine', 'names an engine that the template has no source for', { isBroken: !hasSource }),
     ...rule('/spec/locale', 'is no language tag such as pl-PL', { isBroken: !isLocale(locale) }),
-    ...rule('/spec/code', 'is required, as the metadata.name is no template code', {
+    ...rule('/spec/code', 'is required, because metadata.name is not a valid template code', {
       isBroken: !new RegExp(TEMPLATE_CODE_PATTERN).test(code) || code.length > TEMPLATE_CODE_CHARS_MAX,
     }),
   ]
@@ -113,13 +113,17 @@ function assetRules({ assets = [] }: TemplateSpec): readonly ErrorDetail[] {
   return [
     ...assets.flatMap(({ name, inline, configMapKeyRef }, at) => [
       ...rule(`/spec/assets/${at}/name`, 'is the name of an asset before it', { isBroken: names.indexOf(name) < at }),
-      ...rule(`/spec/assets/${at}`, 'needs inline or configMapKeyRef, and not both', {
+      ...rule(`/spec/assets/${at}`, 'needs either inline or configMapKeyRef, not both', {
         isBroken: (inline === undefined) === (configMapKeyRef === undefined),
       }),
     ]),
-    ...rule('/spec/assets', `may have ${TEMPLATE_SOURCE_BYTES_MAX} bytes inline in all: keep them in a ConfigMap`, {
-      isBroken: inlineBytes > TEMPLATE_SOURCE_BYTES_MAX,
-    }),
+    ...rule(
+      '/spec/assets',
+      `must have at most ${TEMPLATE_SOURCE_BYTES_MAX} bytes inline in total: keep larger assets in a ConfigMap`,
+      {
+        isBroken: inlineBytes > TEMPLATE_SOURCE_BYTES_MAX,
+      },
+    ),
   ]
 }
 
@@ -128,7 +132,7 @@ function fontRules({ assets = [], fonts = [] }: TemplateSpec): readonly ErrorDet
   const faces = fonts.map(({ family, weight = 400, style = 'normal' }) => `${style} ${weight} ${family}`)
   return fonts.flatMap(({ asset }, at) => [
     ...rule(`/spec/fonts/${at}/asset`, 'names none of the assets', { isBroken: !names.has(asset) }),
-    ...rule(`/spec/fonts/${at}`, 'is the family, weight and style of a font before it', {
+    ...rule(`/spec/fonts/${at}`, 'has the same family, weight and style as a font before it', {
       isBroken: faces.indexOf(faces[at] ?? '') < at,
     }),
   ])
